@@ -1,0 +1,90 @@
+# A room is one folder under cycloid/, one target, one namespace.
+#
+#   name.h, name.cpp       one concept
+#   name_isa.cpp           compiled once per instruction set, see cycloid_instruction_set_objects
+#   name_test.cpp          its unit test, beside it
+#   name_test_isa.cpp      the part of a unit test that is compiled once per instruction set
+
+# Compiles `SOURCES` once per instruction set and appends the objects to `target`. Each copy defines
+# its entry points in namespace cycloid::isa::<set>; every other symbol of the merged object is made
+# local, because a template instantiated in two copies is one weak symbol to the linker, and the
+# portable program could get the wide one.
+function(cycloid_instruction_set_objects target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  foreach(set IN LISTS CYCLOID_INSTRUCTION_SETS)
+    set(objects ${target}_isa_${set})
+    add_library(${objects} OBJECT ${ARG_SOURCES})
+    target_link_libraries(${objects} PRIVATE cycloid_flags ${ARG_LINK})
+    target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}")
+    target_compile_definitions(${objects} PRIVATE CYCLOID_ISA=${set})
+    target_compile_options(${objects} PRIVATE ${CYCLOID_FLAGS_${set}} -fno-gnu-unique)
+    string(LENGTH ${set} length)
+    set(merged "${CMAKE_CURRENT_BINARY_DIR}/${objects}.o")
+    add_custom_command(OUTPUT "${merged}"
+      COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o "${merged}.all"
+              "$<TARGET_OBJECTS:${objects}>"
+      COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=_ZN7cycloid3isa${length}${set}*"
+              "${merged}.all" "${merged}"
+      DEPENDS ${objects} "$<TARGET_OBJECTS:${objects}>"
+      COMMAND_EXPAND_LISTS VERBATIM)
+    target_sources(${target} PRIVATE "${merged}")
+    set_source_files_properties("${merged}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    set_property(GLOBAL APPEND PROPERTY CYCLOID_ISA_OBJECTS "${merged}")
+  endforeach()
+endfunction()
+
+function(cycloid_room room)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  set(folder "${PROJECT_SOURCE_DIR}/cycloid/${room}")
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS "${folder}/*.cpp")
+  set(tests ${all})
+  set(isa_tests ${all})
+  set(isa ${all})
+  set(sources ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER isa_tests INCLUDE REGEX "_test_isa\\.cpp$")
+  list(FILTER isa INCLUDE REGEX "_isa\\.cpp$")
+  list(FILTER isa EXCLUDE REGEX "_test_isa\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(test|isa)\\.cpp$")
+
+  list(TRANSFORM ARG_DEPENDS PREPEND cycloid_ OUTPUT_VARIABLE depends)
+  set(target cycloid_${room})
+  if(sources OR isa)
+    add_library(${target} STATIC ${sources})
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:cycloid_flags>")
+    set(visibility PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  add_library(cycloid::${room} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${room})
+  target_include_directories(${target} ${visibility}
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<INSTALL_INTERFACE:include>")
+  target_compile_features(${target} ${visibility} cxx_std_20)
+  # A vector wider than the baseline's registers is passed in memory: no interface depends on it.
+  target_compile_options(${target} ${visibility} -Wno-psabi)
+  target_link_libraries(${target} ${visibility} ${depends} ${ARG_LINK} Threads::Threads)
+  foreach(set IN LISTS CYCLOID_INSTRUCTION_SETS)
+    string(TOUPPER ${set} upper)
+    target_compile_definitions(${target} ${visibility} CYCLOID_HAS_${upper}=1)
+  endforeach()
+  if(isa)
+    cycloid_instruction_set_objects(${target} SOURCES ${isa} LINK ${depends})
+  endif()
+
+  if(CYCLOID_TESTS AND tests)
+    add_executable(test_${room} ${tests} "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
+    target_link_libraries(test_${room} PRIVATE cycloid_flags ${target} doctest::doctest)
+    target_include_directories(test_${room} PRIVATE "${PROJECT_SOURCE_DIR}")
+    if(EXISTS "${folder}/operators.h")
+      target_compile_definitions(test_${room} PRIVATE
+        CYCLOID_OPERATORS_HEADER="cycloid/${room}/operators.h")
+    endif()
+    if(isa_tests)
+      cycloid_instruction_set_objects(test_${room} SOURCES ${isa_tests} LINK ${target})
+    endif()
+    add_test(NAME ${room} COMMAND test_${room})
+  endif()
+endfunction()
