@@ -26,8 +26,8 @@ struct Brittle {
   }
 };
 
-// A sum of roots of a countdown: finite everywhere, but without a derivative at zero.
-//   n⁺ = n - 1,   s⁺ = s + scale √|n|
+// A sum of roots of a countdown: finite everywhere, but without a derivative where n = 0.
+//   n⁺ = n - 1,   s⁺ = s + scale √max(0, n)
 struct RootsOfCountdown {
   static constexpr const char* kName = "roots_of_countdown";
   static constexpr std::array kState = {BlockSpec{"n", 1, "1"}, BlockSpec{"sum", 1, "1"}};
@@ -36,7 +36,7 @@ struct RootsOfCountdown {
   template <class S>
   CYCLOID_HD void step(const S&, const S&, const S* x, const S*, const S* p, S* x_next) const {
     x_next[0] = x[0] - S(1);
-    x_next[1] = x[1] + p[0] * sqrt(abs(x[0]));
+    x_next[1] = x[1] + p[0] * sqrt(max(S(0), x[0]));
   }
 };
 

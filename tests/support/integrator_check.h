@@ -1,4 +1,5 @@
-// What every integrator is held to: its order on four problems, and its pullback on four kinds of law.
+// What every integrator is held to: its order on four problems, and its pullback on four kinds of
+// law.
 #pragma once
 
 #include <cmath>
@@ -30,16 +31,16 @@ template <class Scheme>
 double kepler_error(int n) {
   const double e = 0.3;
   const auto speed = [](double r) { return std::sqrt(2 / r - 1); };
-  const Numbers x = take_steps<Scheme>(Kepler{}, {1 - e, 0, 0, speed(1 - e)}, {}, {1}, 0,
-                                       std::numbers::pi, n);
+  const Numbers x =
+      take_steps<Scheme>(Kepler{}, {1 - e, 0, 0, speed(1 - e)}, {}, {1}, 0, std::numbers::pi, n);
   const Numbers exact = {-1 - e, 0, 0, -speed(1 + e)};
   double error = 0;
   for (int i = 0; i < 4; ++i) error = std::max(error, std::abs(x[i] - exact[i]));
   return error;
 }
 
-// ... of a tumbling dipole over 2 s, in tangents, against RK4 with a very fine step. Without a field it is a
-// free rigid body.
+// ... of a tumbling dipole over 2 s, in tangents, against RK4 with a very fine step. Without a
+// field it is a free rigid body.
 template <class Scheme>
 double dipole_error(int n, double field) {
   const Numbers x0 = {0.5, 0.5, -0.5, 0.5, 0.3, 2.0, -0.4}, p = {1, 2, 3, field};

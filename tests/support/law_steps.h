@@ -3,7 +3,8 @@
 //   x_dot_of(law, ...)           x_dot at one point, in double
 //   check_law_pullback           x_dot against its pullback; points are [t, x, u, p]
 //   take_steps<Scheme>           n equal steps of a law, in double
-//   check_step_pullback<Scheme>  step against its pullback; points are [d, u, p, t, h], where the state is
+//   check_step_pullback<Scheme>  step against its pullback; points are [d, u, p, t, h], where the
+//   state is
 //                                base ⊕ d and the result is the new state's coordinates
 #pragma once
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cycloid/adjoint/rollout.h"
+#include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 #include "cycloid/system/systems.h"
 #include "tests/support/pullback_check.h"

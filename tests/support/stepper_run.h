@@ -16,8 +16,8 @@ namespace cycloid::test {
 template <class T>
 using Rows = std::vector<std::vector<T>>;
 
-// Aligned memory, filled with a pattern that is not a finite number: what a step reads without having written
-// it shows.
+// Aligned memory, filled with a pattern that is not a finite number: what a step reads without
+// having written it shows.
 template <class T>
 class LaneMemory {
  public:
@@ -58,12 +58,14 @@ template <class T>
 Rows<T> from_lanes(const T* in, int numbers, int lanes) {
   Rows<T> rows(static_cast<std::size_t>(lanes));
   for (int l = 0; l < lanes; ++l) {
-    for (int i = 0; i < numbers; ++i) rows[static_cast<std::size_t>(l)].push_back(in[i * lanes + l]);
+    for (int i = 0; i < numbers; ++i)
+      rows[static_cast<std::size_t>(l)].push_back(in[i * lanes + l]);
   }
   return rows;
 }
 
-// Lane l gets row l modulo the number of rows. `bars` are cotangents of x⁺ in tangents; accumulators start at zero.
+// Lane l gets row l modulo the number of rows. `bars` are cotangents of x⁺ in tangents;
+// accumulators start at zero.
 template <class T>
 StepOutcome<T> run_step(const Stepper<T>& stepper, const Rows<double>& x, const Rows<double>& u,
                         const Rows<double>& p, const Rows<double>& bars, std::int64_t step = 0,

@@ -10,8 +10,8 @@
 
 namespace cycloid::test {
 
-// A damped oscillator driven by a periodic force: flat, time-dependent, with a known solution; its pullback
-// comes from dual numbers.
+// A damped oscillator driven by a periodic force: flat, time-dependent, with a known solution; its
+// pullback comes from dual numbers.
 //   q̈ = -k q - c q̇ + a cos(ν t) + u
 struct DrivenOscillator {
   static constexpr const char* kName = "driven_oscillator";
@@ -20,8 +20,7 @@ struct DrivenOscillator {
   static constexpr std::array kParameters = {
       ParameterSpec{"stiffness", 1.0, "1/s²", Constraint::positive},
       ParameterSpec{"damping", 0.0, "1/s", Constraint::non_negative},
-      ParameterSpec{"amplitude", 1.0, "m/s²"},
-      ParameterSpec{"frequency", 1.0, "rad/s"}};
+      ParameterSpec{"amplitude", 1.0, "m/s²"}, ParameterSpec{"frequency", 1.0, "rad/s"}};
   static constexpr bool kSecondOrder = true;
 
   template <class S>
@@ -47,14 +46,14 @@ struct DrivenOscillator {
   }
 };
 
-// A spinning dipole in an oscillating field: a state with a quaternion, time-dependent. Without a field it is
-// Euler's free rigid body.
+// A spinning dipole in an oscillating field: a state with a quaternion, time-dependent. Without a
+// field it is Euler's free rigid body.
 //   q̇ = ½ q ⊗ (0, ω),   J ω̇ = J ω × ω + e_z × R(q)ᵀ (b cos t) E_z + u
 // J diagonal, ω, u in the body's axes; e_z the body's, E_z the world's third axis.
-struct Dipole {
-  static constexpr const char* kName = "dipole";
-  static constexpr std::array kState = {
-      BlockSpec{"orientation", 4, "1", BlockKind::quaternion}, BlockSpec{"spin", 3, "rad/s"}};
+struct DipoleByDuals {
+  static constexpr const char* kName = "dipole_by_duals";
+  static constexpr std::array kState = {BlockSpec{"orientation", 4, "1", BlockKind::quaternion},
+                                        BlockSpec{"spin", 3, "rad/s"}};
   static constexpr std::array kInput = {BlockSpec{"torque", 3, "N·m"}};
   static constexpr std::array kParameters = {
       ParameterSpec{"moments", 1.0, "kg·m²", Constraint::positive, 3},
@@ -66,12 +65,39 @@ struct Dipole {
     const Vec3<S> w = load_vec3(x + 4);
     const Vec3<S> L{p[0] * w.x, p[1] * w.y, p[2] * w.z};
     const Vec3<S> field_B = rotate_inverse(load_quat(x), Vec3<S>{S(0), S(0), p[3] * cos(t)});
-    const Vec3<S> torque =
-        cross(L, w) + cross(Vec3<S>{S(0), S(0), S(1)}, field_B) + load_vec3(u);
+    const Vec3<S> torque = cross(L, w) + cross(Vec3<S>{S(0), S(0), S(1)}, field_B) + load_vec3(u);
     store(dx, w);
     dx[3] = torque.x / p[0];
     dx[4] = torque.y / p[1];
     dx[5] = torque.z / p[2];
+  }
+};
+
+// The same with its own pullback.
+struct Dipole : DipoleByDuals {
+  static constexpr const char* kName = "dipole";
+
+  template <class S>
+  CYCLOID_HD void x_dot_pullback(const S& t, const S* x, const S* u, const S* p, const S* dx_bar,
+                                 S& t_bar, S* x_bar, S* u_bar, S* p_bar) const {
+    const Quat<S> q = load_quat(x);
+    const Vec3<S> w = load_vec3(x + 4), L{p[0] * w.x, p[1] * w.y, p[2] * w.z};
+    const Vec3<S> axis_B{S(0), S(0), S(1)}, field_W{S(0), S(0), p[3] * cos(t)};
+    S dx[6];
+    x_dot(t, x, u, p, dx);
+    const Vec3<S> torque_bar{dx_bar[3] / p[0], dx_bar[4] / p[1], dx_bar[5] / p[2]};
+    Vec3<S> L_bar{}, w_bar = load_vec3(dx_bar), q_bar{}, axis_bar{}, field_B_bar{}, field_W_bar{};
+    cross_pullback(L, w, torque_bar, L_bar, w_bar);
+    cross_pullback(axis_B, rotate_inverse(q, field_W), torque_bar, axis_bar, field_B_bar);
+    rotate_inverse_tangent_pullback(q, field_W, field_B_bar, q_bar, field_W_bar);
+    add_to(u_bar, torque_bar);
+    p_bar[0] += L_bar.x * w.x - torque_bar.x * dx[3];
+    p_bar[1] += L_bar.y * w.y - torque_bar.y * dx[4];
+    p_bar[2] += L_bar.z * w.z - torque_bar.z * dx[5];
+    p_bar[3] += field_W_bar.z * cos(t);
+    t_bar -= field_W_bar.z * p[3] * sin(t);
+    add_to(x_bar, q_bar);
+    add_to(x_bar + 3, w_bar + Vec3<S>{L_bar.x * p[0], L_bar.y * p[1], L_bar.z * p[2]});
   }
 };
 
