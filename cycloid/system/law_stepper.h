@@ -1,0 +1,232 @@
+// LawStepper: a law and an integrator in the lanes of one scalar S, as a Stepper.
+//
+// S is double or float (a lone environment), Pack<T, W> (W environments), or Dual<Pack<double, W>, 1>
+// (W environments and, in the W lanes behind them, one tangent of each). The same text serves all.
+//
+// Parameters: the law's own, then the time step h. Their cotangents are summed in S over a few steps,
+// then in double. Workspace: a count of those steps, the sums in double (first, because S may need
+// less alignment than they do), and in numbers of S
+//   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller keeps
+//     none | x⁺ for explain | scratch of a law of run-time size ]
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "cycloid/math/pack.h"
+#include "cycloid/system/discrete.h"
+#include "cycloid/system/stepper.h"
+
+namespace cycloid::inline system {
+
+// The sum over steps of a parameter's cotangent: in double, whatever the precision of the step.
+template <class S>
+struct Accumulator {
+  using T = Scalar<S>;
+  static constexpr int kNumbers = static_cast<int>(sizeof(S) / sizeof(T));
+  double sum[kNumbers];
+
+  CYCLOID_INLINE void add(const S& x) {
+    alignas(S) T lanes[kNumbers];
+    std::memcpy(lanes, &x, sizeof(S));
+    for (int i = 0; i < kNumbers; ++i) sum[i] += static_cast<double>(lanes[i]);
+  }
+};
+
+// Lanes in which x, tangents included, is finite.
+template <class S>
+CYCLOID_INLINE auto finite_lanes(const S& x) {
+  return is_finite(x);
+}
+template <class S, int N>
+CYCLOID_INLINE auto finite_lanes(const Dual<S, N>& x) {
+  auto finite = finite_lanes(x.value);
+  for (int i = 0; i < N; ++i) finite = finite & finite_lanes(x.tangent[i]);
+  return finite;
+}
+
+// t0 + k h, the product formed in double: a float's 24 bits do not hold a long run's step count.
+template <class S>
+CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
+  using T = Scalar<S>;
+  if constexpr (std::is_same_v<T, double>) {
+    return S(t0) + S(static_cast<double>(step)) * h;
+  } else {
+    constexpr int n = static_cast<int>(sizeof(S) / sizeof(T));
+    alignas(S) T lanes[n];
+    std::memcpy(lanes, &h, sizeof(S));
+    for (int i = 0; i < n; ++i) {
+      lanes[i] = static_cast<T>(t0 + static_cast<double>(step) * static_cast<double>(lanes[i]));
+    }
+    S t;
+    std::memcpy(&t, lanes, sizeof(S));
+    return t;
+  }
+}
+
+template <class Law, class Scheme, class S>
+class LawStepper final : public Stepper<Scalar<S>> {
+ public:
+  using T = Scalar<S>;
+
+  explicit LawStepper(const Law& law)
+      : Stepper<T>(sizes_of(law)), law_(law), shape_(law) {}
+
+  void begin(const T* p, std::byte* workspace) const override {
+    const Layout at(shape_, workspace);
+    std::memcpy(static_cast<void*>(at.p), p, sizeof(S) * parameters());
+    std::memset(static_cast<void*>(at.p_sum), 0, sizeof(Accumulator<S>) * parameters());
+    set_zero(at.p_bar, shape_.parameters + 1);
+    *at.pending = 0;
+  }
+
+  StepStatus step(const StepInput<T>& in, T* x_next, T* record,
+                  std::byte* workspace) const override {
+    const Layout at(shape_, workspace);
+    S* out = reinterpret_cast<S*>(x_next);
+    StepInputs inputs(shape_, in, at);
+    Scheme::step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out,
+                 record ? reinterpret_cast<S*>(record) : at.record);
+    auto finite = finite_lanes(out[0]);
+    for (int i = 1; i < shape_.states; ++i) finite = finite & finite_lanes(out[i]);
+    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+  }
+
+  void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
+                std::byte* workspace) const override {
+    const Layout at(shape_, workspace);
+    StepInputs inputs(shape_, in, at);
+    // Cotangents of this step in arrays of its own, for the same reason as StepInputs.
+    LocalArray<S, LawShape<Law>::kTangents> own_x_bar(inputs.scratch, shape_.tangents);
+    LocalArray<S, LawShape<Law>::kInputs> own_u_bar(inputs.scratch, shape_.inputs);
+    LocalArray<S, LawShape<Law>::kParameters> own_p_bar(inputs.scratch, shape_.parameters);
+    S *x_out = reinterpret_cast<S*>(x_bar), *u_out = reinterpret_cast<S*>(u_bar);
+    for (int i = 0; i < shape_.tangents; ++i) own_x_bar[i] = x_out[i];
+    set_zero(own_u_bar.data(), shape_.inputs);
+    set_zero(own_p_bar.data(), shape_.parameters);
+    LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
+    Scheme::step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
+                          reinterpret_cast<const S*>(record), reinterpret_cast<const S*>(x_next_bar),
+                          bar, own_x_bar.data());
+    for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
+    for (int i = 0; i < shape_.inputs; ++i) u_out[i] += own_u_bar[i];
+    for (int i = 0; i < shape_.parameters; ++i) at.p_bar[i] += own_p_bar[i];
+    at.p_bar[shape_.parameters] += bar.h + S(static_cast<T>(in.step)) * bar.t;  // t = t0 + k h
+    if (++*at.pending == kStepsPerSum) add_to_sums(at);
+  }
+
+  void finish(const std::byte* workspace, double* p_bar) const override {
+    const Layout at(shape_, const_cast<std::byte*>(workspace));
+    add_to_sums(at);
+    std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * parameters());
+  }
+
+  StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
+
+ private:
+  std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
+
+  struct Layout {
+    Layout(const LawShape<Law>& shape, std::byte* w)
+        : pending(reinterpret_cast<std::int64_t*>(w)),
+          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment)),
+          p(reinterpret_cast<S*>(p_sum + shape.parameters + 1)),
+          p_bar(p + shape.parameters + 1),
+          record(p_bar + shape.parameters + 1),
+          x_next(record + record_numbers(shape)),
+          scratch(reinterpret_cast<std::byte*>(x_next + shape.states)) {}
+    std::int64_t* pending;  // steps in p_bar
+    Accumulator<S>* p_sum;
+    S* p;
+    S* p_bar;
+    S* record;
+    S* x_next;
+    std::byte* scratch;
+  };
+
+  static int record_numbers(const LawShape<Law>& shape) {
+    return Scheme::kStages * (shape.tangents + shape.saved);
+  }
+
+  static StepperSizes sizes_of(const Law& law) {
+    const LawShape<Law> shape(law);
+    constexpr std::size_t kLocalArrays = 24;  // more than a step and its integrator have at once
+    const int longest = std::max({shape.states, shape.inputs, shape.parameters});
+    StepperSizes s;
+    s.lanes = static_cast<int>(sizeof(S) / sizeof(T));
+    s.state = shape.states;
+    s.tangent = shape.tangents;
+    s.input = shape.inputs;
+    s.parameters = shape.parameters + 1;
+    s.record = record_numbers(shape);
+    const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
+                                (StaticLaw<Law> ? 0 : kLocalArrays * longest);
+    s.workspace =
+        kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
+    return s;
+  }
+
+  // Steps whose parameter cotangents are summed in S before the sum in double takes them over: few
+  // enough that a float sum loses no more than the steps themselves did.
+  static constexpr std::int64_t kStepsPerSum = 16;
+
+  void add_to_sums(const Layout& at) const {
+    for (int i = 0; i <= shape_.parameters; ++i) at.p_sum[i].add(at.p_bar[i]);
+    set_zero(at.p_bar, shape_.parameters + 1);
+    *at.pending = 0;
+  }
+
+  // Copies of a step's input and parameters that no other pointer reaches: what the law computes from
+  // them alone can then be computed once per step, and stay in registers.
+  struct StepInputs {
+    CYCLOID_INLINE StepInputs(const LawShape<Law>& shape, const StepInput<T>& in, const Layout& at)
+        : scratch{at.scratch}, u(scratch, shape.inputs), p(scratch, shape.parameters) {
+      for (int i = 0; i < shape.inputs; ++i) u[i] = reinterpret_cast<const S*>(in.u)[i];
+      for (int i = 0; i < shape.parameters; ++i) p[i] = at.p[i];
+    }
+    Scratch scratch;
+    LocalArray<S, LawShape<Law>::kInputs> u;
+    LocalArray<S, LawShape<Law>::kParameters> p;
+  };
+
+  CYCLOID_INLINE LawPoint<Law, S> point(const StepInput<T>& in, const Layout& at,
+                                        StepInputs& inputs) const {
+    const S h = at.p[shape_.parameters];
+    return {law_, shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
+            inputs.scratch};
+  }
+
+  Law law_;
+  LawShape<Law> shape_;
+};
+
+// Runs the step again and names the first stage whose x_dot is not finite in this lane.
+template <class Law, class Scheme, class S>
+StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane,
+                                                std::byte* workspace) const {
+  const Layout at(shape_, workspace);
+  step(in, reinterpret_cast<T*>(at.x_next), nullptr, workspace);
+  const Space space(state_specs(law_));
+  const auto finite = [&](const S* numbers, int i) {
+    const T x = reinterpret_cast<const T*>(numbers + i)[lane];
+    return x - x == T(0);
+  };
+  for (int s = 0; s < Scheme::kStages; ++s) {
+    const S* f = at.record + s * (shape_.tangents + shape_.saved);
+    for (int i = 0; i < shape_.tangents; ++i) {
+      if (!finite(f, i)) {
+        return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
+                space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+      }
+    }
+  }
+  for (int i = 0; i < shape_.states; ++i) {
+    if (!finite(at.x_next, i)) {
+      return {Scheme::kName, space.block_of(i).name, "its new value is not finite"};
+    }
+  }
+  return {Scheme::kName, "", "a tangent of the new state is not finite"};
+}
+
+}  // namespace cycloid::inline system

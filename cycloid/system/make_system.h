@@ -1,0 +1,73 @@
+// make_system: a law of motion as a System.
+//
+//   const System system = make_system(VanDerPol{}, {.dt = 0.01});              integrator rk4
+//   const System system = make_system<VelocityVerlet>(MyOscillator{});
+//
+// The law is compiled here, in the caller's translation unit, for the caller's instruction set. The laws of
+// systems.h are compiled for every set and chosen when the program runs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cycloid/system/euler.h"
+#include "cycloid/system/law_stepper.h"
+#include "cycloid/system/rk4.h"
+#include "cycloid/system/semi_implicit.h"
+#include "cycloid/system/system.h"
+#include "cycloid/system/verlet.h"
+
+namespace cycloid::inline system {
+
+struct LawSettings {
+  double dt = 0.01;  // time step [s]
+  Precision precision = Precision::float64;
+  std::vector<std::string> vary = {};  // parameters that may differ between environments
+  std::map<std::string, std::vector<double>> values = {};  // parameters, by name
+  std::vector<double> initial_state = {};                  // zeros (identity quaternions) if empty
+};
+
+// Two registers per pack: a step of a small law is a chain of dependent operations, and two of them
+// side by side fill the processor's pipelines.
+template <class T>
+inline constexpr int kLawLanes = 2 * kNativeLanes<T>;
+
+template <class Law, class Scheme>
+Steppers<float> float32_steppers(const Law& law) {
+  return {std::make_shared<LawStepper<Law, Scheme, float>>(law),
+          std::make_shared<LawStepper<Law, Scheme, Pack<float, kLawLanes<float>>>>(law), nullptr};
+}
+
+template <class Law, class Scheme>
+Steppers<double> float64_steppers(const Law& law) {
+  using Lanes = Pack<double, kLawLanes<double>>;
+  return {std::make_shared<LawStepper<Law, Scheme, double>>(law),
+          std::make_shared<LawStepper<Law, Scheme, Lanes>>(law),
+          std::make_shared<LawStepper<Law, Scheme, Dual<Lanes, 1>>>(law)};
+}
+
+// Everything but the steppers. Throws ParameterError on bad values, ModelError on bad blocks.
+SystemParts law_parts(std::string name, const std::vector<BlockSpec>& state,
+                      const std::vector<BlockSpec>& input,
+                      const std::vector<ParameterSpec>& parameters, const LawSettings& settings);
+
+template <class Law>
+SystemParts law_parts(const Law& law, const LawSettings& settings) {
+  return law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+}
+
+template <class Scheme = Rk4, class Law>
+System make_system(const Law& law, const LawSettings& settings = {}) {
+  constexpr bool kNeedsSecondOrder =
+      std::is_same_v<Scheme, SemiImplicitEuler> || std::is_same_v<Scheme, VelocityVerlet>;
+  static_assert(!kNeedsSecondOrder || SecondOrder<Law>,
+                "this integrator needs a law with kSecondOrder (system/law.h)");
+  using Chosen = std::conditional_t<ContinuousLaw<Law>, Scheme, Discrete>;
+  SystemParts parts = law_parts(law, settings);
+  parts.float64 = float64_steppers<Law, Chosen>(law);
+  if (settings.precision == Precision::float32) parts.float32 = float32_steppers<Law, Chosen>(law);
+  return System(std::move(parts));
+}
+
+}  // namespace cycloid::inline system

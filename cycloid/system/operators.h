@@ -1,0 +1,32 @@
+// The operators of room system; see base/operator_register.h.
+#pragma once
+
+#include "cycloid/base/operator_register.h"
+
+namespace cycloid::inline system {
+
+inline constexpr Operator kOperators[] = {
+    // constraint.h, parameters.h
+    differentiable("scalar_value_from_free"),
+    differentiable("inertia_from_free"),
+    differentiable("Parameters::from_free"),
+    // law_space.h, law_point.h
+    differentiable("law_retract"),
+    differentiable("law_chart"),
+    differentiable("law_x_dot"),
+    // integrators
+    differentiable("Euler::step"),
+    differentiable("SemiImplicitEuler::step"),
+    differentiable("VelocityVerlet::step"),
+    differentiable("Rk4::step"),
+    differentiable("Discrete::step"),
+    // laws/
+    differentiable("Pendulum::x_dot"),
+    differentiable("DoublePendulum::x_dot"),
+    differentiable("Projectile::x_dot"),
+    differentiable("SpringChain::x_dot"),
+    differentiable("Kepler::x_dot"),
+    differentiable("Lorenz::x_dot"),
+};
+
+}  // namespace cycloid::inline system

@@ -1,0 +1,84 @@
+// Stepper: one differentiable time step of a chunk of environments. This is what a System must offer.
+//
+// A chunk is W environments side by side, lane-innermost: number i of lane l is at [i * W + l]. T is
+// float or double. Lanes never look at each other: a lane that has gone non-finite leaves its
+// neighbours untouched, and what it would add to a gradient stays in its own lane.
+//
+// The life of a chunk in a rollout, driven by room adjoint:
+//   begin(p)                              once: reads the chunk's parameters into the workspace
+//   step(x, u, k) -> x⁺, record           once per step
+// and of its gradient:
+//   begin(p)                              once: also clears the parameters' cotangents
+//   step(..., record)                     where the record was not kept
+//   pullback(x, u, k, record, x̄⁺)         adds to x̄, ū; the parameters' cotangents grow in the workspace
+//   finish() -> p̄                         once: the parameters' cotangents, per lane
+//
+// The record is what step saves for pullback (stage values, active sets). Pullback always gets one,
+// kept or recomputed, and both are the work of the same function: a gradient does not depend on
+// which. x̄ lives in the tangent of the state space. All calls are const; what changes lies in the
+// caller's buffers, so that threads share one Stepper.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace cycloid::inline system {
+
+// What a step is a function of, besides the parameters that `begin` has read.
+template <class T>
+struct StepInput {
+  const T* x;         // state (state_size, W)
+  const T* u;         // input (input_size, W)
+  std::int64_t step;  // k; the time is t0 + k h
+  double t0;          // [s]
+};
+
+enum class StepStatus {
+  ok,
+  non_finite,  // at least one lane of x⁺ is NaN or infinite
+};
+
+// Where a lane of a step went wrong, in the user's words.
+struct StepTrouble {
+  std::string stage;   // the part of the step: "rk4 stage 2"
+  std::string body;    // the body, joint or state block: "velocity"
+  std::string reason;  // "its rate of change (x_dot) is not finite"
+};
+
+struct StepperSizes {
+  int lanes = 1;               // W
+  int state = 0, tangent = 0;  // numbers per environment
+  int input = 0, parameters = 0;
+  int record = 0;
+  bool record_is_costly = false;  // a solve went into it: worth keeping rather than making again
+  std::size_t workspace = 0;  // bytes, aligned to kWorkspaceAlignment
+};
+
+inline constexpr std::size_t kWorkspaceAlignment = 128;
+
+template <class T>
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+  const StepperSizes& sizes() const { return sizes_; }
+
+  // p: (parameters, W).
+  virtual void begin(const T* p, std::byte* workspace) const = 0;
+  // Writes x_next (state, W) and, unless null, record (record, W).
+  virtual StepStatus step(const StepInput<T>& in, T* x_next, T* record,
+                          std::byte* workspace) const = 0;
+  // Adds to x_bar (tangent, W) and u_bar (input, W).
+  virtual void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar,
+                        T* u_bar, std::byte* workspace) const = 0;
+  // Writes the parameters' cotangents (parameters, W), accumulated since begin.
+  virtual void finish(const std::byte* workspace, double* p_bar) const = 0;
+  // Says what went wrong in a lane whose step was not ok. Called rarely; recomputes.
+  virtual StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const = 0;
+
+ protected:
+  explicit Stepper(const StepperSizes& sizes) : sizes_(sizes) {}
+  StepperSizes sizes_;
+};
+
+}  // namespace cycloid::inline system

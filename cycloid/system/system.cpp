@@ -1,0 +1,97 @@
+#include "cycloid/system/system.h"
+
+#include <sstream>
+
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline system {
+namespace {
+
+template <class T>
+void check_stepper(const SystemParts& parts, const Stepper<T>* stepper, int rows) {
+  if (!stepper) return;
+  const StepperSizes& s = stepper->sizes();
+  if (s.state != parts.states.size() || s.tangent != parts.states.tangent_size() ||
+      s.input != parts.inputs.size() || s.parameters != parts.parameters.size() || s.lanes < rows) {
+    throw ModelError(message("system \"", parts.name, "\": its stepper has ", s.state, " states, ",
+                             s.input, " inputs and ", s.parameters, " parameters; its spaces have ",
+                             parts.states.size(), ", ", parts.inputs.size(), " and ",
+                             parts.parameters.size()));
+  }
+}
+
+template <class T>
+void check_steppers(const SystemParts& parts, const Steppers<T>& steppers) {
+  check_stepper(parts, steppers.one.get(), 1);
+  check_stepper(parts, steppers.packed.get(), 1);
+  check_stepper(parts, steppers.dual.get(), 2);
+}
+
+std::string counted(int n, const char* noun) {
+  return message(n, " ", noun, n == 1 ? "" : "s");
+}
+
+}  // namespace
+
+const char* name(Precision precision) {
+  return precision == Precision::float32 ? "float32" : "float64";
+}
+
+System::System(SystemParts parts) {
+  check_steppers(parts, parts.float32);
+  check_steppers(parts, parts.float64);
+  const bool has = parts.precision == Precision::float32
+                       ? parts.float32.one && parts.float32.packed
+                       : parts.float64.one && parts.float64.packed;
+  if (!has) {
+    throw ModelError(message("system \"", parts.name, "\" has no steppers for ",
+                             cycloid::name(parts.precision)));
+  }
+  if (parts.initial_state.size() != static_cast<std::size_t>(parts.states.size())) {
+    throw ModelError(message("system \"", parts.name, "\": the initial state has ",
+                             parts.initial_state.size(), " numbers, the state space ",
+                             parts.states.size()));
+  }
+  auto varies = std::make_shared<std::vector<bool>>(parts.parameters.size(), false);
+  for (const std::string& v : parts.vary) {
+    const Parameter& p = parts.parameters.find(v);
+    for (int i = 0; i < p.size; ++i) varies->at(static_cast<std::size_t>(p.offset + i)) = true;
+  }
+  varies_ = std::move(varies);
+  parts_ = std::make_shared<const SystemParts>(std::move(parts));
+}
+
+template <>
+const Steppers<float>& System::steppers<float>() const {
+  if (precision() != Precision::float32) {
+    throw Error(message("system \"", name(), "\" computes in float64, but the numbers given are float32; "
+                        "give doubles, or make the system with float32"));
+  }
+  return parts_->float32;
+}
+
+template <>
+const Steppers<double>& System::steppers<double>() const {
+  if (precision() != Precision::float64) {
+    throw Error(message("system \"", name(), "\" computes in float32, but the numbers given are float64; "
+                        "give floats, or make the system with float64"));
+  }
+  return parts_->float64;
+}
+
+System System::in_double() const {
+  if (precision() == Precision::float64) return *this;
+  SystemParts parts = *parts_;
+  parts.precision = Precision::float64;
+  return System(std::move(parts));
+}
+
+std::string System::describe() const {
+  std::ostringstream out;
+  out << "System " << name() << ": " << counted(states().size(), "state") << ", "
+      << counted(inputs().size(), "input") << ", dt " << timestep() * 1e3 << " ms";
+  if (precision() == Precision::float32) out << ", float32";
+  return out.str();
+}
+
+}  // namespace cycloid::inline system

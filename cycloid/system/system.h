@@ -1,0 +1,90 @@
+// Room system: what a System is, and how a law of motion becomes one.
+//
+// A System is one differentiable time step over a batch of environments:
+//   x⁺ = step(x, u, p)                          x state, u input, p parameters
+//   (x̄, ū, p̄) += step_pullback(x, u, p, x̄⁺)
+// Rollouts, gradients, checks and optimisers are written once, against it.
+//
+// Where to start reading:
+//   space.h        states with named blocks; quaternions; coordinates and tangents
+//   parameters.h   the registry of physical numbers, with constraint.h
+//   stepper.h      the chunk interface that does the work; the life of a step and of a gradient
+//   law.h          a law of motion, x_dot(t, x, u, p), and its pullback
+//   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
+//   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
+//   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz;   systems.h makes them
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cycloid/system/parameters.h"
+#include "cycloid/system/space.h"
+#include "cycloid/system/stepper.h"
+
+namespace cycloid::inline system {
+
+enum class Precision { float32, float64 };
+
+const char* name(Precision precision);
+
+// The forms in which one System computes. Two or more environments run in `packed` lanes, a lone one
+// in the scalar type. `dual` carries W values and then W tangents in its lanes (adjoint/pushforward.h).
+template <class T>
+struct Steppers {
+  std::shared_ptr<const Stepper<T>> one, packed, dual;
+};
+
+// What a System is made of. Steppers that it does not have stay null.
+struct SystemParts {
+  std::string name;
+  Precision precision = Precision::float64;
+  double timestep = 0.01;  // nominal [s]; the registry's option.timestep, if there, is what acts
+  Space states, inputs;
+  Parameters parameters;
+  std::vector<std::string> vary;  // parameters that may differ between environments
+  std::vector<double> initial_state;
+  Steppers<float> float32;
+  Steppers<double> float64;
+};
+
+// Immutable and cheap to copy.
+class System {
+ public:
+  // Throws ModelError when the parts contradict each other, ParameterError on an unknown name in `vary`.
+  explicit System(SystemParts parts);
+
+  const std::string& name() const { return parts_->name; }
+  Precision precision() const { return parts_->precision; }
+  double timestep() const { return parts_->timestep; }
+  const Space& states() const { return parts_->states; }
+  const Space& inputs() const { return parts_->inputs; }
+  const Parameters& parameters() const { return parts_->parameters; }
+  const std::vector<std::string>& vary() const { return parts_->vary; }
+  const std::vector<double>& initial_state() const { return parts_->initial_state; }
+  // Whether number `i` of the parameter vector may differ between environments.
+  bool varies(int i) const { return varies_->at(static_cast<std::size_t>(i)); }
+
+  // The system's kernels in precision T. Throws Error when the system computes in the other one.
+  template <class T>
+  const Steppers<T>& steppers() const;
+
+  // The same system in float64. Throws ModelError when it has no double-precision kernels.
+  System in_double() const;
+
+  // "System pendulum: 2 states, 1 input, dt 10 ms"
+  std::string describe() const;
+
+ private:
+  std::shared_ptr<const SystemParts> parts_;
+  std::shared_ptr<const std::vector<bool>> varies_;
+};
+
+template <>
+const Steppers<float>& System::steppers<float>() const;
+template <>
+const Steppers<double>& System::steppers<double>() const;
+
+}  // namespace cycloid::inline system

@@ -1,0 +1,128 @@
+#include "cycloid/system/systems.h"
+
+#include "cycloid/base/error.h"
+#include "cycloid/base/instruction_set.h"
+#include "cycloid/base/nearest_name.h"
+#include "cycloid/system/catalogue.h"
+#include "cycloid/system/laws/double_pendulum.h"
+#include "cycloid/system/laws/kepler.h"
+#include "cycloid/system/laws/lorenz.h"
+#include "cycloid/system/laws/pendulum.h"
+#include "cycloid/system/laws/projectile.h"
+#include "cycloid/system/laws/spring_chain.h"
+#include "cycloid/system/make_system.h"
+
+namespace cycloid::systems {
+namespace {
+
+CatalogueEntry steppers(const CatalogueKey& key) {
+  switch (active_instruction_set()) {
+#if CYCLOID_HAS_V4
+    case InstructionSet::v4: return isa::v4::law_steppers(key);
+#endif
+#if CYCLOID_HAS_V3
+    case InstructionSet::v3: return isa::v3::law_steppers(key);
+#endif
+    default: return isa::portable::law_steppers(key);
+  }
+}
+
+// A start at which something happens: the default state of a law in a first look.
+std::vector<double> first_state(std::string_view law, int n) {
+  if (law == Pendulum::kName) return {1.0, 0.0};
+  if (law == DoublePendulum::kName) return {1.5, 1.0, 0.0, 0.0};
+  if (law == Projectile::kName) return {0.0, 0.0, 0.0, 10.0, 0.0, 10.0};
+  if (law == Kepler::kName) return {1.0, 0.0, 0.0, 1.1};
+  if (law == Lorenz::kName) return {1.0, 1.0, 1.0};
+  std::vector<double> chain(2 * static_cast<std::size_t>(n), 0.0);
+  chain[0] = 1.0;
+  return chain;
+}
+
+SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
+  if (law == Pendulum::kName) return law_parts(Pendulum{}, settings);
+  if (law == DoublePendulum::kName) return law_parts(DoublePendulum{}, settings);
+  if (law == Projectile::kName) return law_parts(Projectile{}, settings);
+  if (law == SpringChain::kName) return law_parts(SpringChain{n}, settings);
+  if (law == Kepler::kName) return law_parts(Kepler{}, settings);
+  if (law == Lorenz::kName) return law_parts(Lorenz{}, settings);
+  throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
+}
+
+}  // namespace
+
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> all = {"pendulum",     "double_pendulum", "projectile",
+                                               "spring_chain", "kepler",          "lorenz"};
+  return all;
+}
+
+const std::vector<std::string>& integrators() {
+  static const std::vector<std::string> all = {"euler", "semi_implicit", "verlet", "rk4"};
+  return all;
+}
+
+System make(std::string_view law, const std::map<std::string, std::vector<double>>& values,
+            const Settings& settings, int n) {
+  if (n < 1) throw ModelError(message("a spring chain needs at least one mass; got n = ", n));
+  bool known = false;
+  for (const std::string& i : integrators()) known = known || i == settings.integrator;
+  if (!known) {
+    throw ModelError(message("no integrator is called \"", settings.integrator, "\"",
+                             did_you_mean(settings.integrator, integrators())));
+  }
+  LawSettings of_law{settings.dt, settings.precision, settings.vary, values, first_state(law, n)};
+  SystemParts parts = parts_of(law, of_law, n);
+  CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision});
+  if (!entry.float64.one) {
+    throw ModelError(message("integrator \"", settings.integrator, "\" needs a law of second order, and \"",
+                             law, "\" is of first order; choose euler or rk4"));
+  }
+  parts.float32 = std::move(entry.float32);
+  parts.float64 = std::move(entry.float64);
+  return System(std::move(parts));
+}
+
+System pendulum(const PendulumParameters& p, const Settings& settings) {
+  return make(Pendulum::kName,
+              {{"length", {p.length}},
+               {"mass", {p.mass}},
+               {"damping", {p.damping}},
+               {"gravity", {p.gravity}}},
+              settings);
+}
+
+System double_pendulum(const DoublePendulumParameters& p, const Settings& settings) {
+  return make(DoublePendulum::kName,
+              {{"lengths", {p.lengths[0], p.lengths[1]}},
+               {"masses", {p.masses[0], p.masses[1]}},
+               {"damping", {p.damping[0], p.damping[1]}},
+               {"gravity", {p.gravity}}},
+              settings);
+}
+
+System projectile(const ProjectileParameters& p, const Settings& settings) {
+  return make(Projectile::kName,
+              {{"mass", {p.mass}},
+               {"drag", {p.drag}},
+               {"wind", {p.wind[0], p.wind[1], p.wind[2]}},
+               {"gravity", {p.gravity}}},
+              settings);
+}
+
+System spring_chain(int n, const SpringChainParameters& p, const Settings& settings) {
+  return make(SpringChain::kName,
+              {{"mass", {p.mass}}, {"stiffness", {p.stiffness}}, {"damping", {p.damping}}},
+              settings, n);
+}
+
+System kepler(const KeplerParameters& p, const Settings& settings) {
+  return make(Kepler::kName, {{"mu", {p.mu}}}, settings);
+}
+
+System lorenz(const LorenzParameters& p, const Settings& settings) {
+  return make(Lorenz::kName, {{"sigma", {p.sigma}}, {"rho", {p.rho}}, {"beta", {p.beta}}},
+              settings);
+}
+
+}  // namespace cycloid::systems

@@ -1,0 +1,67 @@
+// The closed-form laws as Systems, in lanes of the widest instruction set that the machine has.
+//
+//   const System system = systems::pendulum({.length = 0.5}, {.dt = 0.01, .integrator = "rk4"});
+//   const System system = systems::make("lorenz", {{"rho", {24.0}}});
+//
+// Integrators by name: euler, semi_implicit, verlet, rk4. semi_implicit and verlet need a law of second
+// order; lorenz is not one. States, inputs and parameters are described in laws/.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cycloid/system/system.h"
+
+namespace cycloid::systems {
+
+struct Settings {
+  double dt = 0.01;  // [s]
+  std::string integrator = "rk4";
+  Precision precision = Precision::float64;
+  std::vector<std::string> vary = {};  // parameters that may differ between environments
+};
+
+struct PendulumParameters {
+  double length = 1, mass = 1, damping = 0, gravity = 9.81;  // [m] [kg] [N·m·s/rad] [m/s²]
+};
+struct DoublePendulumParameters {
+  std::array<double, 2> lengths = {1, 1}, masses = {1, 1}, damping = {0, 0};  // [m] [kg] [N·m·s/rad]
+  double gravity = 9.81;                                                      // [m/s²]
+};
+struct ProjectileParameters {
+  double mass = 1, drag = 0;               // [kg] [kg/m]
+  std::array<double, 3> wind = {0, 0, 0};  // [m/s]
+  double gravity = 9.81;                   // [m/s²]
+};
+struct SpringChainParameters {
+  double mass = 1, stiffness = 1, damping = 0;  // [kg] [N/m] [N·s/m]
+};
+struct KeplerParameters {
+  double mu = 1;  // [m³/s²]
+};
+struct LorenzParameters {
+  double sigma = 10, rho = 28, beta = 8.0 / 3.0;  // [1/s] [1] [1/s]
+};
+
+System pendulum(const PendulumParameters& parameters = {}, const Settings& settings = {});
+System double_pendulum(const DoublePendulumParameters& parameters = {},
+                       const Settings& settings = {});
+System projectile(const ProjectileParameters& parameters = {}, const Settings& settings = {});
+System spring_chain(int n, const SpringChainParameters& parameters = {},
+                    const Settings& settings = {});
+System kepler(const KeplerParameters& parameters = {}, const Settings& settings = {});
+System lorenz(const LorenzParameters& parameters = {}, const Settings& settings = {});
+
+// The laws and integrators that `make` knows.
+const std::vector<std::string>& names();
+const std::vector<std::string>& integrators();
+
+// A law by name, with parameters by name. `n` is the number of masses of spring_chain. Throws ModelError on an
+// unknown law or integrator (with the nearest name), ParameterError on bad parameters.
+System make(std::string_view law, const std::map<std::string, std::vector<double>>& values = {},
+            const Settings& settings = {}, int n = 3);
+
+}  // namespace cycloid::systems
