@@ -1,0 +1,65 @@
+// Between the user's rows (one environment after another) and the engine's lanes (side by side).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "cycloid/system/stepper.h"
+
+namespace cycloid::inline adjoint {
+
+// Numbers aligned for any lane type, uninitialised.
+template <class T>
+class LaneBuffer {
+ public:
+  LaneBuffer() = default;
+  explicit LaneBuffer(std::size_t n)
+      : data_(n == 0 ? nullptr
+                     : static_cast<T*>(::operator new(n * sizeof(T),
+                                                      std::align_val_t(kWorkspaceAlignment)))) {}
+  T* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t(kWorkspaceAlignment)); }
+  };
+  std::unique_ptr<T, Free> data_;
+};
+
+// The environments of one chunk. The last chunk is padded with copies of the last environment.
+struct LaneMap {
+  std::int64_t first = 0;  // environment in lane 0
+  int lanes = 1;           // W
+  int active = 1;          // lanes that hold an environment of their own
+
+  LaneMap(std::int64_t chunk, int W, std::int64_t batch)
+      : first(chunk * W), lanes(W), active(static_cast<int>(std::min<std::int64_t>(W, batch - first))) {}
+  std::int64_t environment(int lane) const { return first + std::min(lane, active - 1); }
+};
+
+// lanes[j W + l] = rows[environment(l) stride + offset + j], j < count. A stride of 0 shares one row.
+template <class T, class U>
+void gather(const LaneMap& map, const U* rows, std::int64_t stride, std::int64_t offset,
+            std::int64_t count, T* lanes) {
+  for (int l = 0; l < map.lanes; ++l) {
+    const U* row = rows + map.environment(l) * stride + offset;
+    T* lane = lanes + l;
+    for (std::int64_t j = 0; j < count; ++j) lane[j * map.lanes] = static_cast<T>(row[j]);
+  }
+}
+
+// The reverse, for the active lanes.
+template <class T>
+void scatter(const LaneMap& map, const T* lanes, std::int64_t count, T* rows, std::int64_t stride,
+             std::int64_t offset) {
+  for (int l = 0; l < map.active; ++l) {
+    T* row = rows + map.environment(l) * stride + offset;
+    const T* lane = lanes + l;
+    for (std::int64_t j = 0; j < count; ++j) row[j] = lane[j * map.lanes];
+  }
+}
+
+}  // namespace cycloid::inline adjoint

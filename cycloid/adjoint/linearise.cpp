@@ -1,0 +1,111 @@
+#include "cycloid/adjoint/linearise.h"
+
+#include <cmath>
+
+#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/sweep.h"
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline adjoint {
+namespace {
+
+// The chunk's Jacobians, a row at a time: the pullback of the unit cotangent of tangent number i.
+template <class T>
+void linearise_chunk(const Run<T>& run, const Sweep<T>& sweep, const SweepBuffers<T>& buffers,
+                     const StepInput<T>& in, const T* record, Linearisation<T>& out) {
+  const StepperSizes& s = run.stepper->sizes();
+  const LaneMap& map = sweep.map();
+  const std::size_t W = static_cast<std::size_t>(s.lanes);
+  const bool params = !out.P.empty();
+  LaneBuffer<T> x_next_bar(W * s.tangent), x_bar(W * s.tangent), u_bar(W * s.input);
+  LaneBuffer<double> p_bar(params ? W * s.parameters : 0);
+  for (int i = 0; i < s.tangent; ++i) {
+    std::fill_n(x_next_bar.data(), W * s.tangent, T(0));
+    std::fill_n(x_next_bar.data() + i * s.lanes, W, T(1));
+    std::fill_n(x_bar.data(), W * s.tangent, T(0));
+    std::fill_n(u_bar.data(), W * s.input, T(0));
+    if (params) run.stepper->begin(buffers.parameters.data(), sweep.workspace());
+    run.stepper->pullback(in, record, x_next_bar.data(), x_bar.data(), u_bar.data(),
+                          sweep.workspace());
+    scatter(map, x_bar.data(), s.tangent, out.A.data(), s.tangent * s.tangent, i * s.tangent);
+    scatter(map, u_bar.data(), s.input, out.B.data(), s.tangent * s.input, i * s.input);
+    if (!params) continue;
+    run.stepper->finish(sweep.workspace(), p_bar.data());
+    for (int l = 0; l < map.active; ++l) {
+      T* row = out.P.data() + (map.environment(l) * s.tangent + i) * s.parameters;
+      for (int j = 0; j < s.parameters; ++j) row[j] = static_cast<T>(p_bar.data()[j * s.lanes + l]);
+    }
+  }
+}
+
+// Throws GradientError unless the Jacobian's numbers, (batch, tangents, columns), are finite.
+template <class T>
+void check_derivative(const Space& states, const std::vector<T>& jacobian, std::size_t columns,
+                      const char* by) {
+  const std::size_t rows = static_cast<std::size_t>(states.tangent_size());
+  for (std::size_t i = 0; i < jacobian.size(); ++i) {
+    if (std::isfinite(jacobian[i])) continue;
+    throw GradientError(message("the step cannot be linearised: environment ", i / columns / rows,
+                                ", the derivative of ",
+                                states.tangent_name(static_cast<int>(i / columns % rows)), " by ",
+                                by, " is not finite"));
+  }
+}
+
+template <class T>
+Linearisation<T> checked_linearise(const System& system, std::span<const T> x, std::span<const T> u,
+                                   std::span<const double> params,
+                                   const LineariseOptions& options) {
+  RolloutOptions rollout_options;
+  rollout_options.threads = options.threads;
+  rollout_options.t0 = options.t;
+  Run<T> run = checked_run(system, x, u.empty() ? Controls<T>(1) : Controls<T>(u, 1), params,
+                           rollout_options);
+  run.first_step = options.step;
+  choose_stepper(run, Memory::all());
+  const StepperSizes& s = run.stepper->sizes();
+  const std::size_t batch = static_cast<std::size_t>(run.batch);
+  Linearisation<T> out;
+  out.batch = run.batch;
+  out.next.resize(batch * s.state);
+  out.A.resize(batch * s.tangent * s.tangent);
+  out.B.resize(batch * s.tangent * s.input);
+  if (options.params) out.P.resize(batch * s.tangent * s.parameters);
+  Tape<T> tape(run);
+  std::vector<std::vector<Failure>> failures(static_cast<std::size_t>(run.chunks()));
+  for_each_task(run, run.chunks(), {},
+                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
+                  Sweep<T> sweep(run, tape, buffers, chunk, stop);
+                  const auto take_next = [&](std::int64_t k, const T* state) {
+                    if (k == 1) scatter(sweep.map(), state, s.state, out.next.data(), s.state, 0);
+                  };
+                  sweep.forward(take_next, failures[static_cast<std::size_t>(chunk)]);
+                  sweep.reverse([&](const StepInput<T>& in, const T* record) {
+                    linearise_chunk(run, sweep, buffers, in, record, out);
+                  });
+                });
+  for (const auto& list : failures) {
+    if (list.empty()) continue;
+    throw GradientError(message("the step cannot be linearised: ", describe(list.front())));
+  }
+  check_derivative(system.states(), out.A, static_cast<std::size_t>(s.tangent), "the state");
+  check_derivative(system.states(), out.B, static_cast<std::size_t>(s.input), "the input");
+  check_derivative(system.states(), out.P, static_cast<std::size_t>(s.parameters), "a parameter");
+  return out;
+}
+
+}  // namespace
+
+Linearisation<double> linearise(const System& system, std::span<const double> x,
+                                std::span<const double> u, std::span<const double> params,
+                                const LineariseOptions& options) {
+  return checked_linearise(system, x, u, params, options);
+}
+
+Linearisation<float> linearise(const System& system, std::span<const float> x,
+                               std::span<const float> u, std::span<const double> params,
+                               const LineariseOptions& options) {
+  return checked_linearise(system, x, u, params, options);
+}
+
+}  // namespace cycloid::inline adjoint

@@ -1,0 +1,210 @@
+#include "cycloid/adjoint/linearise.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cycloid/adjoint/pushforward.h"
+#include "cycloid/base/error.h"
+#include "cycloid/system/make_system.h"
+#include "tests/support/failing_laws.h"
+#include "tests/support/rollout_cases.h"
+#include "tests/support/test_laws.h"
+
+namespace cycloid {
+namespace {
+
+using test::contains;
+using test::Numbers;
+using test::relative_error;
+using test::rollout_case;
+using test::RolloutCase;
+using test::same_bits;
+using test::text_of_error;
+
+// Column j of a row-major (rows, columns) matrix.
+Numbers column(std::span<const double> matrix, std::size_t columns, std::size_t j) {
+  Numbers c;
+  for (std::size_t i = j; i < matrix.size(); i += columns) c.push_back(matrix[i]);
+  return c;
+}
+
+// One step of the case's lone environment as a function of displacements in tangents, by differences.
+Numbers moved_step(const RolloutCase<double>& c, const Numbers& dx, const Numbers& du,
+                   const Numbers& dp, const Numbers& from) {
+  const Space& space = c.system.states();
+  RolloutCase<double> moved = c;
+  Numbers unit = c.x0;
+  space.normalise(unit.data());
+  space.retract(unit.data(), dx.data(), moved.x0.data());
+  for (std::size_t i = 0; i < du.size(); ++i) moved.controls[i] += du[i];
+  for (std::size_t i = 0; i < dp.size(); ++i) moved.params[i] += dp[i];
+  const Trajectory<double> run = moved.run();
+  Numbers d(static_cast<std::size_t>(space.tangent_size()));
+  space.difference(from.data(), run.state(0, 1).data(), d.data());
+  return d;
+}
+
+// Columns of A, B and P against dual numbers and central differences.
+void check_columns(const System& system, double t = 0) {
+  const RolloutCase<double> c = rollout_case<double>(system, 1, 1, 17);
+  const Linearisation<double> lin =
+      linearise(system, c.x0, c.controls, c.params, {.params = true, .t = t});
+  const Space& space = system.states();
+  const std::size_t nt = static_cast<std::size_t>(space.tangent_size()), nu = c.controls.size(),
+                    np = c.params.size();
+  REQUIRE(lin.batch == 1);
+  REQUIRE(lin.A.size() == nt * nt);
+  REQUIRE(lin.B.size() == nt * nu);
+  REQUIRE(lin.P.size() == nt * np);
+  RolloutOptions options;
+  options.t0 = t;
+  options.save = Save::last();
+  CHECK(same_bits(lin.next, c.run(options).states()));
+  const auto check = [&](const Numbers& matrix, std::size_t columns, int part) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      CAPTURE(part);
+      CAPTURE(j);
+      const Numbers got = column(matrix, columns, j);
+      Numbers unit[3] = {Numbers(nt, 0.0), Numbers(nu, 0.0), Numbers(np, 0.0)};
+      unit[part][j] = 1;
+      const Pushforward forward = pushforward(system, c.x0, c.inputs(), {unit[0], unit[1], unit[2]},
+                                              c.params, options);
+      // The tangent of the next state, from its velocity in coordinates: pulled through ⊕ at zero.
+      Numbers expected(nt, 0.0);
+      if (space.flat()) {
+        expected = Numbers(forward.states_tan().begin(), forward.states_tan().end());
+      } else {
+        // velocity() is linear and injective: find d with velocity(d) = states_tan, block by block.
+        const double* x = lin.next.data();
+        const double* v = forward.states_tan().data();
+        for (const Block& b : space.blocks()) {
+          double* d = expected.data() + b.tangent_offset;
+          if (b.kind == BlockKind::quaternion) {
+            const Quat<double> w = conjugate(load_quat(x + b.offset)) * load_quat(v + b.offset);
+            d[0] = 2 * w.x;
+            d[1] = 2 * w.y;
+            d[2] = 2 * w.z;
+          } else {
+            std::copy_n(v + b.offset, b.size, d);
+          }
+        }
+      }
+      CHECK(relative_error(got, expected) < 1e-12);
+      if (t != 0) continue;
+
+      const double e = 1e-5;
+      for (Numbers& u : unit) {
+        for (double& z : u) z *= e;
+      }
+      const Numbers plus = moved_step(c, unit[0], unit[1], unit[2], lin.next);
+      for (Numbers& u : unit) {
+        for (double& z : u) z = -z;
+      }
+      const Numbers minus = moved_step(c, unit[0], unit[1], unit[2], lin.next);
+      for (std::size_t i = 0; i < nt; ++i) {
+        const double difference = (plus[i] - minus[i]) / (2 * e);
+        // e² times a third derivative, which for the time step reaches (rate)² of the states.
+        CHECK(std::abs(got[i] - difference) < 1e-6 * std::max(1.0, std::abs(difference)));
+      }
+    }
+  };
+  check(lin.A, nt, 0);
+  check(lin.B, nu, 1);
+  check(lin.P, np, 2);
+  CHECK(test::largest(lin.A) > 0.5);
+  CHECK(test::largest(lin.P) > 1e-3);
+}
+
+}  // namespace
+
+TEST_CASE("linearise: columns equal dual numbers and differences, for each law and integrator") {
+  for (const auto& [name, system] : test::law_systems()) {
+    CAPTURE(name);
+    check_columns(system);
+  }
+}
+
+TEST_CASE("linearise: a law in time is linearised at the time that is given") {
+  const System system = make_system(test::DrivenOscillator{}, {.dt = 0.1});
+  check_columns(system);
+  check_columns(system, 1.9);
+}
+
+TEST_CASE("linearise: the time of a state of a run moves with the time step") {
+  // State 7 of a run from t: the same point as state 0 at t + 7 h, but ∂/∂h has 7 ∂/∂t more.
+  const System system = make_system(test::DrivenOscillator{}, {.dt = 0.1});
+  const Numbers x = {0.3, -0.2}, params = {4.0, 0.3, 1.5, 1.3, 0.1};
+  const auto at = [&](double t, std::int64_t step) {
+    return linearise(system, x, {}, params, {.params = true, .t = t, .step = step});
+  };
+  const Linearisation<double> there = at(0.5, 7), here = at(0.5 + 7 * 0.1, 0);
+  CHECK(relative_error(there.next, here.next) < 1e-14);
+  CHECK(relative_error(there.A, here.A) < 1e-14);
+  const double e = 1e-5;
+  const Linearisation<double> after = at(1.2 + e, 0), before = at(1.2 - e, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double by_time = (after.next[i] - before.next[i]) / (2 * e);
+    CHECK(std::abs(by_time) > 1e-3);
+    CHECK(there.P[5 * i + 4] - here.P[5 * i + 4] == doctest::Approx(7 * by_time).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("linearise: quaternions, in tangent coordinates") {
+  check_columns(make_system(test::Dipole{}, {.dt = 0.05, .values = {{"field", {0.4}}}}));
+  check_columns(make_system<SemiImplicitEuler>(test::Dipole{}, {.dt = 0.05}));
+}
+
+TEST_CASE("linearise: rows of a batch equal single ones, and rows may be shared") {
+  for (const System& system : {systems::double_pendulum(), make_system(test::Dipole{})}) {
+    const RolloutCase<double> c = rollout_case<double>(system, 11, 1);
+    const Linearisation<double> all =
+        linearise(system, c.x0, c.controls, c.params, {.params = true});
+    REQUIRE(all.batch == 11);
+    for (std::int64_t e = 0; e < 11; ++e) {
+      const RolloutCase<double> own = c.slice(e, 1);
+      const Linearisation<double> one =
+          linearise(system, own.x0, own.controls, own.params, {.params = true});
+      const auto row = [&](const Numbers& rows, const Numbers& single) {
+        return std::span(rows).subspan(static_cast<std::size_t>(e) * single.size(), single.size());
+      };
+      // Scalars against lanes.
+      CHECK(relative_error(row(all.A, one.A), one.A) < 1e-12);
+      CHECK(relative_error(row(all.B, one.B), one.B) < 1e-12);
+      CHECK(relative_error(row(all.P, one.P), one.P) < 1e-12);
+      CHECK(relative_error(row(all.next, one.next), one.next) < 1e-12);
+    }
+    const Numbers shared(c.controls.begin(), c.controls.begin() + system.inputs().size());
+    Numbers repeated;
+    for (int e = 0; e < 11; ++e) repeated.insert(repeated.end(), shared.begin(), shared.end());
+    CHECK(same_bits(linearise(system, c.x0, shared).A, linearise(system, c.x0, repeated).A));
+    CHECK(linearise(system, c.x0, shared).P.empty());
+    CHECK(same_bits(linearise(system, c.x0).A,
+                    linearise(system, c.x0, Numbers(repeated.size(), 0.0)).A));
+  }
+}
+
+TEST_CASE("linearise: a float32 system gives floats near the double's") {
+  const RolloutCase<double> c = rollout_case<double>(systems::double_pendulum(), 3, 1);
+  const System in_float = systems::double_pendulum({}, {.precision = Precision::float32});
+  const std::vector<float> x(c.x0.begin(), c.x0.end()), u(c.controls.begin(), c.controls.end());
+  const Linearisation<float> f = linearise(in_float, x, u, c.params, {.params = true});
+  const Linearisation<double> d = linearise(c.system, c.x0, c.controls, c.params, {.params = true});
+  CHECK(relative_error(Numbers(f.A.begin(), f.A.end()), d.A) < 1e-6);
+  CHECK(relative_error(Numbers(f.P.begin(), f.P.end()), d.P) < 1e-6);
+}
+
+TEST_CASE("linearise: a step that fails, or has no finite derivative, raises and names the environment") {
+  const Numbers x = {1, 0, 0, 1, 0, 0, 0, 0};
+  std::string text = text_of_error<GradientError>([&] { (void)linearise(systems::kepler(), x); });
+  CHECK(contains(text, "environment 1, step 0, rk4 stage 1, velocity[0]"));
+  const System roots = make_system(test::RootsOfCountdown{});
+  const Numbers at_zero = {3, 0, 0, 0};
+  text = text_of_error<GradientError>([&] { (void)linearise(roots, at_zero); });
+  CHECK(contains(text, "environment 1"));
+  CHECK(contains(text, "not finite"));
+  const Numbers away = {3, 0, 2, 0};
+  CHECK(test::largest(linearise(roots, away).A) == 1);
+}
+
+}  // namespace cycloid

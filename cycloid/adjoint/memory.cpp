@@ -1,0 +1,138 @@
+#include "cycloid/adjoint/memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cycloid/base/byte_size.h"
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline adjoint {
+namespace {
+
+// Records of a segment are kept while they fit a second-level cache.
+constexpr std::int64_t kSegmentRecordBytes = 512 * 1024;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t ceil_sqrt(std::int64_t T) {
+  std::int64_t root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(T)));
+  while (root * root < T) ++root;
+  while (root > 1 && (root - 1) * (root - 1) >= T) --root;
+  return root;
+}
+
+std::string plural(std::int64_t n, const char* noun) {
+  return message(n, " ", noun, n == 1 ? "" : "s");
+}
+
+TapePlan all(const TapeCosts& c, bool with_records) {
+  TapePlan plan;
+  plan.keep_records = with_records;
+  plan.bytes = static_cast<std::uint64_t>(
+      c.chunks * c.steps * (c.state_bytes + (with_records ? c.record_bytes : 0)));
+  plan.working_bytes = static_cast<std::uint64_t>(c.threads * c.record_bytes);
+  plan.words = message("all ", plural(c.steps, "state"), with_records ? " and records" : "");
+  return plan;
+}
+
+TapePlan segments(const TapeCosts& c, std::int64_t length) {
+  TapePlan plan;
+  plan.segment = std::clamp<std::int64_t>(length, 1, c.steps);
+  if (plan.segment == 1) return all(c, false);
+  plan.segment_records = plan.segment * c.record_bytes <= kSegmentRecordBytes;
+  plan.bytes =
+      static_cast<std::uint64_t>(c.chunks * ceil_div(c.steps, plan.segment) * c.state_bytes);
+  plan.working_bytes = static_cast<std::uint64_t>(
+      c.threads * (plan.segment * c.state_bytes +
+                   (plan.segment_records ? plan.segment : 1) * c.record_bytes));
+  plan.words = message(plural(ceil_div(c.steps, plan.segment), "checkpoint"), ", one every ",
+                       plural(plan.segment, "step"), plan.segment_records ? ", records per segment" : "");
+  return plan;
+}
+
+TapePlan binomial(const TapeCosts& c, std::int64_t n) {
+  n = std::min(n, c.steps);
+  TapePlan plan;
+  plan.snapshots = n;
+  // One more state: the last one before the end, where the way back begins.
+  plan.bytes = static_cast<std::uint64_t>(c.chunks * (n + 1) * c.state_bytes);
+  plan.working_bytes =
+      static_cast<std::uint64_t>(c.threads * ((n + 2) * c.state_bytes + c.record_bytes));
+  plan.words = message(plural(n, "checkpoint"), " by the binomial schedule");
+  return plan;
+}
+
+bool fits(const TapePlan& plan, std::int64_t budget) {
+  return plan.bytes + plan.working_bytes <= static_cast<std::uint64_t>(budget);
+}
+
+TapePlan within(const TapeCosts& c, std::int64_t budget) {
+  if (c.record_is_costly) {
+    if (TapePlan plan = all(c, true); fits(plan, budget)) return plan;
+  }
+  if (TapePlan plan = segments(c, ceil_sqrt(c.steps)); fits(plan, budget)) return plan;
+  const TapePlan least = binomial(c, 1);
+  if (!fits(least, budget)) {
+    throw Error(message("a memory budget of ", print_byte_size(static_cast<std::uint64_t>(budget)),
+                        " is too small: one checkpoint of this batch needs ",
+                        print_byte_size(least.bytes + least.working_bytes),
+                        "; give more, or roll out fewer environments at once"));
+  }
+  const std::int64_t spare = budget - static_cast<std::int64_t>(least.bytes + least.working_bytes);
+  return binomial(c, 1 + spare / ((c.chunks + c.threads) * c.state_bytes));
+}
+
+TapePlan chosen(const Memory& memory, const TapeCosts& c) {
+  switch (memory.kind) {
+    case Memory::Kind::all: return all(c, c.record_is_costly);
+    case Memory::Kind::sqrt: return segments(c, ceil_sqrt(c.steps));
+    case Memory::Kind::checkpoints:
+      if (memory.value < 1) {
+        throw Error(message("memory: at least 1 checkpoint is needed; got ", memory.value));
+      }
+      return binomial(c, memory.value);
+    case Memory::Kind::truncate: {
+      if (memory.value < 1) {
+        throw Error(message("Truncate(k): k must be at least 1; got ", memory.value));
+      }
+      TapePlan plan = segments(c, memory.value);
+      plan.cut = memory.value;
+      plan.words += message("; the gradient is cut every ", plural(memory.value, "step"));
+      return plan;
+    }
+    case Memory::Kind::budget:
+      if (memory.value < 1) {
+        throw Error(message("memory: a budget must be positive [bytes]; got ", memory.value));
+      }
+      return within(c, memory.value);
+    case Memory::Kind::automatic: break;
+  }
+  return within(c, kAutomaticBudget);
+}
+
+}  // namespace
+
+Memory Memory::parse(std::string_view text) {
+  if (text == "auto") return automatic();
+  if (text == "all") return all();
+  if (text == "sqrt") return sqrt();
+  try {
+    const std::uint64_t most = INT64_MAX;
+    return budget(static_cast<std::int64_t>(std::min(parse_byte_size(text), most)));
+  } catch (const Error&) {
+    throw Error(message("memory: expected \"auto\", \"all\", \"sqrt\", a number of checkpoints or a budget such "
+                        "as \"64MB\"; got \"", text, "\""));
+  }
+}
+
+std::int64_t TapePlan::states_kept(std::int64_t T) const {
+  return snapshots > 0 ? snapshots + 1 : ceil_div(T, segment);
+}
+
+TapePlan plan_tape(const Memory& memory, const TapeCosts& costs) {
+  TapePlan plan = chosen(memory, costs);
+  plan.words += message(" (", print_byte_size(plan.bytes), ")");
+  return plan;
+}
+
+}  // namespace cycloid::inline adjoint

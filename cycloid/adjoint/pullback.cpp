@@ -1,0 +1,414 @@
+#include <cmath>
+
+#include "cycloid/adjoint/rollout.h"
+#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/sweep.h"
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline adjoint {
+namespace {
+
+// When environments share their inputs, the inputs' gradient is a sum over all of them. Chunks are then summed in at
+// most this many groups, and the groups in their order: the same sum for any number of threads.
+constexpr std::int64_t kGroups = 64;
+
+// Brings the cotangents of saved states into lanes, a block at a time, and adds them to x_bar.
+template <class T>
+class StateBarReader {
+ public:
+  StateBarReader(const Run<T>& run, const LaneMap& map, const T* states_bar)
+      : run_(run),
+        map_(map),
+        rows_(states_bar),
+        numbers_(run.stepper->sizes().state),
+        saved_(static_cast<std::int64_t>(run.saved.size())),
+        next_(saved_ - 1),
+        first_(saved_),
+        lanes_(static_cast<std::size_t>(std::min(kInputBlock, saved_) * numbers_ * map.lanes)) {}
+
+  // To be called with k = T, T-1, …, 0 and the state's lanes at k.
+  void add(std::int64_t k, const T* x, T* x_bar) {
+    if (next_ < 0 || run_.saved[static_cast<std::size_t>(next_)] != k) return;
+    if (next_ < first_) {
+      first_ = std::max<std::int64_t>(0, next_ + 1 - kInputBlock);
+      gather(map_, rows_, saved_ * numbers_, first_ * numbers_, (next_ + 1 - first_) * numbers_,
+             lanes_.data());
+    }
+    const T* bar = lanes_.data() + (next_-- - first_) * numbers_ * map_.lanes;
+    if (run_.system.states().flat()) {
+      for (std::int64_t i = 0; i < numbers_ * map_.lanes; ++i) x_bar[i] += bar[i];
+    } else {
+      add_on_manifold(x, bar, x_bar);
+    }
+  }
+
+ private:
+  void add_on_manifold(const T* x, const T* bar, T* x_bar) {
+    const Space& space = run_.system.states();
+    std::vector<T> row(static_cast<std::size_t>(numbers_)), row_bar(row),
+        tangent(static_cast<std::size_t>(space.tangent_size()));
+    for (int l = 0; l < map_.lanes; ++l) {
+      for (std::int64_t i = 0; i < numbers_; ++i) {
+        row[static_cast<std::size_t>(i)] = x[i * map_.lanes + l];
+        row_bar[static_cast<std::size_t>(i)] = bar[i * map_.lanes + l];
+      }
+      std::fill(tangent.begin(), tangent.end(), T(0));
+      space.to_tangent(row.data(), row_bar.data(), tangent.data());
+      for (std::size_t i = 0; i < tangent.size(); ++i) {
+        x_bar[static_cast<std::int64_t>(i) * map_.lanes + l] += tangent[i];
+      }
+    }
+  }
+
+  const Run<T>& run_;
+  const LaneMap& map_;
+  const T* rows_;
+  std::int64_t numbers_, saved_, next_, first_;
+  LaneBuffer<T> lanes_;
+};
+
+// Takes the inputs' cotangents, step by step backwards, to rows of their own or to a sum over lanes.
+template <class T>
+class InputBarWriter {
+ public:
+  // rows: (batch, T, inputs) or null; sum: (T, inputs) or null.
+  InputBarWriter(const Run<T>& run, const LaneMap& map, const char* left_out, T* rows, double* sum)
+      : run_(run),
+        map_(map),
+        left_out_(left_out),
+        rows_(rows),
+        sum_(sum),
+        numbers_(run.stepper->sizes().input),
+        lanes_(static_cast<std::size_t>(kInputBlock * numbers_ * run.lanes())),
+        nothing_(static_cast<std::size_t>(run.lanes())) {
+    std::fill_n(nothing_.data(), run.lanes(), T(0));
+    for (int l = 0; l < map.active; ++l) {
+      some_left_out_ = some_left_out_ || left_out[map.environment(l)] != 0;
+    }
+  }
+
+  // The lanes for the cotangent of step k, cleared before its pullback.
+  T* at(std::int64_t k) {
+    return lanes_.data() + (rows_ ? k % kInputBlock : 0) * numbers_ * run_.lanes();
+  }
+  T* cleared(std::int64_t k) {
+    std::fill_n(at(k), numbers_ * run_.lanes(), T(0));
+    return at(k);
+  }
+
+  // After the pullback of step k.
+  void done(std::int64_t k) {
+    if (rows_ && k % kInputBlock == 0) {
+      const std::int64_t count = std::min(kInputBlock, run_.steps - k) * numbers_;
+      note_not_finite(lanes_.data(), count);
+      scatter(map_, lanes_.data(), count, rows_, run_.steps * numbers_, k * numbers_);
+    }
+    for (std::int64_t i = 0; i < numbers_ && sum_; ++i) {
+      const double s = sum_of_lanes(lanes_.data() + i * map_.lanes);
+      if (!std::isfinite(s)) note_not_finite(lanes_.data() + i * map_.lanes, 1);
+      sum_[k * numbers_ + i] += s;
+    }
+  }
+
+  // Whether all that came by in this lane was finite.
+  bool finite(int lane) const { return nothing_.data()[lane] == T(0); }
+
+ private:
+  void note_not_finite(const T* lanes, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (int l = 0; l < map_.lanes; ++l) nothing_.data()[l] += T(0) * lanes[i * map_.lanes + l];
+    }
+  }
+
+  // Over the environments that are not left out, in four interleaved sums.
+  double sum_of_lanes(const T* lanes) const {
+    double s[4] = {0, 0, 0, 0};
+    int l = 0;
+    for (; l + 4 <= map_.active && !some_left_out_; l += 4) {
+      for (int j = 0; j < 4; ++j) s[j] += static_cast<double>(lanes[l + j]);
+    }
+    for (; l < map_.active; ++l) {
+      if (!left_out_[map_.environment(l)]) s[l % 4] += static_cast<double>(lanes[l]);
+    }
+    return (s[0] + s[1]) + (s[2] + s[3]);
+  }
+
+  const Run<T>& run_;
+  const LaneMap& map_;
+  const char* left_out_;
+  bool some_left_out_ = false;
+  T* rows_;
+  double* sum_;
+  std::int64_t numbers_;
+  LaneBuffer<T> lanes_;
+  LaneBuffer<T> nothing_;  // sums of 0 · ū: zero until one is not finite
+};
+
+// Where chunks put their parts of the gradient.
+template <class T>
+struct Parts {
+  std::vector<T> x0_tangent;    // (batch, tangents)
+  std::vector<T> controls;      // (batch, T, inputs), when each environment has its own
+  std::vector<double> sums;     // (groups, T, inputs), when they share
+  std::vector<double> params;   // (batch, parameters), or (chunks, parameters) when they share
+  std::vector<char> left_out;   // (batch): failed on the way forward, or not finite on the way back
+  std::vector<char> not_finite;          // (batch): found on this way back
+  std::vector<std::int64_t> recomputed;  // (chunks)
+};
+
+template <class T>
+struct Pullback {
+  const Trajectory<T>& trajectory;
+  const Run<T>& run;
+  const PullbackOptions& options;
+  const T* states_bar;
+  Parts<T> parts;
+  std::int64_t groups = 1;
+
+  Pullback(const Trajectory<T>& t, std::span<const T> bar, const PullbackOptions& o);
+  void run_all();
+  template <class Observe>
+  void pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, double* group_sum,
+                  const StopToken& stop, Observe&& observe);
+  void finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const T* x_bar,
+                    const InputBarWriter<T>& inputs);
+  std::string name_not_finite(std::int64_t environment);
+  Gradient<T> take_gradient();
+
+  bool sum_controls() const { return options.controls && run.control_rows <= 1 && run.batch > 1; }
+  std::size_t inputs_per_run() const {
+    return static_cast<std::size_t>(run.steps) *
+           static_cast<std::size_t>(run.stepper->sizes().input);
+  }
+  std::size_t batch() const { return static_cast<std::size_t>(run.batch); }
+};
+
+template <class T>
+Pullback<T>::Pullback(const Trajectory<T>& t, std::span<const T> bar, const PullbackOptions& o)
+    : trajectory(t), run(t.run()), options(o), states_bar(bar.data()) {
+  if (sum_controls()) groups = std::min(kGroups, run.chunks());
+  parts.left_out.assign(batch(), 0);
+  for (const Failure& f : t.report().failed) {
+    parts.left_out[static_cast<std::size_t>(f.environment)] = 1;
+  }
+}
+
+// Clears the parts and pulls every chunk back.
+template <class T>
+void Pullback<T>::run_all() {
+  const StepperSizes& sizes = run.stepper->sizes();
+  const std::size_t np = static_cast<std::size_t>(sizes.parameters);
+  const std::size_t chunks = static_cast<std::size_t>(run.chunks());
+  parts.x0_tangent.assign(batch() * static_cast<std::size_t>(sizes.tangent), T(0));
+  if (options.controls && !sum_controls()) parts.controls.assign(batch() * inputs_per_run(), T(0));
+  if (sum_controls()) parts.sums.assign(static_cast<std::size_t>(groups) * inputs_per_run(), 0.0);
+  parts.params.assign((run.parameter_rows > 1 ? batch() : chunks) * np, 0.0);
+  parts.not_finite.assign(batch(), 0);
+  parts.recomputed.assign(chunks, 0);
+
+  const std::int64_t tasks = sum_controls() ? groups : run.chunks();
+  for_each_task(
+      run, tasks, options.keep_going,
+      [&](std::int64_t task, SweepBuffers<T>& buffers, const StopToken& stop) {
+        double* sum = sum_controls()
+                          ? parts.sums.data() + static_cast<std::size_t>(task) * inputs_per_run()
+                          : nullptr;
+        const std::int64_t begin = task * run.chunks() / tasks;
+        const std::int64_t end = (task + 1) * run.chunks() / tasks;
+        for (std::int64_t c = begin; c < end && !stop.stop_requested(); ++c) {
+          pull_chunk(c, buffers, sum, stop, [](std::int64_t, const LaneMap&, const T*, const T*) {});
+        }
+      });
+}
+
+// Calls observe(k, map, x_bar, u_bar) with the cotangents of state and input k of every step k.
+template <class T>
+template <class Observe>
+void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, double* group_sum,
+                             const StopToken& stop, Observe&& observe) {
+  const StepperSizes& sizes = run.stepper->sizes();
+  Sweep<T> sweep(run, trajectory.tape(), buffers, chunk, stop);
+  const LaneMap& map = sweep.map();
+  const bool flat = run.system.states().flat();
+  StateBarReader<T> reader(run, map, states_bar);
+  InputBarWriter<T> writer(run, map, parts.left_out.data(),
+                           parts.controls.empty() ? nullptr : parts.controls.data(), group_sum);
+
+  const std::size_t tangents = static_cast<std::size_t>(sizes.tangent) * map.lanes;
+  LaneBuffer<T> bar(tangents), next_bar(tangents),
+      last_state(flat ? 0 : static_cast<std::size_t>(sizes.state) * map.lanes);
+  T *x_bar = bar.data(), *x_next_bar = next_bar.data();
+  std::fill_n(x_bar, tangents, T(0));
+  sweep.reverse([&](const StepInput<T>& in, const T* record) {
+    if (in.step + 1 == run.steps) {
+      if (!flat) run.stepper->step(in, last_state.data(), nullptr, sweep.workspace());
+      reader.add(run.steps, last_state.data(), x_bar);
+    }
+    std::swap(x_bar, x_next_bar);
+    std::fill_n(x_bar, tangents, T(0));
+    run.stepper->pullback(in, record, x_next_bar, x_bar, writer.cleared(in.step), sweep.workspace());
+    writer.done(in.step);
+    observe(in.step, map, static_cast<const T*>(x_bar), static_cast<const T*>(writer.at(in.step)));
+    if (run.plan.cut > 0 && in.step > 0 && in.step % run.plan.cut == 0) {
+      std::fill_n(x_bar, tangents, T(0));
+    }
+    reader.add(in.step, in.x, x_bar);
+  });
+  if (!sweep.stopped()) finish_chunk(sweep, chunk, x_bar, writer);
+}
+
+template <class T>
+void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const T* x_bar,
+                               const InputBarWriter<T>& inputs) {
+  const StepperSizes& sizes = run.stepper->sizes();
+  const LaneMap& map = sweep.map();
+  parts.recomputed[static_cast<std::size_t>(chunk)] = sweep.recomputed_steps();
+  LaneBuffer<double> p_bar(static_cast<std::size_t>(sizes.parameters) * map.lanes);
+  run.stepper->finish(sweep.workspace(), p_bar.data());
+  for (int l = 0; l < map.active; ++l) {
+    const std::size_t environment = static_cast<std::size_t>(map.environment(l));
+    if (parts.left_out[environment]) continue;
+    bool finite = inputs.finite(l);
+    for (int i = 0; i < sizes.tangent; ++i) {
+      const T v = x_bar[i * map.lanes + l];
+      finite = finite && std::isfinite(v);
+      parts.x0_tangent[environment * static_cast<std::size_t>(sizes.tangent) + i] = v;
+    }
+    const std::size_t row = run.parameter_rows > 1 ? environment : static_cast<std::size_t>(chunk);
+    for (int i = 0; i < sizes.parameters; ++i) {
+      const double v = p_bar.data()[i * map.lanes + l];
+      finite = finite && std::isfinite(v);
+      parts.params[row * static_cast<std::size_t>(sizes.parameters) + i] += v;
+    }
+    if (!finite) parts.not_finite[environment] = 1;
+  }
+}
+
+// Goes back once more through the environment's chunk and says where its cotangent is first not finite.
+template <class T>
+std::string Pullback<T>::name_not_finite(std::int64_t environment) {
+  SweepBuffers<T> buffers(run);
+  const Space &states = run.system.states(), &inputs = run.system.inputs();
+  const std::string who = message("environment ", run.user_environment(environment));
+  std::string where;
+  std::vector<double> sum(sum_controls() ? inputs_per_run() : 0);
+  pull_chunk(environment / run.lanes(), buffers, sum_controls() ? sum.data() : nullptr, StopToken(),
+             [&](std::int64_t k, const LaneMap& map, const T* x_bar, const T* u_bar) {
+               const int lane = static_cast<int>(environment - map.first);
+               const auto look = [&](const T* bar, int numbers, const auto& name) {
+                 for (int i = 0; i < numbers && where.empty(); ++i) {
+                   if (std::isfinite(bar[i * map.lanes + lane])) continue;
+                   where = message(who, ": the cotangent of ", name(i), " at step ", k,
+                                   " is not finite");
+                 }
+               };
+               look(x_bar, states.tangent_size(), [&](int i) { return states.tangent_name(i); });
+               if (!options.controls) return;
+               look(u_bar, inputs.size(),
+                    [&](int i) { return message("input ", inputs.block_of(i).name); });
+             });
+  return where.empty() ? message(who, ": the cotangent of a parameter is not finite") : where;
+}
+
+template <class T>
+Gradient<T> Pullback<T>::take_gradient() {
+  const StepperSizes& sizes = run.stepper->sizes();
+  const Space& space = run.system.states();
+  Gradient<T> g;
+  for (const std::int64_t n : parts.recomputed) g.recomputed_steps += n;
+
+  if (options.x0) {
+    const std::size_t nt = static_cast<std::size_t>(sizes.tangent);
+    const std::size_t rows = static_cast<std::size_t>(run.x0_rows);
+    g.x0_tangent.assign(rows * nt, T(0));
+    std::vector<double> sum(nt, 0.0);
+    for (std::size_t e = 0; e < batch(); ++e) {
+      for (std::size_t i = 0; i < nt; ++i) {
+        if (rows > 1) g.x0_tangent[e * nt + i] = parts.x0_tangent[e * nt + i];
+        sum[i] += static_cast<double>(parts.x0_tangent[e * nt + i]);
+      }
+    }
+    if (rows == 1) std::transform(sum.begin(), sum.end(), g.x0_tangent.begin(),
+                                  [](double v) { return static_cast<T>(v); });
+    g.x0.assign(run.x0.size(), T(0));
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t at = r * static_cast<std::size_t>(sizes.state);
+      space.to_coordinates(run.x0_raw.data() + at, g.x0_tangent.data() + r * nt, g.x0.data() + at);
+    }
+  }
+  if (options.controls) {
+    g.controls = std::move(parts.controls);
+    if (sum_controls()) {
+      g.controls.assign(inputs_per_run(), T(0));
+      for (std::size_t i = 0; i < inputs_per_run(); ++i) {
+        double sum = 0;
+        for (std::int64_t group = 0; group < groups; ++group) {
+          sum += parts.sums[static_cast<std::size_t>(group) * inputs_per_run() + i];
+        }
+        g.controls[i] = static_cast<T>(sum);
+      }
+    }
+    if (!sum_controls()) {
+      for (std::size_t e = 0; e < batch(); ++e) {
+        if (!parts.left_out[e]) continue;
+        std::fill_n(g.controls.begin() + static_cast<std::ptrdiff_t>(e * inputs_per_run()),
+                    inputs_per_run(), T(0));
+      }
+    }
+  }
+  if (options.params) {
+    const std::size_t np = static_cast<std::size_t>(sizes.parameters);
+    if (run.parameter_rows > 1) {
+      g.params = std::move(parts.params);
+    } else {
+      g.params.assign(np, 0.0);
+      for (std::size_t i = 0; i < parts.params.size(); ++i) g.params[i % np] += parts.params[i];
+    }
+    const Parameters& registry = run.system.parameters();
+    for (std::size_t i = 0; i < g.params.size(); ++i) {
+      if (!registry.holding(static_cast<int>(i % np)).not_differentiable.empty()) {
+        g.params[i] = std::nan("");
+      }
+    }
+  }
+  return g;
+}
+
+}  // namespace
+
+template <class T>
+Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
+                                    const PullbackOptions& options) const {
+  if (states_bar.size() != states().size()) {
+    throw Error(message("states_bar has ", states_bar.size(), " numbers, the saved states have ",
+                        states().size(), " (", batch(), " environments, ", run_->saved.size(),
+                        " saved steps, ", run_->stepper->sizes().state, " states)"));
+  }
+  check_finite(states_bar, "states_bar", run_->stepper->sizes().state, &system().states());
+  const bool raise = options.failed == PullbackOptions::Failed::raise;
+  if (raise && !report().failed.empty()) {
+    throw GradientError(message("there is no gradient through an environment that failed: ",
+                                describe(report().failed.front()),
+                                "; pass failed = skip to give it a zero gradient"));
+  }
+  Pullback<T> pullback(*this, states_bar, options);
+  pullback.run_all();
+  const auto& bad = pullback.parts.not_finite;
+  const auto first = std::find(bad.begin(), bad.end(), 1);
+  if (first != bad.end()) {
+    if (raise) {
+      throw GradientError(message(pullback.name_not_finite(first - bad.begin()),
+                                  "; diagnose says more, failed = skip gives it a zero gradient"));
+    }
+    for (std::size_t e = 0; e < bad.size(); ++e) pullback.parts.left_out[e] |= bad[e];
+    pullback.run_all();
+  }
+  return pullback.take_gradient();
+}
+
+template Gradient<float> Trajectory<float>::pullback(std::span<const float>,
+                                                     const PullbackOptions&) const;
+template Gradient<double> Trajectory<double>::pullback(std::span<const double>,
+                                                       const PullbackOptions&) const;
+
+}  // namespace cycloid::inline adjoint

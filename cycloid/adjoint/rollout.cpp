@@ -1,0 +1,176 @@
+#include "cycloid/adjoint/rollout.h"
+
+#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/sweep.h"
+#include "cycloid/base/error.h"
+#include "cycloid/base/instruction_set.h"
+
+namespace cycloid::inline adjoint {
+namespace {
+
+// Collects saved states in lanes and writes them to the user's rows, a block of steps at a time.
+template <class T>
+class StateWriter {
+ public:
+  StateWriter(const Run<T>& run, const LaneMap& map, T* rows)
+      : run_(run),
+        map_(map),
+        rows_(rows),
+        numbers_(run.stepper->sizes().state),
+        block_(std::min<std::int64_t>(kInputBlock, static_cast<std::int64_t>(run.saved.size()))),
+        lanes_(static_cast<std::size_t>(block_ * numbers_ * map.lanes)) {}
+
+  void operator()(std::int64_t k, const T* x) {
+    if (next_ == static_cast<std::int64_t>(run_.saved.size()) || run_.saved[next_] != k) return;
+    std::memcpy(lanes_.data() + (next_ - flushed_) * numbers_ * map_.lanes, x,
+                sizeof(T) * static_cast<std::size_t>(numbers_ * map_.lanes));
+    if (++next_ - flushed_ == block_) flush();
+  }
+
+  void flush() {
+    const std::int64_t stride = static_cast<std::int64_t>(run_.saved.size()) * numbers_;
+    scatter(map_, lanes_.data(), (next_ - flushed_) * numbers_, rows_, stride,
+            flushed_ * numbers_);
+    flushed_ = next_;
+  }
+
+ private:
+  const Run<T>& run_;
+  const LaneMap& map_;
+  T* rows_;
+  std::int64_t numbers_, block_, next_ = 0, flushed_ = 0;
+  LaneBuffer<T> lanes_;
+};
+
+template <class T>
+Trajectory<T> checked_rollout(const System& system, std::span<const T> x0,
+                              const Controls<T>& controls, std::span<const double> params,
+                              const RolloutOptions& options) {
+  Run<T> run = checked_run(system, x0, controls, params, options);
+  choose_stepper(run, options.memory);
+  return roll_out(std::move(run), options.keep_going);
+}
+
+template <class T>
+std::vector<T> one_step(const System& system, std::span<const T> x, std::span<const T> u,
+                        std::span<const double> params) {
+  const Controls<T> controls = u.empty() ? Controls<T>(1) : Controls<T>(u, 1);
+  RolloutOptions options;
+  options.save = Save::last();
+  options.memory = Memory::all();
+  const Trajectory<T> run = checked_rollout(system, x, controls, params, options);
+  if (!run.report().failed.empty()) {
+    throw Error(message("the step failed: ", describe(run.report().failed.front())));
+  }
+  return {run.states().begin(), run.states().end()};
+}
+
+}  // namespace
+
+std::string describe(const Failure& f) {
+  return message("environment ", f.environment, ", step ", f.step, ", ", f.stage,
+                 f.body.empty() ? "" : ", ", f.body, ": ", f.reason);
+}
+
+template <class T>
+Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
+  Trajectory<T> result;
+  auto tape = std::make_shared<Tape<T>>(run);
+  auto report = std::make_shared<Report>();
+  auto states = std::make_shared<std::vector<T>>(static_cast<std::size_t>(
+      run.batch * static_cast<std::int64_t>(run.saved.size()) * run.stepper->sizes().state));
+  std::vector<std::vector<Failure>> failures(static_cast<std::size_t>(run.chunks()));
+
+  for_each_task(run, run.chunks(), keep_going,
+                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
+                  Sweep<T> sweep(run, *tape, buffers, chunk, stop);
+                  StateWriter<T> writer(run, sweep.map(), states->data());
+                  sweep.forward(writer, failures[static_cast<std::size_t>(chunk)]);
+                  writer.flush();
+                });
+
+  for (auto& list : failures) {
+    std::sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) {
+      return a.environment < b.environment;
+    });
+    report->failed.insert(report->failed.end(), list.begin(), list.end());
+  }
+  report->memory = run.plan.words;
+  report->tape_bytes = run.plan.bytes;
+  report->lanes = run.lanes();
+  report->instruction_set = name(active_instruction_set());
+  result.run_ = std::make_shared<const Run<T>>(std::move(run));
+  result.tape_ = std::move(tape);
+  result.states_ = std::move(states);
+  result.report_ = std::move(report);
+  return result;
+}
+
+template <class T>
+std::int64_t Trajectory<T>::batch() const {
+  return run_->batch;
+}
+
+template <class T>
+std::int64_t Trajectory<T>::steps() const {
+  return run_->steps;
+}
+
+template <class T>
+const std::vector<std::int64_t>& Trajectory<T>::saved_steps() const {
+  return run_->saved;
+}
+
+template <class T>
+const System& Trajectory<T>::system() const {
+  return run_->system;
+}
+
+template <class T>
+std::span<const T> Trajectory<T>::state(std::int64_t environment, std::int64_t saved) const {
+  const std::int64_t rows = static_cast<std::int64_t>(run_->saved.size());
+  const std::int64_t row = saved < 0 ? saved + rows : saved;
+  if (environment < 0 || environment >= run_->batch || row < 0 || row >= rows) {
+    throw Error(message("state(", environment, ", ", saved, "): there are ", run_->batch,
+                        " environments with ", rows, " saved states each"));
+  }
+  const std::size_t n = static_cast<std::size_t>(run_->stepper->sizes().state);
+  return states().subspan(static_cast<std::size_t>(environment * rows + row) * n, n);
+}
+
+template <class T>
+std::vector<double> Trajectory<T>::times() const {
+  const double h = run_->step_length();
+  std::vector<double> times;
+  for (const std::int64_t k : run_->saved) times.push_back(run_->t0 + static_cast<double>(k) * h);
+  return times;
+}
+
+Trajectory<double> rollout(const System& system, std::span<const double> x0,
+                           const Controls<double>& controls, std::span<const double> params,
+                           const RolloutOptions& options) {
+  return checked_rollout(system, x0, controls, params, options);
+}
+
+Trajectory<float> rollout(const System& system, std::span<const float> x0,
+                          const Controls<float>& controls, std::span<const double> params,
+                          const RolloutOptions& options) {
+  return checked_rollout(system, x0, controls, params, options);
+}
+
+std::vector<double> step(const System& system, std::span<const double> x,
+                         std::span<const double> u, std::span<const double> params) {
+  return one_step(system, x, u, params);
+}
+
+std::vector<float> step(const System& system, std::span<const float> x, std::span<const float> u,
+                        std::span<const double> params) {
+  return one_step(system, x, u, params);
+}
+
+template Trajectory<float> roll_out(Run<float>, const KeepGoing&);
+template Trajectory<double> roll_out(Run<double>, const KeepGoing&);
+template class Trajectory<float>;
+template class Trajectory<double>;
+
+}  // namespace cycloid::inline adjoint

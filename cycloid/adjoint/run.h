@@ -1,0 +1,87 @@
+// Run: everything that the chunks of one rollout share, and Tape: what is kept for the way back.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cycloid/adjoint/lanes.h"
+#include "cycloid/adjoint/memory.h"
+#include "cycloid/adjoint/report.h"
+#include "cycloid/system/system.h"
+
+namespace cycloid::inline adjoint {
+
+// Inputs of a rollout, checked and copied, in rows. A count of rows is the batch, or 1 for a row that all
+// environments share; control_rows = 0 means zero inputs.
+template <class T>
+struct Run {
+  explicit Run(const System& of) : system(of) {}
+
+  System system;
+  const Stepper<T>* stepper = nullptr;
+  std::int64_t batch = 1, steps = 0;
+  double t0 = 0;
+  std::int64_t first_step = 0;  // number of the first step, not 0 in linearise only
+  int threads = 0;
+  std::vector<T> x0_raw, x0;  // as given, and with unit quaternions
+  std::vector<T> controls;
+  std::vector<double> parameters;
+  std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
+  std::vector<std::int64_t> saved;  // steps whose states the user gets
+  TapePlan plan;
+  std::int64_t pair_width = 0;  // W, when rows come as W values and their W tangents (pushforward.h)
+
+  // The user's number of the environment in this row.
+  std::int64_t user_environment(std::int64_t row) const {
+    return pair_width == 0 ? row : row / (2 * pair_width) * pair_width + row % pair_width;
+  }
+  int lanes() const { return stepper->sizes().lanes; }
+  std::int64_t chunks() const { return (batch + lanes() - 1) / lanes(); }
+  LaneMap map(std::int64_t chunk) const { return LaneMap(chunk, lanes(), batch); }
+  // Length of a step [s], which may vary between environments.
+  double step_length(std::int64_t environment = 0) const {
+    const Parameters& p = system.parameters();
+    if (!p.contains(kTimestepName)) return system.timestep();
+    return parameters[static_cast<std::size_t>(environment * parameter_stride() +
+                                               p.find(kTimestepName).offset)];
+  }
+  std::int64_t x0_stride() const { return x0_rows == 1 ? 0 : stepper->sizes().state; }
+  std::int64_t control_stride() const {
+    return control_rows <= 1 ? 0 : steps * stepper->sizes().input;
+  }
+  std::int64_t parameter_stride() const {
+    return parameter_rows == 1 ? 0 : stepper->sizes().parameters;
+  }
+};
+
+// Kept states and records of every chunk, lane-innermost, and where environments stopped.
+template <class T>
+class Tape {
+ public:
+  Tape() = default;
+  explicit Tape(const Run<T>& run)
+      : state_numbers_(static_cast<std::int64_t>(run.stepper->sizes().state) * run.lanes()),
+        record_numbers_(static_cast<std::int64_t>(run.stepper->sizes().record) * run.lanes()),
+        states_kept_(run.plan.states_kept(run.steps)),
+        records_kept_(run.plan.keep_records ? run.steps : 0),
+        states_(static_cast<std::size_t>(run.chunks() * states_kept_ * state_numbers_)),
+        records_(static_cast<std::size_t>(run.chunks() * records_kept_ * record_numbers_)),
+        failed_step(static_cast<std::size_t>(run.chunks() * run.lanes()), -1) {}
+
+  T* state(std::int64_t chunk, std::int64_t slot) const {
+    return states_.data() + (chunk * states_kept_ + slot) * state_numbers_;
+  }
+  T* record(std::int64_t chunk, std::int64_t step) const {
+    return records_.data() + (chunk * records_kept_ + step) * record_numbers_;
+  }
+
+ private:
+  std::int64_t state_numbers_ = 0, record_numbers_ = 0, states_kept_ = 0, records_kept_ = 0;
+  LaneBuffer<T> states_, records_;
+
+ public:
+  // Per lane of every chunk: the step at which it went non-finite, or -1. From there on it stands still.
+  std::vector<std::int64_t> failed_step;
+};
+
+}  // namespace cycloid::inline adjoint

@@ -1,0 +1,140 @@
+#include "cycloid/adjoint/run_inputs.h"
+
+#include <cmath>
+
+#include "cycloid/base/core_count.h"
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline adjoint {
+namespace {
+
+// Rows in `numbers` numbers of `row` each.
+std::int64_t rows_of(std::size_t numbers, std::int64_t row, const char* what, const char* of) {
+  const std::int64_t n = static_cast<std::int64_t>(numbers);
+  if (row == 0 || n == 0 || n % row != 0) {
+    throw Error(message(what, " has ", n, " numbers; expected rows of ", row, " (", of, ")"));
+  }
+  return n / row;
+}
+
+void check_rows(std::int64_t rows, std::int64_t batch, const char* what) {
+  if (rows != 1 && rows != batch) {
+    throw Error(message(what, " has ", rows, " rows, but the batch has ", batch,
+                        " environments; give one row each, or one for all"));
+  }
+}
+
+template <class T>
+void take_parameters(Run<T>& run, std::span<const double> params) {
+  const Parameters& registry = run.system.parameters();
+  if (params.empty()) {
+    run.parameters = registry.default_values();
+    run.parameter_rows = 1;
+    return;
+  }
+  const std::size_t n = static_cast<std::size_t>(registry.size());
+  if (n == 0 || params.size() % n != 0) {
+    throw ParameterError(message("expected ", n, " parameter numbers, or rows of as many, got ",
+                                 params.size(), "; Parameters::pack makes the vector from names"));
+  }
+  run.parameter_rows = static_cast<std::int64_t>(params.size() / n);
+  for (std::int64_t r = 0; r < run.parameter_rows; ++r) {
+    const auto row = params.subspan(static_cast<std::size_t>(r) * n, n);
+    registry.check(row);
+    for (std::size_t i = 0; i < n; ++i) {
+      const int number = static_cast<int>(i);
+      if (row[i] == params[i] || run.system.varies(number)) continue;
+      throw ParameterError(message("parameter \"", registry.holding(number).name,
+                                   "\" differs between environments (", params[i], " and ", row[i],
+                                   "); declare it in vary when the system is made"));
+    }
+  }
+  run.parameters.assign(params.begin(), params.end());
+}
+
+}  // namespace
+
+template <class T>
+void check_finite(std::span<const T> values, const char* what, std::int64_t row,
+                  const Space* space) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    const std::int64_t place = static_cast<std::int64_t>(i);
+    throw Error(message(what, " must be finite; number ", place % row, " of row ", place / row,
+                        space ? message(" (", space->block_of(static_cast<int>(
+                                                  place % space->size())).name, ")")
+                              : std::string(),
+                        " is ", values[i]));
+  }
+}
+
+template <class T>
+Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
+                   std::span<const double> params, const RolloutOptions& options) {
+  Run<T> run(system);
+  run.stepper = system.steppers<T>().one.get();
+  run.steps = controls.steps;
+  run.t0 = options.t0;
+  run.threads = options.threads > 0 ? options.threads : default_threads();
+  if (run.steps < 1) {
+    throw Error(message("a rollout needs at least one step; got T = ", run.steps));
+  }
+  if (options.threads < 0) throw Error(message("threads must not be negative; got ", options.threads));
+  if (!std::isfinite(options.t0)) throw Error(message("t0 must be finite; got ", options.t0));
+
+  const Space &states = system.states(), &inputs = system.inputs();
+  run.x0_rows = rows_of(x0.size(), states.size(), "x0", "the states of an environment");
+  if (!controls.zero) {
+    const std::int64_t row = run.steps * inputs.size();
+    if (row == 0) {
+      if (!controls.values.empty()) {
+        throw Error(message("system \"", system.name(), "\" has no inputs, but controls has ",
+                            controls.values.size(), " numbers"));
+      }
+      run.control_rows = 0;
+    } else {
+      run.control_rows =
+          rows_of(controls.values.size(), row, "controls", "steps times inputs of an environment");
+    }
+  }
+  take_parameters(run, params);
+  run.batch = std::max({run.x0_rows, run.control_rows, run.parameter_rows});
+  check_rows(run.x0_rows, run.batch, "x0");
+  if (run.control_rows > 0) check_rows(run.control_rows, run.batch, "controls");
+  check_rows(run.parameter_rows, run.batch, "parameters");
+
+  check_finite(x0, "x0", states.size(), &states);
+  check_finite(controls.values, "controls", run.steps * inputs.size(), &inputs);
+  run.x0_raw.assign(x0.begin(), x0.end());
+  run.x0 = run.x0_raw;
+  for (std::int64_t r = 0; r < run.x0_rows; ++r) {
+    if (!states.normalise(run.x0.data() + r * states.size())) {
+      throw Error(message("x0: a quaternion of row ", r, " is zero, which is no orientation"));
+    }
+  }
+  run.controls.assign(controls.values.begin(), controls.values.end());
+  run.saved = options.save.steps(run.steps);
+  return run;
+}
+
+template <class T>
+void choose_stepper(Run<T>& run, const Memory& memory) {
+  const Steppers<T>& steppers = run.system.template steppers<T>();
+  run.stepper = run.batch == 1 ? steppers.one.get() : steppers.packed.get();
+  const StepperSizes& s = run.stepper->sizes();
+  const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
+  run.threads = static_cast<int>(std::min<std::int64_t>(run.threads, run.chunks()));
+  run.plan = plan_tape(memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes,
+                                s.record * lane_bytes, s.record_is_costly});
+}
+
+template void check_finite(std::span<const float>, const char*, std::int64_t, const Space*);
+template void check_finite(std::span<const double>, const char*, std::int64_t, const Space*);
+template Run<float> checked_run(const System&, std::span<const float>, const Controls<float>&,
+                                std::span<const double>, const RolloutOptions&);
+template Run<double> checked_run(const System&, std::span<const double>, const Controls<double>&,
+                                 std::span<const double>, const RolloutOptions&);
+template void choose_stepper(Run<float>&, const Memory&);
+template void choose_stepper(Run<double>&, const Memory&);
+
+}  // namespace cycloid::inline adjoint

@@ -1,0 +1,26 @@
+// From what a user gives to a Run: sizes, rows and numbers are checked here, once, with messages that name them.
+#pragma once
+
+#include "cycloid/adjoint/rollout.h"
+#include "cycloid/adjoint/run.h"
+
+namespace cycloid::inline adjoint {
+
+// A Run for these inputs, all but its stepper and plan.
+template <class T>
+Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
+                   std::span<const double> params, const RolloutOptions& options);
+
+// Chooses the stepper for the batch and plans the tape.
+template <class T>
+void choose_stepper(Run<T>& run, const Memory& memory);
+
+// The forward run itself, for a Run that has all its parts.
+template <class T>
+Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);
+
+// Throws Error unless every number is finite; `what` and the shape's row length name the place.
+template <class T>
+void check_finite(std::span<const T> values, const char* what, std::int64_t row, const Space* space);
+
+}  // namespace cycloid::inline adjoint

@@ -1,0 +1,62 @@
+#include "cycloid/adjoint/run.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "cycloid/system/systems.h"
+
+namespace cycloid {
+namespace {
+
+Run<double> run_of(std::int64_t batch, std::int64_t steps) {
+  Run<double> run(systems::pendulum());
+  run.stepper = run.system.steppers<double>().packed.get();
+  run.batch = batch;
+  run.steps = steps;
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("Run: chunks cover the batch, and a shared row has no stride") {
+  Run<double> run = run_of(1, 10);
+  const int W = run.lanes();
+  CHECK(W > 1);
+  CHECK(run.chunks() == 1);
+  run.batch = W;
+  CHECK(run.chunks() == 1);
+  run.batch = W + 1;
+  CHECK(run.chunks() == 2);
+  CHECK(run.map(1).active == 1);
+
+  CHECK(run.x0_stride() == 0);
+  CHECK(run.control_stride() == 0);
+  CHECK(run.parameter_stride() == 0);
+  run.x0_rows = run.control_rows = run.parameter_rows = run.batch;
+  CHECK(run.x0_stride() == 2);
+  CHECK(run.control_stride() == 10 * 1);
+  CHECK(run.parameter_stride() == 5);
+  run.control_rows = 1;
+  CHECK(run.control_stride() == 0);
+}
+
+TEST_CASE("Tape: every state and record of every chunk has a place of its own") {
+  Run<double> run = run_of(20, 3);
+  run.plan.keep_records = true;
+  const Tape<double> tape(run);
+  const StepperSizes& s = run.stepper->sizes();
+  std::set<double*> numbers;
+  for (std::int64_t chunk = 0; chunk < run.chunks(); ++chunk) {
+    for (std::int64_t k = 0; k < 3; ++k) {
+      for (int i = 0; i < s.state * s.lanes; ++i) numbers.insert(tape.state(chunk, k) + i);
+      for (int i = 0; i < s.record * s.lanes; ++i) numbers.insert(tape.record(chunk, k) + i);
+    }
+  }
+  CHECK(numbers.size() ==
+        static_cast<std::size_t>(run.chunks() * 3 * (s.state + s.record) * s.lanes));
+  CHECK(tape.failed_step == std::vector<std::int64_t>(
+                                static_cast<std::size_t>(run.chunks() * s.lanes), -1));
+}
+
+}  // namespace cycloid

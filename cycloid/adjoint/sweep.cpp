@@ -1,0 +1,112 @@
+#include "cycloid/adjoint/sweep.h"
+
+namespace cycloid::inline adjoint {
+
+template <class T>
+SweepBuffers<T>::SweepBuffers(const Run<T>& run) {
+  const StepperSizes& s = run.stepper->sizes();
+  const std::size_t W = static_cast<std::size_t>(s.lanes);
+  const std::size_t L = run.plan.segment > 1 ? static_cast<std::size_t>(run.plan.segment) : 0;
+  workspace = LaneBuffer<std::byte>(s.workspace);
+  parameters = LaneBuffer<T>(W * s.parameters);
+  inputs = LaneBuffer<T>(W * s.input * kInputBlock);
+  state = LaneBuffer<T>(W * s.state);
+  next_state = LaneBuffer<T>(W * s.state);
+  record = LaneBuffer<T>(W * s.record);
+  segment_states = LaneBuffer<T>(W * s.state * L);
+  snapshots = LaneBuffer<T>(W * s.state * static_cast<std::size_t>(run.plan.snapshots));
+  segment_records = LaneBuffer<T>(run.plan.segment_records ? W * s.record * L : 0);
+}
+
+template <class T>
+Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
+                const StopToken& stop)
+    : run_(run),
+      tape_(tape),
+      buffers_(buffers),
+      sizes_(run.stepper->sizes()),
+      chunk_(chunk),
+      state_numbers_(static_cast<std::int64_t>(sizes_.state) * sizes_.lanes),
+      map_(run.map(chunk)),
+      stop_(stop),
+      failed_step_(tape.failed_step.data() + chunk * sizes_.lanes) {
+  for (int l = 0; l < map_.lanes; ++l) any_failed_ = any_failed_ || lane_failed(l);
+  gather(map_, run.parameters.data(), run.parameter_stride(), 0, sizes_.parameters,
+         buffers.parameters.data());
+  run.stepper->begin(buffers.parameters.data(), workspace());
+  if (run.control_rows == 0 && sizes_.input > 0) {
+    std::fill_n(buffers.inputs.data(), sizes_.input * sizes_.lanes, T(0));
+  }
+}
+
+template <class T>
+StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
+  const std::int64_t step = run_.first_step + k;
+  if (run_.control_rows == 0 || sizes_.input == 0) return {x, buffers_.inputs.data(), step, run_.t0};
+  const std::int64_t block = k / kInputBlock, first = block * kInputBlock;
+  if (block != input_block_) {
+    const std::int64_t count = std::min(kInputBlock, run_.steps - first);
+    gather(map_, run_.controls.data(), run_.control_stride(), first * sizes_.input,
+           count * sizes_.input, buffers_.inputs.data());
+    input_block_ = block;
+  }
+  return {x, buffers_.inputs.data() + (k - first) * sizes_.input * sizes_.lanes, step, run_.t0};
+}
+
+// Frozen lanes keep their state.
+template <class T>
+void Sweep<T>::freeze(const StepInput<T>& in, T* x_next) const {
+  for (int l = 0; l < map_.lanes; ++l) {
+    if (failed_step_[l] < 0 || failed_step_[l] > in.step) continue;
+    for (int i = 0; i < sizes_.state; ++i) x_next[i * map_.lanes + l] = in.x[i * map_.lanes + l];
+  }
+}
+
+template <class T>
+void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record,
+                          std::vector<Failure>& failures) {
+  const StepStatus status = run_.stepper->step(in, x_next, record, workspace());
+  if (status == StepStatus::ok && !any_failed_) return;
+  for (int l = 0; l < map_.lanes; ++l) {
+    if (lane_failed(l)) continue;
+    bool finite = true;
+    for (int i = 0; i < sizes_.state; ++i) {
+      const T v = x_next[i * map_.lanes + l];
+      finite = finite && v - v == T(0);
+    }
+    if (finite) continue;
+    failed_step_[l] = in.step;
+    any_failed_ = true;
+    if (l >= map_.active) continue;
+    StepTrouble trouble = run_.stepper->explain(in, l, workspace());
+    failures.push_back({map_.environment(l), in.step, std::move(trouble.stage),
+                        std::move(trouble.body), std::move(trouble.reason)});
+  }
+  freeze(in, x_next);
+}
+
+template <class T>
+void Sweep<T>::step_again(const StepInput<T>& in, T* x_next, T* record) {
+  run_.stepper->step(in, x_next, record, workspace());
+  if (any_failed_) freeze(in, x_next);
+}
+
+template <class T>
+void Sweep<T>::keep(std::int64_t k, const T* x) {
+  const TapePlan& plan = run_.plan;
+  if (plan.snapshots > 0) {
+    if (next_kept_ < kept_steps_.size() && kept_steps_[next_kept_] == k) {
+      std::memcpy(tape_.state(chunk_, static_cast<std::int64_t>(next_kept_++)), x, state_bytes());
+    }
+    if (k + 1 == run_.steps) std::memcpy(tape_.state(chunk_, plan.snapshots), x, state_bytes());
+  } else if (k % plan.segment == 0) {
+    std::memcpy(tape_.state(chunk_, k / plan.segment), x, state_bytes());
+  }
+}
+
+template struct SweepBuffers<float>;
+template struct SweepBuffers<double>;
+template class Sweep<float>;
+template class Sweep<double>;
+
+}  // namespace cycloid::inline adjoint

@@ -1,0 +1,199 @@
+// Sweep: one chunk's way forward through a run, and its way back over the tape.
+//
+// Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane that goes
+// non-finite is frozen at its last finite state and reported; the others go on.
+// Reverse: visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the work of
+// the same function on the same numbers, so it equals the first one bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "cycloid/adjoint/run.h"
+#include "cycloid/adjoint/schedule.h"
+#include "cycloid/base/thread_pool.h"
+
+namespace cycloid::inline adjoint {
+
+// Steps of inputs that are brought into lanes at once.
+inline constexpr std::int64_t kInputBlock = 64;
+
+// A worker's memory for one chunk at a time.
+template <class T>
+struct SweepBuffers {
+  explicit SweepBuffers(const Run<T>& run);
+  LaneBuffer<std::byte> workspace;
+  LaneBuffer<T> parameters, inputs, state, next_state, record;
+  LaneBuffer<T> segment_states, segment_records, snapshots;
+};
+
+// Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of its own.
+template <class T, class Function>
+void for_each_task(const Run<T>& run, std::int64_t tasks, const KeepGoing& keep_going,
+                   Function&& function) {
+  std::vector<std::unique_ptr<SweepBuffers<T>>> buffers(static_cast<std::size_t>(run.threads));
+  parallel_for(
+      static_cast<std::size_t>(tasks), run.threads,
+      [&](std::size_t task, int worker, const StopToken& stop) {
+        auto& own = buffers[static_cast<std::size_t>(worker)];
+        if (!own) own = std::make_unique<SweepBuffers<T>>(run);
+        function(static_cast<std::int64_t>(task), *own, stop);
+      },
+      keep_going);
+}
+
+template <class T>
+class Sweep {
+ public:
+  Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
+        const StopToken& stop);
+
+  // Calls save(k, x) for every step k of 0…T with the state's lanes. Appends to `failures`.
+  template <class SaveState>
+  void forward(SaveState&& save, std::vector<Failure>& failures);
+
+  // Calls visit(input of step k, record of step k) for k = T-1 … 0.
+  template <class Visit>
+  void reverse(Visit&& visit);
+
+  std::byte* workspace() const { return buffers_.workspace.data(); }
+  const LaneMap& map() const { return map_; }
+  bool stopped() const { return stopped_; }
+  bool lane_failed(int lane) const { return failed_step_[lane] >= 0; }
+  std::int64_t recomputed_steps() const { return recomputed_; }
+
+ private:
+  StepInput<T> input(const T* x, std::int64_t k);
+  bool stop_requested() { return stopped_ = stopped_ || stop_.stop_requested(); }
+  void first_step(const StepInput<T>& in, T* x_next, T* record, std::vector<Failure>& failures);
+  void step_again(const StepInput<T>& in, T* x_next, T* record);
+  void freeze(const StepInput<T>& in, T* x_next) const;
+  void keep(std::int64_t k, const T* x);
+  template <class Visit>
+  void reverse_segments(Visit&& visit);
+  template <class Visit>
+  void reverse_binomial(Visit&& visit);
+  std::size_t state_bytes() const { return sizeof(T) * static_cast<std::size_t>(state_numbers_); }
+
+  const Run<T>& run_;
+  Tape<T>& tape_;
+  SweepBuffers<T>& buffers_;
+  const StepperSizes& sizes_;
+  std::int64_t chunk_, state_numbers_;
+  LaneMap map_;
+  const StopToken& stop_;
+  std::int64_t* failed_step_;
+  std::int64_t input_block_ = -1, recomputed_ = 0;
+  bool any_failed_ = false, stopped_ = false;
+  std::vector<std::int64_t> kept_steps_;  // binomial: steps kept on the way forward
+  std::size_t next_kept_ = 0;
+};
+
+template <class T>
+template <class SaveState>
+void Sweep<T>::forward(SaveState&& save, std::vector<Failure>& failures) {
+  const TapePlan& plan = run_.plan;
+  const bool all = plan.snapshots == 0 && plan.segment == 1;
+  if (plan.snapshots > 0) kept_steps_ = BinomialSchedule(run_.steps, plan.snapshots).stored_steps();
+  T* x = all ? tape_.state(chunk_, 0) : buffers_.state.data();
+  T* other = buffers_.next_state.data();
+  gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, x);
+  for (std::int64_t k = 0; k < run_.steps; ++k) {
+    if (k % kInputBlock == 0 && stop_requested()) return;
+    if (!all) keep(k, x);
+    save(k, static_cast<const T*>(x));
+    T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
+    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : nullptr,
+               failures);
+    other = all ? other : x;
+    x = x_next;
+  }
+  save(run_.steps, static_cast<const T*>(x));
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::reverse(Visit&& visit) {
+  if (run_.plan.snapshots > 0) {
+    reverse_binomial(visit);
+  } else {
+    reverse_segments(visit);
+  }
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::reverse_segments(Visit&& visit) {
+  const TapePlan& plan = run_.plan;
+  const std::int64_t L = plan.segment;
+  const std::int64_t record_numbers = static_cast<std::int64_t>(sizes_.record) * sizes_.lanes;
+  for (std::int64_t s = (run_.steps - 1) / L; s >= 0 && !stop_requested(); --s) {
+    const std::int64_t begin = s * L, end = std::min(begin + L, run_.steps);
+    const auto state = [&](std::int64_t k) -> T* {
+      return k == begin ? tape_.state(chunk_, s)
+                        : buffers_.segment_states.data() + (k - begin) * state_numbers_;
+    };
+    const auto record = [&](std::int64_t k) -> T* {
+      return plan.keep_records      ? tape_.record(chunk_, k)
+             : plan.segment_records ? buffers_.segment_records.data() + (k - begin) * record_numbers
+                                    : buffers_.record.data();
+    };
+    // The last step of a segment leads to a state that is known; it runs again only for its record.
+    for (std::int64_t k = begin; k + 1 < end; ++k) {
+      step_again(input(state(k), k), state(k + 1), plan.segment_records ? record(k) : nullptr);
+      ++recomputed_;
+      if (k % kInputBlock == 0 && stop_requested()) return;
+    }
+    for (std::int64_t k = end - 1; k >= begin; --k) {
+      const StepInput<T> in = input(state(k), k);
+      const bool has_record = plan.keep_records || (plan.segment_records && k + 1 < end);
+      if (!has_record) {
+        run_.stepper->step(in, buffers_.next_state.data(), record(k), workspace());
+      }
+      visit(in, static_cast<const T*>(record(k)));
+      if (k % kInputBlock == 0 && stop_requested()) return;
+    }
+  }
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::reverse_binomial(Visit&& visit) {
+  BinomialSchedule schedule(run_.steps, run_.plan.snapshots);
+  // The snapshots are overwritten on the way: work on a copy, the tape may be walked again. Behind them lies the
+  // state before the last step.
+  const std::int64_t n = run_.plan.snapshots;
+  std::memcpy(buffers_.snapshots.data(), tape_.state(chunk_, 0),
+              static_cast<std::size_t>(n) * state_bytes());
+  const auto snapshot = [&](int slot) { return buffers_.snapshots.data() + slot * state_numbers_; };
+  T* x = buffers_.state.data();
+  T* other = buffers_.next_state.data();
+  std::memcpy(x, tape_.state(chunk_, n), state_bytes());
+  while (const auto action = schedule.next()) {
+    switch (action->kind) {
+      case ScheduleAction::Kind::restore:
+        std::memcpy(x, snapshot(action->slot), state_bytes());
+        break;
+      case ScheduleAction::Kind::store:
+        std::memcpy(snapshot(action->slot), x, state_bytes());
+        break;
+      case ScheduleAction::Kind::advance:
+        for (std::int64_t k = action->from; k < action->to; ++k) {
+          step_again(input(x, k), other, nullptr);
+          std::swap(x, other);
+          ++recomputed_;
+          if (k % kInputBlock == 0 && stop_requested()) return;
+        }
+        break;
+      case ScheduleAction::Kind::reverse: {
+        const StepInput<T> in = input(x, action->from);
+        run_.stepper->step(in, other, buffers_.record.data(), workspace());
+        visit(in, static_cast<const T*>(buffers_.record.data()));
+        if (action->from % kInputBlock == 0 && stop_requested()) return;
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace cycloid::inline adjoint

@@ -1,0 +1,14 @@
+// Everything a user of the core needs: laws and Systems, rollouts, gradients,
+// how far to trust them, and optimisers that follow them.
+#pragma once
+
+#include "cycloid/adjoint/check_gradient.h"
+#include "cycloid/adjoint/diagnose.h"
+#include "cycloid/adjoint/linearise.h"
+#include "cycloid/adjoint/pushforward.h"
+#include "cycloid/adjoint/rollout.h"
+#include "cycloid/base/error.h"
+#include "cycloid/optimise/lbfgs.h"
+#include "cycloid/optimise/levenberg_marquardt.h"
+#include "cycloid/system/make_system.h"
+#include "cycloid/system/systems.h"
