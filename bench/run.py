@@ -1,0 +1,127 @@
+"""make bench: the race against peers, in one run on one machine.
+
+Writes bench/results.json and prints a table: what was held to, what came out. Figures move with the
+machine; ratios are taken within the run. `--quick` leaves out the peers.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench"
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def laws(instruction_set=None):
+    """Seconds per call of every case of bench_laws: {name: {"seconds", "label"}}."""
+    environment = dict(os.environ)
+    if instruction_set:
+        environment["CYCLOID_INSTRUCTION_SET"] = instruction_set
+    output = subprocess.run(
+        [BUILD / "bench_laws", "--benchmark_format=json", "--benchmark_min_time=0.3",
+         "--benchmark_repetitions=3"],
+        env=environment, check=True, capture_output=True, text=True,
+    ).stdout
+    cases = {}
+    for row in json.loads(output)["benchmarks"]:
+        if row["run_type"] != "iteration":
+            continue
+        seconds = row["real_time"] * 1e-3
+        best = cases.setdefault(row["run_name"], {"seconds": seconds, "label": row["label"]})
+        best["seconds"] = min(best["seconds"], seconds)
+    return cases
+
+
+def available(instruction_set):
+    environment = dict(os.environ, CYCLOID_INSTRUCTION_SET=instruction_set)
+    return subprocess.run([BUILD / "bench_first_gradient"], env=environment,
+                          capture_output=True).returncode == 0
+
+
+def first_gradient():
+    """Seconds from process start to exit, the median of eleven."""
+    times = []
+    for _ in range(11):
+        start = time.perf_counter()
+        subprocess.run([BUILD / "bench_first_gradient"], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return sorted(times)[5]
+
+
+def per_step(cases, name, environments, steps):
+    return cases[name]["seconds"] / (environments * steps)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     epilog="example: .venv/bin/python bench/run.py --quick")
+    parser.add_argument("--quick", action="store_true", help="leave out the peers")
+    options = parser.parse_args()
+    if not (BUILD / "bench_laws").exists():
+        sys.exit("bench: build/bench/bench_laws is missing; run `make bench`, which builds it first")
+
+    results = {"machine": {"cpu": platform.processor() or platform.machine(),
+                           "cores": os.cpu_count()}, "laws": {}}
+    rows = []
+
+    def held(what, measured, unit, bound, at_most):
+        ok = measured <= bound if at_most else measured >= bound
+        rows.append({"what": what, "measured": measured, "unit": unit,
+                     "held_to": f"{'<=' if at_most else '>='} {bound:g}", "ok": ok})
+
+    goal = {"v4": 8, "v3": 5}
+    for name in ("v4", "v3"):
+        if not available(name):
+            say(f"bench: this machine has no {name}; left out")
+            continue
+        say(f"bench: laws, {name} ...")
+        cases = results["laws"][name] = laws(name)
+        lanes, scalar = "pendulum/4096x1000/float32", "pendulum/1x1000/float64"
+        ratio = cases[f"{lanes}/forward_backward"]["seconds"] / cases[f"{lanes}/forward"]["seconds"]
+        held(f"pendulum float32 lanes, {name}: forward+backward / forward", ratio, "x", 3, True)
+        speed = (per_step(cases, f"{scalar}/forward", 1, 1000)
+                 / per_step(cases, f"{lanes}/forward", 4096, 1000))
+        held(f"pendulum float32 lanes vs scalar double, {name}", speed, "x", goal[name], False)
+
+    say("bench: memory of a long run, first gradient ...")
+    long_run = json.loads(subprocess.run([BUILD / "bench_long_run"], check=True,
+                                         capture_output=True, text=True).stdout)
+    results["long_run"] = long_run
+    held("10^6 steps, beyond the inputs and their gradient", long_run["beyond"] / 1e6, "MB", 16, True)
+    results["first_gradient_s"] = first_gradient()
+    held("first gradient from process start", results["first_gradient_s"], "s", 0.2, True)
+
+    if not options.quick:
+        say("bench: diffrax (compiles for a while) ...")
+        race = json.loads(subprocess.run([sys.executable, ROOT / "bench" / "race_diffrax.py"],
+                                         check=True, capture_output=True, text=True,
+                                         env=dict(os.environ, OMP_NUM_THREADS="1")).stdout)
+        results["diffrax"] = race
+        ours = laws()
+        for name, peer in race["cases"].items():
+            case = name.split(" ")[0]
+            mine = ours[f"{case}/float64/forward_backward"]["seconds"]
+            held(f"{name}: diffrax / ours, forward+backward (its compile "
+                 f"{peer['forward_backward']['compile_s']:.1f} s apart)",
+                 peer["forward_backward"]["seconds"] / mine, "x", 5, False)
+
+    results["held_to"] = rows
+    (ROOT / "bench" / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    width = max(len(r["what"]) for r in rows)
+    for r in rows:
+        print(f"{r['what']:<{width}}  {r['measured']:9.3g} {r['unit']:<2}  {r['held_to']:<7} "
+              f"{'met' if r['ok'] else 'MISSED'}")
+    print("written: bench/results.json")
+
+
+if __name__ == "__main__":
+    main()
