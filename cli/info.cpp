@@ -1,0 +1,115 @@
+// cycloid info: this version and machine; or a law with its states, inputs and parameters.
+
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/law_options.h"
+#include "cli/table.h"
+#include "cycloid/base/core_count.h"
+#include "cycloid/base/instruction_set.h"
+#include "cycloid/system/systems.h"
+
+namespace cycloid::cli {
+namespace {
+
+Answer about_the_program() {
+  Json json = {{"version", CYCLOID_VERSION},
+               {"compiler", message("gcc ", __VERSION__)},
+               {"instruction_set", name(active_instruction_set())},
+               {"instruction_sets", Json::array()},
+               {"threads", default_threads()},
+               {"laws", systems::names()},
+               {"integrators", systems::integrators()}};
+  std::string sets;
+  for (const InstructionSet set : available_instruction_sets()) {
+    json["instruction_sets"].push_back(name(set));
+    sets += message(sets.empty() ? "" : ", ", set);
+  }
+  std::string text = message("Cycloid ", CYCLOID_VERSION, "\n\n");
+  Table machine({Table::Align::left, Table::Align::left});
+  machine.row({"instruction sets", message(sets, "; in use: ", active_instruction_set())});
+  machine.row({"threads", message(default_threads())});
+  machine.row({"compiler", message("gcc ", __VERSION__)});
+  text += machine.text() + "\nLaws:\n";
+  Table laws({Table::Align::left, Table::Align::left});
+  for (const std::string& law : systems::names()) {
+    const System system = systems::make(law);
+    laws.row({law, message(counted(system.states().size(), "state"), ", ",
+                           counted(system.inputs().size(), "input"), ", ",
+                           counted(system.parameters().size(), "parameter"))});
+  }
+  return {json, text + laws.text() + "\ncycloid info LAW says more.\n"};
+}
+
+Json blocks(const Space& space) {
+  Json all = Json::array();
+  for (const Block& b : space.blocks()) {
+    all.push_back({{"name", b.name},
+                   {"size", b.size},
+                   {"unit", b.unit},
+                   {"kind", b.kind == BlockKind::quaternion ? "quaternion" : "vector"}});
+  }
+  return all;
+}
+
+std::string comma_separated(const std::vector<double>& values) {
+  std::string text;
+  for (const double v : values) text += (text.empty() ? "" : ",") + shown(v);
+  return text;
+}
+
+Answer about_the_law(const LawOptions& options) {
+  const System system = options.system();
+  const auto values = system.parameters().unpack(system.parameters().default_values());
+  const std::vector<double> start = options.start(system);
+  Json json = options.described(system);
+  json["state_size"] = system.states().size();
+  json["tangent_size"] = system.states().tangent_size();
+  json["input_size"] = system.inputs().size();
+  json["states"] = blocks(system.states());
+  json["inputs"] = blocks(system.inputs());
+  json["initial_state"] = start;
+  json["parameters"] = Json::array();
+
+  Table table({Table::Align::left, Table::Align::right, Table::Align::left, Table::Align::left});
+  table.row({"states", "start", "unit"});
+  const std::vector<NamedNumber> states = numbers_of(system.states());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    table.row({"  " + states[i].name, shown(start[i]), states[i].unit});
+  }
+  table.row({"inputs"});
+  for (const NamedNumber& input : numbers_of(system.inputs()))
+    table.row({"  " + input.name, "", input.unit});
+  if (system.inputs().size() == 0) table.row({"  none"});
+  table.row({"parameters", "value", "unit", "constraint"});
+  for (const Parameter& p : system.parameters().all()) {
+    const std::vector<double>& value = values.at(p.name);
+    const bool differentiated = p.not_differentiable.empty();
+    json["parameters"].push_back({{"name", p.name},
+                                  {"shape", p.shape},
+                                  {"unit", p.unit},
+                                  {"constraint", describe(p.constraint)},
+                                  {"value", p.shape.empty() ? Json(value[0]) : Json(value)},
+                                  {"differentiable", differentiated}});
+    table.row({"  " + p.name, comma_separated(value), p.unit,
+               p.constraint == Constraint::none ? "" : describe(p.constraint)});
+  }
+  return {json, options.headline(system) + "\n" + table.text()};
+}
+
+Run declare(Options& options) {
+  const auto o = std::make_shared<LawOptions>();
+  o->declare(options, "[MODEL]");
+  return
+      [o](const Terminal&) { return o->model.empty() ? about_the_program() : about_the_law(*o); };
+}
+
+}  // namespace
+
+const Command kInfo = {
+    "info", "this version and machine, or a law and its parameters",
+    "Says what this program is and found here. With MODEL: the states, inputs and\n"
+    "parameters of a law, with units, constraints and values.",
+    "cycloid info pendulum --set length=0.5", declare};
+
+}  // namespace cycloid::cli

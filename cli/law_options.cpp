@@ -1,0 +1,139 @@
+#include "cli/law_options.h"
+
+#include <filesystem>
+#include <map>
+
+#include "cli/command_line.h"
+#include "cycloid/base/core_count.h"
+#include "cycloid/base/nearest_name.h"
+#include "cycloid/system/systems.h"
+
+namespace cycloid::cli {
+namespace {
+
+constexpr std::int64_t kMostMasses = 100'000;
+constexpr std::int64_t kMostEnvironments = 1'000'000'000;
+
+bool is_law(const std::string& model) {
+  const std::vector<std::string>& names = systems::names();
+  return std::find(names.begin(), names.end(), model) != names.end();
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// A name without a folder or a suffix that is no file either was meant as a law.
+void check_model(const std::string& model) {
+  if (model.empty()) {
+    throw UsageError(message("MODEL is missing; there are ", listed(systems::names())));
+  }
+  if (is_law(model)) return;
+  std::error_code unreadable;
+  if (std::filesystem::exists(model, unreadable)) {
+    throw ModelError(message(
+        "\"", model,
+        "\" is a file, and this version loads closed-form laws only: ", listed(systems::names())));
+  }
+  if (model.find_first_of("/.") != std::string::npos) {
+    throw FileNotFound(message("there is no file \"", model, "\""));
+  }
+  throw ModelError(message("there is no law \"", model, "\" and no such file",
+                           did_you_mean(model, systems::names())));
+}
+
+std::map<std::string, std::vector<double>> parse_values(const std::vector<std::string>& settings) {
+  std::map<std::string, std::vector<double>> values;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(
+          message("--set: expected name=value or name=value,value,…, got \"", setting, "\""));
+    }
+    const std::string name = setting.substr(0, equals);
+    const auto numbers =
+        parse_numbers(std::string_view(setting).substr(equals + 1), "--set " + name);
+    if (!values.emplace(name, numbers).second) {
+      throw UsageError(message("--set: \"", name, "\" is given twice"));
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+void LawOptions::declare(Options& options, const char* positional) {
+  options.positional(positional, model, "a closed-form law; `cycloid info` lists them");
+  options.number("--dt", dt, "length of a step [s]");
+  options.choice("--integrator", integrator, systems::integrators(),
+                 "euler, semi_implicit, verlet or rk4");
+  options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
+  options.texts(
+      "--set", "NAME=VALUE", set,
+      "a parameter, as in mass=2 or wind=1,0,0;\nmay be repeated; `cycloid info MODEL` lists them");
+  options.count("--n", n, 1, kMostMasses, "masses of spring_chain (default 3)");
+  options.numbers("--x", x, "state at the start (default: the law's own)");
+}
+
+System LawOptions::system() const {
+  check_model(model);
+  if (n && model != "spring_chain") {
+    throw UsageError(
+        message("--n is the number of masses of spring_chain; \"", model, "\" has none"));
+  }
+  systems::Settings settings;
+  settings.dt = dt;
+  settings.integrator = integrator;
+  settings.precision = dtype == "float32" ? Precision::float32 : Precision::float64;
+  return systems::make(model, parse_values(set), settings, static_cast<int>(n.value_or(3)));
+}
+
+std::vector<double> LawOptions::start(const System& system) const {
+  if (x.empty()) return system.initial_state();
+  if (x.size() != static_cast<std::size_t>(system.states().size())) {
+    throw UsageError(message("--x: a state of \"", system.name(), "\" has ", system.states().size(),
+                             " numbers (", listed(names_of(system.states())), "), got ", x.size()));
+  }
+  return x;
+}
+
+Json LawOptions::described(const System& system) const {
+  return {{"model", system.name()},
+          {"integrator", integrator},
+          {"dt", system.timestep()},
+          {"dtype", name(system.precision())}};
+}
+
+std::string LawOptions::headline(const System& system) const {
+  return message(system.describe(), ", ", integrator, "\n");
+}
+
+void BatchOptions::declare(Options& options) {
+  options.count("--steps", steps, 1, INT64_MAX, "steps of each environment");
+  options.count("--batch", batch, 1, kMostEnvironments,
+                "environments; two or more run in SIMD lanes");
+  options.count("--threads", threads, 0, kMaxThreads, "0 means as many as there are cores");
+  options.count("--seed", seed, 0, INT64_MAX, "of everything random");
+}
+
+int BatchOptions::threads_used() const { return threads > 0 ? thread_count() : default_threads(); }
+
+std::vector<NamedNumber> numbers_of(const Space& space) {
+  std::vector<NamedNumber> numbers;
+  for (const Block& b : space.blocks()) {
+    for (int i = 0; i < b.size; ++i) {
+      numbers.push_back({b.size == 1 ? b.name : message(b.name, "[", i, "]"), b.unit});
+    }
+  }
+  return numbers;
+}
+
+std::vector<std::string> names_of(const Space& space) {
+  std::vector<std::string> names;
+  for (const NamedNumber& number : numbers_of(space)) names.push_back(number.name);
+  return names;
+}
+
+}  // namespace cycloid::cli

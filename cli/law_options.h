@@ -1,0 +1,58 @@
+// MODEL and the options that every command about a law shares; and the System they describe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/cli.h"
+#include "cycloid/system/system.h"
+
+namespace cycloid::cli {
+
+class Options;
+
+struct LawOptions {
+  std::string model;
+  double dt = 0.01;  // [s]
+  std::string integrator = "rk4", dtype = "float64";
+  std::vector<std::string> set;   // "name=value[,value…]"
+  std::optional<std::int64_t> n;  // masses of spring_chain
+  std::vector<double> x;          // the state at the start; empty: the law's own
+
+  void declare(Options& options, const char* positional = "MODEL");
+  // Throws UsageError without MODEL, FileNotFound, ModelError (with the nearest name) or
+  // ParameterError.
+  System system() const;
+  // x, or the system's own initial state. Throws UsageError on another size.
+  std::vector<double> start(const System& system) const;
+  // model, integrator, dt and dtype: how every answer about a law begins.
+  Json described(const System& system) const;
+  std::string headline(const System& system) const;
+};
+
+// How a batch is run.
+struct BatchOptions {
+  std::int64_t batch = 1, steps = 1, threads = 0, seed = 0;
+
+  void declare(Options& options);
+  int thread_count() const { return static_cast<int>(threads); }  // as the library takes it
+  int threads_used() const;
+};
+
+// Names of a space's numbers with their units: "position[0]", "m".
+struct NamedNumber {
+  std::string name, unit;
+};
+std::vector<NamedNumber> numbers_of(const Space& space);
+std::vector<std::string> names_of(const Space& space);
+
+// Calls f with a zero of the system's type: a float or a double.
+template <class F>
+decltype(auto) in_precision_of(const System& system, F&& f) {
+  if (system.precision() == Precision::float32) return f(0.0f);
+  return f(0.0);
+}
+
+}  // namespace cycloid::cli

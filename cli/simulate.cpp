@@ -1,0 +1,261 @@
+// cycloid simulate: a batch of environments, with random starts and inputs.
+//
+// The run is cut into segments, each of which starts where the one before it ended: inputs then
+// need little memory, and progress can be shown. Where the cuts lie depends on what is asked for
+// alone, never on the clock. An environment that diverged stays at its last finite state in all
+// segments that follow.
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cli/command_line.h"
+#include "cli/free_memory.h"
+#include "cli/law_options.h"
+#include "cli/progress.h"
+#include "cli/random_inputs.h"
+#include "cli/table.h"
+#include "cli/trajectory_file.h"
+#include "cycloid/adjoint/rollout.h"
+
+namespace cycloid::cli {
+namespace {
+
+struct SimulateOptions {
+  LawOptions law;
+  BatchOptions run{.batch = 1, .steps = 1000};
+  RandomInputs random;
+  std::string output;
+  std::int64_t record = 1, every = 1;
+};
+
+struct Simulation {
+  std::int64_t steps_done = 0;  // of each environment
+  double seconds = 0;           // of stepping alone: drawing the inputs is not the engine's work
+  std::vector<Failure> failed;
+  std::vector<double> last_state;  // of environment 0
+  int lanes = 1;
+  std::string instruction_set;
+};
+
+// Numbers that a segment may hold, and steps of environments it should have.
+constexpr double kSegmentNumbers = 1 << 22, kSegmentSteps = 1 << 20;
+
+template <class T>
+class Simulator {
+ public:
+  Simulator(const System& system, const SimulateOptions& options)
+      : system_(system),
+        options_(options),
+        batch_(options.run.batch),
+        recorded_(options.output.empty() ? 0 : std::min(options.record, batch_)) {
+    require_memory(static_cast<double>(batch_) * system.states().size() * sizeof(T) * 6 +
+                   segment_bytes());
+    if (recorded_ > 0) file_.emplace(options.output, system);
+    x_ = options.random.starts<T>(system, options.law.start(system), batch_);
+    record(0, x_, {0});
+  }
+
+  Simulation run(const Terminal& terminal) {
+    const double total = static_cast<double>(options_.run.steps) * static_cast<double>(batch_);
+    Progress progress(terminal, "simulating " + system_.name(), total, "steps");
+    const std::int64_t all = options_.run.steps, most = segment_steps();
+    while (result_.steps_done < all && result_.failed.size() < static_cast<std::size_t>(batch_)) {
+      try {
+        advance(std::min(most, all - result_.steps_done), progress.keep_going());
+        progress.reached(static_cast<double>(result_.steps_done) * static_cast<double>(batch_));
+      } catch (const Interrupted&) {
+        throw Interrupted(message("interrupted after ", result_.steps_done, " of ", all, " steps"));
+      }
+    }
+    if (file_) file_->close();
+    const std::size_t nx = static_cast<std::size_t>(system_.states().size());
+    result_.last_state.assign(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(nx));
+    return std::move(result_);
+  }
+
+ private:
+  double numbers_per_step() const {
+    const int states = recorded_ > 0 ? system_.states().size() : 1;
+    return static_cast<double>(batch_) * std::max({1, system_.inputs().size(), states});
+  }
+  std::int64_t segment_steps() const {
+    const double steps =
+        std::min(kSegmentNumbers / numbers_per_step(), kSegmentSteps / static_cast<double>(batch_));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  }
+  double segment_bytes() const {
+    return static_cast<double>(segment_steps()) * numbers_per_step() * sizeof(T) * 3;
+  }
+
+  void advance(std::int64_t steps, const KeepGoing& keep_going) {
+    const std::int64_t first = result_.steps_done;
+    const int threads = options_.run.thread_count();
+    const std::vector<T> u =
+        options_.random.inputs<T>(system_, batch_, first, steps, threads, keep_going);
+    RolloutOptions options;
+    options.threads = threads;
+    options.t0 = static_cast<double>(first) * system_.timestep();
+    options.keep_going = keep_going;
+    const std::vector<std::int64_t> saved = saved_steps(first, steps);
+    options.save = Save::at(saved);
+
+    const auto begin = std::chrono::steady_clock::now();
+    const Trajectory<T> run =
+        rollout(system_, std::span<const T>(x_),
+                u.empty() ? Controls<T>(steps) : Controls<T>(u, steps), {}, options);
+    result_.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+    result_.steps_done += steps;
+    result_.lanes = run.report().lanes;
+    result_.instruction_set = run.report().instruction_set;
+    take_failures(run, first);
+    take_states(run);
+    record(first, run.states(), saved);
+  }
+
+  // Steps of the segment to be recorded, then its last one. Step 0 of a segment is the last of the
+  // one before.
+  std::vector<std::int64_t> saved_steps(std::int64_t first, std::int64_t steps) const {
+    std::vector<std::int64_t> saved;
+    for (std::int64_t k = 1; recorded_ > 0 && k < steps; ++k) {
+      if ((first + k) % options_.every == 0) saved.push_back(k);
+    }
+    saved.push_back(steps);
+    return saved;
+  }
+
+  void take_failures(const Trajectory<T>& run, std::int64_t first) {
+    for (Failure failure : run.report().failed) {
+      if (frozen_.contains(failure.environment)) continue;
+      const std::span<const T> state = run.state(failure.environment, -1);
+      frozen_[failure.environment] = {first + failure.step, {state.begin(), state.end()}};
+      failure.step += first;
+      result_.failed.push_back(std::move(failure));
+    }
+  }
+
+  void take_states(const Trajectory<T>& run) {
+    const std::int64_t nx = system_.states().size();
+    for (std::int64_t e = 0; e < batch_; ++e) {
+      const auto frozen = frozen_.empty() ? frozen_.end() : frozen_.find(e);
+      const std::span<const T> state =
+          frozen == frozen_.end() ? run.state(e, -1) : std::span<const T>(frozen->second.state);
+      std::copy(state.begin(), state.end(), x_.begin() + e * nx);
+    }
+  }
+
+  // `rows` are (batch, saved, states); saved steps are counted from `first`.
+  void record(std::int64_t first, std::span<const T> rows, const std::vector<std::int64_t>& saved) {
+    const std::size_t nx = static_cast<std::size_t>(system_.states().size());
+    const std::int64_t count = static_cast<std::int64_t>(saved.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t step = first + saved[static_cast<std::size_t>(i)];
+      if (step % options_.every != 0 && step != options_.run.steps) continue;
+      for (std::int64_t e = 0; e < recorded_; ++e) {
+        const auto frozen = frozen_.find(e);
+        if (frozen != frozen_.end() && step > frozen->second.step) continue;
+        file_->write(e, step, rows.subspan(static_cast<std::size_t>(e * count + i) * nx, nx));
+      }
+    }
+  }
+
+  struct Frozen {
+    std::int64_t step;
+    std::vector<T> state;
+  };
+
+  const System& system_;
+  const SimulateOptions& options_;
+  const std::int64_t batch_, recorded_;
+  std::optional<TrajectoryFile> file_;
+  std::vector<T> x_;
+  std::map<std::int64_t, Frozen> frozen_;  // environments that diverged
+  Simulation result_;
+};
+
+std::string in_words(const SimulateOptions& options, const System& system, const Simulation& run,
+                     double rate, const Terminal& terminal) {
+  const double duration = static_cast<double>(options.run.steps) * system.timestep();
+  std::string text = options.law.headline(system);
+  text += message(counted(options.run.batch, "environment"), ", ",
+                  counted(options.run.steps, "step"), " (", shown(duration),
+                  " s) each: ", terminal.strong(short_number(rate) + " steps per second"), " (",
+                  run.instruction_set, ", ", counted(run.lanes, "lane"), ")\n");
+  constexpr std::size_t kNamed = 5;
+  for (std::size_t i = 0; i < std::min(kNamed, run.failed.size()); ++i) {
+    text += terminal.bad("diverged: ") + describe(run.failed[i]) + "\n";
+  }
+  if (run.failed.size() > kNamed) {
+    text += message("… and ", run.failed.size() - kNamed, " more (--json lists all)\n");
+  }
+  if (!run.failed.empty()) text += "Try a smaller --dt, or another integrator.\n";
+  text += message("\nEnvironment 0 at the end:\n");
+  Table table({Table::Align::left, Table::Align::right, Table::Align::left});
+  const std::vector<NamedNumber> numbers = numbers_of(system.states());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    table.row({numbers[i].name, shown(run.last_state[i]), numbers[i].unit});
+  }
+  text += table.text();
+  if (!options.output.empty()) text += message("\nTrajectory: ", options.output, "\n");
+  return text;
+}
+
+Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
+  const System system = options.law.system();
+  const Simulation run = in_precision_of(
+      system, [&](auto zero) { return Simulator<decltype(zero)>(system, options).run(terminal); });
+  const double done = static_cast<double>(run.steps_done) * static_cast<double>(options.run.batch);
+  const double rate = done / run.seconds;
+
+  Json json = options.law.described(system);
+  json["steps"] = options.run.steps;
+  json["batch"] = options.run.batch;
+  json["seed"] = options.run.seed;
+  json["threads"] = options.run.threads_used();
+  json["instruction_set"] = run.instruction_set;
+  json["lanes"] = run.lanes;
+  json["seconds"] = run.seconds;
+  json["steps_per_second"] = rate;
+  json["failed"] = Json::array();
+  for (const Failure& f : run.failed) {
+    json["failed"].push_back({{"environment", f.environment},
+                              {"step", f.step},
+                              {"stage", f.stage},
+                              {"body", f.body},
+                              {"reason", f.reason}});
+  }
+  json["state_names"] = names_of(system.states());
+  json["final_state"] = run.last_state;
+  if (!options.output.empty()) json["output"] = options.output;
+  return {json, in_words(options, system, run, rate, terminal),
+          run.failed.empty() ? kSuccess : kAnswerIsNo};
+}
+
+Run declare(Options& options) {
+  const auto o = std::make_shared<SimulateOptions>();
+  o->law.declare(options);
+  o->run.declare(options);
+  o->random.declare(options);
+  options.text("--output", "FILE", o->output, "write the first environments' motion as CSV");
+  options.count("--record", o->record, 1, INT64_MAX, "environments to write");
+  options.count("--every", o->every, 1, INT64_MAX, "write every N-th step");
+  return [o](const Terminal& terminal) {
+    o->random.seed = static_cast<std::uint64_t>(o->run.seed);
+    return simulate(*o, terminal);
+  };
+}
+
+}  // namespace
+
+const Command kSimulate = {
+    "simulate", "run a batch of environments and report its speed",
+    "Runs a batch of environments from random starts, pushed by random inputs.\n\n"
+    "The answer has the steps per second of all environments together, those that\n"
+    "diverged, and the last state of the first (\"final_state\").",
+    "cycloid simulate pendulum --steps 1000 --batch 64 --seed 0 --json", declare};
+
+}  // namespace cycloid::cli

@@ -1,0 +1,51 @@
+// cycloid tour: what gradients of physics are good for, in three stories (cli/tour/tour.h).
+
+#include "cli/tour/tour.h"
+
+#include <iostream>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/interruption.h"
+#include "cli/tour/result_json.h"
+
+namespace cycloid::cli {
+namespace {
+
+struct TourCommandOptions {
+  std::string report = tour::TourOptions{}.report.string();
+  std::int64_t seed = 0;
+};
+
+Answer show(const TourCommandOptions& options, const Terminal& terminal) {
+  const InterruptionWatch watch;
+  tour::TourOptions tour_options;
+  tour_options.report = options.report;
+  tour_options.terminal = terminal.live;
+  tour_options.colour = terminal.colour;
+  tour_options.unicode = terminal.unicode;
+  tour_options.quiet = terminal.json;
+  tour_options.seed = static_cast<std::uint64_t>(options.seed);
+  tour_options.keep_going = [&] { return !watch.interrupted(); };
+  const tour::TourResult result = tour::run_tour(tour_options, std::cout);
+  std::cout.flush();
+  return {tour::to_json(result), "", result.ok() ? kSuccess : kAnswerIsNo};
+}
+
+Run declare(Options& options) {
+  const auto o = std::make_shared<TourCommandOptions>();
+  options.text("--report", "FILE", o->report, "the page to write");
+  options.count("--seed", o->seed, 0, INT64_MAX, "of the noise");
+  return [o](const Terminal& terminal) { return show(*o, terminal); };
+}
+
+}  // namespace
+
+const Command kTour = {
+    "tour", "three stories about gradients of physics, and a page to read",
+    "Shows what gradients of physics are good for: a projectile is aimed in the wind, a\n"
+    "pendulum's length and damping are found from a noisy recording, and the Lorenz\n"
+    "system shows how far a gradient can be trusted. Writes a page to read.",
+    "cycloid tour --report tour.html", declare};
+
+}  // namespace cycloid::cli

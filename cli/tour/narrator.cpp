@@ -1,0 +1,214 @@
+#include "cli/tour/narrator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "cli/tour/number_text.h"
+#include "cli/tour/text_plot.h"
+#include "cycloid/base/error.h"
+
+namespace cycloid::tour {
+namespace {
+
+constexpr int kColumns = 78, kPlotColumns = 70;
+constexpr const char* kIndent = "   ";
+constexpr const char *kBlue = "36", *kOrange = "33", *kGrey = "90", *kGreen = "32", *kRed = "31";
+
+template <std::size_t N>
+std::vector<double> along(const std::vector<std::array<double, N>>& path, std::size_t i) {
+  std::vector<double> row;
+  for (const auto& p : path) row.push_back(p[i]);
+  return row;
+}
+
+// Columns of a word on the screen: characters, without colour codes.
+std::size_t width(const std::string& word) {
+  std::size_t columns = 0;
+  bool escape = false;
+  for (const char c : word) {
+    if (c == '\x1b') escape = true;
+    if (!escape && (c & 0xC0) != 0x80) ++columns;
+    if (escape && c == 'm') escape = false;
+  }
+  return columns;
+}
+
+std::string interval(const Estimate& e, int digits) {
+  return fixed(e.value, digits) + " ± " + fixed(e.standard_error, digits);
+}
+
+std::string padded(std::string text, std::size_t columns) {
+  const std::size_t w = width(text);
+  return w < columns ? text + std::string(columns - w, ' ') : text;
+}
+
+}  // namespace
+
+std::string Narrator::painted(const char* code, const std::string& text) const {
+  return options_.colour ? message("\x1b[", code, "m", text, "\x1b[0m") : text;
+}
+
+void Narrator::heading(int number, const std::string& text) {
+  out_ << '\n' << painted("1;36", message(number, "  ", text)) << "\n\n" << std::flush;
+}
+
+void Narrator::say(const std::string& text) {
+  clear_progress();
+  std::istringstream words(text);
+  std::string line;
+  std::size_t columns = 0;
+  for (std::string word; words >> word;) {
+    const std::size_t w = width(word);
+    if (columns > 0 && columns + 1 + w > kColumns - 3) {
+      out_ << kIndent << line << '\n';
+      line.clear(), columns = 0;
+    }
+    line += (columns > 0 ? " " : "") + word;
+    columns += w + (columns > 0);
+  }
+  out_ << kIndent << line << "\n" << std::flush;
+}
+
+void Narrator::draw(const TextPlot& plot) {
+  if (options_.unicode) out_ << '\n' << plot.text(kIndent, options_.colour) << '\n' << std::flush;
+}
+
+void Narrator::progress(const std::string& text) {
+  if (!options_.terminal) return;
+  out_ << "\r\x1b[K" << kIndent << text << std::flush;
+  in_progress_ = true;
+}
+
+void Narrator::clear_progress() {
+  if (in_progress_) out_ << "\r\x1b[K";
+  in_progress_ = false;
+}
+
+void Narrator::welcome() {
+  out_ << '\n'
+       << strong("Cycloid")
+       << ": three short stories, computed on this machine as they are told.\n";
+}
+
+void Narrator::begin_aim(const AimProblem& p) {
+  heading(1, "Aim a ball in the wind");
+  say(message(
+      "A football is to pass a point ", p.target[0], " m away and ", p.target[2], " m up, ",
+      p.flight_time, " s after the kick, with ", std::abs(p.wind[0]),
+      " m/s of wind against it and ", std::abs(p.wind[1]),
+      " m/s from the side. The first guess ignores the air; then each correction follows the "
+      "gradient of the miss through the whole flight."));
+  out_ << '\n';
+}
+
+void Narrator::aim_iterate(int iteration, const AimIterate& iterate) {
+  // A bar of powers of ten: full at 30 m, empty at 0.1 µm.
+  const double share =
+      std::clamp(std::log10(iterate.miss / 1e-7) / std::log10(30 / 1e-7), 0.0, 1.0);
+  const int full = static_cast<int>(std::lround(share * 36));
+  std::string bar;
+  for (int i = 0; i < full; ++i) bar += options_.unicode ? "█" : "#";
+  const std::string who = iteration == 0 ? "first guess" : message("correction ", iteration);
+  out_ << kIndent << padded(who, 14) << padded("misses by " + length_text(iterate.miss), 22)
+       << painted(iterate.miss < 1e-3 ? kGreen : kBlue, bar) << '\n'
+       << std::flush;
+}
+
+void Narrator::end_aim(const AimResult& result) {
+  TextPlot plot(kPlotColumns, 11, {0, 50}, {0, 19});
+  for (std::size_t k = 0; k < result.iterates.size(); ++k) {
+    const auto& path = result.iterates[k].path;
+    const bool last = k + 1 == result.iterates.size();
+    plot.line(along(path, 0), along(path, 2), last ? kGreen : kGrey);
+  }
+  plot.mark(result.problem.target[0], result.problem.target[2], "◎", kRed);
+  draw(plot);
+  say(message(result.hit() ? good("Hit.") : painted(kRed, "Missed."), " ", result.simulations,
+              " flights with gradient brought the miss from ",
+              length_text(result.iterates.front().miss), " to ", strong(length_text(result.miss())),
+              ". Differences of the simulation confirm the gradient to ",
+              scientific(result.gradient_error), "."));
+}
+
+void Narrator::begin_fit(const FitProblem& p) {
+  heading(2, "Find a pendulum's length and damping in a noisy recording");
+  say(message("The angle was recorded ", p.samples, " times with noise of ", p.noise,
+              " rad. Length, damping and the start of the swing are unknown; the guess has the "
+              "wrong length (",
+              p.guess.length, " m instead of ", p.truth.length, " m)."));
+  out_ << '\n';
+}
+
+void Narrator::fit_window(double seconds, const PendulumFit& fit) {
+  out_ << kIndent << padded(message("first ", fixed(seconds, 1), " s"), 14)
+       << padded("length " + interval(fit.length, 4) + " m", 28) << "damping "
+       << interval(fit.damping, 4) << " N·m·s/rad\n"
+       << std::flush;
+}
+
+void Narrator::fit_repeats(std::size_t done, std::size_t total) {
+  constexpr std::size_t kBar = 30;
+  std::string bar;
+  for (std::size_t i = 0; i < kBar; ++i) {
+    bar +=
+        i * total < done * kBar ? (options_.unicode ? "━" : "=") : (options_.unicode ? "─" : "-");
+  }
+  progress(
+      message("repeating it with fresh noise  ", painted(kBlue, bar), "  ", done, " of ", total));
+}
+
+void Narrator::end_fit(const FitResult& result) {
+  clear_progress();
+  TextPlot plot(kPlotColumns, 9, {0, result.recording.times().back()}, {-1.4, 1.4});
+  const std::vector<double> t = result.recording.times();
+  plot.dots(t, result.recording.angles, kGrey);
+  plot.line(t, result.fitted_curve.angles, kGreen);
+  draw(plot);
+  const FitProblem& p = result.problem;
+  say(message(result.found() ? good("Found.") : painted(kRed, "Not found."), " Length ",
+              strong(interval(result.fit.length, 4) + " m"), " (truth ", p.truth.length,
+              "), damping ", strong(interval(result.fit.damping, 4) + " N·m·s/rad"), " (truth ",
+              p.truth.damping, ")."));
+  say(message("Are the error bars honest? In ", result.repeats.size(),
+              " repeats with fresh noise the 95 % bars contain the true length ",
+              strong(message(result.length_covered())), " times and the true damping ",
+              strong(message(result.damping_covered())), " times."));
+}
+
+void Narrator::begin_trust() {
+  heading(3, "Know when not to trust a gradient");
+  say("Lorenz's weather model is chaotic: the gradient through a long run is exact, and useless. "
+      "The engine says so "
+      "itself.");
+  progress("following cotangents back through the butterfly …");
+}
+
+void Narrator::end_trust(const TrustResult& result) {
+  clear_progress();
+  TextPlot plot(kPlotColumns, 14, {-21, 21}, {2, 48});
+  plot.line(along(result.neighbour, 0), along(result.neighbour, 2), kOrange);
+  plot.line(along(result.orbit, 0), along(result.orbit, 2), kBlue);
+  draw(plot);
+  say(message(strong("The engine says:"), " ", result.advice));
+  say(message("A nudge of the start by ", result.nudges[0].size, ", ",
+              significant(result.nudges[1].size, 1), ", ", significant(result.nudges[2].size, 1),
+              " follows the gradient's forecast for ", fixed(result.nudges[0].lost_at, 1), ", ",
+              fixed(result.nudges[1].lost_at, 1), ", ", fixed(result.nudges[2].lost_at, 1),
+              " s. The largest exponent over long runs is ", strong(fixed(result.lyapunov, 3)),
+              " ± ", fixed(result.lyapunov_error, 3), " per second; the literature has ",
+              kLorenzExponent, "."));
+}
+
+void Narrator::farewell(const TourResult& result) {
+  out_ << '\n';
+  say(message(result.ok() ? good("All three ended as they should")
+                          : painted(kRed, "Not every story ended as it should"),
+              ", in ", fixed(result.seconds, 1), " s."));
+  if (!result.report.empty()) {
+    out_ << kIndent << "The same with figures: " << strong(result.report.string()) << '\n';
+  }
+  out_ << std::flush;
+}
+
+}  // namespace cycloid::tour

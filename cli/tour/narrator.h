@@ -1,0 +1,46 @@
+// Tells the stories in a terminal while they are computed.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "cli/tour/tour.h"
+
+namespace cycloid::tour {
+
+class Narrator {
+ public:
+  Narrator(const TourOptions& options, std::ostream& out) : options_(options), out_(out) {}
+
+  void welcome();
+
+  void begin_aim(const AimProblem& problem);
+  void aim_iterate(int iteration, const AimIterate& iterate);
+  void end_aim(const AimResult& result);
+
+  void begin_fit(const FitProblem& problem);
+  void fit_window(double seconds, const PendulumFit& fit);
+  void fit_repeats(std::size_t done, std::size_t total);
+  void end_fit(const FitResult& result);
+
+  void begin_trust();
+  void end_trust(const TrustResult& result);
+
+  void farewell(const TourResult& result);
+
+ private:
+  std::string painted(const char* code, const std::string& text) const;
+  std::string strong(const std::string& text) const { return painted("1", text); }
+  std::string good(const std::string& text) const { return painted("1;32", text); }
+  void heading(int number, const std::string& text);
+  void say(const std::string& text);  // wrapped to the width, indented
+  void draw(const class TextPlot& plot);
+  void progress(const std::string& text);  // redrawn in place
+  void clear_progress();
+
+  const TourOptions& options_;
+  std::ostream& out_;
+  bool in_progress_ = false;
+};
+
+}  // namespace cycloid::tour

@@ -1,0 +1,67 @@
+// Sliders over the corrections of the first story and over the time of the third. The page says the
+// same without them.
+'use strict';
+
+// A slider with a Play button: calls show(k) for k = 0 … count - 1 and prints what it returns.
+function scrub(name, count, seconds, show) {
+  const box = document.querySelector('.scrub[data-for="' + name + '"]');
+  const slider = box.querySelector('input'), button = box.querySelector('button');
+  const output = box.querySelector('output');
+  let start = null;
+  slider.max = count - 1;
+  slider.value = count - 1;
+  const draw = () => { output.textContent = show(Number(slider.value)); };
+  const stop = () => { start = null; button.textContent = 'Play'; };
+  const frame = (now) => {
+    if (start === null) return;
+    const share = Math.min(1, (now - start) / (1000 * seconds));
+    slider.value = Math.round(share * (count - 1));
+    draw();
+    if (share < 1) requestAnimationFrame(frame); else stop();
+  };
+  button.addEventListener('click', () => {
+    if (start !== null) return stop();
+    start = performance.now();
+    button.textContent = 'Stop';
+    requestAnimationFrame(frame);
+  });
+  slider.addEventListener('input', () => { stop(); draw(); });
+  box.hidden = false;
+  draw();
+}
+
+function aim() {
+  const section = document.getElementById('aim');
+  const frames = [...section.querySelectorAll('[data-frame]')];
+  const notes = [...document.querySelectorAll('#aim-side [data-note]')];
+  scrub('aim', notes.length, 5, (k) => {
+    for (const f of frames) {
+      f.classList.toggle('now', Number(f.dataset.frame) === k);
+      f.classList.toggle('later', Number(f.dataset.frame) > k);
+    }
+    return notes[k].dataset.note;
+  });
+}
+
+function orbit() {
+  const box = document.querySelector('.scrub[data-for="orbit"]');
+  const seconds = Number(box.dataset.seconds);
+  const runs = [...document.querySelectorAll('#trust-orbit [data-orbit]')].map((path) => ({
+    path: path,
+    head: document.querySelector('#trust-orbit [data-head="' + path.dataset.orbit + '"]'),
+    points: path.getAttribute('d').slice(1).split('L'),
+  }));
+  const count = runs[0].points.length, apart = runs[0].path.dataset.apart.split(' ');
+  scrub('orbit', count, 20, (k) => {
+    for (const run of runs) {
+      const [x, y] = run.points[k].split(' ');
+      run.path.setAttribute('d', 'M' + run.points.slice(0, k + 1).join('L'));
+      run.head.setAttribute('cx', x);
+      run.head.setAttribute('cy', y);
+    }
+    return 'After ' + (seconds * k / (count - 1)).toFixed(1) + ' s they are ' + apart[k] + ' apart';
+  });
+}
+
+aim();
+orbit();

@@ -1,0 +1,10 @@
+// The page's files as text; the build makes page_files.cpp of them.
+#pragma once
+
+namespace cycloid::tour {
+
+extern const char* const kPageHtml;
+extern const char* const kPageCss;
+extern const char* const kPageJs;
+
+}  // namespace cycloid::tour

@@ -1,0 +1,49 @@
+// The tour: three short stories, each computed when it is told, in the terminal and on a web page.
+//
+// Where to start reading:
+//   tour.h                   runs the stories
+//   aim.h  fit.h  trust.h    one story each: problem, result, solution
+//   narrator.h               tells them in the terminal;  text_plot.h  draws there
+//   page.h                   tells them on a page: page.html has its words, page.css and page.js
+//                            its looks;  figures.h  its figures, drawn with svg_plot.h
+//   result_json.h            every number that is told
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <ostream>
+
+#include "cli/tour/aim.h"
+#include "cli/tour/fit.h"
+#include "cli/tour/trust.h"
+#include "cycloid/base/interrupt.h"
+
+namespace cycloid::tour {
+
+struct TourOptions {
+  std::filesystem::path report = "cycloid_tour.html";  // the page; empty: none is written
+  bool terminal = true;                                // progress may redraw a line
+  bool colour = true;                                  // ANSI colours
+  bool unicode = true;                                 // plots, in braille characters
+  bool quiet = false;                                  // nothing is printed
+  std::uint64_t seed = 0;                              // of the recordings' noise
+  KeepGoing keep_going = {};
+};
+
+struct TourResult {
+  AimResult aim;
+  FitResult fit;
+  TrustResult trust;
+  std::uint64_t seed = 0;
+  std::filesystem::path report;  // absolute; empty where none was written
+  double seconds = 0;            // for the three stories
+
+  // The target is hit, the pendulum found, Lorenz called chaotic.
+  bool ok() const { return aim.hit() && fit.found() && trust.chaotic(); }
+};
+
+// Prints to `out` as it goes. Throws Error when the page cannot be written (before any work is
+// done), Interrupted when keep_going says no.
+TourResult run_tour(const TourOptions& options, std::ostream& out);
+
+}  // namespace cycloid::tour
