@@ -1,0 +1,94 @@
+# Cycloid's commands; `make` alone lists them. CMake does the work (CMakePresets.json), scripts/setup
+# installs what is missing.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo build setup test test-long bench lint docs clean \
+        setup-build setup-test setup-bench test-release test-python test-dev test-tsan
+
+JOBS ?= $(shell nproc)
+TIER ?= build
+PYTHON_VENV := .venv/bin/python
+
+CTEST := ctest --output-on-failure --no-tests=error --timeout 600 -j $(JOBS)
+heading = @printf '\n== %s\n'
+
+help:  ## list these commands
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: setup-build build/build.ninja  ## install what is missing, build, show what Cycloid does
+	@cmake --build --preset release -j $(JOBS) --target cycloid_cli
+	@build/cycloid tour --report build/cycloid_tour.html
+
+build: setup-build build/build.ninja  ## the optimised build, in build/
+	@cmake --build --preset release -j $(JOBS)
+
+setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), test or bench
+
+test: setup-test lint test-release test-python test-dev test-tsan  ## every test, under 20 minutes
+
+test-long: export CYCLOID_LONG_TESTS = 1
+test-long: setup-test build/build.ninja  ## the whole corpora of which `make test` takes a sample
+	@cmake --build --preset release -j $(JOBS)
+	$(CTEST) --test-dir build -LE threads --timeout 86400
+	@$(PYTHON_VENV) -B -m pytest tests
+
+bench: setup-bench  ## the race against peers: a table and bench/results.json
+	@cmake --preset release -DCYCLOID_BENCH=ON
+	@cmake --build --preset release -j $(JOBS) --target bench/all
+	@$(PYTHON_VENV) bench/run.py
+
+lint: setup-test  ## formatting, house rules, arrows between rooms, register of operators
+	$(heading) 'lint'
+	@scripts/format --check
+	@status=0; for check in include_arrows operators house documents; do \
+	  $(PYTHON_VENV) -B tests/checks/$$check.py || status=1; done; exit $$status
+
+docs: setup-build  ## check the documentation: links, citations
+	@$(PYTHON_VENV) -B tests/checks/documents.py
+	@echo "docs: every link and citation resolves; start with README.md"
+
+clean:  ## remove the builds; .venv stays
+	rm -rf build build-dev build-tsan
+
+# ---- the parts of `make test` ------------------------------------------------------------------
+
+# Every test of the optimised build. What carries the label `threads` runs inside its room's test.
+test-release: build/build.ninja
+	$(heading) 'release: every test'
+	@cmake --build --preset release -j $(JOBS)
+	$(CTEST) --test-dir build -LE threads
+
+# What is tested from Python: the package, the program and its pages, and that the checks can fail.
+test-python:
+	$(heading) 'pytest'
+	@$(PYTHON_VENV) -B -m pytest tests
+
+# Rooms under the address and undefined-behaviour sanitizers, leaks included.
+SANITIZED := base math system adjoint optimise
+empty :=
+SANITIZED_PATTERN := ^($(subst $(empty) ,|,$(SANITIZED)))$$
+test-dev: build-dev/build.ninja
+	$(heading) 'dev: address and undefined-behaviour sanitizers'
+	@cmake --build --preset dev -j $(JOBS) --target $(SANITIZED:%=test_%)
+	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(CTEST) --test-dir build-dev -R '$(SANITIZED_PATTERN)'
+
+# The pool and the rollouts under the thread sanitizer, which on kernels that spread their address
+# space widely works only with a fixed layout.
+FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+test-tsan: build-tsan/build.ninja
+	$(heading) 'tsan: thread sanitizer'
+	@cmake --build --preset tsan -j $(JOBS) --target test_base test_adjoint
+	$(FIXED_LAYOUT) $(CTEST) --test-dir build-tsan -L threads
+
+# A build tree is configured once, and again when the presets change; CMake sees to the rest.
+build/build.ninja: CMakePresets.json
+	@cmake --preset release && touch $@
+build-dev/build.ninja: CMakePresets.json
+	@cmake --preset dev && touch $@
+build-tsan/build.ninja: CMakePresets.json
+	@cmake --preset tsan && touch $@
+
+setup-build setup-test setup-bench: setup-%:
+	@scripts/setup $*

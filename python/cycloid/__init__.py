@@ -1,0 +1,67 @@
+"""Cycloid: differentiable physics. Simulate a world, and get the exact gradient of what comes out
+with respect to what went in.
+
+>>> import numpy as np
+>>> import cycloid as cy
+>>> system = cy.systems.pendulum(length=0.5)
+>>> system
+<System pendulum: 2 states, 1 input, dt 10 ms>
+>>> run = cy.rollout(system, [1.0, 0.0], 200)       # 200 steps from [angle, angular velocity]
+>>> run.states.shape
+(201, 2)
+>>> bar = np.zeros_like(run.states)
+>>> bar[-1, 0] = 1                                  # the loss is the last angle
+>>> g = run.pullback(bar)
+>>> g
+<Gradient: x0 (2,), controls (200, 1), params (5,)>
+>>> round(g.params[system.parameters.names.index("length")], 3)   # [rad/m]
+np.float64(7.535)
+"""
+
+from cycloid import systems
+from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
+from cycloid._core import version as __version__
+from cycloid._own_law import own_law
+from cycloid._results import (
+    Diagnosis,
+    Failure,
+    Gradient,
+    GradientCheck,
+    Linearisation,
+    Report,
+    Truncate,
+)
+from cycloid._rollout import Trajectory, rollout, step
+from cycloid._system import ParameterInfo, Parameters, System
+from cycloid._trust import check_gradient, diagnose, linearise
+
+for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
+    _error.__module__ = __name__  # so that a traceback names them as users do
+del _error
+
+__all__ = [
+    "Diagnosis",
+    "Error",
+    "Failure",
+    "Gradient",
+    "GradientCheck",
+    "GradientError",
+    "InternalError",
+    "Linearisation",
+    "ModelError",
+    "ParameterError",
+    "ParameterInfo",
+    "Parameters",
+    "Report",
+    "System",
+    "Trajectory",
+    "Truncate",
+    "__version__",
+    "check_gradient",
+    "diagnose",
+    "linearise",
+    "own_law",
+    "rollout",
+    "step",
+    "systems",
+]

@@ -1,0 +1,131 @@
+"""Options that are single numbers, names, or choices among them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import as_numbers
+from cycloid._core import Error
+from cycloid._results import Truncate
+
+MOST_STEPS = 10**12
+_MOST = 2**62  # of any other whole number
+
+
+def as_text(value: Any) -> str:
+    """A name as the core can read it."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def shown(value: Any) -> str:
+    """A value in a message: short, whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:  # a user's __repr__, or an int too long to print
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_real(value: Any, what: str) -> float:
+    """One finite number."""
+    array = as_numbers(value, np.float64, what)
+    if array.ndim:
+        raise Error(f"{what} must be one number; got an array of shape {array.shape}")
+    if not np.isfinite(array):
+        raise Error(f"{what} must be finite; got {array}")
+    return float(array)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def as_integer(value: Any, what: str, least: int, most: int = _MOST) -> int:
+    """One whole number from `least` to `most`."""
+    if not is_integer(value):
+        raise TypeError(f"{what} must be an int; got {shown(value)}")
+    if not least <= value <= most:
+        bounds = f"at least {least}" if value < least else f"at most {most}"
+        raise Error(f"{what} must be {bounds}; got {shown(value)}")
+    return int(value)
+
+
+def as_names(value: Any, what: str) -> tuple[str, ...]:
+    """One name, or several."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{what} must be a name or several; got {type(value).__name__}")
+    names = tuple(value)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{what} must be names; got {shown(name)}")
+    return names
+
+
+def check_one_of(value: Any, known: Sequence[str], what: str, others: str = "") -> None:
+    """Raises, with the nearest name, unless `value` is one of the known."""
+    if not isinstance(value, str) or value not in known:
+        options = ", ".join(f'"{name}"' for name in known)
+        hint = _core.did_you_mean(as_text(value), list(known)) if isinstance(value, str) else ""
+        hint = hint if "did you mean" in hint else ""
+        raise Error(f"{what}: expected {options}{others}; got {shown(value)}{hint}")
+
+
+def as_save(save: Any, T: int) -> tuple[tuple[str, list[int]], int]:
+    """`save` as the core takes it, and how many states that makes of a run of T steps."""
+    if isinstance(save, str):
+        check_one_of(save, ("all", "last"), "save", ", an int k (every k-th) or a list of steps")
+        return (save, []), T + 1 if save == "all" else 1
+    if is_integer(save):
+        k = min(as_integer(save, "save", 1), MOST_STEPS)
+        return ("every", [k]), T // k + 1
+    if isinstance(save, (Sequence, np.ndarray)):
+        try:
+            steps = np.asarray(save)
+        except ValueError as error:
+            raise Error(f"save: {error}") from None
+        if steps.ndim == 1 and (steps.dtype.kind in "iu" or steps.size == 0):
+            return ("at", [as_integer(s, "save", -_MOST) for s in steps.tolist()]), steps.size
+    raise TypeError(
+        "save: expected 'all', 'last', an int k (every k-th) or a list of steps; "
+        f"got {type(save).__name__}"
+    )
+
+
+def as_memory(memory: Any) -> tuple[str, int]:
+    """`memory` as the core takes it."""
+    if isinstance(memory, Truncate):
+        return "truncate", min(as_integer(memory.k, "Truncate(k): k", 1), MOST_STEPS)
+    if is_integer(memory):
+        return "checkpoints", min(as_integer(memory, "memory", 1), MOST_STEPS)
+    if not isinstance(memory, str):
+        raise TypeError(
+            "memory: expected 'auto', 'all', 'sqrt', an int (checkpoints), Truncate(k) or a budget "
+            f"such as '64MB'; got {type(memory).__name__}"
+        )
+    if memory in ("checkpoints", "truncate"):  # the core's own words for the two above
+        raise Error(f"memory: give an int of checkpoints, or Truncate(k); got {memory!r}")
+    return as_text(memory), 0
+
+
+def kept_states(memory: tuple[str, int], T: int) -> int:
+    """The states of an environment that the adjoint keeps, at most, when it is told how many."""
+    kind, value = memory
+    if kind == "checkpoints":
+        return min(value, T) + 1
+    if kind == "truncate":
+        return T // value + value
+    return T if kind == "all" else 0
+
+
+def as_threads(threads: Any, default: int) -> int:
+    """0: as many as the machine offers."""
+    if threads is None:
+        return default
+    return as_integer(threads, "threads", 1, _core.most_threads)

@@ -1,0 +1,200 @@
+"""A law written in Python as functions of arrays, as a System."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import Shape, as_numbers
+from cycloid._core import Error, GradientError, ModelError
+from cycloid._options import as_integer, as_names, as_real, as_text
+from cycloid._system import System
+
+_TIMESTEP = "option.timestep"
+_MOST_NUMBERS = 10_000_000
+
+
+def own_law(
+    step: Callable[..., Any],
+    pullback: Callable[..., Any] | None = None,
+    *,
+    states: Mapping[str, int],
+    inputs: Mapping[str, int] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    dt: float = 0.01,
+    vary: Sequence[str] = (),
+    initial_state: Any = None,
+    differentiate_dt: bool = False,
+    name: str = "own_law",
+) -> System:
+    """A System from two functions of arrays, vectorised over B environments:
+
+        step(x, u, p, t, dt) -> x_next
+        pullback(x, u, p, t, dt, x_next_bar) -> (x_bar, u_bar, p_bar)
+
+    x, x_next and their cotangents (B, n); u and u_bar (B, m); t (B,) [s]; dt [s]; p and p_bar {name:
+    (B, *shape)}. The arrays are theirs to change. The pullback returns the cotangents of one step,
+    of everything, or a plain 0 for all of a part; without it the system has no gradient.
+
+    states, inputs: {block: size}. parameters: {name: default value}. initial_state: (n,), zeros if
+    not given. With differentiate_dt=True the time step is a parameter too: dt has shape (B,), and
+    the pullback returns dt_bar (B,) as a fourth part.
+
+    Rows are independent environments, and the functions give the same result for the same row every
+    time. A lone environment comes as B = 1, several in groups of B = 128, the last one filled up
+    with copies. The functions run on the calling thread, unless a rollout is given `threads`.
+    What they raise leaves the rollout as it is.
+
+    >>> import cycloid as cy
+    >>> def step(x, u, p, t, dt):
+    ...     return x * (1 - p["rate"] * dt)[:, None]
+    >>> def pullback(x, u, p, t, dt, bar):
+    ...     return bar * (1 - p["rate"] * dt)[:, None], u, {"rate": -(bar * x).sum(axis=1) * dt}
+    >>> system = cy.own_law(step, pullback, states={"x": 1}, parameters={"rate": 0.5}, name="decay")
+    >>> system
+    <System decay: 1 state, 0 inputs, dt 10 ms>
+    >>> cy.check_gradient(system, [1.0], 20).ok
+    True
+    """
+    for function, what in ((step, "step"), (pullback, "pullback")):
+        if not callable(function) and (function is not None or what == "step"):
+            raise TypeError(f"{what} must be a function; got {type(function).__name__}")
+    dt = as_real(dt, "dt")
+    if dt <= 0:
+        raise Error(f"the time step dt must be positive [s]; got {dt}")
+    state_blocks = _blocks(states, "states")
+    input_blocks = _blocks({} if inputs is None else inputs, "inputs")
+    n, m = (sum(size for _, size in blocks) for blocks in (state_blocks, input_blocks))
+    if n == 0:
+        raise ModelError("states: a law needs at least one, such as {'x': 1}")
+    shapes, values = _defaults({} if parameters is None else parameters)
+    law = _Law(step, pullback, n, m, shapes, None if differentiate_dt else dt)
+    core = _core.make_python_law(
+        as_text(name),
+        state_blocks,
+        input_blocks,
+        [(key, list(shape)) for key, shape in shapes.items()],
+        values,
+        dt,
+        [as_text(v) for v in as_names(vary, "vary")],
+        _initial_state(initial_state, n),
+        bool(differentiate_dt),
+        _weakly(law.step),
+        _weakly(law.pullback),
+    )
+    system = System(core)
+    system._law = law  # the core refers to it weakly, so that cycles through it can be collected
+    system._threads = 1  # Python runs on one at a time, and the user's functions on their own
+    return system
+
+
+def _blocks(blocks: Any, what: str) -> list[tuple[str, int]]:
+    if not isinstance(blocks, Mapping):
+        raise TypeError(f"{what} must map names to sizes; got {type(blocks).__name__}")
+    sized = [
+        (as_text(name), as_integer(size, f"{what}: the size of {name!r}", 1, _MOST_NUMBERS))
+        for name, size in blocks.items()
+    ]
+    if sum(size for _, size in sized) > _MOST_NUMBERS:
+        raise Error(f"{what}: at most {_MOST_NUMBERS} numbers")
+    return sized
+
+
+def _defaults(parameters: Any) -> tuple[dict[str, Shape], list[float]]:
+    """The shapes, and all values one after another."""
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"parameters must map names to values; got {type(parameters).__name__}")
+    shapes: dict[str, Shape] = {}
+    values: list[float] = []
+    for name, value in parameters.items():
+        array = as_numbers(value, np.float64, f"parameter {name!r}")
+        if name == _TIMESTEP:
+            raise Error(f"{_TIMESTEP!r} is the time step: give dt and differentiate_dt=True")
+        if array.size == 0:
+            raise Error(f"parameter {name!r} has no numbers; its shape is {array.shape}")
+        shapes[as_text(name)] = array.shape
+        values += array.ravel().tolist()
+    if len(values) > _MOST_NUMBERS or len(shapes) < len(parameters):
+        raise Error(f"parameters: at most {_MOST_NUMBERS} numbers, and every name once")
+    return shapes, values
+
+
+def _initial_state(given: Any, n: int) -> list[float]:
+    state = np.zeros(n) if given is None else as_numbers(given, np.float64, "initial_state")
+    if state.shape != (n,):
+        raise Error(f"initial_state must have shape ({n},), one number per state; got {state.shape}")
+    if not np.isfinite(state).all():
+        raise Error("initial_state must be finite")
+    return state.tolist()
+
+
+def _weakly(method: Any) -> Callable[..., Any]:
+    reference = weakref.WeakMethod(method)
+    return lambda *arguments: reference()(*arguments)
+
+
+class _Law:
+    """Puts names on the parameters, and checks what the functions return."""
+
+    def __init__(
+        self, step: Any, pullback: Any, n: int, m: int, shapes: dict[str, Shape], dt: float | None
+    ) -> None:
+        self._step, self._pullback, self._n, self._m, self._shapes = step, pullback, n, m, shapes
+        self._dt = dt  # None: the last parameter
+        self._parts = ("x_bar", "u_bar", "p_bar") + (("dt_bar",) if dt is None else ())
+
+    def _named(self, p: np.ndarray) -> dict[str, np.ndarray]:
+        out, at = {}, 0
+        for name, shape in self._shapes.items():
+            size = math.prod(shape)
+            out[name] = p[:, at : at + size].reshape((len(p), *shape))
+            at += size
+        return out
+
+    def step(self, x: Any, u: Any, p: Any, t: Any) -> np.ndarray:
+        dt = p[:, -1] if self._dt is None else self._dt
+        shape = x.shape
+        return _returned(self._step(x, u, self._named(p), t[:, 0], dt), shape, "step", "x_next")
+
+    def pullback(self, x: Any, u: Any, p: Any, t: Any, bar: Any) -> tuple[Any, Any, Any]:
+        if self._pullback is None:
+            raise GradientError("this law was given without a pullback, so it has no gradient")
+        dt = p[:, -1] if self._dt is None else self._dt
+        rows = len(x)
+        bars = self._pullback(x, u, self._named(p), t[:, 0], dt, bar)
+        if not isinstance(bars, tuple) or len(bars) != len(self._parts):
+            raise Error(
+                f"pullback must return ({', '.join(self._parts)}); got {type(bars).__name__}"
+                + (f" of {len(bars)}" if isinstance(bars, tuple) else "")
+            )
+        x_bar = _cotangent(bars[0], (rows, self._n), "x_bar")
+        u_bar = _cotangent(bars[1], (rows, self._m), "u_bar")
+        p_bar = np.zeros(p.shape)
+        if self._dt is None:
+            p_bar[:, -1] = _cotangent(bars[3], (rows,), "dt_bar")
+        named = self._named(p_bar)
+        given = {} if bars[2] is None and not named else bars[2]
+        if not isinstance(given, Mapping) or set(given) != set(named):
+            got = list(given) if isinstance(given, Mapping) else type(given).__name__
+            raise Error(f"pullback must return p_bar for {list(named)}; got {got}")
+        for name, value in given.items():
+            named[name] += _cotangent(value, named[name].shape, f"p_bar[{name!r}]")
+        return x_bar, u_bar, p_bar
+
+
+def _returned(value: Any, shape: Shape, function: str, part: str) -> np.ndarray:
+    array = as_numbers(value, np.float64, f"what {function} returns as {part}")
+    if array.shape != shape:
+        raise Error(f"{function} must return {part} of shape {shape}; got {array.shape}")
+    return array
+
+
+def _cotangent(value: Any, shape: Shape, part: str) -> np.ndarray:
+    if isinstance(value, (int, float)) and value == 0 or value is None and 0 in shape:
+        return np.zeros(shape)
+    return _returned(value, shape, "pullback", part)

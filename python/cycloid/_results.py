@@ -1,0 +1,147 @@
+"""What the functions of cycloid return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Truncate:
+    """`memory=Truncate(k)`: the gradient is cut every k steps, so that what happened in one window
+    does not reach the one before.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(cy.systems.lorenz(), [1, 1, 20], 1000, memory=cy.Truncate(100))
+    >>> run.report.memory
+    '10 checkpoints, one every 100 steps, records per segment; the gradient is cut every 100 steps (240 B)'
+    """
+
+    k: int
+
+
+class Failure(NamedTuple):
+    """An environment that went non-finite: it stays at its state of `step` from there on."""
+
+    environment: int
+    """Its index in the flattened batch."""
+    step: int
+    """The step that failed; the state of this number is the last finite one."""
+    stage: str
+    """The part of the step, such as "rk4 stage 2"."""
+    body: str
+    """The block of the state."""
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a rollout has to say about itself."""
+
+    failed: list[Failure]
+    """Environments that went non-finite, in their order."""
+    memory: str
+    """What the adjoint keeps, in words."""
+    tape_bytes: int
+    """... and what that takes [bytes]."""
+    lanes: int
+    """Environments that are computed side by side."""
+    instruction_set: str
+    """"portable", "v3" (AVX2) or "v4" (AVX-512)."""
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_shape(part)}" for name, part in value.items()) + "}"
+    return str(np.shape(value))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gradient:
+    """The gradient of a loss: each part is shaped like what was given, summed over axes that were
+    broadcast; None where it was not asked for.
+    """
+
+    x0: np.ndarray | None
+    """In the coordinates of the states."""
+    x0_tangent: np.ndarray | None
+    """In tangent coordinates (..., tangent_size); the same numbers, unless there are quaternions."""
+    controls: np.ndarray | None
+    """(..., T, input_size); (T, input_size) where the controls were an int T."""
+    params: np.ndarray | dict[str, np.ndarray] | None
+    """A dict for a dict; the flat vector (n,) where no params were given."""
+    recomputed_steps: int
+    """Steps that were run again on the way back, over all chunks of lanes."""
+
+    def __repr__(self) -> str:
+        parts = {"x0": self.x0, "controls": self.controls, "params": self.params}
+        shapes = [f"{name} {_shape(part)}" for name, part in parts.items() if part is not None]
+        return f"<Gradient: {', '.join(shapes)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linearisation:
+    """The next state changes by A dx + B du + P dp, in tangent coordinates; None where a part was
+    not asked for.
+    """
+
+    A: np.ndarray | None
+    """(..., tangent_size, tangent_size)"""
+    B: np.ndarray | None
+    """(..., tangent_size, input_size)"""
+    P: np.ndarray | None
+    """(..., tangent_size, parameters)"""
+    next: np.ndarray
+    """The next state (..., state_size)."""
+
+    def __repr__(self) -> str:
+        parts = {"A": self.A, "B": self.B, "P": self.P, "next": self.next}
+        shapes = [f"{name} {_shape(part)}" for name, part in parts.items() if part is not None]
+        return f"<Linearisation: {', '.join(shapes)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GradientCheck:
+    """The verdict of `check_gradient`; printed, it is a table."""
+
+    ok: bool
+    """Whether every block agrees within the tolerance."""
+    max_relative_error: float
+    tolerance: float
+    by_block: dict[str, float]
+    """Relative error of each block: "x0.angle", "controls", "params.length"."""
+    details: dict[str, dict[str, Any]]
+    """Of each block also the differences' own noise, and the number that deviates most."""
+    text: str
+    """The table and the verdict in words."""
+
+    def __repr__(self) -> str:
+        return self.text.rstrip()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis:
+    """The verdict of `diagnose`: how far the gradient of a rollout can be trusted."""
+
+    growth: np.ndarray
+    """(..., T): the cotangent's norm before a step over that after it."""
+    lyapunov: np.ndarray
+    """(...): the mean rate of that growth [1/s]; of a long run the largest Lyapunov exponent."""
+    verdict: str
+    """The gravest: "fine", "vanishing", "exploding", "chaotic" or "non_finite"."""
+    verdicts: list[str]
+    """... and that of every environment of the flattened batch."""
+    switch_fraction: float
+    """Share of the steps that came near a switch of contact; 0 for smooth laws."""
+    first_nonfinite: tuple[int, int, str, str] | None
+    """(environment, step, block, "rollout" or "cotangent"), or None."""
+    reliable: bool
+    """Whether every environment is fine or vanishing."""
+    horizon: float
+    """Time over which a cotangent grows a thousandfold [s]; infinite if it does not."""
+    advice: str
+
+    def __repr__(self) -> str:
+        return f"<Diagnosis {self.verdict}: {self.advice}>"

@@ -1,0 +1,287 @@
+"""Rollouts and their gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import (
+    Shape,
+    as_numbers,
+    broadcast,
+    check_memory,
+    check_trailing,
+    from_rows,
+    to_rows,
+)
+from cycloid._core import Error
+from cycloid._options import (
+    MOST_STEPS,
+    as_integer,
+    as_memory,
+    as_names,
+    as_real,
+    as_save,
+    as_threads,
+    check_one_of,
+    is_integer,
+    kept_states,
+)
+from cycloid._results import Failure, Gradient, Report
+from cycloid._system import System, check_system
+
+
+class Batch:
+    """The arguments of a call, checked and in rows, and the shapes that their gradients take.
+
+    The rows may be the user's own memory: they go to the core, which copies them, and not further.
+    """
+
+    lead: Shape  # leading axes of the batch
+    steps: int
+    x0_shape: Shape
+    controls_shape: Shape | None  # None for a number of steps
+    params_shape: Shape | None  # of the vector; None for the defaults
+    named_shapes: dict[str, Shape] | None  # of the values of a mapping
+
+    def __init__(self, system: System, x0: Any, controls: Any, params: Any, dtype: Any) -> None:
+        self.system = system
+        x0 = as_numbers(x0, dtype, "x0")
+        check_trailing(x0, (system.state_size,), "x0", system._state_meaning())
+        leads = {"x0": x0.shape[:-1]}
+        self.x0_shape, self.controls_shape = x0.shape, None
+        if is_integer(controls):
+            self.steps, controls = as_integer(controls, "the number of steps", 1, MOST_STEPS), None
+        else:
+            controls = as_numbers(controls, dtype, "controls")
+            check_trailing(
+                controls, (-1, system.input_size), "controls", "or be a number of steps T"
+            )
+            self.controls_shape, self.steps = controls.shape, controls.shape[-2]
+            leads["controls"] = controls.shape[:-2]
+        params = self._take_params(params)
+        if params is not None:
+            leads["params"] = params.shape[:-1]
+        self.lead = broadcast(leads)
+        self.rows = self._rows(x0, controls, params)
+
+    def _take_params(self, params: Any) -> np.ndarray | None:
+        self.params_shape = self.named_shapes = None
+        if params is None:
+            return None
+        registry = self.system.parameters
+        if isinstance(params, Mapping):
+            params, self.named_shapes = registry._packed(params)
+        else:
+            params = as_numbers(params, np.float64, "params")
+            check_trailing(
+                params,
+                (registry.size,),
+                "params",
+                "one number per parameter, or be a mapping of names to values",
+            )
+        self.params_shape = params.shape
+        return params
+
+    def _rows(self, x0: Any, controls: Any, params: Any) -> tuple[Any, Any, Any, int, Any]:
+        n = math.prod(self.lead)
+        rows = to_rows(x0, self.lead, 1, "x0")
+        if controls is not None:
+            # A system without inputs takes none, but they may say how large the batch is.
+            controls = (
+                to_rows(controls, self.lead, 2, "controls") if self.system.input_size else None
+            )
+        if params is not None:
+            params = to_rows(params, self.lead, 1, "params")
+        if n > max(len(r) for r in (rows, controls, params) if r is not None):
+            rows = np.repeat(rows, n, axis=0)
+        return self.system._core, rows, controls, self.steps, params
+
+    def params_bar(self, rows: np.ndarray) -> Any:
+        """The gradient of the parameters, from its rows."""
+        registry = self.system.parameters
+        if self.params_shape is None:
+            return from_rows(rows, (registry.size,), self.lead, 1)
+        if self.named_shapes is None:
+            return from_rows(rows, self.params_shape, self.lead, 1)
+        rows = rows.reshape((-1, registry.size))
+        bars = {}
+        for name, shape in self.named_shapes.items():
+            p = registry.info(name)
+            own = rows[:, p.offset : p.offset + p.size].reshape((len(rows), *p.shape))
+            if len(rows) == 1:
+                bars[name] = own.reshape(shape).copy()
+            else:
+                bars[name] = from_rows(own, shape, self.lead, len(p.shape))
+        return bars
+
+
+class Trajectory:
+    """A rollout, made by `rollout`. It keeps copies of what it was made from.
+
+    states: (..., S, state_size), read-only. steps: (S,), which states these are. times: (S,) [s], of
+    the first environment where the time step varies. report: what went wrong, and what was kept.
+    """
+
+    states: np.ndarray
+    steps: np.ndarray
+    times: np.ndarray
+    report: Report
+
+    def __init__(self, batch: Batch, core: Any) -> None:
+        self._batch, self._core = batch, core
+        self.steps, self.times = core.steps, core.times
+        self.steps.flags.writeable = self.times.flags.writeable = False
+        self.states = core.states.reshape((*batch.lead, self.steps.size, batch.system.state_size))
+        report = core.report
+        report["failed"] = [Failure(*f) for f in report["failed"]]
+        self.report = Report(**report)
+
+    @property
+    def system(self) -> System:
+        """What was rolled out."""
+        return self._batch.system
+
+    def pullback(
+        self,
+        states_bar: Any,
+        *,
+        wrt: Any = ("x0", "controls", "params"),
+        failed: str = "raise",
+    ) -> Gradient:
+        """The gradient of a loss, given its derivative with respect to `states`.
+
+        states_bar: shaped like `states`, or broadcast to it. wrt: any of "x0", "controls",
+        "params". failed: "raise" GradientError if an environment failed or has a gradient that is
+        not finite, or "skip" it: its gradient is zero.
+
+        May be called again; the arrays are fresh.
+
+        >>> import cycloid as cy
+        >>> run = cy.rollout(cy.systems.projectile(), [0, 0, 0, 3, 0, 4], 100, save="last")
+        >>> g = run.pullback([[1, 0, 0, 0, 0, 0]], wrt="x0")   # of the final x [m]
+        >>> g
+        <Gradient: x0 (6,)>
+        >>> g.x0.round(12)
+        array([1., 0., 0., 1., 0., 0.])
+        """
+        batch, system = self._batch, self.system
+        wrt = as_names(wrt, "wrt")
+        for name in wrt:
+            check_one_of(name, ("x0", "controls", "params"), "wrt")
+        check_one_of(failed, ("raise", "skip"), "failed")
+        if "params" in wrt:
+            for name in batch.named_shapes or ():
+                system.parameters.check_differentiable(name)
+        g = self._core.pullback(
+            self._bar(states_bar), "x0" in wrt, "controls" in wrt, "params" in wrt, failed == "skip"
+        )
+        x0 = x0_tangent = controls = params = None
+        if "x0" in wrt:
+            shape = batch.x0_shape
+            x0 = from_rows(g["x0"], shape, batch.lead, 1)
+            shape = (*shape[:-1], system.tangent_size)
+            x0_tangent = from_rows(g["x0_tangent"], shape, batch.lead, 1)
+        if "controls" in wrt:
+            shape = batch.controls_shape or (batch.steps, system.input_size)
+            controls = from_rows(g["controls"], shape, batch.lead, 2)
+        if "params" in wrt:
+            params = batch.params_bar(g["params"])
+        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"])
+
+    def _bar(self, states_bar: Any) -> np.ndarray:
+        bar = as_numbers(states_bar, self.system.dtype, "states_bar")
+        if bar.shape == self.states.shape:
+            return bar
+        try:
+            return np.ascontiguousarray(np.broadcast_to(bar, self.states.shape))
+        except ValueError:
+            raise Error(
+                f"states_bar must be shaped like states, {self.states.shape}; got {bar.shape}"
+            ) from None
+
+    def __repr__(self) -> str:
+        batch = self._batch
+        lead = f", batch {batch.lead}" if batch.lead else ""
+        failed = f", {len(self.report.failed)} FAILED" if self.report.failed else ""
+        return (
+            f"<Trajectory of {self.system.name}: {batch.steps} steps{lead}, "
+            f"{self.steps.size} saved{failed}>"
+        )
+
+
+def rollout(
+    system: System,
+    x0: Any,
+    controls: Any,
+    params: Any = None,
+    *,
+    save: Any = "all",
+    memory: Any = "auto",
+    threads: int | None = None,
+    t0: float = 0.0,
+) -> Trajectory:
+    """Simulates T steps.
+
+    x0: (..., state_size). controls: (..., T, input_size), or an int T for zero inputs. params: None
+    for the defaults, a flat vector (..., n), or {name: value}; values may differ between
+    environments for names in `system.vary`. Leading axes broadcast.
+
+    save: "all" (states[0] is x0), "last", an int k (every k-th), or a list of steps (-1: the last).
+    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), or
+    a budget such as "64MB". The gradient is the same, bit for bit, but for Truncate.
+    threads: None for all that the machine offers. t0: time of the first state [s].
+
+    >>> import cycloid as cy
+    >>> system = cy.systems.pendulum(vary="length")
+    >>> run = cy.rollout(system, [1.0, 0.0], 100, {"length": [0.5, 1.0, 2.0]}, save=50)
+    >>> run
+    <Trajectory of pendulum: 100 steps, batch (3,), 3 saved>
+    >>> run.states.shape, run.times
+    ((3, 3, 2), array([0. , 0.5, 1. ]))
+    """
+    check_system(system)
+    batch = Batch(system, x0, controls, params, system.dtype)
+    n, itemsize = system.state_size * math.prod(batch.lead), system.dtype.itemsize
+    save, saved = as_save(save, batch.steps)
+    check_memory(saved * n * itemsize, "the saved states", '; save="last" keeps only the last')
+    memory = as_memory(memory)
+    kept = kept_states(memory, batch.steps)
+    check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
+    rows, batch.rows = batch.rows, None
+    core = getattr(_core, f"rollout_{system.dtype.name}")(
+        *rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0")
+    )
+    return Trajectory(batch, core)
+
+
+def one_step(system: Any, x: Any, u: Any, params: Any) -> Batch:
+    """The arguments of a single step."""
+    check_system(system)
+    if u is None:
+        return Batch(system, x, 1, params, system.dtype)
+    u = as_numbers(u, system.dtype, "u")
+    check_trailing(u, (system.input_size,), "u", "the inputs of one step")
+    return Batch(system, x, u[..., None, :], params, system.dtype)
+
+
+def step(
+    system: System, x: Any, u: Any = None, params: Any = None, *, t: float = 0.0
+) -> np.ndarray:
+    """One time step: the next state (..., state_size) of x (..., state_size) under the inputs u
+    (..., input_size), None for zero, at time t [s]. params as in `rollout`. Raises Error when the
+    next state is not finite.
+
+    >>> import cycloid as cy
+    >>> cy.step(cy.systems.projectile(dt=1.0), [0, 0, 0, 1, 0, 0]).round(12)
+    array([ 1.   ,  0.   , -4.905,  1.   ,  0.   , -9.81 ])
+    """
+    batch = one_step(system, x, u, params)
+    result = getattr(_core, f"step_{system.dtype.name}")(
+        *batch.rows, system._threads, as_real(t, "t")
+    )
+    return result.reshape((*batch.lead, system.state_size))

@@ -1,0 +1,332 @@
+"""Systems and their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import Shape, as_numbers, broadcast, check_memory, check_trailing
+from cycloid._core import Error, ParameterError
+from cycloid._options import as_text, shown
+
+
+class ParameterInfo(NamedTuple):
+    """One entry of the registry."""
+
+    name: str
+    shape: Shape
+    unit: str
+    offset: int
+    """Of its first number in the flat vector."""
+    size: int
+    constraint: str
+    """What its values must be, in words."""
+    not_differentiable: str
+    """The reason, or empty."""
+
+
+class Parameters(Mapping[str, np.ndarray]):
+    """The physical numbers of a System: a mapping from names to default values, and one flat
+    vector, in which gradients come.
+
+    >>> import cycloid as cy
+    >>> parameters = cy.systems.pendulum().parameters
+    >>> parameters
+    <5 parameters, 5 numbers>
+      length            1.0   m          positive
+      mass              1.0   kg         positive
+      damping           0.0   N·m·s/rad  zero or positive
+      gravity           9.81  m/s²       any number
+      option.timestep   0.01  s          positive
+    >>> float(parameters["gravity"]), parameters.units["gravity"]
+    (9.81, 'm/s²')
+    >>> parameters.pack({"length": 0.5})
+    array([0.5 , 1.  , 0.  , 9.81, 0.01])
+    >>> parameters["lenght"]
+    Traceback (most recent call last):
+    cycloid.ParameterError: no parameter is called "lenght"; did you mean "length"?
+    """
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+        self._info = {p[0]: ParameterInfo(*p) for p in core.parameter_list}
+        self._default = core.parameter_default()
+        self._default.flags.writeable = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in the order of the flat vector."""
+        return tuple(self._info)
+
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of each value, () for one number."""
+        return {name: p.shape for name, p in self._info.items()}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The SI unit of each, empty where it has none."""
+        return {name: p.unit for name, p in self._info.items()}
+
+    @property
+    def constraints(self) -> dict[str, str]:
+        """What the values of each must be, in words."""
+        return {name: p.constraint for name, p in self._info.items()}
+
+    @property
+    def default(self) -> np.ndarray:
+        """The flat vector of default values (n,), read-only."""
+        return self._default
+
+    @property
+    def size(self) -> int:
+        """Numbers in the flat vector, n."""
+        return self._default.size
+
+    def info(self, name: str) -> ParameterInfo:
+        """The entry of one name; ParameterError with the nearest name if there is none.
+
+        >>> import cycloid as cy
+        >>> cy.systems.projectile().parameters.info("wind").shape
+        (3,)
+        """
+        if name not in self._info:
+            self._core.find_parameter(as_text(name))  # raises, with the nearest name
+        return self._info[name]
+
+    def pack(self, named: Mapping[str, Any]) -> np.ndarray:
+        """The flat vector (..., n) with the named values in place of their defaults.
+
+        A value has its parameter's shape, or leading axes before it: one value per environment.
+
+        >>> import cycloid as cy
+        >>> cy.systems.lorenz().parameters.pack({"rho": [24.0, 28.0]})[:, :2]
+        array([[10., 24.],
+               [10., 28.]])
+        """
+        return self._packed(named)[0]
+
+    def _packed(self, named: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, Shape]]:
+        """... and the shape of each value."""
+        if not isinstance(named, Mapping):
+            raise TypeError(f"expected a mapping of names to values; got {type(named).__name__}")
+        values, leads = {}, {}
+        for name, value in named.items():
+            p = self.info(name)
+            array = as_numbers(value, np.float64, f"parameter {name!r}")
+            check_trailing(array, p.shape, f"parameter {name!r}", "leading axes for a batch")
+            values[name], leads[name] = array, array.shape[: array.ndim - len(p.shape)]
+        lead = broadcast(leads) if leads else ()
+        check_memory(8 * self.size * int(np.prod(lead, dtype=object)), "the parameters")
+        flat = np.broadcast_to(self._default, (*lead, self.size)).copy()
+        for name, value in values.items():
+            p = self._info[name]
+            flat[..., p.offset : p.offset + p.size] = value.reshape((*leads[name], p.size))
+        return flat, {name: value.shape for name, value in values.items()}
+
+    def unpack(self, vector: Any) -> dict[str, np.ndarray]:
+        """{name: array} of a flat vector (..., n), such as a gradient.
+
+        >>> import cycloid as cy
+        >>> cy.systems.kepler().parameters.unpack([2.0, 0.01])
+        {'mu': array(2.), 'option.timestep': array(0.01)}
+        """
+        flat = as_numbers(vector, np.float64, "the parameter vector")
+        check_trailing(flat, (self.size,), "the parameter vector", "one number per parameter")
+        return {name: self._part(flat, p).copy() for name, p in self._info.items()}
+
+    def to_free(self, vector: Any) -> np.ndarray:
+        """Free variables (n,) of a parameter vector (n,). An optimiser may move them anywhere:
+        `from_free` then gives parameters that satisfy their constraints.
+
+        >>> import cycloid as cy
+        >>> parameters = cy.systems.kepler().parameters
+        >>> parameters.from_free(parameters.to_free(parameters.default) - 1).round(4)
+        array([0.3679, 0.0037])
+        """
+        return self._core.to_free(self._row(vector))
+
+    def from_free(self, free: Any) -> np.ndarray:
+        """The parameter vector (n,) of free variables (n,)."""
+        return self._core.from_free(self._row(free))
+
+    def from_free_pullback(self, free: Any, vector_bar: Any) -> np.ndarray:
+        """The gradient with respect to the free variables (n,), given that with respect to the
+        parameter vector (n,).
+        """
+        return self._core.from_free_pullback(self._row(free), self._row(vector_bar))
+
+    def check_differentiable(self, name: str) -> None:
+        """Raises ParameterError, with the reason, for a parameter without a gradient."""
+        reason = self.info(name).not_differentiable
+        if reason:
+            raise ParameterError(f"parameter {name!r} is not differentiated: {reason}")
+
+    @staticmethod
+    def _part(flat: np.ndarray, p: ParameterInfo) -> np.ndarray:
+        return flat[..., p.offset : p.offset + p.size].reshape(flat.shape[:-1] + p.shape)
+
+    def _row(self, vector: Any) -> np.ndarray:
+        row = as_numbers(vector, np.float64, "the vector")
+        if row.shape != (self.size,):
+            raise Error(
+                f"the vector must have shape ({self.size},), one number per parameter; "
+                f"got {row.shape}"
+            )
+        return row
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._part(self._default, self.info(name))[()]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The default value of `name`, or `default` if there is no such parameter."""
+        return self[name] if name in self._info else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._info
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._info)
+
+    def __len__(self) -> int:
+        return len(self._info)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._info)
+
+    def __repr__(self) -> str:
+        def columns(texts: list[str]) -> list[str]:
+            width = max(map(len, texts), default=0)
+            return [f"{text:<{width}}" for text in texts]
+
+        entries = self._info.values()
+        names, values, units = (
+            columns([p.name for p in entries]),
+            columns([str(self[p.name]).replace("\n", " ") for p in entries]),
+            columns([p.unit for p in entries]),
+        )
+        lines = [
+            f"  {name}   {value}  {unit}  {p.constraint}"
+            for name, value, unit, p in zip(names, values, units, entries)
+        ]
+        return "\n".join([f"<{len(self)} parameters, {self.size} numbers>", *lines])
+
+
+class System:
+    """One differentiable time step over a batch of environments.
+
+    Made by `cycloid.systems`, or from functions of your own by `cycloid.own_law`.
+
+    >>> import cycloid as cy
+    >>> system = cy.systems.double_pendulum(dtype="float32")
+    >>> system
+    <System double_pendulum: 4 states, 2 inputs, dt 10 ms, float32>
+    >>> system.state_slices["angles"], system.state_units["angles"]
+    (slice(0, 2, None), 'rad')
+    """
+
+    def __init__(self, core: Any) -> None:
+        if not isinstance(core, _core.System):
+            raise TypeError("a System is made by cycloid.systems or cycloid.own_law")
+        self._core = core
+        self._dtype = np.dtype(core.dtype)
+        self._parameters = Parameters(core)
+        self._threads = 0  # by default, 0: as many as the machine offers
+
+    @property
+    def name(self) -> str:
+        """What it is called, for messages."""
+        return self._core.name
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of states, inputs and their gradients: float64 or float32."""
+        return self._dtype
+
+    @property
+    def timestep(self) -> float:
+        """Nominal time step [s]."""
+        return self._core.timestep
+
+    @property
+    def state_size(self) -> int:
+        """Numbers of a state row."""
+        return self._core.state_size
+
+    @property
+    def tangent_size(self) -> int:
+        """Numbers of a small change of the state: three per unit quaternion, else as many."""
+        return self._core.tangent_size
+
+    @property
+    def input_size(self) -> int:
+        """Numbers of an input row."""
+        return self._core.input_size
+
+    @property
+    def nu(self) -> int:
+        """The same as `input_size`."""
+        return self._core.input_size
+
+    @property
+    def state_slices(self) -> dict[str, slice]:
+        """Where each named block lies in a state row."""
+        return {b[0]: slice(b[1], b[1] + b[2]) for b in self._core.state_blocks}
+
+    @property
+    def input_slices(self) -> dict[str, slice]:
+        """Where each named block lies in an input row."""
+        return {b[0]: slice(b[1], b[1] + b[2]) for b in self._core.input_blocks}
+
+    @property
+    def state_units(self) -> dict[str, str]:
+        """The SI unit of each block of a state row."""
+        return {b[0]: b[3] for b in self._core.state_blocks}
+
+    @property
+    def input_units(self) -> dict[str, str]:
+        """The SI unit of each block of an input row."""
+        return {b[0]: b[3] for b in self._core.input_blocks}
+
+    @property
+    def vary(self) -> tuple[str, ...]:
+        """Parameters that may differ between environments."""
+        return tuple(self._core.vary)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The physical numbers by name, and as one flat vector."""
+        return self._parameters
+
+    def initial_state(self, keyframe: Any = None) -> np.ndarray:
+        """The default state (state_size,), a fresh array.
+
+        >>> import cycloid as cy
+        >>> cy.systems.kepler().initial_state()
+        array([1. , 0. , 0. , 1.1])
+        """
+        if keyframe is not None:
+            raise Error(f"system {self.name!r} has no keyframes; got {shown(keyframe)}")
+        return self._core.initial_state().astype(self.dtype)
+
+    def _state_meaning(self) -> str:
+        """The blocks of a state row in words, for messages."""
+        return ", ".join(
+            name if b.stop - b.start == 1 else f"{name}({b.stop - b.start})"
+            for name, b in self.state_slices.items()
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self._core.describe()}>"
+
+
+def check_system(system: Any) -> None:
+    """Raises TypeError for what is no System."""
+    if not isinstance(system, System):
+        raise TypeError(
+            "expected a cycloid System, such as cycloid.systems.pendulum(); "
+            f"got {type(system).__name__}"
+        )

@@ -1,0 +1,203 @@
+"""Closed-form laws of motion, each a System.
+
+Every law takes dt, the time step [s]; integrator, "euler", "semi_implicit", "verlet" or "rk4"; dtype,
+"float64" or "float32"; and vary, the names of parameters that may differ between environments.
+The other arguments are its parameters; their gradients come with those of the time step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import as_numbers
+from cycloid._core import Error
+from cycloid._options import as_integer, as_names, as_real, as_text, shown
+from cycloid._system import System
+
+__all__ = ["double_pendulum", "kepler", "lorenz", "make", "pendulum", "projectile", "spring_chain"]
+
+names: tuple[str, ...] = tuple(_core.law_names)
+"""The laws that `make` knows."""
+integrators: tuple[str, ...] = tuple(_core.integrator_names)
+"""The integrators; "semi_implicit" and "verlet" need a law of second order."""
+
+_MOST_MASSES = 1_000_000
+
+
+def make(
+    law: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    n: int = 3,
+) -> System:
+    """A law by name, with parameters by name; n masses for "spring_chain".
+
+    >>> make("lorenz", {"rho": 24.0})
+    <System lorenz: 3 states, 0 inputs, dt 10 ms>
+    >>> make("lorentz")
+    Traceback (most recent call last):
+    cycloid.ModelError: no law is called "lorentz"; did you mean "lorenz"?
+    """
+    if not isinstance(values, (Mapping, type(None))):
+        raise TypeError(f"expected a mapping of names to values; got {type(values).__name__}")
+    for value, what in ((law, "law"), (integrator, "integrator")):
+        if not isinstance(value, str):
+            raise TypeError(f"{what} must be a name; got {shown(value)}")
+    given = {
+        as_text(name): _row(value, f"parameter {name!r}") for name, value in (values or {}).items()
+    }
+    core = _core.make_law(
+        as_text(law),
+        given,
+        as_real(dt, "dt"),
+        as_text(integrator),
+        _precision(dtype),
+        [as_text(name) for name in as_names(vary, "vary")],
+        as_integer(n, "n", 1, _MOST_MASSES),
+    )
+    return System(core)
+
+
+def _row(value: Any, what: str) -> list[float]:
+    row = np.atleast_1d(as_numbers(value, np.float64, what))
+    if row.ndim > 1:
+        raise Error(f"{what} must be one number or a row of them; got an array of {row.shape}")
+    return row.tolist()
+
+
+def _precision(dtype: Any) -> str:
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        raise Error(f'dtype must be "float64" or "float32"; got {shown(dtype)}') from None
+
+
+def pendulum(
+    length: float = 1,
+    mass: float = 1,
+    damping: float = 0,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> System:
+    """A point mass [kg] on a rod [m]. State [angle from hanging [rad], angular velocity [rad/s]],
+    input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²].
+
+    >>> pendulum(length=2.0, dt=0.005)
+    <System pendulum: 2 states, 1 input, dt 5 ms>
+    """
+    values = {"length": length, "mass": mass, "damping": damping, "gravity": gravity}
+    return make("pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+
+
+def double_pendulum(
+    lengths: Sequence[float] = (1, 1),
+    masses: Sequence[float] = (1, 1),
+    damping: Sequence[float] = (0, 0),
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> System:
+    """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
+    hanging; inputs: the torques in the two joints [N·m], in which also the dampings [N·m·s/rad] act;
+    gravity [m/s²].
+
+    >>> double_pendulum().state_slices
+    {'angles': slice(0, 2, None), 'angular_velocities': slice(2, 4, None)}
+    """
+    values = {"lengths": lengths, "masses": masses, "damping": damping, "gravity": gravity}
+    return make("double_pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+
+
+def projectile(
+    mass: float = 1,
+    drag: float = 0,
+    wind: Sequence[float] = (0, 0, 0),
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> System:
+    """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no inputs.
+    Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
+
+    >>> projectile(drag=0.1, wind=(1, 0, 0)).parameters["wind"]
+    array([1., 0., 0.])
+    """
+    values = {"mass": mass, "drag": drag, "wind": wind, "gravity": gravity}
+    return make("projectile", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+
+
+def spring_chain(
+    n: int,
+    mass: float = 1,
+    stiffness: float = 1,
+    damping: float = 0,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> System:
+    """n equal masses [kg] in a row, joined by n + 1 springs [N/m] between two walls. State
+    [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m].
+
+    >>> spring_chain(5).state_size
+    10
+    """
+    values = {"mass": mass, "stiffness": stiffness, "damping": damping}
+    return make(
+        "spring_chain", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary, n=n
+    )
+
+
+def kepler(
+    mu: float = 1,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> System:
+    """A body about a fixed centre in the plane. State [x, y [m], vx, vy [m/s]], no inputs;
+    mu [m³/s²].
+
+    >>> kepler(integrator="verlet").input_size
+    0
+    """
+    return make("kepler", {"mu": mu}, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+
+
+def lorenz(
+    sigma: float = 10,
+    rho: float = 28,
+    beta: float = 8 / 3,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> System:
+    """Lorenz's chaotic system. State [x, y, z], no inputs; sigma and beta [1/s], rho without unit.
+
+    >>> lorenz().parameters.names
+    ('sigma', 'rho', 'beta', 'option.timestep')
+    """
+    values = {"sigma": sigma, "rho": rho, "beta": beta}
+    return make("lorenz", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)

@@ -1,0 +1,68 @@
+#include "module.h"
+
+#include "cycloid/base/core_count.h"
+#include "cycloid/base/instruction_set.h"
+#include "cycloid/base/nearest_name.h"
+#include "unlocked.h"
+
+namespace cycloid::python {
+namespace {
+
+template <class T>
+nb::handle bind_error(nb::module_& m, const char* name, nb::handle base, const char* meaning) {
+  static nb::exception<T> type(m, name, base);
+  type.attr("__doc__") = meaning;
+  return type;
+}
+
+// cycloid.Error is a ValueError; a failed check of our own is not.
+void bind_errors(nb::module_& m) {
+  const nb::handle error =
+      bind_error<Error>(m, "Error", PyExc_ValueError,
+                        "What was given cannot be: the text says what was expected, what came and "
+                        "what to try. A ValueError.");
+  bind_error<ModelError>(m, "ModelError", error, "A system that cannot be built.");
+  bind_error<ParameterError>(m, "ParameterError", error,
+                             "An unknown parameter, a value outside its constraint, or a "
+                             "derivative that does not exist.");
+  bind_error<GradientError>(m, "GradientError", error,
+                            "A gradient that cannot be given, such as one through an environment "
+                            "that failed.");
+  bind_error<InternalError>(m, "InternalError", PyExc_RuntimeError,
+                            "A check of Cycloid's own failed: please report it with its text.");
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const FileNotFound& e) {
+      PyErr_SetString(PyExc_FileNotFoundError, e.what());
+    } catch (const NotANumber& e) {
+      PyErr_SetString(PyExc_TypeError, e.what());
+    } catch (const Interrupted& e) {
+      PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
+    }
+  });
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The C++ core of cycloid. Use the package `cycloid`, not this module.";
+  m.attr("version") = CYCLOID_VERSION;
+  bind_errors(m);
+  bind_unlocked(m);
+  bind_system(m);
+  bind_rollout(m);
+  bind_python_law(m);
+  m.def("instruction_set", [] { return std::string(name(active_instruction_set())); },
+        "The instruction set of the batch core on this machine: portable, v3 or v4.");
+  m.def("default_threads", &default_threads, "Threads that a rollout uses by default.");
+  m.attr("most_threads") = kMaxThreads;
+  m.def(
+      "did_you_mean",
+      [](const std::string& word, const std::vector<std::string>& names) {
+        return did_you_mean(word, names);
+      },
+      nb::arg("word"), nb::arg("names"), "The end of a message about an unknown name.");
+}
+
+}  // namespace cycloid::python

@@ -1,0 +1,232 @@
+#include <nanobind/stl/map.h>
+
+#include "cycloid/base/error.h"
+#include "module.h"
+#include "unlocked.h"
+
+namespace cycloid::python {
+namespace {
+
+// memory: ("auto" | "all" | "sqrt" | "checkpoints" | "truncate" | budget text, value).
+Memory memory_of(const std::string& kind, std::int64_t value) {
+  if (kind == "checkpoints") return Memory::checkpoints(value);
+  if (kind == "truncate") return Memory::truncate(value);
+  return Memory::parse(kind);
+}
+
+// save: ("all" | "last" | "every" | "at", steps).
+Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps) {
+  if (kind == "all") return Save::all();
+  if (kind == "last") return Save::last();
+  if (kind == "every") return Save::every(steps.at(0));
+  return Save::at(steps);
+}
+
+template <class T>
+Controls<T> controls_of(const std::optional<Rows<T>>& controls, std::int64_t steps) {
+  return controls ? Controls<T>(span_of(*controls), steps) : Controls<T>(steps);
+}
+
+nb::dict report_of(const Report& report) {
+  nb::list failed;
+  for (const Failure& f : report.failed) {
+    failed.append(nb::make_tuple(f.environment, f.step, f.stage, f.body, f.reason));
+  }
+  nb::dict d;
+  d["failed"] = failed;
+  d["memory"] = report.memory;
+  d["tape_bytes"] = report.tape_bytes;
+  d["lanes"] = report.lanes;
+  d["instruction_set"] = report.instruction_set;
+  return d;
+}
+
+template <class T>
+nb::dict gradient_of(Gradient<T> g) {
+  nb::dict d;
+  d["x0"] = to_numpy(std::move(g.x0));
+  d["x0_tangent"] = to_numpy(std::move(g.x0_tangent));
+  d["controls"] = to_numpy(std::move(g.controls));
+  d["params"] = to_numpy(std::move(g.params));
+  d["recomputed_steps"] = g.recomputed_steps;
+  return d;
+}
+
+nb::dict diagnosis_of(Diagnosis d) {
+  nb::list verdicts;
+  for (const Verdict v : d.verdicts) verdicts.append(name(v));
+  nb::dict out;
+  out["growth"] = to_numpy(std::move(d.growth));
+  out["lyapunov"] = to_numpy(std::move(d.lyapunov));
+  out["verdicts"] = verdicts;
+  out["verdict"] = name(d.verdict);
+  out["switch_fraction"] = d.switch_fraction;
+  out["reliable"] = d.reliable;
+  out["horizon"] = d.horizon;
+  out["advice"] = d.advice;
+  out["first_nonfinite"] = nb::none();
+  if (d.first_nonfinite) {
+    const FirstNonFinite& f = *d.first_nonfinite;
+    out["first_nonfinite"] =
+        nb::make_tuple(f.environment, f.step, f.block, f.forward ? "rollout" : "cotangent");
+  }
+  return out;
+}
+
+// The functions of one precision; Python picks by the system's dtype.
+template <class T>
+void bind_precision(nb::module_& m, const char* suffix) {
+  using Run = Trajectory<T>;
+  const std::string type = std::string("Trajectory_") + suffix;
+  nb::class_<Run>(m, type.c_str())
+      .def_prop_ro("states",
+                   [](nb::handle self) {  // read-only, and keeps the run alive
+                     const Run& run = nb::cast<const Run&>(self);
+                     return nb::ndarray<nb::numpy, const T>(run.states().data(),
+                                                            {run.states().size()}, self);
+                   },
+                   nb::rv_policy::automatic)
+      .def_prop_ro("steps", [](const Run& r) { return to_numpy(r.saved_steps()); },
+                   nb::rv_policy::automatic)
+      .def_prop_ro("times", [](const Run& r) { return to_numpy(r.times()); },
+                   nb::rv_policy::automatic)
+      .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
+      .def("pullback",
+           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
+              bool skip) {
+             PullbackOptions options;
+             options.x0 = x0;
+             options.controls = controls;
+             options.params = params;
+             options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+             Gradient<T> g;
+             {
+               const Unlocked call;
+               options.keep_going = call.keep_going();
+               g = run.pullback(span_of(states_bar), options);
+             }
+             return gradient_of(std::move(g));
+           })
+      .def("diagnose", [](const Run& run, const Rows<T>& states_bar) {
+        Diagnosis d;
+        {
+          const Unlocked call;
+          d = diagnose(run, span_of(states_bar));
+        }
+        return diagnosis_of(std::move(d));
+      });
+
+  m.def((std::string("rollout_") + suffix).c_str(),
+        [](const System& system, const Rows<T>& x0, const std::optional<Rows<T>>& controls,
+           std::int64_t steps, const std::optional<Rows<double>>& params,
+           const std::pair<std::string, std::vector<std::int64_t>>& save,
+           const std::pair<std::string, std::int64_t>& memory, int threads, double t0) {
+          RolloutOptions options;
+          options.save = save_of(save.first, save.second);
+          options.memory = memory_of(memory.first, memory.second);
+          options.threads = threads;
+          options.t0 = t0;
+          const Unlocked call;
+          options.keep_going = call.keep_going();
+          return rollout(system, span_of(x0), controls_of(controls, steps), span_of(params),
+                         options);
+        },
+        nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
+        nb::arg("params").none(), nb::arg("save"), nb::arg("memory"), nb::arg("threads"),
+        nb::arg("t0"));
+
+  // As cycloid::step, on the caller's choice of threads, and open to Ctrl-C.
+  m.def((std::string("step_") + suffix).c_str(),
+        [](const System& system, const Rows<T>& x, const std::optional<Rows<T>>& u,
+           std::int64_t steps, const std::optional<Rows<double>>& params, int threads, double t) {
+          RolloutOptions options;
+          options.save = Save::last();
+          options.memory = Memory::all();
+          options.threads = threads;
+          options.t0 = t;
+          std::vector<T> next;
+          {
+            const Unlocked call;
+            options.keep_going = call.keep_going();
+            const Run run = rollout(system, span_of(x), controls_of(u, steps), span_of(params),
+                                    options);
+            if (!run.report().failed.empty()) {
+              throw Error(message("the step failed: ", describe(run.report().failed.front())));
+            }
+            next.assign(run.states().begin(), run.states().end());
+          }
+          return to_numpy(std::move(next));
+        },
+        nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
+        nb::arg("params").none(), nb::arg("threads"), nb::arg("t"));
+
+  m.def((std::string("linearise_") + suffix).c_str(),
+        [](const System& system, const Rows<T>& x, const std::optional<Rows<T>>& u, std::int64_t,
+           const std::optional<Rows<double>>& params, bool with_params, double t, int threads) {
+          Linearisation<T> lin;
+          {
+            const Unlocked call;
+            lin = linearise(system, span_of(x), span_of(u), span_of(params),
+                            {with_params, t, threads});
+          }
+          return nb::make_tuple(to_numpy(std::move(lin.next)), to_numpy(std::move(lin.A)),
+                                to_numpy(std::move(lin.B)), to_numpy(std::move(lin.P)));
+        },
+        nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
+        nb::arg("params").none(), nb::arg("with_params"), nb::arg("t"), nb::arg("threads"));
+}
+
+nb::dict check_of(const GradientCheck& c) {
+  nb::dict by_block, details;
+  for (const auto& [name, b] : c.by_block) {
+    by_block[name.c_str()] = b.relative_error;
+    nb::dict d;
+    d["relative_error"] = b.relative_error;
+    d["noise"] = b.noise;
+    d["largest"] = b.largest;
+    d["worst"] = b.worst;
+    d["gradient"] = b.gradient;
+    d["difference"] = b.difference;
+    details[name.c_str()] = d;
+  }
+  nb::dict out;
+  out["ok"] = c.ok;
+  out["max_relative_error"] = c.max_relative_error;
+  out["tolerance"] = c.tolerance;
+  out["by_block"] = by_block;
+  out["details"] = details;
+  out["text"] = c.text;
+  return out;
+}
+
+}  // namespace
+
+void bind_rollout(nb::module_& m) {
+  bind_precision<float>(m, "float32");
+  bind_precision<double>(m, "float64");
+  m.def("check_gradient",
+        [](const System& system, const Rows<double>& x0,
+           const std::optional<Rows<double>>& controls, std::int64_t steps,
+           const std::optional<Rows<double>>& params, double tolerance, int numbers_per_block,
+           std::uint64_t seed, double t0, int threads) {
+          CheckOptions options;
+          options.tolerance = tolerance;
+          options.numbers_per_block = numbers_per_block;
+          options.seed = seed;
+          options.t0 = t0;
+          options.threads = threads;
+          GradientCheck check;
+          {
+            const Unlocked call;
+            options.keep_going = call.keep_going();
+            check = check_gradient(system, span_of(x0), controls_of(controls, steps),
+                                   span_of(params), options);
+          }
+          return check_of(check);
+        },
+        nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
+        nb::arg("params").none(), nb::arg("tolerance"), nb::arg("numbers_per_block"),
+        nb::arg("seed"), nb::arg("t0"), nb::arg("threads"));
+}
+
+}  // namespace cycloid::python

@@ -1,0 +1,82 @@
+#include <nanobind/stl/map.h>
+
+#include "cycloid/base/error.h"
+#include "module.h"
+
+namespace cycloid::python {
+namespace {
+
+Precision precision_of(const std::string& dtype) {
+  if (dtype == "float64") return Precision::float64;
+  if (dtype == "float32") return Precision::float32;
+  throw Error(message("dtype must be \"float64\" or \"float32\"; got \"", dtype, "\""));
+}
+
+nb::list blocks_of(const Space& space) {
+  nb::list blocks;
+  for (const Block& b : space.blocks()) {
+    blocks.append(nb::make_tuple(b.name, b.offset, b.size, b.unit));
+  }
+  return blocks;
+}
+
+nb::list parameters_of(const System& system) {
+  nb::list all;
+  for (const Parameter& p : system.parameters().all()) {
+    nb::list shape;
+    for (const int n : p.shape) shape.append(n);
+    all.append(nb::make_tuple(p.name, nb::tuple(shape), p.unit, p.offset, p.size,
+                              describe(p.constraint), p.not_differentiable));
+  }
+  return all;
+}
+
+}  // namespace
+
+void bind_system(nb::module_& m) {
+  nb::class_<System>(m, "System")
+      .def_prop_ro("name", &System::name)
+      .def_prop_ro("dtype", [](const System& s) { return std::string(name(s.precision())); })
+      .def_prop_ro("timestep", &System::timestep)
+      .def_prop_ro("state_size", [](const System& s) { return s.states().size(); })
+      .def_prop_ro("tangent_size", [](const System& s) { return s.states().tangent_size(); })
+      .def_prop_ro("input_size", [](const System& s) { return s.inputs().size(); })
+      .def_prop_ro("state_blocks", [](const System& s) { return blocks_of(s.states()); })
+      .def_prop_ro("input_blocks", [](const System& s) { return blocks_of(s.inputs()); })
+      .def_prop_ro("parameter_list", &parameters_of)
+      .def_prop_ro("vary", &System::vary)
+      .def("parameter_default",
+           [](const System& s) { return to_numpy(s.parameters().default_values()); })
+      .def("initial_state", [](const System& s) { return to_numpy(s.initial_state()); })
+      .def("find_parameter",
+           [](const System& s, const std::string& name) {
+             return s.parameters().find(name).offset;
+           })
+      .def("to_free",
+           [](const System& s, const Rows<double>& p) {
+             return to_numpy(s.parameters().to_free(span_of(p)));
+           })
+      .def("from_free",
+           [](const System& s, const Rows<double>& z) {
+             return to_numpy(s.parameters().from_free(span_of(z)));
+           })
+      .def("from_free_pullback",
+           [](const System& s, const Rows<double>& z, const Rows<double>& p_bar) {
+             return to_numpy(s.parameters().from_free_pullback(span_of(z), span_of(p_bar)));
+           })
+      .def("describe", &System::describe);
+
+  m.def(
+      "make_law",
+      [](const std::string& law, const std::map<std::string, std::vector<double>>& values,
+         double dt, const std::string& integrator, const std::string& dtype,
+         const std::vector<std::string>& vary, int n) {
+        return systems::make(law, values, {dt, integrator, precision_of(dtype), vary}, n);
+      },
+      nb::arg("law"), nb::arg("values"), nb::arg("dt"), nb::arg("integrator"), nb::arg("dtype"),
+      nb::arg("vary"), nb::arg("n"));
+  m.attr("law_names") = nb::cast(systems::names());
+  m.attr("integrator_names") = nb::cast(systems::integrators());
+}
+
+}  // namespace cycloid::python

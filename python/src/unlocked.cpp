@@ -1,0 +1,76 @@
+#include "unlocked.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace cycloid::python {
+namespace {
+
+std::atomic<int> calls{0};  // threads without the lock
+std::atomic<bool> ending{false};
+std::thread::id ending_thread;  // the one that ends the interpreter; written before `ending`
+
+thread_local int depth = 0;  // of calls, one in another; none on the core's own threads
+thread_local std::exception_ptr ends_program;
+
+constexpr std::chrono::milliseconds kWaitAtExit{3000};
+
+void leave_if_ending() {
+  if (!ending.load() || std::this_thread::get_id() == ending_thread) return;
+  PyErr_SetNone(PyExc_SystemExit);
+  throw nb::python_error();
+}
+
+void end_unlocked_calls() {
+  ending_thread = std::this_thread::get_id();
+  ending.store(true);
+  nb::gil_scoped_release unlocked;
+  const auto latest = std::chrono::steady_clock::now() + kWaitAtExit;
+  while (calls.load() > 0 && std::chrono::steady_clock::now() < latest) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+Unlocked::Unlocked() {
+  leave_if_ending();
+  calls.fetch_add(1);
+  ++depth;
+  state_ = PyEval_SaveThread();
+}
+
+Unlocked::~Unlocked() {
+  PyEval_RestoreThread(state_);
+  ends_program = nullptr;
+  --depth;
+  calls.fetch_sub(1);
+}
+
+KeepGoing Unlocked::keep_going() const {
+  return [] {
+    if (ends_program) std::rethrow_exception(std::exchange(ends_program, nullptr));
+    nb::gil_scoped_acquire lock;
+    leave_if_ending();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return true;
+  };
+}
+
+void remember_if_it_ends_the_program(const nb::python_error& error) {
+  if (depth > 0 && !error.matches(PyExc_Exception)) ends_program = std::current_exception();
+}
+
+void bind_unlocked(nb::module_& m) {
+  m.def("end_unlocked_calls", &end_unlocked_calls,
+        "At exit: ends the calls of daemon threads, and waits until they are out.");
+  nb::module_::import_("atexit").attr("register")(m.attr("end_unlocked_calls"));
+  // A forked child has none of the threads.
+  pthread_atfork(nullptr, nullptr, [] { calls.store(0); });
+}
+
+}  // namespace cycloid::python
