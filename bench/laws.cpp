@@ -1,7 +1,7 @@
 // Rollouts of closed-form laws and their gradients, one thread. Time per environment and step.
 //
-// Each case reports `env_steps` per second and, as a label, what the adjoint kept. The gradient is with respect to
-// the initial states, the inputs (shared zeros) and all parameters.
+// Each case reports `env_steps` per second and, as a label, what the adjoint kept. The gradient is
+// with respect to the initial states, the inputs (shared zeros) and all parameters.
 #include <benchmark/benchmark.h>
 
 #include "cycloid/cycloid.h"
@@ -18,7 +18,9 @@ struct Case {
   RolloutOptions options;
 
   Case(const char* law, Precision precision, std::int64_t environments, std::int64_t T_steps)
-      : system(systems::make(law, {}, {.precision = precision})), batch(environments), steps(T_steps) {
+      : system(systems::make(law, {}, {.precision = precision})),
+        batch(environments),
+        steps(T_steps) {
     const std::vector<double>& x = system.initial_state();
     for (std::int64_t e = 0; e < batch; ++e) {
       for (const double v : x) x0.push_back(static_cast<T>(v + 1e-3 * static_cast<double>(e % 97)));
@@ -33,9 +35,8 @@ struct Case {
   }
 
   void count(benchmark::State& state, const Trajectory<T>& run) const {
-    state.counters["env_steps"] =
-        benchmark::Counter(static_cast<double>(batch * steps),
-                           benchmark::Counter::kIsIterationInvariantRate);
+    state.counters["env_steps"] = benchmark::Counter(static_cast<double>(batch * steps),
+                                                     benchmark::Counter::kIsIterationInvariantRate);
     state.SetLabel(run.report().memory + ", " + run.report().instruction_set);
   }
 };
@@ -62,7 +63,8 @@ void forward_backward(benchmark::State& state, const char* law, Precision precis
 template <class T>
 void add(const std::string& name, const char* law, Precision precision, std::int64_t batch,
          std::int64_t steps) {
-  benchmark::RegisterBenchmark((name + "/forward").c_str(), forward<T>, law, precision, batch, steps)
+  benchmark::RegisterBenchmark((name + "/forward").c_str(), forward<T>, law, precision, batch,
+                               steps)
       ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark((name + "/forward_backward").c_str(), forward_backward<T>, law,
                                precision, batch, steps)
@@ -78,7 +80,8 @@ int main(int argc, char** argv) {
   add<double>("pendulum/1x1000/float64", "pendulum", Precision::float64, 1, 1000);
   add<double>("pendulum/100x1000/float64", "pendulum", Precision::float64, 100, 1000);
   add<double>("double_pendulum/1x1000/float64", "double_pendulum", Precision::float64, 1, 1000);
-  add<float>("double_pendulum/4096x1000/float32", "double_pendulum", Precision::float32, 4096, 1000);
+  add<float>("double_pendulum/4096x1000/float32", "double_pendulum", Precision::float32, 4096,
+             1000);
   add<double>("lorenz/4096x1000/float64", "lorenz", Precision::float64, 4096, 1000);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -1,7 +1,8 @@
-// Memory of a long run: 10⁶ steps of one pendulum with an input at every step and the last state saved.
+// Memory of a long run: 10⁶ steps of one pendulum with an input at every step and the last state
+// saved.
 //
-// Prints, in bytes: the inputs, their gradient, and the peak beyond both, measured by the kernel from a reset of the
-// peak just before the rollout.
+// Prints, in bytes: the inputs, their gradient, and the peak beyond both, measured by the kernel
+// from a reset of the peak just before the rollout.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -9,7 +9,8 @@
 using cycloid::Vec3;
 
 // Euler's equations: q̇ = ½ q ⊗ (0, ω), J ω̇ = J ω × ω, with ω and J in the body's axes. A law
-// gives the rate of a quaternion as the angular velocity in the body's axes: three numbers, not four.
+// gives the rate of a quaternion as the angular velocity in the body's axes: three numbers, not
+// four.
 struct FreeBody {
   static constexpr const char* kName = "free_body";
   static constexpr std::array kState = {

@@ -299,7 +299,7 @@ CYCLOID_HD Dual<S, N> tanh(const Dual<S, N>& x) {
 template <class S, int N>
 CYCLOID_HD Dual<S, N> sigmoid(const Dual<S, N>& x) {
   const S s = sigmoid(x.value);
-  return Dual<S, N>::chain(s, s * (S(1) - s), x);
+  return Dual<S, N>::chain(s, s * sigmoid(-x.value), x);  // 1 - s without cancellation
 }
 
 // ∂(x^y)/∂x, (6).

@@ -4,14 +4,14 @@
 // satisfies the constraint:
 //   none           p = z                                                    (1)
 //   positive       p = exp(z)                                               (2)   p > 0
-//   non_negative   p = log(1 + exp(z))                                      (3)   p ≥ 0; reached only as z → -∞
-//   unit_interval  p = 1 / (1 + exp(-z))                                    (4)   0 ≤ p ≤ 1; ends only as z → ±∞
+//   non_negative   p = log(1 + exp(z))                                      (3)   p ≥ 0
+//   unit_interval  p = 1 / (1 + exp(-z))                                    (4)   0 ≤ p ≤ 1
 //   inertia        p = (xx yy zz xy xz yz) of I = tr(Σ) 1 - Σ, Σ = L Lᵀ,    (5)
 //                  L = [e^z0 0 0; z3 e^z1 0; z4 z5 e^z2]
 // (5) covers exactly the rotational inertias of real mass distributions (Σ, the second moment of
 // mass, positive definite; equivalently the principal moments obey the triangle inequality), after
-// RuckerWensing2022. A value on the border (a damping of zero) has no free variable; free_from_value
-// then takes the nearest one that is kBorder inside.
+// RuckerWensing2022. A value on the border (a damping of zero) has no free variable;
+// free_from_value then takes the nearest one that is kBorder inside.
 #pragma once
 
 #include "cycloid/math/elementary.h"
@@ -55,9 +55,9 @@ template <class S>
 CYCLOID_HD void scalar_value_from_free_pullback(Constraint constraint, const S& z, const S& p_bar,
                                                 S& z_bar) {
   switch (constraint) {
-    case Constraint::positive: z_bar += p_bar * exp(z); break;             // (2)
-    case Constraint::non_negative: z_bar += p_bar * sigmoid(z); break;     // (3)
-    case Constraint::unit_interval:                                        // (4), s(1-s) without cancellation
+    case Constraint::positive: z_bar += p_bar * exp(z); break;          // (2)
+    case Constraint::non_negative: z_bar += p_bar * sigmoid(z); break;  // (3)
+    case Constraint::unit_interval:  // (4), s(1-s) without cancellation
       z_bar += p_bar * sigmoid(z) * sigmoid(-z);
       break;
     default: z_bar += p_bar;  // (1)

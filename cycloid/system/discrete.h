@@ -1,7 +1,8 @@
 // A discrete law is its own time step: x⁺ = step(t, h, x, u, p), see law.h.
 //
-// It brings step_pullback(t, h, x, u, p, x_next_bar, t_bar, h_bar, x_bar, u_bar, p_bar), or takes its
-// pullback from dual numbers with h as one more parameter. No record: the pullback starts from x.
+// It brings step_pullback(t, h, x, u, p, x_next_bar, t_bar, h_bar, x_bar, u_bar, p_bar), or takes
+// its pullback from dual numbers with h as one more parameter. No record: the pullback starts from
+// x.
 #pragma once
 
 #include "cycloid/system/law_point.h"
@@ -23,8 +24,8 @@ struct Discrete {
   }
 
   template <class Law, class S>
-  CYCLOID_INLINE static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S*, const S* x_next_bar,
-                            LawPointBar<S>& at_bar, S* x_bar) {
+  CYCLOID_INLINE static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S*,
+                                           const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
     static_assert(LawShape<Law>::kFlat, "a discrete law lives in a flat space");
     if constexpr (HasStepPullback<Law>) {
       at.law.step_pullback(at.t, at.h, x, at.u, at.p, x_next_bar, at_bar.t, at_bar.h, x_bar,
@@ -44,7 +45,7 @@ struct Discrete {
  private:
   template <class Law, class S>
   static void pull_back_step_length(const LawPoint<Law, S>& at, const S* x, const S* x_next_bar,
-                                   S& h_bar) {
+                                    S& h_bar) {
     using D = Dual<S, 1>;
     using Shape = LawShape<Law>;
     Scratch none{nullptr};

@@ -18,20 +18,20 @@ struct Euler {
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> d(scratch, at.shape.tangents);
     S* f = record;
-    law_x_dot(at, at.t, x, f, record + at.shape.tangents);               // (1)
+    law_x_dot(at, at.t, x, f, record + at.shape.tangents);  // (1)
     for (int i = 0; i < at.shape.tangents; ++i) d[i] = at.h * f[i];
-    law_retract(at.shape, x, d.data(), x_next);                          // (2)
+    law_retract(at.shape, x, d.data(), x_next);  // (2)
   }
 
   template <class Law, class S>
   CYCLOID_INLINE static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* record,
-                            const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
+                                           const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
     const int n = at.shape.tangents;
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> d(scratch, n), d_bar(scratch, n);
     const S* f = record;
 
-    for (int i = 0; i < n; ++i) d[i] = at.h * f[i];                      // (2)
+    for (int i = 0; i < n; ++i) d[i] = at.h * f[i];  // (2)
     set_zero(d_bar.data(), n);
     law_retract_pullback(at.shape, x, d.data(), x_next_bar, x_bar, d_bar.data());
     for (int i = 0; i < n; ++i) {
@@ -39,7 +39,7 @@ struct Euler {
       d_bar[i] *= at.h;
     }
     law_x_dot_pullback(at, at.t, x, record + n, d_bar.data(), at_bar.t, x_bar, at_bar.u,
-                       at_bar.p);                                        // (1)
+                       at_bar.p);  // (1)
   }
 };
 

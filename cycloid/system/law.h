@@ -11,20 +11,22 @@
 //     }
 //   };
 //
-// x_dot   (t, x, u, p, dx)                              dx has one number per tangent direction of the state  (1)
-// x_dot_pullback (t, x, u, p, dx_bar, t_bar, x_bar, u_bar, p_bar)                    optional, adds            (2)
-// Without (2) the pullback comes from dual numbers, kDualWidth directions at a time, for laws with at most
-// kMaxDualInputs tangents, inputs and parameters together (beyond that its cost, which grows with their number, is
-// no bargain and the compiler asks for (2)).
+//   x_dot(t, x, u, p, dx)                                            (1)  dx: a number per tangent
+//   x_dot_pullback(t, x, u, p, dx_bar, t_bar, x_bar, u_bar, p_bar)   (2)  optional; adds
+// Without (2) the pullback comes from dual numbers, kDualWidth directions at a time, for laws with
+// at most kMaxDualInputs tangents, inputs and parameters together (beyond that its cost, which
+// grows with their number, is no bargain and the compiler asks for (2)).
 //
 // Optional members:
 //   kInput         blocks of the input; none without it
 //   kSaved = n     x_dot then takes one more argument, S* saved (n numbers), and x_dot_pullback
-//                  `const S* saved` after p: values worth keeping for the pullback (a sine and its cosine)
+//                  `const S* saved` after p: values worth keeping for the pullback (a sine and its
+//                  cosine)
 //   kSecondOrder   the state is [q, v], first half of dx is v: semi_implicit and verlet apply
 // A discrete law has `step(t, h, x, u, p, x_next)` in place of x_dot and lives in a flat space.
-// A law whose sizes are known at run time only has member functions instead of the constants: state(),
-// input(), parameters() returning vectors; it lives in a flat space and writes its own pullback.
+// A law whose sizes are known at run time only has member functions instead of the constants:
+// state(), input(), parameters() returning vectors; it lives in a flat space and writes its own
+// pullback.
 #pragma once
 
 #include <array>
@@ -159,12 +161,14 @@ std::vector<ParameterSpec> parameter_specs(const Law& law) {
   }
 }
 
-// Memory for the local arrays of a law whose sizes are known at run time only: a piece of the workspace.
+// Memory for the local arrays of a law whose sizes are known at run time only: a piece of the
+// workspace.
 struct Scratch {
   std::byte* next;
 };
 
-// A local array of n numbers: on the stack when its size is a constant, else from the scratch memory.
+// A local array of n numbers: on the stack when its size is a constant, else from the scratch
+// memory.
 template <class S, int N>
 struct LocalArray {
   LocalArray(Scratch&, int) {}

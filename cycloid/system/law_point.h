@@ -1,7 +1,7 @@
 // One evaluation of a law, and its pullback, written by the user or taken from dual numbers.
 //
-// LawPoint gathers what stays fixed within a step: the law, its sizes, time, step, input, parameters. The
-// integrators call it and never ask how a law's pullback is made.
+// LawPoint gathers what stays fixed within a step: the law, its sizes, time, step, input,
+// parameters. The integrators call it and never ask how a law's pullback is made.
 #pragma once
 
 #include "cycloid/system/law_space.h"
@@ -37,12 +37,12 @@ CYCLOID_INLINE void law_x_dot(const LawPoint<Law, S>& at, const S& t, const S* x
   }
 }
 
-// The contraction of dx_bar with the law's Jacobian, kDualWidth columns per evaluation. Column order: t, the
-// state's tangents, u, p. A tangent of a quaternion is seeded through x ⊕ d at d = 0.
+// The contraction of dx_bar with the law's Jacobian, kDualWidth columns per evaluation. Column
+// order: t, the state's tangents, u, p. A tangent of a quaternion is seeded through x ⊕ d at d = 0.
 template <class Law, class S, class Function>
-CYCLOID_HD void pull_back_by_duals(const LawPoint<Law, S>& at, const S& t, const S* x, const S* dx_bar,
-                              S& t_bar, S* x_bar, S* u_bar, S* p_bar, Function function,
-                              int outputs) {
+CYCLOID_HD void pull_back_by_duals(const LawPoint<Law, S>& at, const S& t, const S* x,
+                                   const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar,
+                                   Function function, int outputs) {
   static_assert(StaticLaw<Law>, "a law of run-time size writes its own pullback");
   using Shape = LawShape<Law>;
   constexpr int nt = Shape::kTangents, nu = Shape::kInputs, np = Shape::kParameters;
@@ -72,8 +72,10 @@ CYCLOID_HD void pull_back_by_duals(const LawPoint<Law, S>& at, const S& t, const
       S sum(0);
       for (int i = 0; i < outputs; ++i) sum += dx_bar[i] * dx[i].tangent[j];
       const int c = first + j;
-      (c == 0 ? t_bar : c <= nt ? x_bar[c - 1] : c <= nt + nu ? u_bar[c - 1 - nt]
-                                                              : p_bar[c - 1 - nt - nu]) += sum;
+      (c == 0         ? t_bar
+       : c <= nt      ? x_bar[c - 1]
+       : c <= nt + nu ? u_bar[c - 1 - nt]
+                      : p_bar[c - 1 - nt - nu]) += sum;
     }
   }
 }
@@ -88,7 +90,8 @@ CYCLOID_INLINE void law_x_dot_pullback(const LawPoint<Law, S>& at, const S& t, c
   } else if constexpr (HasPullback<Law>) {
     at.law.x_dot_pullback(t, x, at.u, at.p, dx_bar, t_bar, x_bar, u_bar, p_bar);
   } else {
-    static_assert(!NamesPullback<Law>, "x_dot_pullback has other arguments than system/law.h lists");
+    static_assert(!NamesPullback<Law>,
+                  "x_dot_pullback has other arguments than system/law.h lists");
     pull_back_by_duals(
         at, t, x, dx_bar, t_bar, x_bar, u_bar, p_bar,
         [&](const auto& td, const auto* xd, const auto* ud, const auto* pd, auto* dx) {

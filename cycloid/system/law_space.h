@@ -1,10 +1,11 @@
-// The geometry of a law's state in lanes: displacement, and the chart in which Runge–Kutta methods add.
+// The geometry of a law's state in lanes: displacement, and the chart in which Runge–Kutta methods
+// add.
 //
 //   law_retract   x ⊕ d over the blocks of the state (space.h)                                (1)
 //   law_chart     k = J_r⁻¹(d) f: the rate of change of the displacement d, when x ⊕ d moves    (2)
 //                 with tangent velocity f (MuntheKaas1998); k = f on vector blocks
-// Cotangents of states are in tangents. In a flat space all of this is plain addition, and the functions named `…_view`
-// give the array that already holds the result instead of a copy.
+// Cotangents of states are in tangents. In a flat space all of this is plain addition, and the
+// functions named `…_view` give the array that already holds the result instead of a copy.
 #pragma once
 
 #include "cycloid/math/rotation.h"
@@ -54,8 +55,8 @@ CYCLOID_INLINE void law_retract_pullback(const LawShape<Law>& shape, const S* x,
     for_each_block<Law>(
         [&](int ix, int id) {
           Vec3<S> q_bar{}, delta_bar{};
-          retract_tangent_pullback(load_quat(x + ix), load_vec3(d + id),
-                                   load_vec3(out_bar + id), q_bar, delta_bar);
+          retract_tangent_pullback(load_quat(x + ix), load_vec3(d + id), load_vec3(out_bar + id),
+                                   q_bar, delta_bar);
           add_to(x_bar + id, q_bar);
           add_to(d_bar + id, delta_bar);
         },
@@ -114,7 +115,8 @@ CYCLOID_INLINE const S* chart_view(const LawShape<Law>& shape, const S* d, const
   }
 }
 
-// Adds to x_bar; gives the cotangent of d: out_bar itself in a flat space, else `storage`, assigned.
+// Adds to x_bar; gives the cotangent of d: out_bar itself in a flat space, else `storage`,
+// assigned.
 template <class Law, class S>
 CYCLOID_INLINE const S* retract_bar_view(const LawShape<Law>& shape, const S* x, const S* d,
                                          const S* out_bar, S* x_bar, S* storage) {
@@ -128,7 +130,8 @@ CYCLOID_INLINE const S* retract_bar_view(const LawShape<Law>& shape, const S* x,
   }
 }
 
-// Gives the cotangent of f: k_bar itself in a flat space, where d has none, else `storage`, assigned; adds to d_bar.
+// Gives the cotangent of f: k_bar itself in a flat space, where d has none, else `storage`,
+// assigned; adds to d_bar.
 template <class Law, class S>
 CYCLOID_INLINE const S* chart_bar_view(const LawShape<Law>& shape, const S* d, const S* f,
                                        const S* k_bar, S* d_bar, S* storage) {

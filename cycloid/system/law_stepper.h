@@ -1,12 +1,14 @@
 // LawStepper: a law and an integrator in the lanes of one scalar S, as a Stepper.
 //
-// S is double or float (a lone environment), Pack<T, W> (W environments), or Dual<Pack<double, W>, 1>
-// (W environments and, in the W lanes behind them, one tangent of each). The same text serves all.
+// S is double or float (a lone environment), Pack<T, W> (W environments), or Dual<Pack<double, W>,
+// 1> (W environments and, in the W lanes behind them, one tangent of each). The same text serves
+// all.
 //
-// Parameters: the law's own, then the time step h. Their cotangents are summed in S over a few steps,
-// then in double. Workspace: a count of those steps, the sums in double (first, because S may need
-// less alignment than they do), and in numbers of S
-//   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller keeps
+// Parameters: the law's own, then the time step h. Their cotangents are summed in S over a few
+// steps, then in double. Workspace: a count of those steps, the sums in double (first, because S
+// may need less alignment than they do), and in numbers of S
+//   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller
+//   keeps
 //     none | x⁺ for explain | scratch of a law of run-time size ]
 #pragma once
 
@@ -70,8 +72,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
  public:
   using T = Scalar<S>;
 
-  explicit LawStepper(const Law& law)
-      : Stepper<T>(sizes_of(law)), law_(law), shape_(law) {}
+  explicit LawStepper(const Law& law) : Stepper<T>(sizes_of(law)), law_(law), shape_(law) {}
 
   void begin(const T* p, std::byte* workspace) const override {
     const Layout at(shape_, workspace);
@@ -107,8 +108,8 @@ class LawStepper final : public Stepper<Scalar<S>> {
     set_zero(own_p_bar.data(), shape_.parameters);
     LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
     Scheme::step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
-                          reinterpret_cast<const S*>(record), reinterpret_cast<const S*>(x_next_bar),
-                          bar, own_x_bar.data());
+                          reinterpret_cast<const S*>(record),
+                          reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
     for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
     for (int i = 0; i < shape_.inputs; ++i) u_out[i] += own_u_bar[i];
     for (int i = 0; i < shape_.parameters; ++i) at.p_bar[i] += own_p_bar[i];
@@ -162,8 +163,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     s.record = record_numbers(shape);
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
                                 (StaticLaw<Law> ? 0 : kLocalArrays * longest);
-    s.workspace =
-        kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
+    s.workspace = kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
     return s;
   }
 
@@ -177,8 +177,8 @@ class LawStepper final : public Stepper<Scalar<S>> {
     *at.pending = 0;
   }
 
-  // Copies of a step's input and parameters that no other pointer reaches: what the law computes from
-  // them alone can then be computed once per step, and stay in registers.
+  // Copies of a step's input and parameters that no other pointer reaches: what the law computes
+  // from them alone can then be computed once per step, and stay in registers.
   struct StepInputs {
     CYCLOID_INLINE StepInputs(const LawShape<Law>& shape, const StepInput<T>& in, const Layout& at)
         : scratch{at.scratch}, u(scratch, shape.inputs), p(scratch, shape.parameters) {
@@ -193,8 +193,9 @@ class LawStepper final : public Stepper<Scalar<S>> {
   CYCLOID_INLINE LawPoint<Law, S> point(const StepInput<T>& in, const Layout& at,
                                         StepInputs& inputs) const {
     const S h = at.p[shape_.parameters];
-    return {law_, shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
-            inputs.scratch};
+    return {
+        law_,          shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
+        inputs.scratch};
   }
 
   Law law_;

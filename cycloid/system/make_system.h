@@ -3,8 +3,8 @@
 //   const System system = make_system(VanDerPol{}, {.dt = 0.01});              integrator rk4
 //   const System system = make_system<VelocityVerlet>(MyOscillator{});
 //
-// The law is compiled here, in the caller's translation unit, for the caller's instruction set. The laws of
-// systems.h are compiled for every set and chosen when the program runs.
+// The law is compiled here, in the caller's translation unit, for the caller's instruction set. The
+// laws of systems.h are compiled for every set and chosen when the program runs.
 #pragma once
 
 #include <map>

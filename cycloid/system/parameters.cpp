@@ -27,9 +27,8 @@ void check_value(const Parameter& parameter, std::span<const double> value) {
 
 void check_size(std::size_t got, int expected) {
   if (got != static_cast<std::size_t>(expected)) {
-    throw ParameterError(
-        message("expected ", expected, " parameter numbers, got ", got,
-                "; Parameters::pack makes the vector from names"));
+    throw ParameterError(message("expected ", expected, " parameter numbers, got ", got,
+                                 "; Parameters::pack makes the vector from names"));
   }
 }
 
@@ -41,8 +40,8 @@ void Parameters::add(Parameter parameter, std::span<const double> value) {
       throw ModelError(message("two parameters are called \"", parameter.name, "\""));
     }
   }
-  parameter.size = std::accumulate(parameter.shape.begin(), parameter.shape.end(), 1,
-                                   std::multiplies<>());
+  parameter.size =
+      std::accumulate(parameter.shape.begin(), parameter.shape.end(), 1, std::multiplies<>());
   parameter.offset = size();
   if (value.size() != static_cast<std::size_t>(parameter.size)) {
     throw ParameterError(message("parameter \"", parameter.name, "\" takes ", parameter.size,
@@ -86,8 +85,8 @@ std::vector<double> Parameters::pack(
   for (const auto& [name, value] : named) {
     const Parameter& p = find(name);
     if (value.size() != static_cast<std::size_t>(p.size)) {
-      throw ParameterError(message("parameter \"", name, "\" takes ", p.size, " numbers, got ",
-                                   value.size()));
+      throw ParameterError(
+          message("parameter \"", name, "\" takes ", p.size, " numbers, got ", value.size()));
     }
     check_value(p, value);
     std::copy(value.begin(), value.end(), values.begin() + p.offset);
@@ -108,8 +107,8 @@ std::map<std::string, std::vector<double>> Parameters::unpack(
 void Parameters::check(std::span<const double> values) const {
   check_size(values.size(), size());
   for (const Parameter& p : parameters_) {
-    check_value(p, values.subspan(static_cast<std::size_t>(p.offset),
-                                  static_cast<std::size_t>(p.size)));
+    check_value(
+        p, values.subspan(static_cast<std::size_t>(p.offset), static_cast<std::size_t>(p.size)));
   }
 }
 

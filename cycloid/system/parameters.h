@@ -2,8 +2,8 @@
 //
 // Every number has a name (`length`, `body:pole.mass`, `option.timestep`), a shape, a unit, a
 // default, a constraint and its smooth map to free variables (constraint.h). A parameter that the
-// System does not differentiate says why; asking for its gradient by name is a ParameterError, and its
-// place in a flat gradient holds NaN, never a silent zero.
+// System does not differentiate says why; asking for its gradient by name is a ParameterError, and
+// its place in a flat gradient holds NaN, never a silent zero.
 #pragma once
 
 #include <map>
@@ -37,8 +37,8 @@ inline constexpr std::string_view kTimestepName = "option.timestep";
 
 class Parameters {
  public:
-  // Appends a parameter; `value` has one entry per number, row-major. Throws ModelError on a repeated name,
-  // ParameterError when the default breaks the constraint.
+  // Appends a parameter; `value` has one entry per number, row-major. Throws ModelError on a
+  // repeated name, ParameterError when the default breaks the constraint.
   void add(Parameter parameter, std::span<const double> value);
 
   int size() const { return static_cast<int>(default_.size()); }
@@ -52,11 +52,13 @@ class Parameters {
   // The name of number `i` for a message: "wind[1]".
   std::string number_name(int i) const;
 
-  // The default vector with the named values in place. Throws ParameterError on an unknown name or wrong size.
+  // The default vector with the named values in place. Throws ParameterError on an unknown name or
+  // wrong size.
   std::vector<double> pack(const std::map<std::string, std::vector<double>>& named) const;
   std::map<std::string, std::vector<double>> unpack(std::span<const double> values) const;
 
-  // Throws ParameterError unless there are size() numbers, all finite, all within their constraints.
+  // Throws ParameterError unless there are size() numbers, all finite, all within their
+  // constraints.
   void check(std::span<const double> values) const;
 
   // Free variables of a parameter vector, back, and the cotangent's way back.

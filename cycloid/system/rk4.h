@@ -26,24 +26,24 @@ struct Rk4 {
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> d(scratch, n), storage(scratch, n), sum(scratch, n);
     LocalArray<S, LawShape<Law>::kStates> X(scratch, at.shape.states);
-    law_x_dot(at, at.t, x, record, record + n);                                // (3), i = 1
-    const S* k = record;                                                       // (4), d_1 = 0
+    law_x_dot(at, at.t, x, record, record + n);  // (3), i = 1
+    const S* k = record;                         // (4), d_1 = 0
     for (int i = 0; i < n; ++i) sum[i] = S(kW[0]) * at.h * k[i];
     for (int s = 1; s < 4; ++s) {
       const S a_h = S(kA[s]) * at.h, w_h = S(kW[s]) * at.h;
       record += stride;
-      for (int i = 0; i < n; ++i) d[i] = a_h * k[i];                           // (1)
-      law_retract(at.shape, x, d.data(), X.data());                            // (2)
-      law_x_dot(at, at.t + a_h, X.data(), record, record + n);                 // (3)
-      k = chart_view(at.shape, d.data(), record, storage.data());              // (4)
+      for (int i = 0; i < n; ++i) d[i] = a_h * k[i];               // (1)
+      law_retract(at.shape, x, d.data(), X.data());                // (2)
+      law_x_dot(at, at.t + a_h, X.data(), record, record + n);     // (3)
+      k = chart_view(at.shape, d.data(), record, storage.data());  // (4)
       for (int i = 0; i < n; ++i) sum[i] += w_h * k[i];
     }
-    law_retract(at.shape, x, sum.data(), x_next);                              // (5)
+    law_retract(at.shape, x, sum.data(), x_next);  // (5)
   }
 
   template <class Law, class S>
   CYCLOID_INLINE static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* record,
-                            const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
+                                           const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
     constexpr int N = LawShape<Law>::kTangents;
     const int n = at.shape.tangents, stride = n + at.shape.saved;
     Scratch scratch = at.scratch;
@@ -60,12 +60,11 @@ struct Rk4 {
       k[s] = chart_view(at.shape, d.data(), record + s * stride, storage[s]);
     }
 
-    for (int i = 0; i < n; ++i) {                                              // (5)
+    for (int i = 0; i < n; ++i) {  // (5)
       sum[i] = S(kW[0]) * k[0][i] + S(kW[1]) * k[1][i] + S(kW[2]) * k[2][i] + S(kW[3]) * k[3][i];
       d[i] = at.h * sum[i];
     }
-    const S* end_bar =
-        retract_bar_view(at.shape, x, d.data(), x_next_bar, x_bar, d_bar.data());
+    const S* end_bar = retract_bar_view(at.shape, x, d.data(), x_next_bar, x_bar, d_bar.data());
     for (int i = 0; i < n; ++i) {
       at_bar.h += end_bar[i] * sum[i];
       sum_bar[i] = at.h * end_bar[i];
@@ -80,25 +79,24 @@ struct Rk4 {
       law_retract(at.shape, x, d.data(), X.data());
       set_zero(chart_bar.data(), n);
       const S* f_bar = chart_bar_view(at.shape, d.data(), f, k_bar.data(), chart_bar.data(),
-                                      f_storage.data());                       // (4)
+                                      f_storage.data());  // (4)
       set_zero(X_bar.data(), n);
       S t_bar(0);
       law_x_dot_pullback(at, at.t + a_h, X.data(), f + n, f_bar, t_bar, X_bar.data(), at_bar.u,
-                         at_bar.p);                                            // (3)
+                         at_bar.p);  // (3)
       at_bar.t += t_bar;
       at_bar.h += a * t_bar;
       const S* stage_bar =
           retract_bar_view(at.shape, x, d.data(), X_bar.data(), x_bar, d_bar.data());  // (2)
       S along(0);
-      for (int i = 0; i < n; ++i) {                                            // (1)
+      for (int i = 0; i < n; ++i) {  // (1)
         const S d_i_bar = LawShape<Law>::kFlat ? stage_bar[i] : stage_bar[i] + chart_bar[i];
         along += d_i_bar * k[s - 1][i];
         k_bar[i] = S(kW[s - 1]) * sum_bar[i] + a_h * d_i_bar;
       }
       at_bar.h += a * along;
     }
-    law_x_dot_pullback(at, at.t, x, record + n, k_bar.data(), at_bar.t, x_bar, at_bar.u,
-                       at_bar.p);
+    law_x_dot_pullback(at, at.t, x, record + n, k_bar.data(), at_bar.t, x_bar, at_bar.u, at_bar.p);
   }
 };
 

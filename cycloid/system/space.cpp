@@ -17,14 +17,15 @@ Space::Space(const std::vector<BlockSpec>& specs) {
       throw ModelError(message("two blocks of a space are called \"", name, "\""));
     }
     if (spec.size < 1) {
-      throw ModelError(message("block \"", name, "\" has size ", spec.size, "; at least 1 is needed"));
+      throw ModelError(
+          message("block \"", name, "\" has size ", spec.size, "; at least 1 is needed"));
     }
     if (spec.kind == BlockKind::quaternion && spec.size != 4) {
       throw ModelError(message("quaternion block \"", name, "\" has size ", spec.size,
                                "; a quaternion is 4 numbers, one block each"));
     }
-    blocks_.push_back({name, spec.unit, spec.kind, size_, spec.size, tangent_size_,
-                       spec.tangent_size()});
+    blocks_.push_back(
+        {name, spec.unit, spec.kind, size_, spec.size, tangent_size_, spec.tangent_size()});
     size_ += spec.size;
     tangent_size_ += spec.tangent_size();
   }
@@ -67,7 +68,7 @@ void Space::retract(const T* x, const T* d, T* out) const {
   for (const Block& b : blocks_) {
     if (b.kind == BlockKind::quaternion) {
       store(out + b.offset, cycloid::retract(load_quat(x + b.offset),
-                                             load_vec3(d + b.tangent_offset)));         // (1)
+                                             load_vec3(d + b.tangent_offset)));  // (1)
     } else {
       for (int i = 0; i < b.size; ++i) {
         out[b.offset + i] = x[b.offset + i] + d[b.tangent_offset + i];
@@ -81,7 +82,7 @@ void Space::difference(const T* a, const T* b, T* d) const {
   for (const Block& k : blocks_) {
     if (k.kind == BlockKind::quaternion) {
       store(d + k.tangent_offset, cycloid::difference(load_quat(a + k.offset),
-                                                      load_quat(b + k.offset)));        // (2)
+                                                      load_quat(b + k.offset)));  // (2)
     } else {
       for (int i = 0; i < k.size; ++i) {
         d[k.tangent_offset + i] = b[k.offset + i] - a[k.offset + i];
@@ -96,7 +97,7 @@ void Space::velocity(const T* x, const T* d, T* x_tan) const {
     if (b.kind == BlockKind::quaternion) {
       const Vec3<T> half = load_vec3(d + b.tangent_offset) * T(0.5);
       store(x_tan + b.offset,
-            load_quat(x + b.offset) * Quat<T>{T(0), half.x, half.y, half.z});           // (5)
+            load_quat(x + b.offset) * Quat<T>{T(0), half.x, half.y, half.z});  // (5)
     } else {
       for (int i = 0; i < b.size; ++i) x_tan[b.offset + i] = d[b.tangent_offset + i];
     }
@@ -109,7 +110,7 @@ void Space::to_tangent(const T* x, const T* x_bar, T* d_bar) const {
     if (b.kind == BlockKind::quaternion) {
       add_to(d_bar + b.tangent_offset,
              tangent_from_ambient_cotangent(load_quat(x + b.offset),
-                                            load_quat(x_bar + b.offset)));              // (3)
+                                            load_quat(x_bar + b.offset)));  // (3)
     } else {
       for (int i = 0; i < b.size; ++i) d_bar[b.tangent_offset + i] += x_bar[b.offset + i];
     }
@@ -122,7 +123,7 @@ void Space::to_coordinates(const T* x_raw, const T* d_bar, T* x_bar) const {
     if (b.kind == BlockKind::quaternion) {
       add_to(x_bar + b.offset,
              ambient_from_tangent_cotangent(load_quat(x_raw + b.offset),
-                                            load_vec3(d_bar + b.tangent_offset)));      // (4)
+                                            load_vec3(d_bar + b.tangent_offset)));  // (4)
     } else {
       for (int i = 0; i < b.size; ++i) x_bar[b.offset + i] += d_bar[b.tangent_offset + i];
     }

@@ -4,12 +4,13 @@
 // as coordinates; a unit quaternion block (w, x, y, z) has four coordinates and three tangent
 // numbers, an angular displacement in the body's axes [rad]:
 //   retract(x, d)       x + d               q ⊗ exp(d)               (1)
-//   difference(a, b)    b - a               log(a* ⊗ b)              (2)   retract(a, difference(a, b)) = b
+//   difference(a, b)    b - a               log(a* ⊗ b)              (2)   = b from a
 // Inside the engine a cotangent has one number per tangent direction. At the user's edge it has one
 // number per coordinate:
 //   to_tangent          d_bar = x_bar       d_bar = ½ vec(q* ⊗ q_bar)          (3)
 //   to_coordinates      x_bar = d_bar       q_bar = 2 q ⊗ (0, d_bar) / |q_raw|  (4)
-// (4) is the gradient with respect to the raw numbers that `normalise` turned into q. A tangent, seen in coordinates:
+// (4) is the gradient with respect to the raw numbers that `normalise` turned into q. A tangent,
+// seen in coordinates:
 //   velocity            x_tan = d           q_tan = ½ q ⊗ (0, d)                (5)
 #pragma once
 

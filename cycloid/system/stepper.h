@@ -1,7 +1,8 @@
-// Stepper: one differentiable time step of a chunk of environments. This is what a System must offer.
+// Stepper: one differentiable time step of a chunk of environments. This is what a System must
+// offer.
 //
-// A chunk is W environments side by side, lane-innermost: number i of lane l is at [i * W + l]. T is
-// float or double. Lanes never look at each other: a lane that has gone non-finite leaves its
+// A chunk is W environments side by side, lane-innermost: number i of lane l is at [i * W + l]. T
+// is float or double. Lanes never look at each other: a lane that has gone non-finite leaves its
 // neighbours untouched, and what it would add to a gradient stays in its own lane.
 //
 // The life of a chunk in a rollout, driven by room adjoint:
@@ -10,7 +11,7 @@
 // and of its gradient:
 //   begin(p)                              once: also clears the parameters' cotangents
 //   step(..., record)                     where the record was not kept
-//   pullback(x, u, k, record, x̄⁺)         adds to x̄, ū; the parameters' cotangents grow in the workspace
+//   pullback(x, u, k, record, x̄⁺)         adds to x̄, ū, and to p̄ in the workspace
 //   finish() -> p̄                         once: the parameters' cotangents, per lane
 //
 // The record is what step saves for pullback (stage values, active sets). Pullback always gets one,
@@ -52,7 +53,7 @@ struct StepperSizes {
   int input = 0, parameters = 0;
   int record = 0;
   bool record_is_costly = false;  // a solve went into it: worth keeping rather than making again
-  std::size_t workspace = 0;  // bytes, aligned to kWorkspaceAlignment
+  std::size_t workspace = 0;      // bytes, aligned to kWorkspaceAlignment
 };
 
 inline constexpr std::size_t kWorkspaceAlignment = 128;

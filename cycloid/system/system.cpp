@@ -27,9 +27,7 @@ void check_steppers(const SystemParts& parts, const Steppers<T>& steppers) {
   check_stepper(parts, steppers.dual.get(), 2);
 }
 
-std::string counted(int n, const char* noun) {
-  return message(n, " ", noun, n == 1 ? "" : "s");
-}
+std::string counted(int n, const char* noun) { return message(n, " ", noun, n == 1 ? "" : "s"); }
 
 }  // namespace
 
@@ -64,7 +62,8 @@ System::System(SystemParts parts) {
 template <>
 const Steppers<float>& System::steppers<float>() const {
   if (precision() != Precision::float32) {
-    throw Error(message("system \"", name(), "\" computes in float64, but the numbers given are float32; "
+    throw Error(message("system \"", name(),
+                        "\" computes in float64, but the numbers given are float32; "
                         "give doubles, or make the system with float32"));
   }
   return parts_->float32;
@@ -73,7 +72,8 @@ const Steppers<float>& System::steppers<float>() const {
 template <>
 const Steppers<double>& System::steppers<double>() const {
   if (precision() != Precision::float64) {
-    throw Error(message("system \"", name(), "\" computes in float32, but the numbers given are float64; "
+    throw Error(message("system \"", name(),
+                        "\" computes in float32, but the numbers given are float64; "
                         "give floats, or make the system with float64"));
   }
   return parts_->float64;

@@ -12,7 +12,8 @@
 //   law.h          a law of motion, x_dot(t, x, u, p), and its pullback
 //   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
 //   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
-//   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz;   systems.h makes them
+//   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz
+//   systems.h      ... as Systems, by name
 #pragma once
 
 #include <memory>
@@ -30,8 +31,9 @@ enum class Precision { float32, float64 };
 
 const char* name(Precision precision);
 
-// The forms in which one System computes. Two or more environments run in `packed` lanes, a lone one
-// in the scalar type. `dual` carries W values and then W tangents in its lanes (adjoint/pushforward.h).
+// The forms in which one System computes. Two or more environments run in `packed` lanes, a lone
+// one in the scalar type. `dual` carries W values and then W tangents in its lanes
+// (adjoint/pushforward.h).
 template <class T>
 struct Steppers {
   std::shared_ptr<const Stepper<T>> one, packed, dual;
@@ -53,7 +55,8 @@ struct SystemParts {
 // Immutable and cheap to copy.
 class System {
  public:
-  // Throws ModelError when the parts contradict each other, ParameterError on an unknown name in `vary`.
+  // Throws ModelError when the parts contradict each other, ParameterError on an unknown name in
+  // `vary`.
   explicit System(SystemParts parts);
 
   const std::string& name() const { return parts_->name; }

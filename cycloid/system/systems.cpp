@@ -75,8 +75,9 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
   SystemParts parts = parts_of(law, of_law, n);
   CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision});
   if (!entry.float64.one) {
-    throw ModelError(message("integrator \"", settings.integrator, "\" needs a law of second order, and \"",
-                             law, "\" is of first order; choose euler or rk4"));
+    throw ModelError(message("integrator \"", settings.integrator,
+                             "\" needs a law of second order, and \"", law,
+                             "\" is of first order; choose euler or rk4"));
   }
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);

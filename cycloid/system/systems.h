@@ -3,8 +3,8 @@
 //   const System system = systems::pendulum({.length = 0.5}, {.dt = 0.01, .integrator = "rk4"});
 //   const System system = systems::make("lorenz", {{"rho", {24.0}}});
 //
-// Integrators by name: euler, semi_implicit, verlet, rk4. semi_implicit and verlet need a law of second
-// order; lorenz is not one. States, inputs and parameters are described in laws/.
+// Integrators by name: euler, semi_implicit, verlet, rk4. semi_implicit and verlet need a law of
+// second order; lorenz is not one. States, inputs and parameters are described in laws/.
 #pragma once
 
 #include <array>
@@ -28,8 +28,9 @@ struct PendulumParameters {
   double length = 1, mass = 1, damping = 0, gravity = 9.81;  // [m] [kg] [N·m·s/rad] [m/s²]
 };
 struct DoublePendulumParameters {
-  std::array<double, 2> lengths = {1, 1}, masses = {1, 1}, damping = {0, 0};  // [m] [kg] [N·m·s/rad]
-  double gravity = 9.81;                                                      // [m/s²]
+  // [m] [kg] [N·m·s/rad]
+  std::array<double, 2> lengths = {1, 1}, masses = {1, 1}, damping = {0, 0};
+  double gravity = 9.81;  // [m/s²]
 };
 struct ProjectileParameters {
   double mass = 1, drag = 0;               // [kg] [kg/m]
@@ -59,8 +60,9 @@ System lorenz(const LorenzParameters& parameters = {}, const Settings& settings 
 const std::vector<std::string>& names();
 const std::vector<std::string>& integrators();
 
-// A law by name, with parameters by name. `n` is the number of masses of spring_chain. Throws ModelError on an
-// unknown law or integrator (with the nearest name), ParameterError on bad parameters.
+// A law by name, with parameters by name. `n` is the number of masses of spring_chain. Throws
+// ModelError on an unknown law or integrator (with the nearest name), ParameterError on bad
+// parameters.
 System make(std::string_view law, const std::map<std::string, std::vector<double>>& values = {},
             const Settings& settings = {}, int n = 3);
 

@@ -27,9 +27,9 @@ struct VelocityVerlet {
     LocalArray<S, LawShape<Law>::kStates> middle(scratch, at.shape.states);
     const S* a1 = record + m;
     S* second = record + n + at.shape.saved;
-    law_x_dot(at, at.t, x, record, record + n);                                    // (1)
-    predict(at, x, a1, d.data(), middle.data());                                   // (2)
-    law_x_dot(at, at.t + at.h, middle.data(), second, second + n);                 // (3)
+    law_x_dot(at, at.t, x, record, record + n);                     // (1)
+    predict(at, x, a1, d.data(), middle.data());                    // (2)
+    law_x_dot(at, at.t + at.h, middle.data(), second, second + n);  // (3)
     const int v = at.shape.states - m;
     for (int i = 0; i < v; ++i) x_next[i] = middle[i];
     const S half_h = S(0.5) * at.h;
@@ -38,7 +38,7 @@ struct VelocityVerlet {
 
   template <class Law, class S>
   CYCLOID_INLINE static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* record,
-                            const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
+                                           const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
     const int n = at.shape.tangents, m = n / 2;
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> d(scratch, n), d_bar(scratch, n), f_bar(scratch, n),
@@ -53,20 +53,20 @@ struct VelocityVerlet {
 
     set_zero(f_bar.data(), m);
     for (int i = 0; i < m; ++i) {
-      const S v_next_bar = x_next_bar[m + i];                                      // (4)
+      const S v_next_bar = x_next_bar[m + i];  // (4)
       x_bar[m + i] += v_next_bar;
       at_bar.h += S(0.5) * v_next_bar * (a1[i] + a2[i]);
       f_bar[m + i] = half_h * v_next_bar;
       middle_bar[i] = x_next_bar[i];
       middle_bar[m + i] = S(0);
     }
-    S t2_bar(0);                                                                   // (3)
+    S t2_bar(0);  // (3)
     law_x_dot_pullback(at, at.t + at.h, middle.data(), second + n, f_bar.data(), t2_bar,
                        middle_bar.data(), at_bar.u, at_bar.p);
     at_bar.t += t2_bar;
     at_bar.h += t2_bar;
 
-    set_zero(d_bar.data(), n);                                                     // (2)
+    set_zero(d_bar.data(), n);  // (2)
     law_retract_pullback(at.shape, x, d.data(), middle_bar.data(), x_bar, d_bar.data());
     for (int i = 0; i < m; ++i) {
       at_bar.h += d_bar[i] * (v[i] + at.h * a1[i]) + d_bar[m + i] * a1[i];
@@ -74,7 +74,7 @@ struct VelocityVerlet {
       f_bar[m + i] += at.h * (half_h * d_bar[i] + d_bar[m + i]);
     }
     law_x_dot_pullback(at, at.t, x, record + n, f_bar.data(), at_bar.t, x_bar, at_bar.u,
-                       at_bar.p);                                                  // (1)
+                       at_bar.p);  // (1)
   }
 
  private:

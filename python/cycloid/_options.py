@@ -17,11 +17,6 @@ MOST_STEPS = 10**12
 _MOST = 2**62  # of any other whole number
 
 
-def as_text(value: Any) -> str:
-    """A name as the core can read it."""
-    return str(value).encode("utf-8", "replace").decode()
-
-
 def shown(value: Any) -> str:
     """A value in a message: short, whatever it is."""
     try:
@@ -29,6 +24,12 @@ def shown(value: Any) -> str:
     except Exception:  # a user's __repr__, or an int too long to print
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_text(value: Any) -> str:
+    """A name as the core can read it."""
+    text = value if isinstance(value, str) else shown(value)
+    return text.encode("utf-8", "replace").decode()
 
 
 def as_real(value: Any, what: str) -> float:

@@ -48,13 +48,18 @@ void bind_errors(nb::module_& m) {
 NB_MODULE(_core, m) {
   m.doc() = "The C++ core of cycloid. Use the package `cycloid`, not this module.";
   m.attr("version") = CYCLOID_VERSION;
+  // What users keep to the very end is no fault of theirs; our tests turn the report on.
+  nb::set_leak_warnings(false);
+  m.def("set_leak_warnings", &nb::set_leak_warnings, nb::arg("on"),
+        "Whether objects that are left at the end of the process are reported.");
   bind_errors(m);
   bind_unlocked(m);
   bind_system(m);
   bind_rollout(m);
   bind_python_law(m);
-  m.def("instruction_set", [] { return std::string(name(active_instruction_set())); },
-        "The instruction set of the batch core on this machine: portable, v3 or v4.");
+  m.def(
+      "instruction_set", [] { return std::string(name(active_instruction_set())); },
+      "The instruction set of the batch core on this machine: portable, v3 or v4.");
   m.def("default_threads", &default_threads, "Threads that a rollout uses by default.");
   m.attr("most_threads") = kMaxThreads;
   m.def(

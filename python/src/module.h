@@ -1,7 +1,7 @@
 // The Python module `cycloid._core`: a thin edge over the C++ core.
 //
-// C++ takes and gives contiguous rows; shapes, broadcasting, names and conversions are Python's part
-// (python/cycloid/). Long calls run without the interpreter lock (unlocked.h).
+// C++ takes and gives contiguous rows; shapes, broadcasting, names and conversions are Python's
+// part (python/cycloid/). Long calls run without the interpreter lock (unlocked.h).
 #pragma once
 
 #include <nanobind/nanobind.h>

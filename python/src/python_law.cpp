@@ -50,9 +50,9 @@ class PythonStepper final : public Stepper<double> {
                   std::byte* workspace) const override {
     const nb::gil_scoped_acquire lock;
     const double* p = reinterpret_cast<const double*>(workspace);
-    const Result next = nb::cast<Result>(called(step_, rows(in.x, sizes_.state),
-                                                rows(in.u, sizes_.input),
-                                                rows(p, sizes_.parameters), times(in, p)));
+    const Result next =
+        nb::cast<Result>(called(step_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
+                                rows(p, sizes_.parameters), times(in, p)));
     bool finite = true;
     for (int l = 0; l < sizes_.lanes; ++l) {
       for (int i = 0; i < sizes_.state; ++i) {
@@ -68,9 +68,9 @@ class PythonStepper final : public Stepper<double> {
                 double* u_bar, std::byte* workspace) const override {
     const nb::gil_scoped_acquire lock;
     double* p = reinterpret_cast<double*>(workspace);
-    const nb::object bars = called(pullback_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
-                                   rows(p, sizes_.parameters), times(in, p),
-                                   rows(x_next_bar, sizes_.tangent));
+    const nb::object bars =
+        called(pullback_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
+               rows(p, sizes_.parameters), times(in, p), rows(x_next_bar, sizes_.tangent));
     add(bars[0], sizes_.tangent, x_bar);
     add(bars[1], sizes_.input, u_bar);
     add(bars[2], sizes_.parameters, p + parameter_numbers());
@@ -201,9 +201,8 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
     sizes.parameters = parts.parameters.size();
     sizes.workspace = 2 * sizeof(double) * static_cast<std::size_t>(sizes.parameters) *
                       static_cast<std::size_t>(lanes);
-    return std::make_shared<PythonStepper>(
-        step, pullback, sizes, parts.states,
-        differentiate_dt ? std::nullopt : std::optional(dt));
+    return std::make_shared<PythonStepper>(step, pullback, sizes, parts.states,
+                                           differentiate_dt ? std::nullopt : std::optional(dt));
   };
   parts.float64.one = stepper(1);
   parts.float64.packed = stepper(kRows);

@@ -79,17 +79,18 @@ void bind_precision(nb::module_& m, const char* suffix) {
   using Run = Trajectory<T>;
   const std::string type = std::string("Trajectory_") + suffix;
   nb::class_<Run>(m, type.c_str())
-      .def_prop_ro("states",
-                   [](nb::handle self) {  // read-only, and keeps the run alive
-                     const Run& run = nb::cast<const Run&>(self);
-                     return nb::ndarray<nb::numpy, const T>(run.states().data(),
-                                                            {run.states().size()}, self);
-                   },
-                   nb::rv_policy::automatic)
-      .def_prop_ro("steps", [](const Run& r) { return to_numpy(r.saved_steps()); },
-                   nb::rv_policy::automatic)
-      .def_prop_ro("times", [](const Run& r) { return to_numpy(r.times()); },
-                   nb::rv_policy::automatic)
+      .def_prop_ro(
+          "states",
+          [](nb::handle self) {  // read-only, and keeps the run alive
+            const Run& run = nb::cast<const Run&>(self);
+            return nb::ndarray<nb::numpy, const T>(run.states().data(), {run.states().size()},
+                                                   self);
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "steps", [](const Run& r) { return to_numpy(r.saved_steps()); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
       .def("pullback",
            [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
@@ -148,8 +149,8 @@ void bind_precision(nb::module_& m, const char* suffix) {
           {
             const Unlocked call;
             options.keep_going = call.keep_going();
-            const Run run = rollout(system, span_of(x), controls_of(u, steps), span_of(params),
-                                    options);
+            const Run run =
+                rollout(system, span_of(x), controls_of(u, steps), span_of(params), options);
             if (!run.report().failed.empty()) {
               throw Error(message("the step failed: ", describe(run.report().failed.front())));
             }
@@ -204,29 +205,29 @@ nb::dict check_of(const GradientCheck& c) {
 void bind_rollout(nb::module_& m) {
   bind_precision<float>(m, "float32");
   bind_precision<double>(m, "float64");
-  m.def("check_gradient",
-        [](const System& system, const Rows<double>& x0,
-           const std::optional<Rows<double>>& controls, std::int64_t steps,
-           const std::optional<Rows<double>>& params, double tolerance, int numbers_per_block,
-           std::uint64_t seed, double t0, int threads) {
-          CheckOptions options;
-          options.tolerance = tolerance;
-          options.numbers_per_block = numbers_per_block;
-          options.seed = seed;
-          options.t0 = t0;
-          options.threads = threads;
-          GradientCheck check;
-          {
-            const Unlocked call;
-            options.keep_going = call.keep_going();
-            check = check_gradient(system, span_of(x0), controls_of(controls, steps),
-                                   span_of(params), options);
-          }
-          return check_of(check);
-        },
-        nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
-        nb::arg("params").none(), nb::arg("tolerance"), nb::arg("numbers_per_block"),
-        nb::arg("seed"), nb::arg("t0"), nb::arg("threads"));
+  m.def(
+      "check_gradient",
+      [](const System& system, const Rows<double>& x0, const std::optional<Rows<double>>& controls,
+         std::int64_t steps, const std::optional<Rows<double>>& params, double tolerance,
+         int numbers_per_block, std::uint64_t seed, double t0, int threads) {
+        CheckOptions options;
+        options.tolerance = tolerance;
+        options.numbers_per_block = numbers_per_block;
+        options.seed = seed;
+        options.t0 = t0;
+        options.threads = threads;
+        GradientCheck check;
+        {
+          const Unlocked call;
+          options.keep_going = call.keep_going();
+          check = check_gradient(system, span_of(x0), controls_of(controls, steps), span_of(params),
+                                 options);
+        }
+        return check_of(check);
+      },
+      nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
+      nb::arg("params").none(), nb::arg("tolerance"), nb::arg("numbers_per_block"), nb::arg("seed"),
+      nb::arg("t0"), nb::arg("threads"));
 }
 
 }  // namespace cycloid::python

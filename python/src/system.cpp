@@ -48,10 +48,9 @@ void bind_system(nb::module_& m) {
       .def("parameter_default",
            [](const System& s) { return to_numpy(s.parameters().default_values()); })
       .def("initial_state", [](const System& s) { return to_numpy(s.initial_state()); })
-      .def("find_parameter",
-           [](const System& s, const std::string& name) {
-             return s.parameters().find(name).offset;
-           })
+      .def(
+          "find_parameter",
+          [](const System& s, const std::string& name) { return s.parameters().find(name).offset; })
       .def("to_free",
            [](const System& s, const Rows<double>& p) {
              return to_numpy(s.parameters().to_free(span_of(p)));

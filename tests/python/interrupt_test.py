@@ -2,36 +2,17 @@
 
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 
 import numpy as np
 import pytest
+from fresh_process import PATIENCE, run_script
 
 import cycloid as cy
 
-# Long enough for a busy machine. What is waited for takes a fraction of a second, and without an
-# interruption days.
-PATIENCE = 60
 FOREVER = 10**12  # steps
 SYSTEM = cy.systems.pendulum()
-
-
-def run_script(text, **options):
-    """A fresh process; `text` finds numpy as np and cycloid as cy."""
-    script = "import numpy as np\nimport cycloid as cy\n" + textwrap.dedent(text)
-    path = os.pathsep.join(p for p in sys.path if p)
-    return subprocess.Popen(
-        [sys.executable, "-B", "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-        **options,
-    )
 
 
 def own_law(seconds=0.0):
@@ -83,7 +64,7 @@ def test_ctrl_c_stops_it_and_the_process_goes_on(what):
 
 
 def test_an_interrupted_pullback_may_be_repeated():
-    run = cy.rollout(SYSTEM, np.ones((40, 2)), 3000, save="last", memory=1)
+    run = cy.rollout(SYSTEM, np.ones((40, 2)), 1000, save="last", memory=1)
     bar = np.ones(run.states.shape)
     timer = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
     timer.start()
@@ -93,7 +74,7 @@ def test_an_interrupted_pullback_may_be_repeated():
         time.sleep(0.01)  # it was quicker: the signal comes here
     except KeyboardInterrupt:
         timer.join()
-    expected = cy.rollout(SYSTEM, np.ones((40, 2)), 3000, save="last").pullback(bar)
+    expected = cy.rollout(SYSTEM, np.ones((40, 2)), 1000, save="last").pullback(bar)
     np.testing.assert_array_equal(run.pullback(bar).x0, expected.x0)
 
 
@@ -202,16 +183,20 @@ def test_daemon_threads_at_work_do_not_disturb_the_end_of_the_process(work):
     assert (process.returncode, out, err) == (0, "", "")
 
 
-def test_the_module_works_while_the_process_ends():
+def test_the_module_still_works_in_the_functions_that_run_at_exit():
     process = run_script(
         """
-        import atexit
         system = cy.systems.pendulum()
-        print(cy.rollout(system, [1.0, 0.0], 3))
-        """.replace("import atexit", "")
+        atexit.register(lambda: print(cy.rollout(system, np.ones((99, 2)), 3, threads=2)))
+        """,
+        before="import atexit; atexit.register(lambda: print(cy.rollout(system, [1, 0], 3)))",
     )
     out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and "3 steps" in out and err == ""
+    assert process.returncode == 0 and err == ""
+    assert out == (
+        "<Trajectory of pendulum: 3 steps, batch (99,), 4 saved>\n"
+        "<Trajectory of pendulum: 3 steps, 4 saved>\n"
+    )
 
 
 def test_a_forked_child_works_and_ends():

@@ -25,24 +25,24 @@ struct Kepler {
   CYCLOID_INLINE void x_dot(const S&, const S* x, const S*, const S* p, S* dx) const {
     const S s2 = x[0] * x[0] + x[1] * x[1];
     const S w = p[0] / (s2 * sqrt(s2));
-    dx[0] = x[2];                                                    // (1)
+    dx[0] = x[2];  // (1)
     dx[1] = x[3];
-    dx[2] = -w * x[0];                                               // (2)
+    dx[2] = -w * x[0];  // (2)
     dx[3] = -w * x[1];
   }
 
   template <class S>
-  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar, S&,
-                                 S* x_bar, S*, S* p_bar) const {
+  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar,
+                                     S&, S* x_bar, S*, S* p_bar) const {
     const S s2 = x[0] * x[0] + x[1] * x[1];
     const S inv_s3 = S(1) / (s2 * sqrt(s2));
     const S w = p[0] * inv_s3;
     const S along = dx_bar[2] * x[0] + dx_bar[3] * x[1];
-    p_bar[0] -= along * inv_s3;                                      // (2)
+    p_bar[0] -= along * inv_s3;  // (2)
     const S radial = S(3) * w * along / s2;
     x_bar[0] += radial * x[0] - w * dx_bar[2];
     x_bar[1] += radial * x[1] - w * dx_bar[3];
-    x_bar[2] += dx_bar[0];                                           // (1)
+    x_bar[2] += dx_bar[0];  // (1)
     x_bar[3] += dx_bar[1];
   }
 };

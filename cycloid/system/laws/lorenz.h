@@ -3,7 +3,8 @@
 //   ẋ = sigma (y - x)          (1)
 //   ẏ = x (rho - z) - y        (2)
 //   ż = x y - beta z           (3)
-// At the default parameters its largest Lyapunov exponent is 0.906 (Sprott2003), in units of 1/time.
+// At the default parameters its largest Lyapunov exponent is 0.906 (Sprott2003), in units of
+// 1/time.
 #pragma once
 
 #include <array>
@@ -23,23 +24,23 @@ struct Lorenz {
 
   template <class S>
   CYCLOID_INLINE void x_dot(const S&, const S* x, const S*, const S* p, S* dx) const {
-    dx[0] = p[kSigma] * (x[1] - x[0]);              // (1)
-    dx[1] = x[0] * (p[kRho] - x[2]) - x[1];         // (2)
-    dx[2] = x[0] * x[1] - p[kBeta] * x[2];          // (3)
+    dx[0] = p[kSigma] * (x[1] - x[0]);       // (1)
+    dx[1] = x[0] * (p[kRho] - x[2]) - x[1];  // (2)
+    dx[2] = x[0] * x[1] - p[kBeta] * x[2];   // (3)
   }
 
   template <class S>
-  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar, S&,
-                                 S* x_bar, S*, S* p_bar) const {
-    x_bar[0] += dx_bar[2] * x[1];                   // (3)
+  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar,
+                                     S&, S* x_bar, S*, S* p_bar) const {
+    x_bar[0] += dx_bar[2] * x[1];  // (3)
     x_bar[1] += dx_bar[2] * x[0];
     x_bar[2] -= dx_bar[2] * p[kBeta];
     p_bar[kBeta] -= dx_bar[2] * x[2];
-    x_bar[0] += dx_bar[1] * (p[kRho] - x[2]);       // (2)
+    x_bar[0] += dx_bar[1] * (p[kRho] - x[2]);  // (2)
     x_bar[1] -= dx_bar[1];
     x_bar[2] -= dx_bar[1] * x[0];
     p_bar[kRho] += dx_bar[1] * x[0];
-    x_bar[0] -= dx_bar[0] * p[kSigma];              // (1)
+    x_bar[0] -= dx_bar[0] * p[kSigma];  // (1)
     x_bar[1] += dx_bar[0] * p[kSigma];
     p_bar[kSigma] += dx_bar[0] * (x[1] - x[0]);
   }

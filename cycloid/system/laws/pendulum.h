@@ -31,20 +31,20 @@ struct Pendulum {
     sin_cos(x[0], saved[0], saved[1]);
     const S inv_l = S(1) / p[kLength];
     const S inv_J = inv_l * inv_l / p[kMass];
-    dx[0] = x[1];                                                                          // (1)
-    dx[1] = (u[0] - p[kDamping] * x[1]) * inv_J - p[kGravity] * inv_l * saved[0];          // (2)
+    dx[0] = x[1];                                                                  // (1)
+    dx[1] = (u[0] - p[kDamping] * x[1]) * inv_J - p[kGravity] * inv_l * saved[0];  // (2)
   }
 
   template <class S>
   CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S* u, const S* p, const S* saved,
-                                 const S* dx_bar, S&, S* x_bar, S* u_bar, S* p_bar) const {
+                                     const S* dx_bar, S&, S* x_bar, S* u_bar, S* p_bar) const {
     const S inv_l = S(1) / p[kLength], inv_m = S(1) / p[kMass];
-    const S torque_bar = dx_bar[1] * (inv_l * inv_l * inv_m);                              // (2)
+    const S torque_bar = dx_bar[1] * (inv_l * inv_l * inv_m);  // (2)
     const S drive = torque_bar * (u[0] - p[kDamping] * x[1]);
     const S fall_bar = dx_bar[1] * inv_l;
     const S fall = fall_bar * saved[0];
     x_bar[0] -= fall_bar * p[kGravity] * saved[1];
-    x_bar[1] += dx_bar[0] - torque_bar * p[kDamping];                                      // (1)
+    x_bar[1] += dx_bar[0] - torque_bar * p[kDamping];  // (1)
     u_bar[0] += torque_bar;
     p_bar[kLength] += inv_l * (p[kGravity] * fall - S(2) * drive);
     p_bar[kMass] -= inv_m * drive;

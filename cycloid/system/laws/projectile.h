@@ -3,7 +3,8 @@
 // Position [m] with z up, velocity v [m/s]; w = v - wind, s = |w|.
 //   ṗ = v                               (1)
 //   v̇ = (0, 0, -g) - (drag/m) s w       (2)
-// (2) is once differentiable at w = 0: the derivative there is 0, which norm's guarded gradient gives.
+// (2) is once differentiable at w = 0: the derivative there is 0, which norm's guarded gradient
+// gives.
 #pragma once
 
 #include <array>
@@ -30,21 +31,21 @@ struct Projectile {
     const S* v = x + 3;
     const Vec3<S> w{v[0] - p[kWind], v[1] - p[kWind + 1], v[2] - p[kWind + 2]};
     const S c = p[kDrag] / p[kMass] * norm(w);
-    for (int i = 0; i < 3; ++i) dx[i] = v[i];                                     // (1)
-    dx[3] = -c * w.x;                                                             // (2)
+    for (int i = 0; i < 3; ++i) dx[i] = v[i];  // (1)
+    dx[3] = -c * w.x;                          // (2)
     dx[4] = -c * w.y;
     dx[5] = -c * w.z - p[kGravity];
   }
 
   template <class S>
-  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar, S&,
-                                 S* x_bar, S*, S* p_bar) const {
+  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar,
+                                     S&, S* x_bar, S*, S* p_bar) const {
     const S* v = x + 3;
     const Vec3<S> w{v[0] - p[kWind], v[1] - p[kWind + 1], v[2] - p[kWind + 2]};
     const Vec3<S> a_bar{dx_bar[3], dx_bar[4], dx_bar[5]};
     const S inv_m = S(1) / p[kMass], s = norm(w), k = p[kDrag] * inv_m;
     const S along = dot(a_bar, w);
-    const S k_bar = -along * s;                                                   // (2)
+    const S k_bar = -along * s;  // (2)
     p_bar[kDrag] += k_bar * inv_m;
     p_bar[kMass] -= k_bar * k * inv_m;
     p_bar[kGravity] -= a_bar.z;
@@ -52,7 +53,7 @@ struct Projectile {
     norm_pullback(w, -k * along, w_bar);
     const S w_bars[3] = {w_bar.x, w_bar.y, w_bar.z};
     for (int i = 0; i < 3; ++i) {
-      x_bar[3 + i] += dx_bar[i] + w_bars[i];                                      // (1)
+      x_bar[3 + i] += dx_bar[i] + w_bars[i];  // (1)
       p_bar[kWind + i] -= w_bars[i];
     }
   }

@@ -1,4 +1,5 @@
-// Spring chain: n equal masses in a row, joined by n + 1 springs between two walls, and its pullback.
+// Spring chain: n equal masses in a row, joined by n + 1 springs between two walls, and its
+// pullback.
 //
 // q_i displacement of mass i from rest [m], q₀ = q_{n+1} = 0 the walls.
 //   q̇_i = v_i                                                        (1)
@@ -31,24 +32,24 @@ struct SpringChain {
     const S inv_m = S(1) / p[kMass];
     const S *q = x, *v = x + n;
     for (int i = 0; i < n; ++i) {
-      dx[i] = v[i];                                                                       // (1)
-      dx[n + i] = inv_m * (p[kStiffness] * stretch(q, i) - p[kDamping] * v[i] + u[i]);    // (2)
+      dx[i] = v[i];                                                                     // (1)
+      dx[n + i] = inv_m * (p[kStiffness] * stretch(q, i) - p[kDamping] * v[i] + u[i]);  // (2)
     }
   }
 
   template <class S>
-  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S* u, const S* p, const S* dx_bar, S&,
-                                 S* x_bar, S* u_bar, S* p_bar) const {
+  CYCLOID_INLINE void x_dot_pullback(const S&, const S* x, const S* u, const S* p, const S* dx_bar,
+                                     S&, S* x_bar, S* u_bar, S* p_bar) const {
     const S inv_m = S(1) / p[kMass];
     const S *q = x, *v = x + n, *a_bar = dx_bar + n;
     for (int i = 0; i < n; ++i) {
-      const S f_bar = inv_m * a_bar[i];                                                   // (2)
+      const S f_bar = inv_m * a_bar[i];  // (2)
       const S s = stretch(q, i);
       p_bar[kMass] -= inv_m * f_bar * (p[kStiffness] * s - p[kDamping] * v[i] + u[i]);
       p_bar[kStiffness] += f_bar * s;
       p_bar[kDamping] -= f_bar * v[i];
       u_bar[i] += f_bar;
-      x_bar[n + i] += dx_bar[i] - f_bar * p[kDamping];                                    // (1)
+      x_bar[n + i] += dx_bar[i] - f_bar * p[kDamping];        // (1)
       x_bar[i] += p[kStiffness] * inv_m * stretch(a_bar, i);  // the stretch is self-adjoint
     }
   }
