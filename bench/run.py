@@ -67,7 +67,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="leave out the peers")
     options = parser.parse_args()
     if not (BUILD / "bench_laws").exists():
-        sys.exit("bench: build/bench/bench_laws is missing; run `make bench`, which builds it first")
+        sys.exit("bench: build/bench/bench_laws is missing; `make bench` builds it first")
 
     results = {"machine": {"cpu": platform.processor() or platform.machine(),
                            "cores": os.cpu_count()}, "laws": {}}
@@ -96,7 +96,8 @@ def main():
     long_run = json.loads(subprocess.run([BUILD / "bench_long_run"], check=True,
                                          capture_output=True, text=True).stdout)
     results["long_run"] = long_run
-    held("10^6 steps, beyond the inputs and their gradient", long_run["beyond"] / 1e6, "MB", 16, True)
+    beyond = long_run["beyond"] / 1e6
+    held("10^6 steps, beyond the inputs and their gradient", beyond, "MB", 16, True)
     results["first_gradient_s"] = first_gradient()
     held("first gradient from process start", results["first_gradient_s"], "s", 0.2, True)
 

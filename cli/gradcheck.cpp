@@ -20,8 +20,8 @@ struct GradcheckOptions {
   double tolerance = 0;
 };
 
-Answer gradcheck(const GradcheckOptions& options, const Terminal& terminal) {
-  const System system = options.law.system();
+GradientCheck checked(const System& system, const GradcheckOptions& options,
+                      const Terminal& terminal) {
   const std::int64_t batch = options.run.batch, steps = options.run.steps;
   if (options.tolerance < 0) {
     throw UsageError(
@@ -41,9 +41,16 @@ Answer gradcheck(const GradcheckOptions& options, const Terminal& terminal) {
   check_options.seed = options.random.seed;
   check_options.threads = options.run.thread_count();
   check_options.keep_going = progress.keep_going();
-  const GradientCheck check =
-      check_gradient(system, x0, u.empty() ? Controls<double>(steps) : Controls<double>(u, steps),
-                     {}, check_options);
+  const UnwatchedCall ends_at_once;  // its many short rollouts need not look for Ctrl-C
+  return check_gradient(system, x0,
+                        u.empty() ? Controls<double>(steps) : Controls<double>(u, steps), {},
+                        check_options);
+}
+
+Answer gradcheck(const GradcheckOptions& options, const Terminal& terminal) {
+  const System system = options.law.system();
+  const std::int64_t batch = options.run.batch, steps = options.run.steps;
+  const GradientCheck check = checked(system, options, terminal);
 
   Json json = options.law.described(system);
   json["steps"] = steps;

@@ -54,7 +54,7 @@ Json blocks(const Space& space) {
 
 std::string comma_separated(const std::vector<double>& values) {
   std::string text;
-  for (const double v : values) text += (text.empty() ? "" : ",") + shown(v);
+  for (const double v : values) text += message(text.empty() ? "" : ",", shown(v));
   return text;
 }
 

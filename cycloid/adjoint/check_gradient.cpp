@@ -15,7 +15,8 @@ constexpr double kRelativeFloor = 1e-3;
 // Step sizes relative to the number's scale: 2^-4, 2^-6, …, 2^-22.
 constexpr int kStepSizes = 10;
 
-// A direction in the space of inputs: which numbers move, and by how much per unit of the step size.
+// A direction in the space of inputs: which numbers move, and by how much per unit of the step
+// size.
 struct Move {
   std::vector<std::pair<std::size_t, double>> numbers;  // index in the part's flat array, scale
 };
@@ -32,7 +33,9 @@ class Checker {
  public:
   Checker(const System& system, std::span<const double> x0, const Controls<double>& controls,
           std::span<const double> params, const CheckOptions& options)
-      : system_(system), double_(system.in_double()), options_(options),
+      : system_(system),
+        double_(system.in_double()),
+        options_(options),
         base_(checked_run(double_, x0, controls, params, rollout_options())) {
     choose_stepper(base_, Memory::automatic());
     // Zero inputs become rows of zeros, so that they can be moved.
@@ -49,9 +52,9 @@ class Checker {
 
   GradientCheck check() {
     GradientCheck result;
-    result.tolerance = options_.tolerance > 0                       ? options_.tolerance
+    result.tolerance = options_.tolerance > 0                      ? options_.tolerance
                        : system_.precision() == Precision::float32 ? 1e-3
-                                                                    : 1e-6;
+                                                                   : 1e-6;
     for (const CheckedBlock& block : blocks()) {
       const BlockCheck b = check_block(block);
       result.max_relative_error = std::max(result.max_relative_error, b.relative_error);
@@ -160,10 +163,11 @@ class Checker {
   }
 
   double central_difference(Part part, const Move& move, double h) const {
-    const std::vector<double> plus = moved_states(part, move, h), minus = moved_states(part, move, -h);
+    const std::vector<double> plus = moved_states(part, move, h),
+                              minus = moved_states(part, move, -h);
     double sum = 0;
     for (std::size_t i = 0; i < plus.size(); ++i) sum += weights_[i] * (plus[i] - minus[i]);
-    return sum / (2 * h);                                                             // (1)
+    return sum / (2 * h);  // (1)
   }
 
   // The derivative of the loss along `move`, and its own uncertainty.
@@ -171,7 +175,7 @@ class Checker {
     double D[kStepSizes], R[kStepSizes - 1];
     for (int j = 0; j < kStepSizes; ++j) {
       D[j] = central_difference(part, move, std::ldexp(1.0, -4 - 2 * j));
-      if (j > 0) R[j - 1] = (16 * D[j] - D[j - 1]) / 15;                              // (2)
+      if (j > 0) R[j - 1] = (16 * D[j] - D[j - 1]) / 15;  // (2)
     }
     int best = 1;
     const auto gap = [&](int j) {
@@ -269,12 +273,13 @@ class Checker {
       text += line;
       if (b.relative_error <= result.tolerance) continue;
       const bool inconclusive = b.noise >= std::min(0.1 * b.relative_error, result.tolerance);
-      std::snprintf(line, sizeof line, "  %s: gradient %.10g, differences %.10g\n",
-                    b.worst.c_str(), b.gradient, b.difference);
+      std::snprintf(line, sizeof line, "  %s: gradient %.10g, differences %.10g\n", b.worst.c_str(),
+                    b.gradient, b.difference);
       (inconclusive ? noisy : wrong) += line;
     }
     if (result.ok) {
-      std::snprintf(line, sizeof line, "The gradient agrees with central differences (tolerance %.0e).\n",
+      std::snprintf(line, sizeof line,
+                    "The gradient agrees with central differences (tolerance %.0e).\n",
                     result.tolerance);
       return text + line;
     }

@@ -32,7 +32,7 @@ RolloutOptions with(const Memory& memory, int threads) {
   return options;
 }
 
-// Environments [first, first + count) roll out, and are pulled back, as they do within the whole batch.
+// Environments [first, first + count) roll out and are pulled back as within the whole batch.
 template <class T>
 void check_slice(const RolloutCase<T>& c, const Trajectory<T>& whole, const std::vector<T>& bar,
                  const Gradient<T>& gradient, std::int64_t first, std::int64_t count) {
@@ -40,7 +40,8 @@ void check_slice(const RolloutCase<T>& c, const Trajectory<T>& whole, const std:
   CAPTURE(count);
   const auto rows = [&](std::span<const T> all) {
     const std::size_t row = all.size() / static_cast<std::size_t>(c.batch);
-    return all.subspan(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(count) * row);
+    return all.subspan(static_cast<std::size_t>(first) * row,
+                       static_cast<std::size_t>(count) * row);
   };
   const Trajectory<T> part = c.slice(first, count).run();
   CHECK(same_bits(part.states(), rows(whole.states())));
@@ -48,8 +49,9 @@ void check_slice(const RolloutCase<T>& c, const Trajectory<T>& whole, const std:
   CHECK(same_bits(g.x0, rows(gradient.x0)));
   CHECK(same_bits(g.controls, rows(gradient.controls)));
   const std::size_t np = static_cast<std::size_t>(c.system.parameters().size());
-  CHECK(same_bits(g.params, std::span(gradient.params)
-                                .subspan(static_cast<std::size_t>(first) * np, g.params.size())));
+  CHECK(same_bits(
+      g.params,
+      std::span(gradient.params).subspan(static_cast<std::size_t>(first) * np, g.params.size())));
 }
 
 // A batch in which every environment has parameters of its own.
@@ -114,7 +116,8 @@ TEST_CASE("determinism: 1, 2 and 3 threads give the same bits [threads]") {
   }
 }
 
-TEST_CASE("determinism: threads do not change sums over more chunks than there are groups [threads]") {
+TEST_CASE(
+    "determinism: threads do not change sums over more chunks than there are groups [threads]") {
   // At most 16 double lanes to a chunk in any instruction set: 69 chunks or more, for 64 groups.
   RolloutCase<double> c = rollout_case<double>(systems::pendulum(), 1100, 5);
   c.controls = seeded<double>(3, 5);
@@ -137,7 +140,8 @@ TEST_CASE("determinism: threads do not change sums over more chunks than there a
   CHECK(test::relative_error(gradient.controls, sum) < 1e-12);
 }
 
-TEST_CASE("determinism: threads do not change float32 runs failures linearise or pushforward [threads]") {
+TEST_CASE(
+    "determinism: threads do not change float32 runs failures linearise or pushforward [threads]") {
   const System in_float = systems::pendulum({}, {.precision = Precision::float32});
   const RolloutCase<float> f = rollout_case<float>(in_float, 70, 20);
   const Trajectory<float> one = f.run(with<float>(Memory::sqrt(), 1));
@@ -171,11 +175,13 @@ TEST_CASE("determinism: threads do not change float32 runs failures linearise or
   CHECK(same_bits(tangents(1), tangents(2)));
 }
 
-TEST_CASE("determinism: an environment's place and the size of its batch change nothing, in double") {
+TEST_CASE(
+    "determinism: an environment's place and the size of its batch change nothing, in double") {
   check_places<double>(Precision::float64);
 }
 
-TEST_CASE("determinism: an environment's place and the size of its batch change nothing, in float") {
+TEST_CASE(
+    "determinism: an environment's place and the size of its batch change nothing, in float") {
   check_places<float>(Precision::float32);
 }
 

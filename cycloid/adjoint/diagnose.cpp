@@ -26,7 +26,8 @@ struct Trace {
   int bad_tangent = 0;
 };
 
-// The cotangent of environment e at its last state that the loss looks at, of unit norm; returns the step.
+// The cotangent of environment e at its last state that the loss looks at, of unit norm; returns
+// the step.
 template <class T>
 std::int64_t seed(const Trajectory<T>& trajectory, std::span<const T> states_bar, std::int64_t e,
                   std::vector<double>& tangent) {
@@ -78,16 +79,20 @@ void trace_chunk(const Trajectory<T>& trajectory, std::span<const T> states_bar,
   std::fill_n(x_bar, numbers, T(0));
   std::vector<std::vector<double>> seeds(static_cast<std::size_t>(map.active),
                                          std::vector<double>(static_cast<std::size_t>(nt)));
-  const auto trace = [&](int l) -> Trace& { return traces[static_cast<std::size_t>(map.environment(l))]; };
+  const auto trace = [&](int l) -> Trace& {
+    return traces[static_cast<std::size_t>(map.environment(l))];
+  };
   for (int l = 0; l < map.active; ++l) {
-    trace(l).from = seed(trajectory, states_bar, map.environment(l), seeds[static_cast<std::size_t>(l)]);
+    trace(l).from =
+        seed(trajectory, states_bar, map.environment(l), seeds[static_cast<std::size_t>(l)]);
   }
   sweep.reverse([&](const StepInput<T>& in, const T* record) {
     std::swap(x_bar, x_next_bar);
     for (int l = 0; l < map.active; ++l) {
       if (trace(l).from != in.step + 1) continue;
       for (int i = 0; i < nt; ++i) {
-        x_next_bar[i * W + l] = static_cast<T>(seeds[static_cast<std::size_t>(l)][static_cast<std::size_t>(i)]);
+        x_next_bar[i * W + l] =
+            static_cast<T>(seeds[static_cast<std::size_t>(l)][static_cast<std::size_t>(i)]);
       }
     }
     std::fill_n(x_bar, numbers, T(0));
@@ -109,9 +114,10 @@ void trace_chunk(const Trajectory<T>& trajectory, std::span<const T> states_bar,
         continue;
       }
       const double log_growth = std::log(std::max(norm, std::numeric_limits<double>::min()));
-      t.sum += log_growth;                                                            // (2)
+      t.sum += log_growth;  // (2)
       if (2 * in.step < t.from) t.first_half += log_growth;
-      for (int i = 0; i < nt && norm > 0; ++i) x_bar[i * W + l] = static_cast<T>(x_bar[i * W + l] / norm);
+      for (int i = 0; i < nt && norm > 0; ++i)
+        x_bar[i * W + l] = static_cast<T>(x_bar[i * W + l] / norm);
     }
   });
 }
@@ -145,34 +151,44 @@ std::string words(const Diagnosis& d, std::int64_t count, double duration) {
   const std::string who =
       d.batch == 1 ? "" : message(" in ", count, " of ", d.batch, " environments");
   switch (d.verdict) {
-    case Verdict::fine:
-      return "Fine: the cotangent neither explodes nor vanishes over this run.";
+    case Verdict::fine: return "Fine: the cotangent neither explodes nor vanishes over this run.";
     case Verdict::vanishing:
       std::snprintf(text, sizeof text,
-                    "Vanishing%s: over %.3g s the cotangent shrinks by more than a thousand. The gradient is right, but "
-                    "early states and inputs hardly move the loss. Let the loss look at earlier states, or shorten "
-                    "the run.", who.c_str(), duration);
+                    "Vanishing%s: over %.3g s the cotangent shrinks by more than a thousand. The "
+                    "gradient is right, but "
+                    "early states and inputs hardly move the loss. Let the loss look at earlier "
+                    "states, or shorten "
+                    "the run.",
+                    who.c_str(), duration);
       return text;
     case Verdict::exploding:
       std::snprintf(text, sizeof text,
-                    "Exploding%s: the cotangent grows a thousandfold within about %.3g s. The gradient is exact, but "
-                    "valid only very near this point: use smaller steps of the optimiser, clip the gradient, shorten "
-                    "the run, or use Truncate(k).", who.c_str(), d.horizon);
+                    "Exploding%s: the cotangent grows a thousandfold within about %.3g s. The "
+                    "gradient is exact, but "
+                    "valid only very near this point: use smaller steps of the optimiser, clip the "
+                    "gradient, shorten "
+                    "the run, or use Truncate(k).",
+                    who.c_str(), d.horizon);
       return text;
     case Verdict::chaotic:
       std::snprintf(text, sizeof text,
-                    "Chaotic%s: nearby motions part at about %.3g per second while the states stay bounded. Beyond "
-                    "about %.3g s the gradient is exact but tells nothing about the loss: shorten the run to that, use "
+                    "Chaotic%s: nearby motions part at about %.3g per second while the states stay "
+                    "bounded. Beyond "
+                    "about %.3g s the gradient is exact but tells nothing about the loss: shorten "
+                    "the run to that, use "
                     "Truncate(k), or fit statistics instead of single motions.",
-                    who.c_str(), *std::max_element(d.lyapunov.begin(), d.lyapunov.end()), d.horizon);
+                    who.c_str(), *std::max_element(d.lyapunov.begin(), d.lyapunov.end()),
+                    d.horizon);
       return text;
     case Verdict::non_finite: break;
   }
   const FirstNonFinite& f = *d.first_nonfinite;
-  return message("Not finite", who, ": first in ", f.forward ? "state " : "the cotangent of ", f.block, " of environment ",
-                 f.environment, " at step ", f.step, ". ",
-                 f.forward ? "Take a smaller time step or other parameters; failed = skip leaves it out."
-                           : "The law has no finite derivative there; move the start, or write it so that it has.");
+  return message(
+      "Not finite", who, ": first in ", f.forward ? "state " : "the cotangent of ", f.block,
+      " of environment ", f.environment, " at step ", f.step, ". ",
+      f.forward
+          ? "Take a smaller time step or other parameters; failed = skip leaves it out."
+          : "The law has no finite derivative there; move the start, or write it so that it has.");
 }
 
 }  // namespace
@@ -211,7 +227,7 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
     const Trace& t = traces[e];
     const double duration = run.step_length(static_cast<std::int64_t>(e)) *
                             static_cast<double>(std::max<std::int64_t>(1, t.from));
-    d.lyapunov.push_back(t.bad_step >= 0 ? std::nan("") : t.sum / duration);          // (3)
+    d.lyapunov.push_back(t.bad_step >= 0 ? std::nan("") : t.sum / duration);  // (3)
     if (t.bad_step < 0) largest_exponent = std::max(largest_exponent, t.sum / duration);
     d.verdicts.push_back(judge(t));
     if (t.bad_step >= 0 && !d.first_nonfinite) {
@@ -221,8 +237,8 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   }
   d.verdict = *std::max_element(d.verdicts.begin(), d.verdicts.end());
   d.reliable = d.verdict == Verdict::fine || d.verdict == Verdict::vanishing;
-  d.horizon = largest_exponent > 0 ? kLarge / largest_exponent
-                                   : std::numeric_limits<double>::infinity();
+  d.horizon =
+      largest_exponent > 0 ? kLarge / largest_exponent : std::numeric_limits<double>::infinity();
   d.advice = words(d, std::count(d.verdicts.begin(), d.verdicts.end(), d.verdict),
                    run.step_length() * static_cast<double>(run.steps));
   return d;

@@ -1,11 +1,12 @@
 // diagnose: how far the gradient of a rollout can be trusted.
 //
-// A unit cotangent is followed back from the last state that the loss looks at, renormalised at every step:
+// A unit cotangent is followed back from the last state that the loss looks at, renormalised at
+// every step:
 //   growth_k = ‖x̄_k‖ / ‖x̄_{k+1}‖                      (1)
 //   G = Σ log growth_k                                 (2)  over the run
-//   lyapunov = G / (duration)                          (3)  [1/s]; over a long run the largest Lyapunov exponent
-// (Benettin1980; the adjoint flow has the exponents of the flow). Norms are Euclidean over the state's tangents as they
-// are, so a short run's G depends on their units.
+//   lyapunov = G / (duration)                          (3)  [1/s], the largest exponent of a long run
+// (Benettin1980; the adjoint flow has the exponents of the flow). Norms are Euclidean over the
+// state's tangents as they are, so a short run's G depends on their units.
 //
 // Verdict per environment, with kLarge = log 1000:
 //   non_finite   a number on the way forward or back is not finite
@@ -31,7 +32,7 @@ const char* name(Verdict verdict);
 
 struct FirstNonFinite {
   std::int64_t environment = 0, step = 0;
-  std::string block;   // of the state
+  std::string block;    // of the state
   bool forward = true;  // in the rollout itself, or in its cotangent
 };
 
@@ -43,8 +44,9 @@ struct Diagnosis {
   Verdict verdict = Verdict::fine;  // the gravest of them
   double switch_fraction = 0;       // steps that came near a switch of contact; 0 for laws
   std::optional<FirstNonFinite> first_nonfinite;
-  bool reliable = true;             // fine or vanishing everywhere
-  double horizon = 0;               // time over which a cotangent grows a thousandfold [s]; infinite if it does not
+  bool reliable = true;  // fine or vanishing everywhere
+  // time over which a cotangent grows a thousandfold [s]; infinite if it does not
+  double horizon = 0;
   std::string advice;
 };
 

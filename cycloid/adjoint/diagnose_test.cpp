@@ -116,10 +116,11 @@ TEST_CASE("diagnose: unstable growth is called exploding at its rate") {
   CHECK(contains(d.advice, "clip"));
 }
 
-TEST_CASE("diagnose: an unstable equilibrium is exploding, for nothing moves that could be chaotic") {
-  CHECK(diagnose_ones(last_of(make_system(Growth{}), {0, 0.5}, 2000)).verdict == Verdict::exploding);
-  const Diagnosis upright =
-      diagnose_ones(last_of(systems::pendulum(), {std::numbers::pi, 0}, 500));
+TEST_CASE(
+    "diagnose: an unstable equilibrium is exploding, for nothing moves that could be chaotic") {
+  CHECK(diagnose_ones(last_of(make_system(Growth{}), {0, 0.5}, 2000)).verdict ==
+        Verdict::exploding);
+  const Diagnosis upright = diagnose_ones(last_of(systems::pendulum(), {std::numbers::pi, 0}, 500));
   CHECK(upright.verdict == Verdict::exploding);
 }
 
@@ -138,8 +139,7 @@ TEST_CASE("diagnose: the verdict of a batch is its gravest, and each has its own
   Numbers bar(6, 0.0);
   for (const std::size_t i : {0u, 2u, 4u}) bar[i] = 1;
   const Diagnosis d = diagnose(last_of(system, x0, 2000, params), bar);
-  CHECK(d.verdicts ==
-        std::vector<Verdict>{Verdict::exploding, Verdict::vanishing, Verdict::fine});
+  CHECK(d.verdicts == std::vector<Verdict>{Verdict::exploding, Verdict::vanishing, Verdict::fine});
   CHECK(d.verdict == Verdict::exploding);
   CHECK(contains(d.advice, "in 1 of 3 environments"));
   CHECK(d.lyapunov[0] == doctest::Approx(1.0).epsilon(1e-6));
@@ -163,7 +163,8 @@ TEST_CASE("diagnose: growth is (batch, T), the factor of each step, and 1 behind
   const Trajectory<double> run = c.run(options);
   Numbers bar(run.states().size(), 0.0);
   // The loss looks at step 20 last in environment 0, at step 25 in environment 1.
-  for (int i = 0; i < 4; ++i) bar[static_cast<std::size_t>(4 + i)] = bar[static_cast<std::size_t>(20 + i)] = 0.1 * (i + 1);
+  for (int i = 0; i < 4; ++i)
+    bar[static_cast<std::size_t>(4 + i)] = bar[static_cast<std::size_t>(20 + i)] = 0.1 * (i + 1);
   const Diagnosis d = diagnose(run, bar);
   REQUIRE(d.growth.size() == 60);
   CHECK(d.batch == 2);
@@ -197,6 +198,16 @@ TEST_CASE("diagnose: growth is (batch, T), the factor of each step, and 1 behind
   CHECK(d.lyapunov[0] == doctest::Approx(log_sum / (20 * c.params.back())).epsilon(1e-9));
 }
 
+TEST_CASE("diagnose: a loss that looks at the start alone, or at nothing, is traced from the end") {
+  RolloutOptions options;
+  options.save = Save::at({0, -1});
+  const Trajectory<double> run = rollout(make_system(Growth{}), Numbers{1, 0}, 100, {}, options);
+  const Diagnosis end = diagnose(run, Numbers{0, 0, 1, 1});
+  CHECK(end.lyapunov[0] > 0.1);
+  CHECK(diagnose(run, Numbers{1, 1, 0, 0}).growth == end.growth);
+  CHECK(diagnose(run, Numbers{0, 0, 0, 0}).growth == end.growth);
+}
+
 TEST_CASE("diagnose: the size of the loss does not matter, only its direction") {
   const Trajectory<double> run = last_of(systems::pendulum(), {0.5, 0.1}, 100);
   const Diagnosis d = diagnose(run, Numbers{1, 2});
@@ -221,7 +232,8 @@ TEST_CASE("diagnose: the first number that is not finite on the way forward has 
   CHECK(d.verdicts[1] == Verdict::non_finite);
   CHECK(std::isnan(d.lyapunov[1]));
   CHECK(std::isfinite(d.lyapunov[2]));
-  CHECK(contains(d.advice, "Not finite in 1 of 3 environments: first in state v of environment 1 at step 12"));
+  CHECK(contains(
+      d.advice, "Not finite in 1 of 3 environments: first in state v of environment 1 at step 12"));
 }
 
 TEST_CASE("diagnose: the first cotangent that is not finite has step and block") {

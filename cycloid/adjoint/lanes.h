@@ -18,8 +18,8 @@ class LaneBuffer {
   LaneBuffer() = default;
   explicit LaneBuffer(std::size_t n)
       : data_(n == 0 ? nullptr
-                     : static_cast<T*>(::operator new(n * sizeof(T),
-                                                      std::align_val_t(kWorkspaceAlignment)))) {}
+                     : static_cast<T*>(
+                           ::operator new(n * sizeof(T), std::align_val_t(kWorkspaceAlignment)))) {}
   T* data() const { return data_.get(); }
 
  private:
@@ -36,11 +36,14 @@ struct LaneMap {
   int active = 1;          // lanes that hold an environment of their own
 
   LaneMap(std::int64_t chunk, int W, std::int64_t batch)
-      : first(chunk * W), lanes(W), active(static_cast<int>(std::min<std::int64_t>(W, batch - first))) {}
+      : first(chunk * W),
+        lanes(W),
+        active(static_cast<int>(std::min<std::int64_t>(W, batch - first))) {}
   std::int64_t environment(int lane) const { return first + std::min(lane, active - 1); }
 };
 
-// lanes[j W + l] = rows[environment(l) stride + offset + j], j < count. A stride of 0 shares one row.
+// lanes[j W + l] = rows[environment(l) stride + offset + j], j < count. A stride of 0 shares one
+// row.
 template <class T, class U>
 void gather(const LaneMap& map, const U* rows, std::int64_t stride, std::int64_t offset,
             std::int64_t count, T* lanes) {

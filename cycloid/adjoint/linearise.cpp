@@ -45,10 +45,9 @@ void check_derivative(const Space& states, const std::vector<T>& jacobian, std::
   const std::size_t rows = static_cast<std::size_t>(states.tangent_size());
   for (std::size_t i = 0; i < jacobian.size(); ++i) {
     if (std::isfinite(jacobian[i])) continue;
-    throw GradientError(message("the step cannot be linearised: environment ", i / columns / rows,
-                                ", the derivative of ",
-                                states.tangent_name(static_cast<int>(i / columns % rows)), " by ",
-                                by, " is not finite"));
+    throw GradientError(message(
+        "the step cannot be linearised: environment ", i / columns / rows, ", the derivative of ",
+        states.tangent_name(static_cast<int>(i / columns % rows)), " by ", by, " is not finite"));
   }
 }
 

@@ -13,8 +13,8 @@
 namespace cycloid::inline adjoint {
 
 struct LineariseOptions {
-  bool params = false;  // P too
-  double t = 0;         // time of x [s], when it is state 0
+  bool params = false;    // P too
+  double t = 0;           // time of x [s], when it is state 0
   std::int64_t step = 0;  // number of x in a run from t: its time is t + step h, of which P knows
   int threads = 0;
 };
@@ -28,8 +28,8 @@ struct Linearisation {
   std::vector<T> P;     // (batch, tangents, parameters), if asked for
 };
 
-// Rows as in rollout.h; u may be empty for zero inputs. Throws Error on wrong sizes, GradientError when a step fails or has
-// no finite derivative.
+// Rows as in rollout.h; u may be empty for zero inputs. Throws Error on wrong sizes, GradientError
+// when a step fails or has no finite derivative.
 Linearisation<double> linearise(const System& system, std::span<const double> x,
                                 std::span<const double> u = {}, std::span<const double> params = {},
                                 const LineariseOptions& options = {});

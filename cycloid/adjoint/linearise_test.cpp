@@ -29,7 +29,7 @@ Numbers column(std::span<const double> matrix, std::size_t columns, std::size_t 
   return c;
 }
 
-// One step of the case's lone environment as a function of displacements in tangents, by differences.
+// The new state of the case's lone environment, displaced in tangents, as a difference from `from`.
 Numbers moved_step(const RolloutCase<double>& c, const Numbers& dx, const Numbers& du,
                    const Numbers& dp, const Numbers& from) {
   const Space& space = c.system.states();
@@ -68,8 +68,8 @@ void check_columns(const System& system, double t = 0) {
       const Numbers got = column(matrix, columns, j);
       Numbers unit[3] = {Numbers(nt, 0.0), Numbers(nu, 0.0), Numbers(np, 0.0)};
       unit[part][j] = 1;
-      const Pushforward forward = pushforward(system, c.x0, c.inputs(), {unit[0], unit[1], unit[2]},
-                                              c.params, options);
+      const Pushforward forward =
+          pushforward(system, c.x0, c.inputs(), {unit[0], unit[1], unit[2]}, c.params, options);
       // The tangent of the next state, from its velocity in coordinates: pulled through ⊕ at zero.
       Numbers expected(nt, 0.0);
       if (space.flat()) {
@@ -194,7 +194,8 @@ TEST_CASE("linearise: a float32 system gives floats near the double's") {
   CHECK(relative_error(Numbers(f.P.begin(), f.P.end()), d.P) < 1e-6);
 }
 
-TEST_CASE("linearise: a step that fails, or has no finite derivative, raises and names the environment") {
+TEST_CASE(
+    "linearise: a step that fails, or has no finite derivative, raises and names the environment") {
   const Numbers x = {1, 0, 0, 1, 0, 0, 0, 0};
   std::string text = text_of_error<GradientError>([&] { (void)linearise(systems::kepler(), x); });
   CHECK(contains(text, "environment 1, step 0, rk4 stage 1, velocity[0]"));

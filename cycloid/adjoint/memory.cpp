@@ -28,8 +28,8 @@ std::string plural(std::int64_t n, const char* noun) {
 TapePlan all(const TapeCosts& c, bool with_records) {
   TapePlan plan;
   plan.keep_records = with_records;
-  plan.bytes = static_cast<std::uint64_t>(
-      c.chunks * c.steps * (c.state_bytes + (with_records ? c.record_bytes : 0)));
+  plan.bytes = static_cast<std::uint64_t>(c.chunks * c.steps *
+                                          (c.state_bytes + (with_records ? c.record_bytes : 0)));
   plan.working_bytes = static_cast<std::uint64_t>(c.threads * c.record_bytes);
   plan.words = message("all ", plural(c.steps, "state"), with_records ? " and records" : "");
   return plan;
@@ -43,10 +43,11 @@ TapePlan segments(const TapeCosts& c, std::int64_t length) {
   plan.bytes =
       static_cast<std::uint64_t>(c.chunks * ceil_div(c.steps, plan.segment) * c.state_bytes);
   plan.working_bytes = static_cast<std::uint64_t>(
-      c.threads * (plan.segment * c.state_bytes +
-                   (plan.segment_records ? plan.segment : 1) * c.record_bytes));
-  plan.words = message(plural(ceil_div(c.steps, plan.segment), "checkpoint"), ", one every ",
-                       plural(plan.segment, "step"), plan.segment_records ? ", records per segment" : "");
+      c.threads *
+      (plan.segment * c.state_bytes + (plan.segment_records ? plan.segment : 1) * c.record_bytes));
+  plan.words =
+      message(plural(ceil_div(c.steps, plan.segment), "checkpoint"), ", one every ",
+              plural(plan.segment, "step"), plan.segment_records ? ", records per segment" : "");
   return plan;
 }
 
@@ -120,8 +121,10 @@ Memory Memory::parse(std::string_view text) {
     const std::uint64_t most = INT64_MAX;
     return budget(static_cast<std::int64_t>(std::min(parse_byte_size(text), most)));
   } catch (const Error&) {
-    throw Error(message("memory: expected \"auto\", \"all\", \"sqrt\", a number of checkpoints or a budget such "
-                        "as \"64MB\"; got \"", text, "\""));
+    throw Error(message(
+        "memory: expected \"auto\", \"all\", \"sqrt\", a number of checkpoints or a budget such "
+        "as \"64MB\"; got \"",
+        text, "\""));
   }
 }
 

@@ -1,14 +1,14 @@
 // How much of a run its adjoint keeps, and what is made again on the way back.
 //
-// A tape keeps, for every environment, some of the T + 1 states of the run. The step before a state that is not
-// kept is run again, bit for bit. Forms, with F the cost of a forward step:
-//   all         T states. Every step is run once more, to make its record                         F T again
-//   all+records T states and records, when a record is costly and all fit                        nothing again
+// A tape keeps, for every environment, some of the T + 1 states of the run. The step before a state
+// that is not kept is run again, bit for bit. Forms, with F the cost of a forward step:
+//   all         T states. Every step is run once more, to make its record          F T again
+//   all+records T states and records, when a record is costly and all fit         nothing again
 //   segments    every L-th state; a segment of L steps is run again as a whole, its records
-//               kept while it is pulled back                                                     F T again
-//   binomial    n states, placed and replaced by the binomial schedule (schedule.h)               the least for n
-// Segments with L = √T keep √T states for all and a segment of √T for each thread: as fast as `all` for cheap
-// records, and near the processor. That is what `auto` takes, unless records are costly.
+//               kept while it is pulled back                                      F T again
+//   binomial    n states, replaced by the binomial schedule (schedule.h)          the least for n
+// Segments with L = √T keep √T states for all and a segment of √T for each thread: as fast as `all`
+// for cheap records, and near the processor. That is what `auto` takes, unless records are costly.
 #pragma once
 
 #include <cstdint>
@@ -37,21 +37,21 @@ struct Memory {
 
 // What keeping costs in a given run.
 struct TapeCosts {
-  std::int64_t steps = 0;                // T
-  std::int64_t chunks = 0;               // chunks of environments, each with its own tape
-  int threads = 1;                       // chunks that are worked on at once
-  std::int64_t state_bytes = 0;          // one state of one chunk
-  std::int64_t record_bytes = 0;         // one record of one chunk
+  std::int64_t steps = 0;         // T
+  std::int64_t chunks = 0;        // chunks of environments, each with its own tape
+  int threads = 1;                // chunks that are worked on at once
+  std::int64_t state_bytes = 0;   // one state of one chunk
+  std::int64_t record_bytes = 0;  // one record of one chunk
   bool record_is_costly = false;
 };
 
 struct TapePlan {
-  std::int64_t segment = 1;    // L; 1 keeps every state
-  std::int64_t snapshots = 0;  // n > 0: binomial
-  std::int64_t cut = 0;        // the gradient is cut every so many steps; 0: never
-  bool keep_records = false;   // with segment = 1
-  bool segment_records = false;  // records of a segment are kept while it is pulled back
-  std::uint64_t bytes = 0;     // kept between rollout and pullback
+  std::int64_t segment = 1;         // L; 1 keeps every state
+  std::int64_t snapshots = 0;       // n > 0: binomial
+  std::int64_t cut = 0;             // the gradient is cut every so many steps; 0: never
+  bool keep_records = false;        // with segment = 1
+  bool segment_records = false;     // records of a segment are kept while it is pulled back
+  std::uint64_t bytes = 0;          // kept between rollout and pullback
   std::uint64_t working_bytes = 0;  // more while pulling back
   std::string words;
 

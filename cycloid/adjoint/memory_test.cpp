@@ -68,10 +68,10 @@ TEST_CASE("plan_tape: a budget is kept to, and more of it never costs more repea
       const TapePlan plan = plan_tape(Memory::budget(budget), c);
       CHECK(total(plan) <= static_cast<std::uint64_t>(budget));
       // Steps run again, those that only make a record included.
-      const std::int64_t now =
-          plan.snapshots > 0  ? optimal_forward_steps(200, plan.snapshots) - 199 + 200
-          : plan.keep_records ? 0
-                              : 200;
+      const std::int64_t now = plan.snapshots > 0
+                                   ? optimal_forward_steps(200, plan.snapshots) - 199 + 200
+                               : plan.keep_records ? 0
+                                                   : 200;
       CHECK(now <= repeated);
       repeated = now;
     }
@@ -126,8 +126,8 @@ TEST_CASE("plan_tape: auto says what it chose, keeps costly records, and stays w
 
 TEST_CASE("plan_tape: a million steps of one small environment take less than 16 MB in all forms") {
   const TapeCosts lone{1000000, 1, 1, 4 * 8, 24 * 8, false};
-  for (const Memory& memory : {Memory::automatic(), Memory::sqrt(), Memory::checkpoints(1000),
-                               Memory::budget(1000000)}) {
+  for (const Memory& memory :
+       {Memory::automatic(), Memory::sqrt(), Memory::checkpoints(1000), Memory::budget(1000000)}) {
     CHECK(total(plan_tape(memory, lone)) < 16e6);
   }
 }

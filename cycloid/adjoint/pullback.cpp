@@ -8,8 +8,9 @@
 namespace cycloid::inline adjoint {
 namespace {
 
-// When environments share their inputs, the inputs' gradient is a sum over all of them. Chunks are then summed in at
-// most this many groups, and the groups in their order: the same sum for any number of threads.
+// When environments share their inputs, the inputs' gradient is a sum over all of them. Chunks are
+// then summed in at most this many groups, and the groups in their order: the same sum for any
+// number of threads.
 constexpr std::int64_t kGroups = 64;
 
 // Brings the cotangents of saved states into lanes, a block at a time, and adds them to x_bar.
@@ -67,7 +68,8 @@ class StateBarReader {
   LaneBuffer<T> lanes_;
 };
 
-// Takes the inputs' cotangents, step by step backwards, to rows of their own or to a sum over lanes.
+// Takes the inputs' cotangents, step by step backwards, to rows of their own or to a sum over
+// lanes.
 template <class T>
 class InputBarWriter {
  public:
@@ -147,11 +149,11 @@ class InputBarWriter {
 // Where chunks put their parts of the gradient.
 template <class T>
 struct Parts {
-  std::vector<T> x0_tangent;    // (batch, tangents)
-  std::vector<T> controls;      // (batch, T, inputs), when each environment has its own
-  std::vector<double> sums;     // (groups, T, inputs), when they share
-  std::vector<double> params;   // (batch, parameters), or (chunks, parameters) when they share
-  std::vector<char> left_out;   // (batch): failed on the way forward, or not finite on the way back
+  std::vector<T> x0_tangent;   // (batch, tangents)
+  std::vector<T> controls;     // (batch, T, inputs), when each environment has its own
+  std::vector<double> sums;    // (groups, T, inputs), when they share
+  std::vector<double> params;  // (batch, parameters), or (chunks, parameters) when they share
+  std::vector<char> left_out;  // (batch): failed on the way forward, or not finite on the way back
   std::vector<char> not_finite;          // (batch): found on this way back
   std::vector<std::int64_t> recomputed;  // (chunks)
 };
@@ -207,18 +209,19 @@ void Pullback<T>::run_all() {
   parts.recomputed.assign(chunks, 0);
 
   const std::int64_t tasks = sum_controls() ? groups : run.chunks();
-  for_each_task(
-      run, tasks, options.keep_going,
-      [&](std::int64_t task, SweepBuffers<T>& buffers, const StopToken& stop) {
-        double* sum = sum_controls()
+  for_each_task(run, tasks, options.keep_going,
+                [&](std::int64_t task, SweepBuffers<T>& buffers, const StopToken& stop) {
+                  double* sum =
+                      sum_controls()
                           ? parts.sums.data() + static_cast<std::size_t>(task) * inputs_per_run()
                           : nullptr;
-        const std::int64_t begin = task * run.chunks() / tasks;
-        const std::int64_t end = (task + 1) * run.chunks() / tasks;
-        for (std::int64_t c = begin; c < end && !stop.stop_requested(); ++c) {
-          pull_chunk(c, buffers, sum, stop, [](std::int64_t, const LaneMap&, const T*, const T*) {});
-        }
-      });
+                  const std::int64_t begin = task * run.chunks() / tasks;
+                  const std::int64_t end = (task + 1) * run.chunks() / tasks;
+                  for (std::int64_t c = begin; c < end && !stop.stop_requested(); ++c) {
+                    pull_chunk(c, buffers, sum, stop,
+                               [](std::int64_t, const LaneMap&, const T*, const T*) {});
+                  }
+                });
 }
 
 // Calls observe(k, map, x_bar, u_bar) with the cotangents of state and input k of every step k.
@@ -246,7 +249,8 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
     }
     std::swap(x_bar, x_next_bar);
     std::fill_n(x_bar, tangents, T(0));
-    run.stepper->pullback(in, record, x_next_bar, x_bar, writer.cleared(in.step), sweep.workspace());
+    run.stepper->pullback(in, record, x_next_bar, x_bar, writer.cleared(in.step),
+                          sweep.workspace());
     writer.done(in.step);
     observe(in.step, map, static_cast<const T*>(x_bar), static_cast<const T*>(writer.at(in.step)));
     if (run.plan.cut > 0 && in.step > 0 && in.step % run.plan.cut == 0) {
@@ -284,7 +288,8 @@ void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const 
   }
 }
 
-// Goes back once more through the environment's chunk and says where its cotangent is first not finite.
+// Goes back once more through the environment's chunk and says where its cotangent is first not
+// finite.
 template <class T>
 std::string Pullback<T>::name_not_finite(std::int64_t environment) {
   SweepBuffers<T> buffers(run);
@@ -328,8 +333,9 @@ Gradient<T> Pullback<T>::take_gradient() {
         sum[i] += static_cast<double>(parts.x0_tangent[e * nt + i]);
       }
     }
-    if (rows == 1) std::transform(sum.begin(), sum.end(), g.x0_tangent.begin(),
-                                  [](double v) { return static_cast<T>(v); });
+    if (rows == 1)
+      std::transform(sum.begin(), sum.end(), g.x0_tangent.begin(),
+                     [](double v) { return static_cast<T>(v); });
     g.x0.assign(run.x0.size(), T(0));
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t at = r * static_cast<std::size_t>(sizes.state);

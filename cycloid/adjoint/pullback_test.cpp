@@ -51,15 +51,14 @@ ForwardModeGradient forward_mode_gradient(const RolloutCase<double>& c, const Nu
       unit[i] = 1;
       Direction direction;
       direction.*which = unit;
-      gradient[i] =
-          dot(bar, pushforward(c.system, c.x0, c.inputs(), direction, c.params, options).states_tan());
+      gradient[i] = dot(
+          bar, pushforward(c.system, c.x0, c.inputs(), direction, c.params, options).states_tan());
       unit[i] = 0;
     }
     return gradient;
   };
-  const std::size_t tangents =
-      c.x0.size() / static_cast<std::size_t>(c.system.states().size()) *
-      static_cast<std::size_t>(c.system.states().tangent_size());
+  const std::size_t tangents = c.x0.size() / static_cast<std::size_t>(c.system.states().size()) *
+                               static_cast<std::size_t>(c.system.states().tangent_size());
   return {part(tangents, &Direction::x0), part(c.controls.size(), &Direction::controls),
           part(c.params.size(), &Direction::params)};
 }
@@ -88,8 +87,8 @@ void check_against_dual_numbers(const RolloutCase<double>& c, const RolloutOptio
   if (!c.controls.empty()) CHECK(largest(g.controls) > 1e-4);
   for (const double p : g.params) CHECK(p != 0);
 
-  const Numbers dx = seeded<double>(5, g.x0_tangent.size()), du = seeded<double>(6, c.controls.size()),
-                dp = seeded<double>(7, c.params.size());
+  const Numbers dx = seeded<double>(5, g.x0_tangent.size()),
+                du = seeded<double>(6, c.controls.size()), dp = seeded<double>(7, c.params.size());
   const Pushforward forward =
       pushforward(c.system, c.x0, c.inputs(), {dx, du, dp}, c.params, options);
   const double there = dot(bar, forward.states_tan());
@@ -319,8 +318,7 @@ TEST_CASE("pullback: rows that environments share get the sum of the gradients")
     CHECK(relative_error(shared.controls, sum(own.controls, 70)) < kSumTolerance);
   }
   SUBCASE("parameters") {
-    const System varying =
-        systems::pendulum({}, {.vary = parameter_names(systems::pendulum())});
+    const System varying = systems::pendulum({}, {.vary = parameter_names(systems::pendulum())});
     const Gradient<double> shared = c.run().pullback(bar);
     c.system = varying;
     c.params = repeated(c.params, 40);
@@ -373,7 +371,7 @@ TEST_CASE("pullback: Truncate(k) is the sum over windows of k steps, each rolled
     const Gradient<double> g = c.run(Memory::truncate(k)).pullback(bar);
     Numbers params(c.params.size(), 0.0), controls(c.controls.size()), x0;
     for (std::int64_t begin = 0; begin < 23; begin += k) {
-      // The window's loss looks at its states behind its first; the first belongs to the window before.
+      // The loss looks at the states behind the window's first; that belongs to the one before.
       const std::int64_t steps = std::min<std::int64_t>(k, 23 - begin);
       RolloutCase<double> window = c;
       window.steps = steps;
@@ -413,8 +411,12 @@ TEST_CASE("pullback: float32 gradients are close to float64's, for each law and 
   for (std::size_t i = 0; i < in_double.size(); ++i) {
     CAPTURE(in_double[i].name);
     const RolloutCase<double> c = rollout_case<double>(in_double[i].system, 3, 50);
-    RolloutCase<float> f{in_float[i].system, 3, 50, {c.x0.begin(), c.x0.end()},
-                         {c.controls.begin(), c.controls.end()}, c.params};
+    RolloutCase<float> f{in_float[i].system,
+                         3,
+                         50,
+                         {c.x0.begin(), c.x0.end()},
+                         {c.controls.begin(), c.controls.end()},
+                         c.params};
     const Numbers bar = seeded<double>(4, c.run().states().size());
     const Gradient<double> g = c.run().pullback(bar);
     const Gradient<float> h = f.run().pullback(std::vector<float>(bar.begin(), bar.end()));
@@ -427,8 +429,8 @@ TEST_CASE("pullback: float32 gradients are close to float64's, for each law and 
 }
 
 TEST_CASE("pullback: parameter cotangents of a float32 run are summed in double") {
-  // Free fall for 1e5 steps, loss v_z at the end: its cotangent is 1 all the way, and ∂v_z/∂g = -T h
-  // is a sum of 1e5 equal parts, each with a float's rounding of 6e-8.
+  // Free fall for 1e5 steps, loss v_z at the end: its cotangent is 1 all the way, and
+  // ∂v_z/∂g = -T h is a sum of 1e5 equal parts, each with a float's rounding of 6e-8.
   const std::int64_t T = 100000;
   const System system = systems::projectile({}, {.precision = Precision::float32});
   RolloutOptions options;
@@ -446,7 +448,8 @@ TEST_CASE("pullback: parameter cotangents of a float32 run are summed in double"
   CHECK(std::abs(in_float / (0.01 * static_cast<double>(T)) - 1) > 2e-4);
 }
 
-TEST_CASE("pullback: a failed environment raises by name, or has a zero gradient and changes no other") {
+TEST_CASE(
+    "pullback: a failed environment raises by name, or has a zero gradient and changes no other") {
   const System system = make_system(test::Brittle{}, {.dt = 0.1, .vary = {"breaks_at"}});
   RolloutCase<double> c = rollout_case<double>(system, 9, 30);
   const Numbers bar = seeded<double>(4, 9 * 31 * 2);
@@ -495,8 +498,9 @@ TEST_CASE("pullback: a failed environment raises by name, or has a zero gradient
   Numbers x0(2, 0.0), controls(30, 0.0);
   for (std::int64_t e = 0; e < 9; ++e) {
     if (e == 2 || e == 8) continue;
-    const RolloutCase<double> one{system, 1, 30, c.x0, c.controls,
-                                  {c.params.begin() + e * 3, c.params.begin() + (e + 1) * 3}};
+    const RolloutCase<double> one{
+        system, 1,          30,
+        c.x0,   c.controls, {c.params.begin() + e * 3, c.params.begin() + (e + 1) * 3}};
     const Gradient<double> own =
         one.run().pullback(Numbers(bar.begin() + e * 62, bar.begin() + (e + 1) * 62));
     for (std::size_t i = 0; i < 2; ++i) x0[i] += own.x0[i];
@@ -564,8 +568,7 @@ TEST_CASE("pullback: a parameter that is not differentiated has NaN in its place
   parts.parameters = marked;
   parts.float64 = float64_steppers<Pendulum, Rk4>(Pendulum{});
   const System system{std::move(parts)};
-  const Gradient<double> g =
-      rollout(system, Numbers{1, 0}, 10).pullback(Numbers(22, 1.0));
+  const Gradient<double> g = rollout(system, Numbers{1, 0}, 10).pullback(Numbers(22, 1.0));
   CHECK(std::isnan(g.params[2]));
   for (const std::size_t i : {0u, 3u, 4u}) CHECK(std::isfinite(g.params[i]));
 }

@@ -81,8 +81,9 @@ Run<double> paired_run(const Run<double>& run, const Direction& direction, const
                             static_cast<std::size_t>(s.parameters));
   pairs.x0_rows = pairs.parameter_rows = pairs.batch;
   if (s.input > 0) {
-    pairs.controls = paired(at, run.controls, direction.controls, std::max<std::int64_t>(1, run.control_rows),
-                            static_cast<std::size_t>(run.steps * s.input));
+    pairs.controls =
+        paired(at, run.controls, direction.controls, std::max<std::int64_t>(1, run.control_rows),
+               static_cast<std::size_t>(run.steps * s.input));
     pairs.control_rows = pairs.batch;
   }
   pairs.threads = static_cast<int>(std::min<std::int64_t>(run.threads, pairs.chunks()));
@@ -121,7 +122,8 @@ void push_by_jacobians(const Run<double>& run, const Direction& direction,
                     nt = static_cast<std::size_t>(space.tangent_size()),
                     nu = static_cast<std::size_t>(run.system.inputs().size()),
                     np = static_cast<std::size_t>(run.system.parameters().size()),
-                    batch = static_cast<std::size_t>(run.batch), T = static_cast<std::size_t>(run.steps);
+                    batch = static_cast<std::size_t>(run.batch),
+                    T = static_cast<std::size_t>(run.steps);
   std::vector<double> x(batch * nx), d(batch * nt, 0.0), u(batch * nu), next(nt);
   for (std::size_t e = 0; e < batch; ++e) {
     const double* row = row_of(run.x0, run.x0_rows, static_cast<std::int64_t>(e), nx);
@@ -145,7 +147,9 @@ void push_by_jacobians(const Run<double>& run, const Direction& direction,
       ++next_saved;
     }
     if (k == T) break;
-    const auto input = [&](std::size_t e) { return (run.control_rows == 1 ? 0 : e * T * nu) + k * nu; };
+    const auto input = [&](std::size_t e) {
+      return (run.control_rows == 1 ? 0 : e * T * nu) + k * nu;
+    };
     for (std::size_t e = 0; e < batch; ++e) {
       for (std::size_t j = 0; j < nu; ++j) {
         u[e * nu + j] = run.control_rows == 0 ? 0.0 : run.controls[input(e) + j];
@@ -185,11 +189,13 @@ Pushforward pushforward(const System& given, std::span<const double> x0,
   const System system = given.in_double();
   auto run = std::make_shared<Run<double>>(checked_run(system, x0, controls, params, options));
   const Space& space = system.states();
-  check_direction(direction.x0,
-                  static_cast<std::size_t>(run->x0_rows) * static_cast<std::size_t>(space.tangent_size()), "x0");
+  check_direction(
+      direction.x0,
+      static_cast<std::size_t>(run->x0_rows) * static_cast<std::size_t>(space.tangent_size()),
+      "x0");
   check_direction(direction.controls,
-                  static_cast<std::size_t>(std::max<std::int64_t>(1, run->control_rows) * run->steps *
-                                           system.inputs().size()),
+                  static_cast<std::size_t>(std::max<std::int64_t>(1, run->control_rows) *
+                                           run->steps * system.inputs().size()),
                   "controls");
   check_direction(direction.params, run->parameters.size(), "params");
 
@@ -205,21 +211,22 @@ Pushforward pushforward(const System& given, std::span<const double> x0,
   if (!failed.empty()) {
     Failure first = failed.front();
     first.environment = result.pairs_->run().user_environment(first.environment);
-    throw GradientError(message("there is no pushforward through a step that failed: ",
-                                describe(first)));
+    throw GradientError(
+        message("there is no pushforward through a step that failed: ", describe(first)));
   }
-  split(pair_rows(*run), result.pairs_->states(), run->saved.size() * static_cast<std::size_t>(space.size()),
-        result.states_, result.states_tan_);
+  split(pair_rows(*run), result.pairs_->states(),
+        run->saved.size() * static_cast<std::size_t>(space.size()), result.states_,
+        result.states_tan_);
   return result;
 }
 
 HessianProduct Pushforward::pullback(std::span<const double> states_bar,
-                                  std::span<const double> states_bar_tan) const {
+                                     std::span<const double> states_bar_tan) const {
   const System& system = run_->system;
   if (!pairs_ || !system.states().flat()) {
-    throw GradientError(message("system \"", system.name(), "\" has no second derivatives: ",
-                                pairs_ ? "its states contain quaternions"
-                                       : "it has no kernels in dual numbers"));
+    throw GradientError(
+        message("system \"", system.name(), "\" has no second derivatives: ",
+                pairs_ ? "its states contain quaternions" : "it has no kernels in dual numbers"));
   }
   if (states_bar.size() != states_.size() || states_bar_tan.size() != states_.size()) {
     throw Error(message("states_bar and states_bar_tan must have ", states_.size(),
@@ -234,7 +241,8 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
   std::vector<double> bar(pairs_->states().size(), 0.0);
   for (std::int64_t e = 0; e < run_->batch; ++e) {
     for (std::size_t i = 0; i < row; ++i) {
-      bar[static_cast<std::size_t>(at.value(e)) * row + i] = states_bar[static_cast<std::size_t>(e) * row + i];
+      bar[static_cast<std::size_t>(at.value(e)) * row + i] =
+          states_bar[static_cast<std::size_t>(e) * row + i];
       bar[static_cast<std::size_t>(at.tangent(e)) * row + i] =
           states_bar_tan[static_cast<std::size_t>(e) * row + i];
     }

@@ -35,8 +35,9 @@ struct OwnDirection {
 OwnDirection seeded_direction(const RolloutCase<double>& c, std::uint64_t seed) {
   const Space& space = c.system.states();
   const std::size_t rows = c.x0.size() / static_cast<std::size_t>(space.size());
-  const std::size_t inputs = c.controls.empty() ? static_cast<std::size_t>(c.steps * c.system.inputs().size())
-                                                : c.controls.size();
+  const std::size_t inputs = c.controls.empty()
+                                 ? static_cast<std::size_t>(c.steps * c.system.inputs().size())
+                                 : c.controls.size();
   OwnDirection d{seeded<double>(seed, rows * static_cast<std::size_t>(space.tangent_size())),
                  seeded<double>(seed + 1, inputs), seeded<double>(seed + 2, c.params.size())};
   // The time step moves by a share of itself.
@@ -175,7 +176,8 @@ void check_hessian(const RolloutCase<double>& c, const RolloutOptions& options =
   };
   const double vHw = product(Hw, v), wHv = product(Hv, w);
   CHECK(std::abs(vHw) > 1e-3);
-  CHECK(std::abs(vHw - wHv) < 1e-10 * std::max(std::abs(vHw), test::largest(Hv.gradient_tan.params)));
+  CHECK(std::abs(vHw - wHv) <
+        1e-10 * std::max(std::abs(vHw), test::largest(Hv.gradient_tan.params)));
 }
 
 }  // namespace
@@ -188,7 +190,8 @@ TEST_CASE("pushforward: tangents equal central differences, for each law and int
   }
 }
 
-TEST_CASE("pushforward: tangents equal central differences in time, on quaternions, at saved steps") {
+TEST_CASE(
+    "pushforward: tangents equal central differences in time, on quaternions, at saved steps") {
   RolloutOptions options;
   options.t0 = 0.7;
   options.save = Save::at({1, 20, -1});
@@ -229,15 +232,14 @@ TEST_CASE("pushforward: ... also for the time step of a law in time, each enviro
   check_without_dual(DrivenOscillator{}, {.dt = 0.05}, 5, false);
   check_without_dual(
       DrivenOscillator{},
-      {.dt = 0.05,
-       .vary = {"stiffness", "damping", "amplitude", "frequency", "option.timestep"}},
+      {.dt = 0.05, .vary = {"stiffness", "damping", "amplitude", "frequency", "option.timestep"}},
       5, true);
 }
 
-TEST_CASE("pushforward: a step that fails is named by its environment, with and without dual kernels") {
+TEST_CASE(
+    "pushforward: a step that fails is named by its environment, with and without dual kernels") {
   const LawSettings settings{.dt = 0.1, .vary = {"breaks_at"}};
-  RolloutCase<double> c =
-      rollout_case<double>(make_system(test::Brittle{}, settings), 20, 20);
+  RolloutCase<double> c = rollout_case<double>(make_system(test::Brittle{}, settings), 20, 20);
   const Numbers row = c.system.parameters().default_values();
   c.params.clear();
   for (int e = 0; e < 20; ++e) c.params.insert(c.params.end(), row.begin(), row.end());
@@ -256,20 +258,21 @@ TEST_CASE("Pushforward::pullback: what is not finite is named by the user's envi
   x0[2 * 17] = 6;
   const Pushforward forward = pushforward(system, x0, 10, {});
   const Numbers bar(forward.states().size(), 1.0);
-  const std::string text =
-      text_of_error<GradientError>([&] { (void)forward.pullback(bar, bar); });
+  const std::string text = text_of_error<GradientError>([&] { (void)forward.pullback(bar, bar); });
   CHECK(contains(text, "environment 17: the cotangent of n at step 6 is not finite"));
 }
 
 TEST_CASE("Pushforward::pullback: Hessian-vector products equal differences of gradients") {
-  for (const char* law : {"pendulum", "double_pendulum", "projectile", "spring_chain", "kepler", "lorenz"}) {
+  for (const char* law :
+       {"pendulum", "double_pendulum", "projectile", "spring_chain", "kepler", "lorenz"}) {
     CAPTURE(law);
     check_hessian(rollout_case<double>(systems::make(law), 1, 20));
     check_hessian(rollout_case<double>(systems::make(law), 5, 20));
   }
   for (const char* integrator : {"euler", "semi_implicit", "verlet"}) {
     CAPTURE(integrator);
-    check_hessian(rollout_case<double>(systems::make("pendulum", {}, {.integrator = integrator}), 3, 20));
+    check_hessian(
+        rollout_case<double>(systems::make("pendulum", {}, {.integrator = integrator}), 3, 20));
   }
 }
 
@@ -282,8 +285,8 @@ TEST_CASE("Pushforward::pullback: ... for a law in time with saved steps and a s
 }
 
 TEST_CASE("Pushforward::pullback: ... with parameters of each environment's own") {
-  const System system = systems::pendulum(
-      {}, {.vary = {"length", "mass", "damping", "gravity", "option.timestep"}});
+  const System system =
+      systems::pendulum({}, {.vary = {"length", "mass", "damping", "gravity", "option.timestep"}});
   RolloutCase<double> c = rollout_case<double>(system, 5, 20);
   c.params.clear();
   for (std::uint64_t e = 0; e < 5; ++e) {

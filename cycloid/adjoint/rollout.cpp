@@ -29,8 +29,7 @@ class StateWriter {
 
   void flush() {
     const std::int64_t stride = static_cast<std::int64_t>(run_.saved.size()) * numbers_;
-    scatter(map_, lanes_.data(), (next_ - flushed_) * numbers_, rows_, stride,
-            flushed_ * numbers_);
+    scatter(map_, lanes_.data(), (next_ - flushed_) * numbers_, rows_, stride, flushed_ * numbers_);
     flushed_ = next_;
   }
 
@@ -90,9 +89,8 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
                 });
 
   for (auto& list : failures) {
-    std::sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) {
-      return a.environment < b.environment;
-    });
+    std::sort(list.begin(), list.end(),
+              [](const Failure& a, const Failure& b) { return a.environment < b.environment; });
     report->failed.insert(report->failed.end(), list.begin(), list.end());
   }
   report->memory = run.plan.words;
@@ -158,8 +156,8 @@ Trajectory<float> rollout(const System& system, std::span<const float> x0,
   return checked_rollout(system, x0, controls, params, options);
 }
 
-std::vector<double> step(const System& system, std::span<const double> x,
-                         std::span<const double> u, std::span<const double> params) {
+std::vector<double> step(const System& system, std::span<const double> x, std::span<const double> u,
+                         std::span<const double> params) {
   return one_step(system, x, u, params);
 }
 

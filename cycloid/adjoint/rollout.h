@@ -8,15 +8,17 @@
 //   memory.h       what the adjoint keeps;   schedule.h  the binomial schedule
 //   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
 //   pushforward.h  tangents (jvp), and Hessian-vector products
-//   linearise.h    A, B, P of one step;   check_gradient.h, diagnose.h   how far to trust a gradient
+//   linearise.h    A, B, P of one step
+//   check_gradient.h, diagnose.h   how far to trust a gradient
 //
 // Rows. Everything at this edge is an array of rows, one environment after another, in the system's
-// precision T; parameters are double. x0 (rows, states); controls (rows, T, inputs); parameters (rows,
-// numbers). Each has one row per environment, or a single row that all share; its gradient has the
-// same shape, summed over the environments that shared a row.
+// precision T; parameters are double. x0 (rows, states); controls (rows, T, inputs); parameters
+// (rows, numbers). Each has one row per environment, or a single row that all share; its gradient
+// has the same shape, summed over the environments that shared a row.
 //
-// Loss and states. A loss L of the saved states enters as states_bar = ∂L/∂states, in the coordinates of
-// the states. Quaternions in x0 are normalised on entry, and g.x0 is the gradient of that.
+// Loss and states. A loss L of the saved states enters as states_bar = ∂L/∂states, in the
+// coordinates of the states. Quaternions in x0 are normalised on entry, and g.x0 is the gradient of
+// that.
 #pragma once
 
 #include <functional>
@@ -41,9 +43,9 @@ class Tape;
 // The inputs of every step: a number of steps with zero inputs, or rows of `steps` inputs each.
 template <class T>
 struct Controls {
-  Controls(std::int64_t step_count) : steps(step_count), zero(true) {}  // implicit: rollout(system, x0, 200)
-  Controls(std::span<const T> rows, std::int64_t step_count)
-      : values(rows), steps(step_count) {}
+  // implicit: rollout(system, x0, 200)
+  Controls(std::int64_t step_count) : steps(step_count), zero(true) {}
+  Controls(std::span<const T> rows, std::int64_t step_count) : values(rows), steps(step_count) {}
   std::span<const T> values;
   std::int64_t steps;
   bool zero = false;
@@ -59,17 +61,18 @@ struct RolloutOptions {
 
 struct PullbackOptions {
   bool x0 = true, controls = true, params = true;  // what to differentiate with respect to
-  // Environments that failed, or whose cotangent is not finite: raise GradientError, or zero gradient.
+  // Environments that failed, or whose cotangent is not finite: raise GradientError, or zero
+  // gradient.
   enum class Failed { raise, skip } failed = Failed::raise;
   KeepGoing keep_going = {};
 };
 
 template <class T>
 struct Gradient {
-  std::vector<T> x0;           // shaped like x0
-  std::vector<T> x0_tangent;   // (rows of x0, tangent size)
-  std::vector<T> controls;     // shaped like controls; (T, inputs), summed, for zero inputs
-  std::vector<double> params;  // shaped like the parameters; one row for the default
+  std::vector<T> x0;                  // shaped like x0
+  std::vector<T> x0_tangent;          // (rows of x0, tangent size)
+  std::vector<T> controls;            // shaped like controls; (T, inputs), summed, for zero inputs
+  std::vector<double> params;         // shaped like the parameters; one row for the default
   std::int64_t recomputed_steps = 0;  // steps run again on the way back, over all chunks of lanes
 };
 
@@ -80,9 +83,9 @@ class Trajectory {
   std::span<const T> states() const { return *states_; }
   std::span<const T> state(std::int64_t environment, std::int64_t saved) const;
   std::int64_t batch() const;
-  std::int64_t steps() const;                           // T
+  std::int64_t steps() const;  // T
   const std::vector<std::int64_t>& saved_steps() const;
-  std::vector<double> times() const;                    // of the saved states [s]
+  std::vector<double> times() const;  // of the saved states [s]
   const System& system() const;
   const Report& report() const { return *report_; }
 
@@ -102,8 +105,8 @@ class Trajectory {
   std::shared_ptr<const Report> report_;
 };
 
-// Throws Error on wrong sizes, no steps, numbers that are not finite; ParameterError on parameters out of
-// their constraints or differing between environments without being declared in `vary`.
+// Throws Error on wrong sizes, no steps, numbers that are not finite; ParameterError on parameters
+// out of their constraints or differing between environments without being declared in `vary`.
 Trajectory<double> rollout(const System& system, std::span<const double> x0,
                            const Controls<double>& controls, std::span<const double> params = {},
                            const RolloutOptions& options = {});
@@ -111,8 +114,8 @@ Trajectory<float> rollout(const System& system, std::span<const float> x0,
                           const Controls<float>& controls, std::span<const double> params = {},
                           const RolloutOptions& options = {});
 
-// One step of each row of x; u may be empty for zero inputs. The result is shaped like the batch. Throws Error when a
-// step fails, with where and why.
+// One step of each row of x; u may be empty for zero inputs. The result is shaped like the batch.
+// Throws Error when a step fails, with where and why.
 std::vector<double> step(const System& system, std::span<const double> x,
                          std::span<const double> u = {}, std::span<const double> params = {});
 std::vector<float> step(const System& system, std::span<const float> x,

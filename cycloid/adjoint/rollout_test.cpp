@@ -79,7 +79,8 @@ RolloutCase<double> brittle(std::int64_t batch, std::int64_t steps,
 
 }  // namespace
 
-TEST_CASE("rollout: states are (batch, saved, states), start with x0, and follow each other by step") {
+TEST_CASE(
+    "rollout: states are (batch, saved, states), start with x0, and follow each other by step") {
   for (const std::int64_t batch : {1, 5}) {
     RolloutCase<double> c = rollout_case<double>(systems::double_pendulum(), batch, 70);
     const Trajectory<double> run = c.run();
@@ -114,7 +115,8 @@ TEST_CASE("rollout: saved states are those of the full run, and times are theirs
   RolloutOptions options;
   options.t0 = 2.0;
   const Trajectory<double> full = c.run(options);
-  for (const Save& save : {Save::last(), Save::every(7), Save::at({0, 63, 64, 65, -2}), Save::at({5})}) {
+  for (const Save& save :
+       {Save::last(), Save::every(7), Save::at({0, 63, 64, 65, -2}), Save::at({5})}) {
     options.save = save;
     const Trajectory<double> part = c.run(options);
     const double h = c.params.back();
@@ -130,7 +132,7 @@ TEST_CASE("rollout: saved states are those of the full run, and times are theirs
 }
 
 TEST_CASE("rollout: laws see the time t0 + k h, in both precisions") {
-  // From the solution at t0 the motion is the closed form's at later times; rk4's error is far below.
+  // Begun on the closed form at t0, the motion follows it; rk4's own error is far below.
   const std::array<double, 4> p = {4.0, 0.3, 1.5, 1.3};
   const double t0 = 1.7, h = 0.01;
   const std::int64_t T = 300;
@@ -230,8 +232,7 @@ TEST_CASE("rollout: Verlet's energy error stays bounded over a million steps of 
 TEST_CASE("rollout: an environment that fails is reported with step, stage and body, and frozen") {
   const double h = 0.1;
   // In the middle of step 4 (its stages 2 and 3), at its end (stage 4), and at the start of step 0.
-  const RolloutCase<double> c =
-      brittle(7, 20, {{1, 4.4 * h}, {3, 4.9 * h}, {6, 0.0}});
+  const RolloutCase<double> c = brittle(7, 20, {{1, 4.4 * h}, {3, 4.9 * h}, {6, 0.0}});
   const Trajectory<double> run = c.run();
   const std::vector<Failure>& failed = run.report().failed;
   REQUIRE(failed.size() == 3);
@@ -280,8 +281,9 @@ TEST_CASE("rollout: Kepler's singular centre is named by the law's own blocks") 
   const Numbers x0 = {1, 0, 0, 1, 0, 0, 0, 0};
   const auto run = rollout(system, x0, 5);
   REQUIRE(run.report().failed.size() == 1);
-  CHECK(describe(run.report().failed[0]) ==
-        "environment 1, step 0, rk4 stage 1, velocity[0]: its rate of change (x_dot) is not finite");
+  CHECK(
+      describe(run.report().failed[0]) ==
+      "environment 1, step 0, rk4 stage 1, velocity[0]: its rate of change (x_dot) is not finite");
 }
 
 TEST_CASE("rollout: a System may have no inputs, no parameters, no record and no dual kernels") {

@@ -11,8 +11,8 @@
 
 namespace cycloid::inline adjoint {
 
-// Inputs of a rollout, checked and copied, in rows. A count of rows is the batch, or 1 for a row that all
-// environments share; control_rows = 0 means zero inputs.
+// Inputs of a rollout, checked and copied, in rows. A count of rows is the batch, or 1 for a row
+// that all environments share; control_rows = 0 means zero inputs.
 template <class T>
 struct Run {
   explicit Run(const System& of) : system(of) {}
@@ -29,7 +29,8 @@ struct Run {
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
   std::vector<std::int64_t> saved;  // steps whose states the user gets
   TapePlan plan;
-  std::int64_t pair_width = 0;  // W, when rows come as W values and their W tangents (pushforward.h)
+  // W, when rows come as W values and their W tangents (pushforward.h)
+  std::int64_t pair_width = 0;
 
   // The user's number of the environment in this row.
   std::int64_t user_environment(std::int64_t row) const {
@@ -80,7 +81,8 @@ class Tape {
   LaneBuffer<T> states_, records_;
 
  public:
-  // Per lane of every chunk: the step at which it went non-finite, or -1. From there on it stands still.
+  // Per lane of every chunk: the step at which it went non-finite, or -1. From there on it stands
+  // still.
   std::vector<std::int64_t> failed_step;
 };
 

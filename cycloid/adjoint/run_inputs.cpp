@@ -60,11 +60,11 @@ void check_finite(std::span<const T> values, const char* what, std::int64_t row,
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     const std::int64_t place = static_cast<std::int64_t>(i);
-    throw Error(message(what, " must be finite; number ", place % row, " of row ", place / row,
-                        space ? message(" (", space->block_of(static_cast<int>(
-                                                  place % space->size())).name, ")")
-                              : std::string(),
-                        " is ", values[i]));
+    throw Error(message(
+        what, " must be finite; number ", place % row, " of row ", place / row,
+        space ? message(" (", space->block_of(static_cast<int>(place % space->size())).name, ")")
+              : std::string(),
+        " is ", values[i]));
   }
 }
 
@@ -79,7 +79,8 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
   if (run.steps < 1) {
     throw Error(message("a rollout needs at least one step; got T = ", run.steps));
   }
-  if (options.threads < 0) throw Error(message("threads must not be negative; got ", options.threads));
+  if (options.threads < 0)
+    throw Error(message("threads must not be negative; got ", options.threads));
   if (!std::isfinite(options.t0)) throw Error(message("t0 must be finite; got ", options.t0));
 
   const Space &states = system.states(), &inputs = system.inputs();

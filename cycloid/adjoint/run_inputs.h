@@ -1,4 +1,5 @@
-// From what a user gives to a Run: sizes, rows and numbers are checked here, once, with messages that name them.
+// From what a user gives to a Run: sizes, rows and numbers are checked here, once, with messages
+// that name them.
 #pragma once
 
 #include "cycloid/adjoint/rollout.h"
@@ -21,6 +22,7 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);
 
 // Throws Error unless every number is finite; `what` and the shape's row length name the place.
 template <class T>
-void check_finite(std::span<const T> values, const char* what, std::int64_t row, const Space* space);
+void check_finite(std::span<const T> values, const char* what, std::int64_t row,
+                  const Space* space);
 
 }  // namespace cycloid::inline adjoint

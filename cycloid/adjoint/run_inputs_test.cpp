@@ -68,8 +68,8 @@ TEST_CASE("rollout: parameters that differ between environments must be declared
   CHECK(refusal({1, 0}, 5, lengths).empty());
   const Numbers masses = {1, 1, 0, 9.81, 0.01, 1, 2, 0, 9.81, 0.01};
   const System system = systems::pendulum({}, {.vary = {"length"}});
-  const std::string text = text_of_error<ParameterError>(
-      [&] { (void)rollout(system, Numbers{1, 0}, 5, masses); });
+  const std::string text =
+      text_of_error<ParameterError>([&] { (void)rollout(system, Numbers{1, 0}, 5, masses); });
   CHECK(contains(text, "\"mass\" differs between environments (1 and 2)"));
   CHECK(contains(text, "vary"));
 }
@@ -100,9 +100,8 @@ TEST_CASE("rollout: wrong sizes say what was expected and what came") {
 
 TEST_CASE("rollout: controls for a system without inputs are refused") {
   const System system = systems::kepler();
-  const std::string text = text_of_error([&] {
-    (void)rollout(system, system.initial_state(), Controls<double>(Numbers(5, 0.0), 5));
-  });
+  const std::string text = text_of_error(
+      [&] { (void)rollout(system, system.initial_state(), Controls<double>(Numbers(5, 0.0), 5)); });
   CHECK(contains(text, "\"kepler\" has no inputs"));
   CHECK(rollout(system, system.initial_state(), Controls<double>(Numbers{}, 5)).steps() == 5);
 }
@@ -180,7 +179,8 @@ TEST_CASE("pushforward: a direction of a wrong size or not finite is refused by 
   const std::string text = refused({.x0 = bad});
   CHECK(contains(text, "direction"));
   CHECK(contains(text, "must be finite"));
-  CHECK(contains(text_of_error([&] { (void)pushforward(system, three, 4, {}); }), "x0 has 3 numbers"));
+  CHECK(contains(text_of_error([&] { (void)pushforward(system, three, 4, {}); }),
+                 "x0 has 3 numbers"));
   CHECK(contains(text_of_error([&] { (void)pushforward(system, x0, 0, {}); }), "T = 0"));
 }
 

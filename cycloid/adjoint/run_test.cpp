@@ -55,8 +55,8 @@ TEST_CASE("Tape: every state and record of every chunk has a place of its own") 
   }
   CHECK(numbers.size() ==
         static_cast<std::size_t>(run.chunks() * 3 * (s.state + s.record) * s.lanes));
-  CHECK(tape.failed_step == std::vector<std::int64_t>(
-                                static_cast<std::size_t>(run.chunks() * s.lanes), -1));
+  CHECK(tape.failed_step ==
+        std::vector<std::int64_t>(static_cast<std::size_t>(run.chunks() * s.lanes), -1));
 }
 
 }  // namespace cycloid

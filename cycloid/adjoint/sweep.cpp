@@ -42,7 +42,8 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
 template <class T>
 StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
   const std::int64_t step = run_.first_step + k;
-  if (run_.control_rows == 0 || sizes_.input == 0) return {x, buffers_.inputs.data(), step, run_.t0};
+  if (run_.control_rows == 0 || sizes_.input == 0)
+    return {x, buffers_.inputs.data(), step, run_.t0};
   const std::int64_t block = k / kInputBlock, first = block * kInputBlock;
   if (block != input_block_) {
     const std::int64_t count = std::min(kInputBlock, run_.steps - first);

@@ -1,9 +1,9 @@
 // Sweep: one chunk's way forward through a run, and its way back over the tape.
 //
-// Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane that goes
-// non-finite is frozen at its last finite state and reported; the others go on.
-// Reverse: visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the work of
-// the same function on the same numbers, so it equals the first one bit for bit.
+// Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane
+// that goes non-finite is frozen at its last finite state and reported; the others go on. Reverse:
+// visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
+// work of the same function on the same numbers, so it equals the first one bit for bit.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ struct SweepBuffers {
   LaneBuffer<T> segment_states, segment_records, snapshots;
 };
 
-// Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of its own.
+// Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of
+// its own.
 template <class T, class Function>
 void for_each_task(const Run<T>& run, std::int64_t tasks, const KeepGoing& keep_going,
                    Function&& function) {
@@ -160,8 +161,8 @@ template <class T>
 template <class Visit>
 void Sweep<T>::reverse_binomial(Visit&& visit) {
   BinomialSchedule schedule(run_.steps, run_.plan.snapshots);
-  // The snapshots are overwritten on the way: work on a copy, the tape may be walked again. Behind them lies the
-  // state before the last step.
+  // The snapshots are overwritten on the way: work on a copy, the tape may be walked again. Behind
+  // them lies the state before the last step.
   const std::int64_t n = run_.plan.snapshots;
   std::memcpy(buffers_.snapshots.data(), tape_.state(chunk_, 0),
               static_cast<std::size_t>(n) * state_bytes());

@@ -1,4 +1,5 @@
-// The way back over a tape: whatever was kept, the same numbers; and as few repeated steps as possible.
+// The way back over a tape: the same numbers whatever was kept, and as few repeated steps as can
+// be.
 #include "cycloid/adjoint/sweep.h"
 
 #include <doctest/doctest.h>
@@ -30,16 +31,17 @@ struct Form {
 };
 
 std::vector<Form> forms(std::int64_t T, std::int64_t state_bytes) {
-  std::vector<Form> all = {{"sqrt", Memory::sqrt()},
-                           {"auto", Memory::automatic()},
-                           {"2 checkpoints", Memory::checkpoints(2)},
-                           {"3 checkpoints", Memory::checkpoints(3)},
-                           {"10 checkpoints", Memory::checkpoints(10)},
-                           {"T - 1 checkpoints", Memory::checkpoints(std::max<std::int64_t>(1, T - 1))},
-                           {"T checkpoints", Memory::checkpoints(T)},
-                           {"T + 9 checkpoints", Memory::checkpoints(T + 9)},
-                           {"small budget", Memory::budget(40 * state_bytes)},
-                           {"large budget", Memory::budget(1 << 30)}};
+  std::vector<Form> all = {
+      {"sqrt", Memory::sqrt()},
+      {"auto", Memory::automatic()},
+      {"2 checkpoints", Memory::checkpoints(2)},
+      {"3 checkpoints", Memory::checkpoints(3)},
+      {"10 checkpoints", Memory::checkpoints(10)},
+      {"T - 1 checkpoints", Memory::checkpoints(std::max<std::int64_t>(1, T - 1))},
+      {"T checkpoints", Memory::checkpoints(T)},
+      {"T + 9 checkpoints", Memory::checkpoints(T + 9)},
+      {"small budget", Memory::budget(40 * state_bytes)},
+      {"large budget", Memory::budget(1 << 30)}};
   if (T <= 100) all.push_back({"1 checkpoint", Memory::checkpoints(1)});
   return all;
 }
@@ -81,8 +83,7 @@ TEST_CASE("Sweep: checkpointed gradients equal stored ones bit for bit, in doubl
 }
 
 TEST_CASE("Sweep: checkpointed gradients equal stored ones bit for bit, in float") {
-  check_lengths<float>(
-      systems::pendulum({.damping = 0.1}, {.precision = Precision::float32}));
+  check_lengths<float>(systems::pendulum({.damping = 0.1}, {.precision = Precision::float32}));
 }
 
 TEST_CASE("Sweep: ... for every law and integrator") {
@@ -106,7 +107,8 @@ TEST_CASE("Sweep: ... with environments that fail on the way") {
     c.params.clear();
     for (int e = 0; e < 19; ++e) {
       c.params.insert(c.params.end(), row.begin(), row.end());
-      if (e % 5 == 3) c.params[c.params.size() - 2] = 0.05 + 0.03 * static_cast<double>(e * steps) / 19;
+      if (e % 5 == 3)
+        c.params[c.params.size() - 2] = 0.05 + 0.03 * static_cast<double>(e * steps) / 19;
     }
     CHECK(c.run().report().failed.size() == 4);
     check_forms(c);
@@ -189,7 +191,8 @@ TEST_CASE("Sweep: records that are costly are kept when memory allows, and no st
   }
 }
 
-TEST_CASE("Sweep: steps are visited from the last to the first, each with its own state and input") {
+TEST_CASE(
+    "Sweep: steps are visited from the last to the first, each with its own state and input") {
   // Environment 3 fails at step 40, and is visited where it stands from then on.
   const System system = make_system(test::Brittle{}, {.dt = 0.1, .vary = {"breaks_at"}});
   RolloutCase<double> c = rollout_case<double>(system, 4, 130);

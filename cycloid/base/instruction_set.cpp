@@ -15,19 +15,15 @@ constexpr std::array kAll = {InstructionSet::portable, InstructionSet::v3, Instr
 constexpr bool compiled_in(InstructionSet set) {
   switch (set) {
 #ifdef CYCLOID_HAS_V3
-    case InstructionSet::v3:
-      return true;
+    case InstructionSet::v3: return true;
 #endif
 #ifdef CYCLOID_HAS_V4
-    case InstructionSet::v4:
-      return true;
+    case InstructionSet::v4: return true;
 #endif
 #ifdef CYCLOID_HAS_PORTABLE
-    case InstructionSet::portable:
-      return true;
+    case InstructionSet::portable: return true;
 #endif
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -76,12 +72,9 @@ std::atomic<int> active{kUndecided};
 
 std::string_view name(InstructionSet set) {
   switch (set) {
-    case InstructionSet::portable:
-      return "portable";
-    case InstructionSet::v3:
-      return "v3";
-    case InstructionSet::v4:
-      return "v4";
+    case InstructionSet::portable: return "portable";
+    case InstructionSet::v3: return "v3";
+    case InstructionSet::v4: return "v4";
   }
   return "unknown";
 }

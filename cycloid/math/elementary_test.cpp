@@ -76,8 +76,7 @@ std::vector<T> evaluate(InstructionSet set, ElementaryFunction f, LaneForm form,
       isa::v4::evaluate(f, form, x.data(), y.data(), out.data(), int(x.size()));
       break;
 #endif
-    default:
-      FAIL("an instruction set that is not compiled in");
+    default: FAIL("an instruction set that is not compiled in");
   }
   return out;
 }
@@ -162,9 +161,7 @@ struct Samples {
           add(T(8 * unit()), T(8 * unit() - 4));
         }
         break;
-      default:
-        range(0, 4);
-        break;
+      default: range(0, 4); break;
     }
     while (x.size() % 32) add(T(1), T(1));
   }

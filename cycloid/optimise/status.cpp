@@ -4,22 +4,14 @@ namespace cycloid::inline optimise {
 
 const char* name(OptimiserStatus status) {
   switch (status) {
-    case OptimiserStatus::converged_gradient:
-      return "converged_gradient";
-    case OptimiserStatus::converged_step:
-      return "converged_step";
-    case OptimiserStatus::converged_value:
-      return "converged_value";
-    case OptimiserStatus::line_search_failed:
-      return "line_search_failed";
-    case OptimiserStatus::max_iterations:
-      return "max_iterations";
-    case OptimiserStatus::non_finite:
-      return "non_finite";
-    case OptimiserStatus::rank_deficient:
-      return "rank_deficient";
-    case OptimiserStatus::stopped:
-      return "stopped";
+    case OptimiserStatus::converged_gradient: return "converged_gradient";
+    case OptimiserStatus::converged_step: return "converged_step";
+    case OptimiserStatus::converged_value: return "converged_value";
+    case OptimiserStatus::line_search_failed: return "line_search_failed";
+    case OptimiserStatus::max_iterations: return "max_iterations";
+    case OptimiserStatus::non_finite: return "non_finite";
+    case OptimiserStatus::rank_deficient: return "rank_deficient";
+    case OptimiserStatus::stopped: return "stopped";
   }
   return "unknown";
 }
@@ -49,8 +41,7 @@ std::string advice(OptimiserStatus status) {
       return "The residuals do not change along some direction of the variables (`undetermined`), "
              "so there is no single best estimate and no covariance. Fix one of the variables "
              "involved, or add measurements that tell them apart.";
-    case OptimiserStatus::stopped:
-      return "Stopped because the callback asked for it.";
+    case OptimiserStatus::stopped: return "Stopped because the callback asked for it.";
   }
   return "";
 }

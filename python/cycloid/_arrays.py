@@ -65,9 +65,8 @@ def check_trailing(array: np.ndarray, trailing: Shape, what: str, meaning: str) 
 def check_memory(size: int, what: str, advice: str = "") -> None:
     """Raises when `size` bytes are more than this machine has."""
     if size > _MEMORY:
-        raise Error(
-            f"{what} would take {size / 1e9:.3g} GB; this machine has {_MEMORY / 1e9:.3g} GB{advice}"
-        )
+        need, have = size / 1e9, _MEMORY / 1e9
+        raise Error(f"{what} would take {need:.3g} GB; this machine has {have:.3g} GB{advice}")
 
 
 def broadcast(leads: dict[str, Shape]) -> Shape:

@@ -37,9 +37,9 @@ def own_law(
         step(x, u, p, t, dt) -> x_next
         pullback(x, u, p, t, dt, x_next_bar) -> (x_bar, u_bar, p_bar)
 
-    x, x_next and their cotangents (B, n); u and u_bar (B, m); t (B,) [s]; dt [s]; p and p_bar {name:
-    (B, *shape)}. The arrays are theirs to change. The pullback returns the cotangents of one step,
-    of everything, or a plain 0 for all of a part; without it the system has no gradient.
+    x, x_next and their cotangents (B, n); u and u_bar (B, m); t (B,) [s]; dt [s]; p and p_bar
+    {name: (B, *shape)}. The arrays are theirs to change. The pullback returns the cotangents of one
+    step, of everything, or a plain 0 for all of a part; without it the system has no gradient.
 
     states, inputs: {block: size}. parameters: {name: default value}. initial_state: (n,), zeros if
     not given. With differentiate_dt=True the time step is a parameter too: dt has shape (B,), and
@@ -127,7 +127,7 @@ def _defaults(parameters: Any) -> tuple[dict[str, Shape], list[float]]:
 def _initial_state(given: Any, n: int) -> list[float]:
     state = np.zeros(n) if given is None else as_numbers(given, np.float64, "initial_state")
     if state.shape != (n,):
-        raise Error(f"initial_state must have shape ({n},), one number per state; got {state.shape}")
+        raise Error(f"initial_state must have shape ({n},), one per state; got {state.shape}")
     if not np.isfinite(state).all():
         raise Error("initial_state must be finite")
     return state.tolist()

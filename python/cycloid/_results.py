@@ -14,9 +14,9 @@ class Truncate:
     does not reach the one before.
 
     >>> import cycloid as cy
-    >>> run = cy.rollout(cy.systems.lorenz(), [1, 1, 20], 1000, memory=cy.Truncate(100))
+    >>> run = cy.rollout(cy.systems.lorenz(), [1, 1, 20], 10, memory=cy.Truncate(1))
     >>> run.report.memory
-    '10 checkpoints, one every 100 steps, records per segment; the gradient is cut every 100 steps (240 B)'
+    'all 10 states; the gradient is cut every 1 step (240 B)'
     """
 
     k: int
@@ -67,7 +67,7 @@ class Gradient:
     x0: np.ndarray | None
     """In the coordinates of the states."""
     x0_tangent: np.ndarray | None
-    """In tangent coordinates (..., tangent_size); the same numbers, unless there are quaternions."""
+    """In tangent coordinates (..., tangent_size): the same numbers, but for quaternions."""
     controls: np.ndarray | None
     """(..., T, input_size); (T, input_size) where the controls were an int T."""
     params: np.ndarray | dict[str, np.ndarray] | None

@@ -51,7 +51,7 @@ class Batch:
     def __init__(self, system: System, x0: Any, controls: Any, params: Any, dtype: Any) -> None:
         self.system = system
         x0 = as_numbers(x0, dtype, "x0")
-        check_trailing(x0, (system.state_size,), "x0", system._state_meaning())
+        check_trailing(x0, (system.state_size,), "x0", system._meaning)
         leads = {"x0": x0.shape[:-1]}
         self.x0_shape, self.controls_shape = x0.shape, None
         if is_integer(controls):
@@ -123,8 +123,8 @@ class Batch:
 class Trajectory:
     """A rollout, made by `rollout`. It keeps copies of what it was made from.
 
-    states: (..., S, state_size), read-only. steps: (S,), which states these are. times: (S,) [s], of
-    the first environment where the time step varies. report: what went wrong, and what was kept.
+    states: (..., S, state_size), read-only. steps: (S,), which states these are. times: (S,) [s],
+    of the first environment where the time step varies. report: what went wrong, and what was kept.
     """
 
     states: np.ndarray
@@ -253,7 +253,7 @@ def rollout(
     kept = kept_states(memory, batch.steps)
     check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
     rows, batch.rows = batch.rows, None
-    core = getattr(_core, f"rollout_{system.dtype.name}")(
+    core = getattr(_core, f"rollout_{system._precision}")(
         *rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0")
     )
     return Trajectory(batch, core)
@@ -281,7 +281,7 @@ def step(
     array([ 1.   ,  0.   , -4.905,  1.   ,  0.   , -9.81 ])
     """
     batch = one_step(system, x, u, params)
-    result = getattr(_core, f"step_{system.dtype.name}")(
+    result = getattr(_core, f"step_{system._precision}")(
         *batch.rows, system._threads, as_real(t, "t")
     )
     return result.reshape((*batch.lead, system.state_size))

@@ -232,8 +232,10 @@ class System:
         if not isinstance(core, _core.System):
             raise TypeError("a System is made by cycloid.systems or cycloid.own_law")
         self._core = core
-        self._dtype = np.dtype(core.dtype)
+        self._precision = core.dtype  # "float64" or "float32"
+        self._dtype = np.dtype(self._precision)
         self._parameters = Parameters(core)
+        self._meaning = self._state_meaning()
         self._threads = 0  # by default, 0: as many as the machine offers
 
     @property

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from cycloid import _core
+from cycloid._arrays import check_memory
 from cycloid._core import Error
 from cycloid._options import as_integer, as_names, as_real, check_one_of
 from cycloid._results import Diagnosis, GradientCheck, Linearisation
@@ -38,10 +40,13 @@ def linearise(
     if "params" in names:
         for name in batch.named_shapes or ():
             system.parameters.check_differentiable(name)
-    next_rows, a, b, p = getattr(_core, f"linearise_{system.dtype.name}")(
+    lead, nt = batch.lead, system.tangent_size
+    columns = nt + system.input_size + system.parameters.size
+    size = math.prod(lead) * nt * columns * system.dtype.itemsize
+    check_memory(size, "the Jacobians")
+    next_rows, a, b, p = getattr(_core, f"linearise_{system._precision}")(
         *batch.rows, "params" in names, as_real(t, "t"), system._threads
     )
-    lead, nt = batch.lead, system.tangent_size
     A = a.reshape((*lead, nt, nt)) if "x" in names else None
     B = b.reshape((*lead, nt, system.input_size)) if "u" in names else None
     P = p.reshape((*lead, nt, system.parameters.size)) if "params" in names else None

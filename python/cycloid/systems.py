@@ -1,8 +1,8 @@
 """Closed-form laws of motion, each a System.
 
-Every law takes dt, the time step [s]; integrator, "euler", "semi_implicit", "verlet" or "rk4"; dtype,
-"float64" or "float32"; and vary, the names of parameters that may differ between environments.
-The other arguments are its parameters; their gradients come with those of the time step.
+Every law takes dt, the time step [s]; integrator, "euler", "semi_implicit", "verlet" or "rk4";
+dtype, "float64" or "float32"; and vary, the names of parameters that may differ between
+environments. The other arguments are its parameters. The time step is a parameter too.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _row(value: Any, what: str) -> list[float]:
 def _precision(dtype: Any) -> str:
     try:
         return np.dtype(dtype).name
-    except TypeError:
+    except (TypeError, ValueError):
         raise Error(f'dtype must be "float64" or "float32"; got {shown(dtype)}') from None
 
 
@@ -113,7 +113,7 @@ def double_pendulum(
     vary: Sequence[str] = (),
 ) -> System:
     """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
-    hanging; inputs: the torques in the two joints [N·m], in which also the dampings [N·m·s/rad] act;
+    hanging; inputs: the torques in the two joints [N·m], where the dampings [N·m·s/rad] act too;
     gravity [m/s²].
 
     >>> double_pendulum().state_slices
@@ -134,8 +134,8 @@ def projectile(
     dtype: Any = "float64",
     vary: Sequence[str] = (),
 ) -> System:
-    """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no inputs.
-    Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
+    """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no
+    inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
 
     >>> projectile(drag=0.1, wind=(1, 0, 0)).parameters["wind"]
     array([1., 0., 0.])

@@ -4,8 +4,8 @@ import numpy as np
 
 import cycloid as cy
 
-# Differences D(h) and D(h/2) combine to (4 D(h/2) - D(h)) / 3 with an error of O(h⁴). Numbers here are
-# near 1 and so are their fifth derivatives: h⁴ = 1e-12, and rounding 2e-16 / h = 2e-13.
+# Differences D(h) and D(h/2) combine to (4 D(h/2) - D(h)) / 3 with an error of O(h⁴). Numbers here
+# are near 1 and so are their fifth derivatives: h⁴ = 1e-12, and rounding 2e-16 / h = 2e-13.
 STEP = 1e-3
 # Of the largest entry. Motions here stretch differences by less than 1e3.
 TOLERANCE = 1e-8

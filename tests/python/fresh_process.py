@@ -11,7 +11,8 @@ PATIENCE = 60
 
 def run_script(text, before=""):
     """Starts `text`, which finds numpy as np and cycloid as cy; `before` runs before they load."""
-    script = "\n".join([before, "import numpy as np", "import cycloid as cy", textwrap.dedent(text)])
+    imports = "import numpy as np\nimport cycloid as cy"
+    script = "\n".join([before, imports, textwrap.dedent(text)])
     path = os.pathsep.join(p for p in sys.path if p)
     return subprocess.Popen(
         [sys.executable, "-B", "-c", script],

@@ -9,8 +9,8 @@ from fresh_process import PATIENCE, run_script
 
 import cycloid as cy
 
-# Per call, of what the allocator may keep for itself: with 10⁵ calls a leak of one object (56 bytes and
-# more) in five would be seen.
+# The allocator may keep some for itself. A leak of one object, 56 bytes and more, in every fifth
+# call would be seen.
 CALLS = 100_000
 BYTES_PER_CALL = 10
 

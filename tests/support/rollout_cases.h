@@ -1,7 +1,7 @@
-// Rollouts for the tests of room adjoint: inputs at which every derivative is alive, and what is compared.
+// Rollouts for the tests of room adjoint, at inputs where every derivative is alive.
 //
 //   RolloutCase<T>     a system with rows of inputs; run() rolls it out
-//   rollout_case<T>    one for any system: seeded, no two rows alike, no parameter at a special value
+//   rollout_case<T>    one for any system: seeded, no two rows alike, no parameter at zero
 //   law_systems()      the six laws with each integrator that applies to them
 //   same_bits          equality of every bit (a NaN equals itself)
 #pragma once
@@ -124,9 +124,8 @@ inline std::vector<NamedSystem> law_systems(Precision precision = Precision::flo
   for (const std::string& law : systems::names()) {
     for (const std::string& integrator : systems::integrators()) {
       if (law == "lorenz" && integrator != "euler" && integrator != "rk4") continue;
-      all.push_back(
-          {law + ", " + integrator,
-           systems::make(law, {}, {.integrator = integrator, .precision = precision})});
+      all.push_back({law + ", " + integrator,
+                     systems::make(law, {}, {.integrator = integrator, .precision = precision})});
     }
   }
   return all;

@@ -1,4 +1,4 @@
-// A Stepper that passes everything on to another, counts the calls, and may call itself costly or be slow.
+// A Stepper that passes all on to another, counts calls, and may be slow or call itself costly.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,102 @@
+"""The package as a whole: documentation, types, version, what it imports."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from fresh_process import PATIENCE, run_script
+
+import cycloid as cy
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(cy.__file__).parent
+MODULES = ["cycloid"] + [f"cycloid.{m.name}" for m in pkgutil.iter_modules(cy.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_docstrings_are_true(name):
+    failures, _ = doctest.testmod(importlib.import_module(name))
+    assert failures == 0
+
+
+def test_the_examples_of_the_guide_are_true():
+    guide = ROOT / "docs" / "python.md"
+    blocks = re.findall(r"^```python\n(.*?)^```", guide.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 8 and all(block.startswith(">>>") for block in blocks)
+    failures, attempted = doctest.testfile(str(guide), module_relative=False)
+    assert failures == 0 and attempted > 40
+
+
+def public_things():
+    for module in (cy, cy.systems):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.ismodule(thing) or name.startswith("__"):
+                continue
+            yield f"{module.__name__}.{name}", thing
+            if inspect.isclass(thing) and not issubclass(thing, tuple):
+                for member, value in vars(thing).items():
+                    if not member.startswith("_") and (callable(value) or hasattr(value, "fget")):
+                        yield f"{module.__name__}.{name}.{member}", value
+
+
+def test_everything_public_is_documented():
+    things = dict(public_things())
+    assert len(things) > 50
+    assert [name for name, thing in things.items() if not inspect.getdoc(thing)] == []
+
+
+def test_every_public_function_has_an_example():
+    for name, thing in public_things():
+        if inspect.isfunction(thing) and "." not in name.split("cycloid.", 1)[1].replace(
+            "systems.", ""
+        ):
+            assert ">>>" in thing.__doc__, name
+
+
+def test_functions_name_shapes_and_units():
+    for function in (cy.rollout, cy.step, cy.linearise, cy.own_law):
+        assert "(..." in function.__doc__ or "(B," in function.__doc__
+        assert "[s]" in function.__doc__
+    for law in cy.systems.names:
+        text = " ".join(getattr(cy.systems, law).__doc__.split())
+        assert "State [" in text and re.search(r"\[(kg|m³/s²|1/s)\]", text), law
+
+
+def test_every_law_and_integrator_of_the_core_is_there():
+    for law in cy.systems.names:
+        default = inspect.signature(getattr(cy.systems, law)).parameters
+        assert {"dt", "integrator", "dtype", "vary"} <= set(default)
+    assert set(cy.systems.names) <= set(cy.systems.__all__)
+
+
+def test_the_version_is_that_of_cmake():
+    text = (ROOT / "CMakeLists.txt").read_text()
+    assert cy.__version__ == re.search(r"project\(cycloid VERSION ([0-9.]+)", text)[1]
+
+
+def test_types_come_with_the_package():
+    assert (PACKAGE / "py.typed").exists()
+    stub = ast.parse((PACKAGE / "_core.pyi").read_text())
+    declared = {node.name for node in stub.body if hasattr(node, "name")} | {
+        node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)
+    }
+    assert declared >= {name for name in vars(cy._core) if not name.startswith("_")}
+
+
+def test_importing_it_loads_numpy_and_nothing_else_that_is_heavy():
+    process = run_script(
+        """
+        import sys
+        packages = {name.partition(".")[0] for name in sys.modules}
+        outside = packages - set(sys.stdlib_module_names) - {"__main__", "__mp_main__"}
+        print(sorted(outside - before))
+        """,
+        before="import sys; before = {name.partition('.')[0] for name in sys.modules}",
+    )
+    assert process.communicate(timeout=PATIENCE)[0] == "['cycloid', 'numpy']\n"

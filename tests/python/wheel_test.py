@@ -1,0 +1,65 @@
+"""`pip install .`: one wheel of one instruction set, in a folder of its own, takes a gradient."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SCRIPT = """
+import sys
+import numpy as np
+import cycloid as cy
+assert cy.__file__.startswith(sys.argv[1]), cy.__file__
+run = cy.rollout(cy.systems.pendulum(), [[1.0, 0.0], [0.5, 0.0]], 50)
+g = run.pullback(np.ones(run.states.shape))
+assert np.isfinite(g.x0).all() and g.x0.any() and g.params.any()
+print(run.report.instruction_set, cy.__version__)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    # Programs of this environment first, as when it is activated.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--wheel-dir", str(folder)]
+    command += ["--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    command += [f"--config-settings=build-dir={folder / 'build'}"]
+    command += ["--config-settings=cmake.define.CYCLOID_INSTRUCTION_SETS=portable"]
+    made = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"PATH": path}, cwd=folder
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    (wheel,) = folder.glob("cycloid-*.whl")
+    return wheel
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert all(name.startswith(("cycloid/", "cycloid-")) for name in names)
+    sources = {f"cycloid/{path.name}" for path in (ROOT / "python" / "cycloid").glob("*.py")}
+    assert sources | {"cycloid/py.typed", "cycloid/_core.pyi"} <= set(names)
+    (metadata,) = [name for name in names if name.endswith("METADATA")]
+    lines = zipfile.ZipFile(wheel).read(metadata).decode().splitlines()
+    needs = [line for line in lines if line.startswith("Requires-Dist")]
+    assert needs == ["Requires-Dist: numpy>=2"]
+
+
+def test_the_installed_wheel_takes_a_gradient(wheel, tmp_path):
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-compile"]
+    install += ["--disable-pip-version-check", "--quiet", "--target", str(tmp_path), str(wheel)]
+    subprocess.run(install, check=True, capture_output=True)
+    found = subprocess.run(
+        [sys.executable, "-B", "-c", SCRIPT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.split()[0] == "portable"
