@@ -76,8 +76,10 @@ class Checker {
 
   // The gradient under test, in the system's own precision.
   void take_gradient(const Trajectory<double>& run) {
+    PullbackOptions pullback_options;
+    pullback_options.keep_going = options_.keep_going;
     if (system_.precision() == Precision::float64) {
-      gradient_ = run.pullback(weights_);
+      gradient_ = run.pullback(weights_, pullback_options);
       return;
     }
     const std::vector<float> x0(base_.x0.begin(), base_.x0.end()),
@@ -86,7 +88,7 @@ class Checker {
         u.empty() ? Controls<float>(base_.steps) : Controls<float>(u, base_.steps);
     const Gradient<float> g =
         rollout(system_, std::span<const float>(x0), controls, base_.parameters, rollout_options())
-            .pullback(w);
+            .pullback(w, pullback_options);
     gradient_.x0_tangent.assign(g.x0_tangent.begin(), g.x0_tangent.end());
     gradient_.controls.assign(g.controls.begin(), g.controls.end());
     gradient_.params = g.params;
@@ -163,6 +165,10 @@ class Checker {
   }
 
   double central_difference(Part part, const Move& move, double h) const {
+    // Each rollout may be too short to ask by itself.
+    if (options_.keep_going && !options_.keep_going()) {
+      throw Interrupted("the gradient check was interrupted");
+    }
     const std::vector<double> plus = moved_states(part, move, h),
                               minus = moved_states(part, move, -h);
     double sum = 0;

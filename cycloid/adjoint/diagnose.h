@@ -4,7 +4,7 @@
 // every step:
 //   growth_k = ‖x̄_k‖ / ‖x̄_{k+1}‖                      (1)
 //   G = Σ log growth_k                                 (2)  over the run
-//   lyapunov = G / (duration)                          (3)  [1/s], the largest exponent of a long run
+//   lyapunov = G / (duration)                          (3)  [1/s], largest exponent of a long run
 // (Benettin1980; the adjoint flow has the exponents of the flow). Norms are Euclidean over the
 // state's tangents as they are, so a short run's G depends on their units.
 //
