@@ -1,6 +1,7 @@
 """`pip install .`: one wheel of one instruction set, in a folder of its own, takes a gradient."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -31,6 +32,9 @@ def wheel(tmp_path_factory):
     command += ["--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check"]
     command += [f"--config-settings=build-dir={folder / 'build'}"]
     command += ["--config-settings=cmake.define.CYCLOID_INSTRUCTION_SETS=portable"]
+    # CMake's own choice, as for build/: what is compiled there then comes out of the cache.
+    compiler = os.environ.get("CXX") or shutil.which("c++")
+    command += [f"--config-settings=cmake.define.CMAKE_CXX_COMPILER={compiler}"]
     made = subprocess.run(
         command, capture_output=True, text=True, env=os.environ | {"PATH": path}, cwd=folder
     )
