@@ -47,6 +47,7 @@ struct LaneMap {
 template <class T, class U>
 void gather(const LaneMap& map, const U* rows, std::int64_t stride, std::int64_t offset,
             std::int64_t count, T* lanes) {
+  if (count == 0) return;  // the arrays may be null
   for (int l = 0; l < map.lanes; ++l) {
     const U* row = rows + map.environment(l) * stride + offset;
     T* lane = lanes + l;
@@ -58,6 +59,7 @@ void gather(const LaneMap& map, const U* rows, std::int64_t stride, std::int64_t
 template <class T>
 void scatter(const LaneMap& map, const T* lanes, std::int64_t count, T* rows, std::int64_t stride,
              std::int64_t offset) {
+  if (count == 0) return;  // the arrays may be null
   for (int l = 0; l < map.active; ++l) {
     T* row = rows + map.environment(l) * stride + offset;
     const T* lane = lanes + l;

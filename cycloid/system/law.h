@@ -172,9 +172,15 @@ struct Scratch {
 template <class S, int N>
 struct LocalArray {
   LocalArray(Scratch&, int) {}
-  S values[N > 0 ? N : 1];
+  S values[N];
   S* data() { return values; }
   S& operator[](int i) { return values[i]; }
+};
+template <class S>
+struct LocalArray<S, 0> {
+  LocalArray(Scratch&, int) {}
+  S* data() { return nullptr; }
+  S& operator[](int i) { return data()[i]; }
 };
 template <class S>
 struct LocalArray<S, kDynamic> {

@@ -135,7 +135,13 @@ def _initial_state(given: Any, n: int) -> list[float]:
 
 def _weakly(method: Any) -> Callable[..., Any]:
     reference = weakref.WeakMethod(method)
-    return lambda *arguments: reference()(*arguments)
+
+    def call(*arguments: Any) -> Any:
+        function = reference()
+        assert function is not None, "a System outlives its calls"
+        return function(*arguments)
+
+    return call
 
 
 class _Law:

@@ -47,6 +47,7 @@ class Batch:
     controls_shape: Shape | None  # None for a number of steps
     params_shape: Shape | None  # of the vector; None for the defaults
     named_shapes: dict[str, Shape] | None  # of the values of a mapping
+    rows: tuple[Any, Any, Any, int, Any]  # as the core takes them
 
     def __init__(self, system: System, x0: Any, controls: Any, params: Any, dtype: Any) -> None:
         self.system = system
@@ -252,10 +253,10 @@ def rollout(
     memory = as_memory(memory)
     kept = kept_states(memory, batch.steps)
     check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
-    rows, batch.rows = batch.rows, None
     core = getattr(_core, f"rollout_{system._precision}")(
-        *rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0")
+        *batch.rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0")
     )
+    del batch.rows  # the core has its copies
     return Trajectory(batch, core)
 
 

@@ -237,6 +237,7 @@ class System:
         self._parameters = Parameters(core)
         self._meaning = self._state_meaning()
         self._threads = 0  # by default, 0: as many as the machine offers
+        self._law: Any = None  # a law in Python, kept alive
 
     @property
     def name(self) -> str:

@@ -32,6 +32,15 @@ def test_the_examples_of_the_guide_are_true():
     assert failures == 0 and attempted > 40
 
 
+def test_the_example_of_the_readme_runs(capsys):
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
+    assert "agrees with central differences" in capsys.readouterr().out
+
+
 def public_things():
     for module in (cy, cy.systems):
         for name in module.__all__:
