@@ -52,8 +52,6 @@ struct Discrete {
     LocalArray<D, Shape::kStates> xd(none, 0), out(none, 0);
     LocalArray<D, Shape::kInputs> ud(none, 0);
     LocalArray<D, Shape::kParameters> pd(none, 0);
-    // A law without inputs or parameters is given one unused number, which must have a value.
-    ud[0] = pd[0] = D(S(0));
     D h(at.h);
     h.tangent[0] = S(1);
     for (int i = 0; i < Shape::kStates; ++i) xd[i] = D(x[i]);
