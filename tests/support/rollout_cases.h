@@ -29,8 +29,9 @@ std::vector<T> seeded(std::uint64_t seed, std::size_t n, double low = -1, double
 
 template <class A, class B>
 bool same_bits(const A& a, const B& b) {
+  const std::size_t bytes = std::size(a) * sizeof(*std::data(a));
   return std::size(a) == std::size(b) &&
-         std::memcmp(std::data(a), std::data(b), std::size(a) * sizeof(*std::data(a))) == 0;
+         (bytes == 0 || std::memcmp(std::data(a), std::data(b), bytes) == 0);
 }
 
 template <class T>
