@@ -35,7 +35,7 @@ test-long: setup-test build/build.ninja  ## the whole corpora of which `make tes
 
 bench: setup-bench  ## the race against peers: a table and bench/results.json
 	@cmake --preset release -DCYCLOID_BENCH=ON
-	@cmake --build --preset release -j $(JOBS) --target bench/all
+	@cmake --build --preset release -j $(JOBS) --target bench/all cycloid_python cycloid_python_package
 	@$(PYTHON_VENV) bench/run.py
 
 lint: setup-test  ## formatting, house rules, arrows between rooms, register of operators

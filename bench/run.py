@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+import python_overhead
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
 
@@ -79,15 +81,18 @@ def main():
                      "held_to": f"{'<=' if at_most else '>='} {bound:g}", "ok": ok})
 
     goal = {"v4": 8, "v3": 5}
-    for name in ("v4", "v3"):
-        if not available(name):
+    sets = [name for name in ("v4", "v3") if available(name)]
+    for name in goal:
+        if name not in sets:
             say(f"bench: this machine has no {name}; left out")
             continue
         say(f"bench: laws, {name} ...")
         cases = results["laws"][name] = laws(name)
         lanes, scalar = "pendulum/4096x1000/float32", "pendulum/1x1000/float64"
         ratio = cases[f"{lanes}/forward_backward"]["seconds"] / cases[f"{lanes}/forward"]["seconds"]
-        held(f"pendulum float32 lanes, {name}: forward+backward / forward", ratio, "x", 3, True)
+        results.setdefault("forward_backward_over_forward", {})[name] = ratio
+        if name == sets[0]:
+            held(f"pendulum float32 lanes, {name}: forward+backward / forward", ratio, "x", 3, True)
         speed = (per_step(cases, f"{scalar}/forward", 1, 1000)
                  / per_step(cases, f"{lanes}/forward", 4096, 1000))
         held(f"pendulum float32 lanes vs scalar double, {name}", speed, "x", goal[name], False)
@@ -100,6 +105,14 @@ def main():
     held("10^6 steps, beyond the inputs and their gradient", beyond, "MB", 16, True)
     results["first_gradient_s"] = first_gradient()
     held("first gradient from process start", results["first_gradient_s"], "s", 0.2, True)
+
+    say("bench: what Python adds ...")
+    python = results["python"] = python_overhead.measure()
+    held("import cycloid", python["import_s"], "s", 0.3, True)
+    held("first gradient through Python from process start", python["first_gradient_s"], "s", 0.5,
+         True)
+    for kind, ratio in python["ratio"].items():
+        held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
 
     if not options.quick:
         say("bench: diffrax (compiles for a while) ...")

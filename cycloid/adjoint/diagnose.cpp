@@ -124,10 +124,10 @@ void trace_chunk(const Trajectory<T>& trajectory, std::span<const T> states_bar,
 
 template <class T>
 std::vector<Trace> trace_all(const Trajectory<T>& trajectory, std::span<const T> states_bar,
-                             std::vector<double>& growth) {
+                             const KeepGoing& keep_going, std::vector<double>& growth) {
   const Run<T>& run = trajectory.run();
   std::vector<Trace> traces(static_cast<std::size_t>(run.batch));
-  for_each_task(run, run.chunks(), {},
+  for_each_task(run, run.chunks(), keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
                   trace_chunk(trajectory, states_bar, chunk, buffers, stop, traces, growth);
                 });
@@ -204,7 +204,8 @@ const char* name(Verdict verdict) {
 }
 
 template <class T>
-Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_bar) {
+Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_bar,
+                   const KeepGoing& keep_going) {
   if (states_bar.size() != trajectory.states().size()) {
     throw Error(message("states_bar has ", states_bar.size(), " numbers, the saved states have ",
                         trajectory.states().size()));
@@ -217,7 +218,7 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   d.batch = run.batch;
   d.steps = run.steps;
   d.growth.assign(batch * static_cast<std::size_t>(run.steps), 1.0);
-  std::vector<Trace> traces = trace_all(trajectory, states_bar, d.growth);
+  std::vector<Trace> traces = trace_all(trajectory, states_bar, keep_going, d.growth);
   for (const Failure& f : trajectory.report().failed) {
     traces[static_cast<std::size_t>(f.environment)].bad_step = f.step;
     if (!d.first_nonfinite) d.first_nonfinite = FirstNonFinite{f.environment, f.step, f.body, true};
@@ -244,7 +245,7 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   return d;
 }
 
-template Diagnosis diagnose(const Trajectory<float>&, std::span<const float>);
-template Diagnosis diagnose(const Trajectory<double>&, std::span<const double>);
+template Diagnosis diagnose(const Trajectory<float>&, std::span<const float>, const KeepGoing&);
+template Diagnosis diagnose(const Trajectory<double>&, std::span<const double>, const KeepGoing&);
 
 }  // namespace cycloid::inline adjoint

@@ -50,9 +50,11 @@ struct Diagnosis {
   std::string advice;
 };
 
-// states_bar is shaped like the trajectory's states. Throws Error on another size.
+// states_bar is shaped like the trajectory's states. Throws Error on another size, Interrupted when
+// keep_going says no.
 template <class T>
-Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_bar);
+Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_bar,
+                   const KeepGoing& keep_going = {});
 
 inline Diagnosis diagnose(const Trajectory<double>& t, const std::vector<double>& states_bar) {
   return diagnose(t, std::span<const double>(states_bar));

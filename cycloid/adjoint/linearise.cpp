@@ -72,7 +72,7 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   if (options.params) out.P.resize(batch * s.tangent * s.parameters);
   Tape<T> tape(run);
   std::vector<std::vector<Failure>> failures(static_cast<std::size_t>(run.chunks()));
-  for_each_task(run, run.chunks(), {},
+  for_each_task(run, run.chunks(), options.keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
                   Sweep<T> sweep(run, tape, buffers, chunk, stop);
                   const auto take_next = [&](std::int64_t k, const T* state) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/interrupt.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline adjoint {
@@ -17,6 +18,7 @@ struct LineariseOptions {
   double t = 0;           // time of x [s], when it is state 0
   std::int64_t step = 0;  // number of x in a run from t: its time is t + step h, of which P knows
   int threads = 0;
+  KeepGoing keep_going = {};  // asked between chunks; Interrupted when it says no
 };
 
 template <class T>

@@ -90,22 +90,21 @@ class InputBarWriter {
   }
 
   // The lanes for the cotangent of step k, cleared before its pullback.
-  T* at(std::int64_t k) {
-    return lanes_.data() + (rows_ ? k % kInputBlock : 0) * numbers_ * run_.lanes();
-  }
+  T* at(std::int64_t k) { return lanes_.data() + k % kInputBlock * numbers_ * run_.lanes(); }
   T* cleared(std::int64_t k) {
     std::fill_n(at(k), numbers_ * run_.lanes(), T(0));
     return at(k);
   }
 
-  // After the pullback of step k.
+  // After the pullback of step k: the steps of a block go on together.
   void done(std::int64_t k) {
-    if (rows_ && k % kInputBlock == 0) {
-      const std::int64_t count = std::min(kInputBlock, run_.steps - k) * numbers_;
+    if (k % kInputBlock != 0) return;
+    const std::int64_t count = std::min(kInputBlock, run_.steps - k) * numbers_;
+    if (rows_) {
       note_not_finite(lanes_.data(), count);
       scatter(map_, lanes_.data(), count, rows_, run_.steps * numbers_, k * numbers_);
     }
-    for (std::int64_t i = 0; i < numbers_ && sum_; ++i) {
+    for (std::int64_t i = 0; i < count && sum_; ++i) {
       const double s = sum_of_lanes(lanes_.data() + i * map_.lanes);
       if (!std::isfinite(s)) note_not_finite(lanes_.data() + i * map_.lanes, 1);
       sum_[k * numbers_ + i] += s;

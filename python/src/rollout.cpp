@@ -112,7 +112,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
         Diagnosis d;
         {
           const Unlocked call;
-          d = diagnose(run, span_of(states_bar));
+          d = diagnose(run, span_of(states_bar), call.keep_going());
         }
         return diagnosis_of(std::move(d));
       });
@@ -167,8 +167,12 @@ void bind_precision(nb::module_& m, const char* suffix) {
           Linearisation<T> lin;
           {
             const Unlocked call;
-            lin = linearise(system, span_of(x), span_of(u), span_of(params),
-                            {with_params, t, threads});
+            LineariseOptions options;
+            options.params = with_params;
+            options.t = t;
+            options.threads = threads;
+            options.keep_going = call.keep_going();
+            lin = linearise(system, span_of(x), span_of(u), span_of(params), options);
           }
           return nb::make_tuple(to_numpy(std::move(lin.next)), to_numpy(std::move(lin.A)),
                                 to_numpy(std::move(lin.B)), to_numpy(std::move(lin.P)));

@@ -2,6 +2,7 @@
 
 Links in *.md lead to a file, and to a heading of it where they name one; a citation in a comment
 or a document (AuthorYear, as in Verlet1967) is a key of docs/references.bib, where keys are unique.
+Every line of a C++ program shown in README.md stands in one of examples/*.cpp.
 """
 
 import re
@@ -62,9 +63,22 @@ def citations(root: Path):
                 yield Violation(str(path), line_of(text, match.start()), message)
 
 
+def shown_programs(root: Path):
+    readme = root / "README.md"
+    text = readme.read_text() if readme.exists() else ""
+    examples = "\n".join((root / path).read_text() for path in files(root, "examples/*.cpp"))
+    known = {line.strip() for line in examples.splitlines()}
+    for block in re.finditer(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for number, line in enumerate(block[1].splitlines()):
+            if line.strip() and line.strip() not in known:
+                at = line_of(text, block.start(1)) + number
+                yield Violation("README.md", at, "this line stands in no program of examples/")
+
+
 def violations(root: Path):
     yield from links(root)
     yield from citations(root)
+    yield from shown_programs(root)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,11 @@ def forever_back(system, x0):
     return lambda: run.pullback(np.ones(run.states.shape))
 
 
+def forever_diagnosed(system, x0):
+    run = cy.rollout(system, x0, 10**6, save="last", memory=1)
+    return lambda: cy.diagnose(run, np.ones(run.states.shape))
+
+
 LONG_CALLS = {
     "a rollout": lambda: lambda: cy.rollout(SYSTEM, [1, 0], FOREVER, save="last"),
     "a rollout of a batch": lambda: lambda: cy.rollout(
@@ -40,6 +45,7 @@ LONG_CALLS = {
     ),
     "a pullback": lambda: forever_back(SYSTEM, [1.0, 0.0]),
     "a pullback of a batch": lambda: forever_back(SYSTEM, np.ones((70, 2))),
+    "a diagnosis": lambda: forever_diagnosed(SYSTEM, np.ones((70, 2))),
     "many steps": lambda: lambda: [cy.step(SYSTEM, np.ones(2)) for _ in range(10**12)],
     "a gradient check": lambda: lambda: cy.check_gradient(SYSTEM, [1, 0], 3 * 10**6),
     "a law in Python": lambda: lambda: cy.rollout(own_law(), [1.0], FOREVER, save="last"),
