@@ -65,7 +65,7 @@ test-python:
 	@$(PYTHON_VENV) -B -m pytest tests
 
 # Rooms under the address and undefined-behaviour sanitizers, leaks included.
-SANITIZED := base math system adjoint optimise
+SANITIZED := base math system rigid adjoint optimise io
 empty :=
 SANITIZED_PATTERN := ^($(subst $(empty) ,|,$(SANITIZED)))$$
 test-dev: build-dev/build.ninja

@@ -47,7 +47,9 @@ Json blocks(const Space& space) {
     all.push_back({{"name", b.name},
                    {"size", b.size},
                    {"unit", b.unit},
-                   {"kind", b.kind == BlockKind::quaternion ? "quaternion" : "vector"}});
+                   {"kind", b.kind == BlockKind::quaternion ? "quaternion"
+                            : b.kind == BlockKind::mixed    ? "mixed"
+                                                            : "vector"}});
   }
   return all;
 }

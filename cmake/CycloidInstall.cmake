@@ -15,6 +15,13 @@ foreach(room IN ITEMS base math system model geometry rigid soft fluid particle 
   endif()
 endforeach()
 install(TARGETS cycloid_core EXPORT cycloid)
+
+# cycloid::io: its other headers need MuJoCo's and are its own affair.
+if(TARGET cycloid_io)
+  install(TARGETS cycloid_io EXPORT cycloid ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/cycloid/io/load.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/cycloid/io")
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/cycloid/cycloid.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/cycloid")
 install(EXPORT cycloid NAMESPACE cycloid:: FILE cycloidTargets.cmake DESTINATION "${package_dir}")

@@ -230,6 +230,7 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
                              const StopToken& stop, Observe&& observe) {
   const StepperSizes& sizes = run.stepper->sizes();
   Sweep<T> sweep(run, trajectory.tape(), buffers, chunk, stop);
+  sweep.want_parameters(options.params);
   const LaneMap& map = sweep.map();
   const bool flat = run.system.states().flat();
   StateBarReader<T> reader(run, map, states_bar);

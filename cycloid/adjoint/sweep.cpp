@@ -43,7 +43,7 @@ template <class T>
 StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
   const std::int64_t step = run_.first_step + k;
   if (run_.control_rows == 0 || sizes_.input == 0)
-    return {x, buffers_.inputs.data(), step, run_.t0};
+    return {x, buffers_.inputs.data(), step, run_.t0, wants_parameters_};
   const std::int64_t block = k / kInputBlock, first = block * kInputBlock;
   if (block != input_block_) {
     const std::int64_t count = std::min(kInputBlock, run_.steps - first);
@@ -51,7 +51,8 @@ StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
            count * sizes_.input, buffers_.inputs.data());
     input_block_ = block;
   }
-  return {x, buffers_.inputs.data() + (k - first) * sizes_.input * sizes_.lanes, step, run_.t0};
+  const T* u = buffers_.inputs.data() + (k - first) * sizes_.input * sizes_.lanes;
+  return {x, u, step, run_.t0, wants_parameters_};
 }
 
 // Frozen lanes keep their state.

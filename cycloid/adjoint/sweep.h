@@ -57,6 +57,9 @@ class Sweep {
   template <class Visit>
   void reverse(Visit&& visit);
 
+  // Whether the visits of `reverse` owe the parameters' cotangents.
+  void want_parameters(bool wanted) { wants_parameters_ = wanted; }
+
   std::byte* workspace() const { return buffers_.workspace.data(); }
   const LaneMap& map() const { return map_; }
   bool stopped() const { return stopped_; }
@@ -85,7 +88,7 @@ class Sweep {
   const StopToken& stop_;
   std::int64_t* failed_step_;
   std::int64_t input_block_ = -1, recomputed_ = 0;
-  bool any_failed_ = false, stopped_ = false;
+  bool any_failed_ = false, stopped_ = false, wants_parameters_ = true;
   std::vector<std::int64_t> kept_steps_;  // binomial: steps kept on the way forward
   std::size_t next_kept_ = 0;
 };

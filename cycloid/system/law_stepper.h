@@ -18,35 +18,10 @@
 
 #include "cycloid/math/pack.h"
 #include "cycloid/system/discrete.h"
+#include "cycloid/system/lane_sums.h"
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline system {
-
-// The sum over steps of a parameter's cotangent: in double, whatever the precision of the step.
-template <class S>
-struct Accumulator {
-  using T = Scalar<S>;
-  static constexpr int kNumbers = static_cast<int>(sizeof(S) / sizeof(T));
-  double sum[kNumbers];
-
-  CYCLOID_INLINE void add(const S& x) {
-    alignas(S) T lanes[kNumbers];
-    std::memcpy(lanes, &x, sizeof(S));
-    for (int i = 0; i < kNumbers; ++i) sum[i] += static_cast<double>(lanes[i]);
-  }
-};
-
-// Lanes in which x, tangents included, is finite.
-template <class S>
-CYCLOID_INLINE auto finite_lanes(const S& x) {
-  return is_finite(x);
-}
-template <class S, int N>
-CYCLOID_INLINE auto finite_lanes(const Dual<S, N>& x) {
-  auto finite = finite_lanes(x.value);
-  for (int i = 0; i < N; ++i) finite = finite & finite_lanes(x.tangent[i]);
-  return finite;
-}
 
 // t0 + k h, the product formed in double: a float's 24 bits do not hold a long run's step count.
 template <class S>

@@ -1,7 +1,5 @@
 #include "cycloid/system/space.h"
 
-#include <set>
-
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
 #include "cycloid/math/rotation.h"
@@ -9,26 +7,40 @@
 namespace cycloid::inline system {
 
 Space::Space(const std::vector<BlockSpec>& specs) {
-  std::set<std::string> names;
-  for (const BlockSpec& spec : specs) {
-    const std::string name = spec.name;
-    if (name.empty()) throw ModelError("a block of a space needs a name");
-    if (!names.insert(name).second) {
+  for (const BlockSpec& spec : specs) add_block(spec.name, spec.unit, {spec});
+}
+
+Space::Space(const std::vector<MixedBlockSpec>& specs) {
+  for (const MixedBlockSpec& spec : specs) add_block(spec.name, spec.unit, spec.pieces);
+}
+
+void Space::add_block(const std::string& name, const std::string& unit,
+                      const std::vector<BlockSpec>& pieces) {
+  if (name.empty()) throw ModelError("a block of a space needs a name");
+  for (const Block& b : blocks_) {
+    if (b.name == name)
       throw ModelError(message("two blocks of a space are called \"", name, "\""));
-    }
-    if (spec.size < 1) {
+  }
+  Block block{name, unit, BlockKind::mixed, size_, 0, tangent_size_, 0};
+  if (pieces.size() == 1) block.kind = pieces[0].kind;
+  for (const BlockSpec& piece : pieces) {
+    if (piece.size < 1) {
       throw ModelError(
-          message("block \"", name, "\" has size ", spec.size, "; at least 1 is needed"));
+          message("block \"", name, "\" has size ", piece.size, "; at least 1 is needed"));
     }
-    if (spec.kind == BlockKind::quaternion && spec.size != 4) {
-      throw ModelError(message("quaternion block \"", name, "\" has size ", spec.size,
+    if (piece.kind == BlockKind::quaternion && piece.size != 4) {
+      throw ModelError(message("quaternion block \"", name, "\" has size ", piece.size,
                                "; a quaternion is 4 numbers, one block each"));
     }
-    blocks_.push_back(
-        {name, spec.unit, spec.kind, size_, spec.size, tangent_size_, spec.tangent_size()});
-    size_ += spec.size;
-    tangent_size_ += spec.tangent_size();
+    const int tangents = piece.tangent_size();
+    pieces_.push_back({name, unit, piece.kind, size_, piece.size, tangent_size_, tangents});
+    size_ += piece.size;
+    tangent_size_ += tangents;
+    block.size += piece.size;
+    block.tangent_size += tangents;
   }
+  if (block.size == 0) throw ModelError(message("block \"", name, "\" is empty"));
+  blocks_.push_back(block);
 }
 
 const Block& Space::block_of(int i) const {
@@ -50,12 +62,12 @@ std::string Space::tangent_name(int i) const {
 
 template <class T>
 bool Space::normalise(T* x) const {
-  for (const Block& b : blocks_) {
+  for (const Block& b : pieces_) {
     if (b.kind != BlockKind::quaternion) continue;
     T* q = x + b.offset;
     if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) return false;
   }
-  for (const Block& b : blocks_) {
+  for (const Block& b : pieces_) {
     if (b.kind != BlockKind::quaternion) continue;
     T* q = x + b.offset;
     store(q, cycloid::normalise(load_quat(q)));
@@ -65,7 +77,7 @@ bool Space::normalise(T* x) const {
 
 template <class T>
 void Space::retract(const T* x, const T* d, T* out) const {
-  for (const Block& b : blocks_) {
+  for (const Block& b : pieces_) {
     if (b.kind == BlockKind::quaternion) {
       store(out + b.offset, cycloid::retract(load_quat(x + b.offset),
                                              load_vec3(d + b.tangent_offset)));  // (1)
@@ -79,7 +91,7 @@ void Space::retract(const T* x, const T* d, T* out) const {
 
 template <class T>
 void Space::difference(const T* a, const T* b, T* d) const {
-  for (const Block& k : blocks_) {
+  for (const Block& k : pieces_) {
     if (k.kind == BlockKind::quaternion) {
       store(d + k.tangent_offset, cycloid::difference(load_quat(a + k.offset),
                                                       load_quat(b + k.offset)));  // (2)
@@ -93,7 +105,7 @@ void Space::difference(const T* a, const T* b, T* d) const {
 
 template <class T>
 void Space::velocity(const T* x, const T* d, T* x_tan) const {
-  for (const Block& b : blocks_) {
+  for (const Block& b : pieces_) {
     if (b.kind == BlockKind::quaternion) {
       const Vec3<T> half = load_vec3(d + b.tangent_offset) * T(0.5);
       store(x_tan + b.offset,
@@ -106,7 +118,7 @@ void Space::velocity(const T* x, const T* d, T* x_tan) const {
 
 template <class T>
 void Space::to_tangent(const T* x, const T* x_bar, T* d_bar) const {
-  for (const Block& b : blocks_) {
+  for (const Block& b : pieces_) {
     if (b.kind == BlockKind::quaternion) {
       add_to(d_bar + b.tangent_offset,
              tangent_from_ambient_cotangent(load_quat(x + b.offset),
@@ -119,7 +131,7 @@ void Space::to_tangent(const T* x, const T* x_bar, T* d_bar) const {
 
 template <class T>
 void Space::to_coordinates(const T* x_raw, const T* d_bar, T* x_bar) const {
-  for (const Block& b : blocks_) {
+  for (const Block& b : pieces_) {
     if (b.kind == BlockKind::quaternion) {
       add_to(x_bar + b.offset,
              ambient_from_tangent_cotangent(load_quat(x_raw + b.offset),

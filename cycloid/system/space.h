@@ -1,6 +1,7 @@
 // A state or input space: named blocks, and the difference between coordinates and tangents.
 //
-// A row of a space holds its blocks one after another. A vector block has as many tangent numbers
+// A row of a space holds its blocks one after another; a block is a vector, a unit quaternion, or a
+// mixture of such pieces. A vector block has as many tangent numbers
 // as coordinates; a unit quaternion block (w, x, y, z) has four coordinates and three tangent
 // numbers, an angular displacement in the body's axes [rad]:
 //   retract(x, d)       x + d               q ⊗ exp(d)               (1)
@@ -19,7 +20,7 @@
 
 namespace cycloid::inline system {
 
-enum class BlockKind { vector, quaternion };
+enum class BlockKind { vector, quaternion, mixed };
 
 // How a block is declared, in a form that a law can keep as a compile-time constant.
 struct BlockSpec {
@@ -39,11 +40,18 @@ struct Block {
   int tangent_offset = 0, tangent_size = 0;
 };
 
+// A block made of several pieces, vectors and quaternions: a robot's qpos.
+struct MixedBlockSpec {
+  std::string name, unit;
+  std::vector<BlockSpec> pieces;  // their names do not matter
+};
+
 class Space {
  public:
   Space() = default;
   // Throws ModelError on an empty or repeated name, a size below one, a quaternion not of size 4.
   explicit Space(const std::vector<BlockSpec>& specs);
+  explicit Space(const std::vector<MixedBlockSpec>& specs);
 
   int size() const { return size_; }
   int tangent_size() const { return tangent_size_; }
@@ -72,7 +80,10 @@ class Space {
   void to_coordinates(const T* x_raw, const T* d_bar, T* x_bar) const;  // (4)
 
  private:
-  std::vector<Block> blocks_;
+  void add_block(const std::string& name, const std::string& unit,
+                 const std::vector<BlockSpec>& pieces);
+
+  std::vector<Block> blocks_, pieces_;
   int size_ = 0, tangent_size_ = 0;
 };
 

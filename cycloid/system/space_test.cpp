@@ -218,4 +218,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Space: a mixed block has one name, and its quaternions keep their geometry") {
+  const Space space(std::vector<MixedBlockSpec>{
+      {"qpos", "m, rad", {{"", 3, ""}, {"", 4, "", BlockKind::quaternion}, {"", 2, ""}}},
+      {"qvel", "m/s", {{"", 8, ""}}}});
+  CHECK(space.size() == 17);
+  CHECK(space.tangent_size() == 16);
+  CHECK_FALSE(space.flat());
+  REQUIRE(space.blocks().size() == 2);
+  CHECK(space.blocks()[0].kind == BlockKind::mixed);
+  CHECK(space.blocks()[0].size == 9);
+  CHECK(space.blocks()[0].tangent_size == 8);
+  CHECK(space.blocks()[1].offset == 9);
+  CHECK(space.block_of(6).name == "qpos");
+  CHECK(space.tangent_name(7) == "qpos[7]");
+  std::vector<double> x(17, 0.5), d(16, 0.1), moved(17), back(16);
+  REQUIRE(space.normalise(x.data()));
+  space.retract(x.data(), d.data(), moved.data());
+  CHECK(moved[0] == doctest::Approx(0.6));
+  space.difference(x.data(), moved.data(), back.data());
+  for (std::size_t i = 0; i < d.size(); ++i) CHECK(back[i] == doctest::Approx(0.1).epsilon(1e-12));
+  CHECK_THROWS_AS(Space(std::vector<MixedBlockSpec>{{"qpos", "m", {}}}), ModelError);
+}
+
 }  // namespace cycloid

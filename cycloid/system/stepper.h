@@ -29,10 +29,11 @@ namespace cycloid::inline system {
 // What a step is a function of, besides the parameters that `begin` has read.
 template <class T>
 struct StepInput {
-  const T* x;         // state (state_size, W)
-  const T* u;         // input (input_size, W)
-  std::int64_t step;  // k; the time is t0 + k h
-  double t0;          // [s]
+  const T* x;                    // state (state_size, W)
+  const T* u;                    // input (input_size, W)
+  std::int64_t step;             // k; the time is t0 + k h
+  double t0;                     // [s]
+  bool wants_parameters = true;  // a pullback may leave out p̄ when nobody asked for it
 };
 
 enum class StepStatus {

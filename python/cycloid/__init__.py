@@ -31,6 +31,7 @@ from cycloid._results import (
     Report,
     Truncate,
 )
+from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
 from cycloid._trust import check_gradient, diagnose, linearise
@@ -53,13 +54,16 @@ __all__ = [
     "ParameterInfo",
     "Parameters",
     "Report",
+    "Robot",
     "System",
     "Trajectory",
     "Truncate",
     "__version__",
     "check_gradient",
     "diagnose",
+    "from_mujoco",
     "linearise",
+    "load",
     "own_law",
     "rollout",
     "step",

@@ -69,6 +69,14 @@ def as_names(value: Any, what: str) -> tuple[str, ...]:
     return names
 
 
+def as_precision(dtype: Any) -> str:
+    """The name of a precision, for the core; whether it has that one is the core's to say."""
+    try:
+        return np.dtype(dtype).name
+    except (TypeError, ValueError):
+        raise Error(f'dtype must be "float64" or "float32"; got {shown(dtype)}') from None
+
+
 def check_one_of(value: Any, known: Sequence[str], what: str, others: str = "") -> None:
     """Raises, with the nearest name, unless `value` is one of the known."""
     if not isinstance(value, str) or value not in known:

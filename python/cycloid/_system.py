@@ -218,7 +218,8 @@ class Parameters(Mapping[str, np.ndarray]):
 class System:
     """One differentiable time step over a batch of environments.
 
-    Made by `cycloid.systems`, or from functions of your own by `cycloid.own_law`.
+    Made by `cycloid.load` from a robot's file, by `cycloid.systems`, or from functions of your own
+    by `cycloid.own_law`.
 
     >>> import cycloid as cy
     >>> system = cy.systems.double_pendulum(dtype="float32")
@@ -230,7 +231,7 @@ class System:
 
     def __init__(self, core: Any) -> None:
         if not isinstance(core, _core.System):
-            raise TypeError("a System is made by cycloid.systems or cycloid.own_law")
+            raise TypeError("a System is made by cycloid.load, cycloid.systems or cycloid.own_law")
         self._core = core
         self._precision = core.dtype  # "float64" or "float32"
         self._dtype = np.dtype(self._precision)

@@ -15,7 +15,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
-from cycloid._options import as_integer, as_names, as_real, as_text, shown
+from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
 __all__ = ["double_pendulum", "kepler", "lorenz", "make", "pendulum", "projectile", "spring_chain"]
@@ -59,7 +59,7 @@ def make(
         given,
         as_real(dt, "dt"),
         as_text(integrator),
-        _precision(dtype),
+        as_precision(dtype),
         [as_text(name) for name in as_names(vary, "vary")],
         as_integer(n, "n", 1, _MOST_MASSES),
     )
@@ -71,13 +71,6 @@ def _row(value: Any, what: str) -> list[float]:
     if row.ndim > 1:
         raise Error(f"{what} must be one number or a row of them; got an array of {row.shape}")
     return row.tolist()
-
-
-def _precision(dtype: Any) -> str:
-    try:
-        return np.dtype(dtype).name
-    except (TypeError, ValueError):
-        raise Error(f'dtype must be "float64" or "float32"; got {shown(dtype)}') from None
 
 
 def pendulum(

@@ -57,6 +57,9 @@ NB_MODULE(_core, m) {
   bind_system(m);
   bind_rollout(m);
   bind_python_law(m);
+#ifdef CYCLOID_MUJOCO
+  bind_robot(m);
+#endif
   m.def(
       "instruction_set", [] { return std::string(name(active_instruction_set())); },
       "The instruction set of the batch core on this machine: portable, v3 or v4.");

@@ -42,8 +42,12 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values) {
   return nb::ndarray<nb::numpy, T>(owned->data(), {owned->size()}, owner);
 }
 
+// Throws Error for what is neither "float64" nor "float32".
+Precision precision_of(const std::string& dtype);
+
 void bind_system(nb::module_& m);
 void bind_rollout(nb::module_& m);
 void bind_python_law(nb::module_& m);
+void bind_robot(nb::module_& m);  // where room io is built
 
 }  // namespace cycloid::python

@@ -4,13 +4,14 @@
 #include "module.h"
 
 namespace cycloid::python {
-namespace {
 
 Precision precision_of(const std::string& dtype) {
   if (dtype == "float64") return Precision::float64;
   if (dtype == "float32") return Precision::float32;
   throw Error(message("dtype must be \"float64\" or \"float32\"; got \"", dtype, "\""));
 }
+
+namespace {
 
 nb::list blocks_of(const Space& space) {
   nb::list blocks;

@@ -51,7 +51,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     (metadata,) = [name for name in names if name.endswith("METADATA")]
     lines = zipfile.ZipFile(wheel).read(metadata).decode().splitlines()
     needs = [line for line in lines if line.startswith("Requires-Dist")]
-    assert needs == ["Requires-Dist: numpy>=2"]
+    assert needs == ["Requires-Dist: numpy>=2", "Requires-Dist: mujoco-core==4.0.0"]
 
 
 def test_the_installed_wheel_takes_a_gradient(wheel, tmp_path):

@@ -1,0 +1,292 @@
+#include "cycloid/io/convert.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cycloid/io/messages.h"
+#include "cycloid/io/refuse.h"
+
+namespace cycloid::inline io {
+namespace {
+
+template <std::size_t N>
+std::array<double, N> row(const mjtNum* values, mjtSize i) {
+  std::array<double, N> copy;
+  std::copy_n(values + i * static_cast<mjtSize>(N), N, copy.begin());
+  return copy;
+}
+
+std::vector<double> rows(const mjtNum* values, mjtSize i, mjtSize columns) {
+  return {values + i * columns, values + (i + 1) * columns};
+}
+
+Range range(bool on, const mjtNum* values, mjtSize i) {
+  return {on, values[2 * i], values[2 * i + 1]};
+}
+
+Polynomial polynomial(const mjtNum* linear, const mjtNum* higher, mjtSize i) {
+  return {linear[i], higher[mjNPOLY * i], higher[mjNPOLY * i + 1]};
+}
+
+std::string name_at(const mjModel& m, const int* addresses, mjtSize i) {
+  return readable(m.names + addresses[i]);
+}
+
+Options options_of(const mjModel& m, const LoadOptions& load) {
+  const auto acts = [&](int flag) { return !(m.opt.disableflags & flag); };
+  Options o;
+  o.integrator = m.opt.integrator == mjINT_RK4            ? RigidIntegrator::rk4
+                 : m.opt.integrator == mjINT_IMPLICITFAST ? RigidIntegrator::implicitfast
+                                                          : RigidIntegrator::euler;
+  o.timestep = m.opt.timestep;
+  o.gravity = row<3>(m.opt.gravity, 0);
+  o.wind = row<3>(m.opt.wind, 0);
+  o.density = m.opt.density;
+  o.viscosity = m.opt.viscosity;
+  o.impratio = m.opt.impratio;
+  o.acting.springs = acts(mjDSBL_SPRING);
+  o.acting.dampers = acts(mjDSBL_DAMPER);
+  o.acting.gravity = acts(mjDSBL_GRAVITY);
+  o.acting.actuation = acts(mjDSBL_ACTUATION);
+  o.acting.control_limits = acts(mjDSBL_CLAMPCTRL);
+  o.acting.euler_damping = acts(mjDSBL_EULERDAMP);
+  o.acting.constraints = constraints_act(m, load);
+  return o;
+}
+
+Body body_of(const mjModel& m, mjtSize i) {
+  Body b;
+  b.name = name_at(m, m.name_bodyadr, i);
+  b.parent = m.body_parentid[i];
+  b.tree = m.body_treeid[i];
+  b.first_joint = std::max(m.body_jntadr[i], 0);
+  b.joints = m.body_jntnum[i];
+  b.first_dof = std::max(m.body_dofadr[i], 0);
+  b.dofs = m.body_dofnum[i];
+  b.mocap = m.body_mocapid[i];
+  b.pos = row<3>(m.body_pos, i);
+  b.quat = row<4>(m.body_quat, i);
+  b.mass = m.body_mass[i];
+  b.com = row<3>(m.body_ipos, i);
+  b.inertia_quat = row<4>(m.body_iquat, i);
+  b.inertia = inertia_in_body_axes(row<3>(m.body_inertia, i), b.inertia_quat);
+  b.gravity_compensation = m.body_gravcomp[i];
+  return b;
+}
+
+Joint joint_of(const mjModel& m, mjtSize i) {
+  constexpr JointKind kKinds[] = {JointKind::free, JointKind::ball, JointKind::slide,
+                                  JointKind::hinge};
+  Joint j;
+  j.name = name_at(m, m.name_jntadr, i);
+  j.kind = kKinds[m.jnt_type[i]];
+  j.body = m.jnt_bodyid[i];
+  j.qpos = m.jnt_qposadr[i];
+  j.dof = m.jnt_dofadr[i];
+  j.pos = row<3>(m.jnt_pos, i);
+  j.axis = row<3>(m.jnt_axis, i);
+  j.stiffness = polynomial(m.jnt_stiffness, m.jnt_stiffnesspoly, i);
+  std::copy_n(m.qpos0 + j.qpos, qpos_numbers(j.kind), j.qpos0.begin());
+  std::copy_n(m.qpos_spring + j.qpos, qpos_numbers(j.kind), j.spring.begin());
+  j.range = range(m.jnt_limited[i], m.jnt_range, i);
+  j.actuator_force = range(m.jnt_actfrclimited[i], m.jnt_actfrcrange, i);
+  j.compensation_by_actuator = m.jnt_actgravcomp[i];
+  return j;
+}
+
+Dof dof_of(const mjModel& m, mjtSize i) {
+  Dof d;
+  d.joint = m.dof_jntid[i];
+  d.body = m.dof_bodyid[i];
+  d.parent = m.dof_parentid[i];
+  d.armature = m.dof_armature[i];
+  d.damping = polynomial(m.dof_damping, m.dof_dampingpoly, i);
+  d.frictionloss = m.dof_frictionloss[i];
+  return d;
+}
+
+Wrap wrap_of(const mjModel& m, mjtSize i) {
+  switch (m.wrap_type[i]) {
+    case mjWRAP_JOINT: return {WrapKind::joint, m.wrap_objid[i], m.wrap_prm[i]};
+    case mjWRAP_PULLEY: return {WrapKind::pulley, -1, m.wrap_prm[i]};
+    default: return {WrapKind::site, m.wrap_objid[i], 0};
+  }
+}
+
+Tendon tendon_of(const mjModel& m, mjtSize i) {
+  Tendon t;
+  t.name = name_at(m, m.name_tendonadr, i);
+  t.kind = m.tendon_type[i] == mjTENDON_FIXED ? TendonKind::fixed : TendonKind::spatial;
+  t.first_wrap = m.tendon_adr[i];
+  t.wraps = m.tendon_num[i];
+  t.stiffness = polynomial(m.tendon_stiffness, m.tendon_stiffnesspoly, i);
+  t.damping = polynomial(m.tendon_damping, m.tendon_dampingpoly, i);
+  t.spring_length = row<2>(m.tendon_lengthspring, i);
+  t.armature = m.tendon_armature[i];
+  t.frictionloss = m.tendon_frictionloss[i];
+  t.range = range(m.tendon_limited[i], m.tendon_range, i);
+  t.actuator_force = range(m.tendon_actfrclimited[i], m.tendon_actfrcrange, i);
+  return t;
+}
+
+TransmissionKind transmission_of(int type) {
+  switch (type) {
+    case mjTRN_JOINTINPARENT: return TransmissionKind::joint_in_parent;
+    case mjTRN_TENDON: return TransmissionKind::tendon;
+    case mjTRN_SITE: return TransmissionKind::site;
+    default: return TransmissionKind::joint;
+  }
+}
+
+bool is_enabled(const mjModel& m, mjtSize i) {
+  const int group = m.actuator_group[i];
+  return group < 0 || group > 30 || !(m.opt.disableactuator & (1 << group));
+}
+
+Actuator actuator_of(const mjModel& m, mjtSize i) {
+  constexpr ActuatorDynamics kDynamics[] = {ActuatorDynamics::none, ActuatorDynamics::integrator,
+                                            ActuatorDynamics::filter,
+                                            ActuatorDynamics::filter_exact};
+  const int control = m.actuator_ctrladr[i];
+  Actuator a;
+  a.name = name_at(m, m.name_actuatoradr, i);
+  a.transmission = transmission_of(m.actuator_trntype[i]);
+  a.target = m.actuator_trnid[2 * i];
+  if (a.transmission == TransmissionKind::site) a.reference_site = m.actuator_trnid[2 * i + 1];
+  a.gear = row<6>(m.actuator_gear, m.actuator_outadr[i]);
+  a.dynamics = kDynamics[m.actuator_dyntype[i]];
+  a.time_constant = m.actuator_dynprm[mjNDYN * i];
+  a.act = m.actuator_actadr[i];
+  a.control = control;
+  a.affine_gain = m.actuator_gaintype[i] == mjGAIN_AFFINE;
+  a.affine_bias = m.actuator_biastype[i] == mjBIAS_AFFINE;
+  std::copy_n(m.actuator_gainprm + mjNGAIN * i, 3, a.gain.begin());
+  std::copy_n(m.actuator_biasprm + mjNBIAS * i, 3, a.bias.begin());
+  a.control_range = range(m.actuator_ctrllimited[control], m.actuator_ctrlrange, control);
+  a.force_range = range(m.actuator_forcelimited[i], m.actuator_forcerange, i);
+  a.activation_range = range(m.actuator_actlimited[i], m.actuator_actrange, i);
+  a.early = m.actuator_actearly[i];
+  a.enabled = is_enabled(m, i);
+  a.damping = polynomial(m.actuator_damping, m.actuator_dampingpoly, i);
+  a.armature = m.actuator_armature[i];
+  return a;
+}
+
+Sensor sensor_of(const mjModel& m, mjtSize i) {
+  Sensor s;
+  s.name = name_at(m, m.name_sensoradr, i);
+  s.type = m.sensor_type[i];
+  s.object_type = m.sensor_objtype[i];
+  s.object = m.sensor_objid[i];
+  s.reference_type = m.sensor_reftype[i];
+  s.reference = m.sensor_refid[i];
+  s.dimension = m.sensor_dim[i];
+  // Directions and quaternions are never cut off.
+  const int kind = m.sensor_datatype[i];
+  if (kind == mjDATATYPE_REAL || kind == mjDATATYPE_POSITIVE) s.cutoff = m.sensor_cutoff[i];
+  s.unsupported = unsupported_sensor(m, static_cast<int>(i));
+  return s;
+}
+
+Keyframe keyframe_of(const mjModel& m, mjtSize i) {
+  Keyframe k;
+  k.name = name_at(m, m.name_keyadr, i);
+  k.time = m.key_time[i];
+  k.qpos = rows(m.key_qpos, i, m.nq);
+  k.qvel = rows(m.key_qvel, i, m.nv);
+  k.act = rows(m.key_act, i, m.na);
+  k.ctrl = rows(m.key_ctrl, i, m.nu);
+  k.mocap_pos = rows(m.key_mpos, i, 3 * m.nmocap);
+  k.mocap_quat = rows(m.key_mquat, i, 4 * m.nmocap);
+  return k;
+}
+
+std::vector<Marker> markers(const mjModel& m, mjtSize count, const int* names, const int* bodies,
+                            const mjtNum* pos, const mjtNum* quat) {
+  std::vector<Marker> all;
+  for (mjtSize i = 0; i < count; ++i) {
+    all.push_back({name_at(m, names, i), bodies[i], row<3>(pos, i), row<4>(quat, i)});
+  }
+  return all;
+}
+
+template <class Element>
+void fill(std::vector<Element>& all, mjtSize count, const mjModel& m,
+          Element (*make)(const mjModel&, mjtSize)) {
+  all.reserve(static_cast<std::size_t>(count));
+  for (mjtSize i = 0; i < count; ++i) all.push_back(make(m, i));
+}
+
+bool can_be_observed(int type) {
+  switch (type) {
+    case mjSENS_ACCELEROMETER:
+    case mjSENS_VELOCIMETER:
+    case mjSENS_GYRO:
+    case mjSENS_E_POTENTIAL:
+    case mjSENS_E_KINETIC:
+    case mjSENS_CLOCK: return true;
+    default:
+      return (type >= mjSENS_JOINTPOS && type <= mjSENS_BALLANGVEL) ||
+             (type >= mjSENS_FRAMEPOS && type <= mjSENS_SUBTREEANGMOM);
+  }
+}
+
+}  // namespace
+
+std::array<double, 6> inertia_in_body_axes(const std::array<double, 3>& moments,
+                                           const std::array<double, 4>& quat) {
+  const auto [w, x, y, z] = quat;
+  const double R[3][3] = {
+      {w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)},
+      {2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)},
+      {2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z}};
+  const auto J = [&](int a, int b) {
+    return R[a][0] * moments[0] * R[b][0] + R[a][1] * moments[1] * R[b][1] +
+           R[a][2] * moments[2] * R[b][2];  // (1)
+  };
+  return {J(0, 0), J(1, 1), J(2, 2), J(0, 1), J(0, 2), J(1, 2)};
+}
+
+std::string unsupported_sensor(const mjModel& m, int i) {
+  if (!can_be_observed(m.sensor_type[i])) return "sensors of this type are not supported";
+  if (m.sensor_historyadr[i] >= 0 || m.sensor_delay[i] > 0 || m.sensor_interval[2 * i] > 0) {
+    return "sensors with a delay, an interval or a history are not supported";
+  }
+  const auto moves = [&](int type, int id) {
+    return type == mjOBJ_CAMERA && id >= 0 && m.cam_mode[id] != mjCAMLIGHT_FIXED;
+  };
+  if (moves(m.sensor_objtype[i], m.sensor_objid[i]) ||
+      moves(m.sensor_reftype[i], m.sensor_refid[i])) {
+    return "sensors at a camera that tracks or targets a body are not supported";
+  }
+  return {};
+}
+
+Model convert(const mjModel& m, const LoadOptions& options) {
+  Model model;
+  model.name = readable(m.names);
+  model.options = options_of(m, options);
+  model.nq = static_cast<int>(m.nq);
+  model.nv = static_cast<int>(m.nv);
+  model.na = static_cast<int>(m.na);
+  model.nu = static_cast<int>(m.nu);
+  model.nmocap = static_cast<int>(m.nmocap);
+  model.trees = static_cast<int>(m.ntree);
+  fill(model.bodies, m.nbody, m, body_of);
+  fill(model.joints, m.njnt, m, joint_of);
+  fill(model.dofs, m.nv, m, dof_of);
+  model.sites = markers(m, m.nsite, m.name_siteadr, m.site_bodyid, m.site_pos, m.site_quat);
+  model.geoms = markers(m, m.ngeom, m.name_geomadr, m.geom_bodyid, m.geom_pos, m.geom_quat);
+  model.cameras = markers(m, m.ncam, m.name_camadr, m.cam_bodyid, m.cam_pos, m.cam_quat);
+  fill(model.wraps, m.nwrap, m, wrap_of);
+  fill(model.tendons, m.ntendon, m, tendon_of);
+  fill(model.actuators, m.nactuator, m, actuator_of);
+  fill(model.sensors, m.nsensor, m, sensor_of);
+  fill(model.keyframes, m.nkey, m, keyframe_of);
+  model.qpos0 = rows(m.qpos0, 0, m.nq);
+  return model;
+}
+
+}  // namespace cycloid::inline io

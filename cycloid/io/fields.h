@@ -1,0 +1,54 @@
+// io/fields.h: what becomes of every field of mjModel and mjOption.
+//
+// One table answers for each field of MuJoCo's X-macros (mjxmacro.h): it is used, or it has no
+// part in the dynamics, or it must have the value that switches off what is not supported. A test
+// walks the macros: a field that a new release adds fails until someone has thought about it.
+//
+// Fields are named as in MuJoCo: "nq", "body_mass", "opt.timestep", "stat.extent".
+#pragma once
+
+#include <mujoco/mjmodel.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cycloid::inline io {
+
+enum class FieldUse {
+  used,             // becomes part of the Model, or is examined value by value in refuse.cpp
+  irrelevant,       // drawing, labels, MuJoCo's own bookkeeping, or derived from fields in use
+  constraints,      // acts through constraints only
+  must_be_default,  // acts, and is not supported when it differs from `value`
+  must_be_default_with_constraints,
+};
+std::string_view name(FieldUse use);
+
+struct FieldRule {
+  std::string_view field;
+  FieldUse use = FieldUse::used;
+  std::string_view reason;  // why it may be left out, or what is refused
+  std::string_view hint{};  // for the must_be_default kinds: what to try
+  double value = 0;         // the default
+  int columns = 0;          // how many numbers of a row are compared; 0: all of them
+};
+
+// Every field once, sorted by name.
+const std::vector<FieldRule>& field_rules();
+
+// Null when there is no such field.
+const FieldRule* field_rule(std::string_view field);
+
+// Throws ModelError naming the first element one of whose must_be_default fields differs. Also
+// throws when a number in use is not finite.
+void refuse_by_field(const mjModel& model, bool constraints);
+
+// Throws ModelError unless every array of the model lies inside the model's buffer, as in a model
+// of the release whose headers this was built with.
+void check_layout(const mjModel& model);
+
+// "joint \"hip\"", or "joint #3" without a name; `count` is the size field the array goes by, such
+// as "njnt". What has no names of its own is called by `count`.
+std::string element(const mjModel& model, std::string_view count, mjtSize index);
+
+}  // namespace cycloid::inline io

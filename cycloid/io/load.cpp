@@ -1,0 +1,30 @@
+#include "cycloid/io/load.h"
+
+#include "cycloid/base/error.h"
+#include "cycloid/io/compile.h"
+#include "cycloid/io/convert.h"
+#include "cycloid/io/refuse.h"
+
+namespace cycloid::inline io {
+namespace {
+
+Model model_of(const mjModel& compiled, const LoadOptions& options) {
+  refuse_unsupported(compiled, constraints_act(compiled, options));
+  return convert(compiled, options);
+}
+
+}  // namespace
+
+Model load_model(const std::string& path_or_xml, const LoadOptions& options) {
+  const CompiledModel compiled = compile_model(path_or_xml, options);
+  return model_of(*compiled, options);
+}
+
+Model model_from_mjmodel(const void* mjmodel, const LoadOptions& options) {
+  if (!mjmodel) throw ModelError("expected an mjModel, got a null pointer");
+  const auto& compiled = *static_cast<const mjModel*>(mjmodel);
+  check_layout(compiled);
+  return model_of(compiled, options);
+}
+
+}  // namespace cycloid::inline io

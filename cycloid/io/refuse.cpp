@@ -1,0 +1,182 @@
+#include "cycloid/io/refuse.h"
+
+#include <utility>
+
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline io {
+namespace {
+
+[[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint) {
+  throw ModelError(message(where, ": ", what, " is not supported; ", hint));
+}
+
+void judge_options(const mjModel& m, bool constraints) {
+  const int integrator = m.opt.integrator;
+  if (integrator != mjINT_EULER && integrator != mjINT_RK4 && integrator != mjINT_IMPLICITFAST) {
+    refuse("options",
+           integrator == mjINT_IMPLICIT ? "the integrator implicit" : "the integrator discrete",
+           "set integrator to Euler, implicitfast or RK4");
+  }
+  if (m.opt.enableflags & mjENBL_SLEEP) {
+    for (mjtSize i = 0; i < m.ntree; ++i) {
+      const int policy = m.tree_sleep_policy[i];
+      if (policy == mjSLEEP_AUTO_NEVER || policy == mjSLEEP_NEVER) continue;
+      refuse(element(m, "nbody", m.tree_bodyadr[i]), "sleeping",
+             "disable the flag sleep, or set sleep=\"never\"");
+    }
+  }
+  if (constraints && (m.opt.enableflags & mjENBL_DIAGEXACT)) {
+    refuse("options", "the flag diagexact", "disable it or load with constraints=False");
+  }
+  if (m.nflex > 0) {
+    refuse(element(m, "nflex", 0), "a flex", "load the model without it");
+  }
+}
+
+void judge_tendons(const mjModel& m) {
+  for (mjtSize i = 0; i < m.ntendon; ++i) {
+    for (int w = m.tendon_adr[i]; w < m.tendon_adr[i] + m.tendon_num[i]; ++w) {
+      const int type = m.wrap_type[w];
+      if (type == mjWRAP_JOINT || type == mjWRAP_PULLEY || type == mjWRAP_SITE) continue;
+      refuse(element(m, "ntendon", i),
+             message("wrapping around ", type == mjWRAP_SPHERE ? "a sphere" : "a cylinder", " (",
+                     element(m, "ngeom", m.wrap_objid[w]), ")"),
+             "route it through sites");
+    }
+  }
+}
+
+// What an actuator's four types add up to; empty when it is supported.
+std::string unsupported_actuator(const mjModel& m, mjtSize i) {
+  const int dynamics = m.actuator_dyntype[i], gain = m.actuator_gaintype[i],
+            bias = m.actuator_biastype[i], transmission = m.actuator_trntype[i];
+  if (dynamics == mjDYN_MUSCLE || gain == mjGAIN_MUSCLE || bias == mjBIAS_MUSCLE) return "a muscle";
+  if (dynamics == mjDYN_DCMOTOR || gain == mjGAIN_DCMOTOR || bias == mjBIAS_DCMOTOR) {
+    return "a DC motor";
+  }
+  if (dynamics == mjDYN_PID || gain == mjGAIN_PID) return "a PID actuator";
+  if (transmission == mjTRN_SO3 || gain == mjGAIN_SO3 || bias == mjBIAS_SO3) {
+    return "an SO3 actuator";
+  }
+  if (transmission == mjTRN_SLIDERCRANK) return "a slider-crank transmission";
+  if (transmission == mjTRN_BODY) return "a body transmission (adhesion)";
+  if (dynamics == mjDYN_USER || gain == mjGAIN_USER || bias == mjBIAS_USER) {
+    return "an actuator with user dynamics, gain or bias";
+  }
+  const bool known = dynamics >= mjDYN_NONE && dynamics <= mjDYN_FILTEREXACT &&
+                     (gain == mjGAIN_FIXED || gain == mjGAIN_AFFINE) &&
+                     (bias == mjBIAS_NONE || bias == mjBIAS_AFFINE) &&
+                     transmission >= mjTRN_JOINT && transmission <= mjTRN_SITE;
+  if (!known) return "an actuator of this type";
+  if (m.actuator_ctrlnum[i] != 1 || m.actuator_outnum[i] != 1 || m.actuator_actnum[i] > 1) {
+    return "an actuator with several controls, activations or forces";
+  }
+  return {};
+}
+
+void judge_actuators(const mjModel& m) {
+  for (mjtSize i = 0; i < m.nactuator; ++i) {
+    const std::string what = unsupported_actuator(m, i);
+    if (!what.empty()) {
+      refuse(element(m, "nactuator", i), what,
+             "use a motor, position, velocity, damper, cylinder or general actuator on a joint, a "
+             "tendon or a site");
+    }
+  }
+}
+
+// Geoms of these two bodies may touch as far as the tree of bodies is concerned.
+bool bodies_may_collide(const mjModel& m, int a, int b) {
+  if (m.body_treeid[a] < 0 && m.body_treeid[b] < 0) return false;
+  const int weld_a = m.body_weldid[a], weld_b = m.body_weldid[b];
+  if (weld_a == weld_b) return false;
+  const int parent_a = m.body_weldid[m.body_parentid[weld_a]];
+  const int parent_b = m.body_weldid[m.body_parentid[weld_b]];
+  const bool filter = !(m.opt.disableflags & mjDSBL_FILTERPARENT) && weld_a != 0 && weld_b != 0;
+  if (filter && (weld_a == parent_b || weld_b == parent_a)) return false;
+  for (mjtSize i = 0; i < m.nexclude; ++i) {
+    const int signature = m.exclude_signature[i];
+    if (signature == (a << 16) + b || signature == (b << 16) + a) return false;
+  }
+  return true;
+}
+
+bool is_unbounded(int geom_type) { return geom_type == mjGEOM_PLANE || geom_type == mjGEOM_HFIELD; }
+
+std::string first_contact(const mjModel& m) {
+  const auto pair = [&](int a, int b) {
+    return message(element(m, "ngeom", a), " and ", element(m, "ngeom", b), " can collide");
+  };
+  if (m.npair > 0) return pair(m.pair_geom1[0], m.pair_geom2[0]);
+  for (int a = 0; a < m.ngeom; ++a) {
+    for (int b = a + 1; b < m.ngeom; ++b) {
+      const bool asked = (m.geom_contype[a] & m.geom_conaffinity[b]) ||
+                         (m.geom_contype[b] & m.geom_conaffinity[a]);
+      if (!asked || (is_unbounded(m.geom_type[a]) && is_unbounded(m.geom_type[b]))) continue;
+      if (bodies_may_collide(m, m.geom_bodyid[a], m.geom_bodyid[b])) return pair(a, b);
+    }
+  }
+  return {};
+}
+
+std::string first_limit(const mjModel& m) {
+  for (mjtSize i = 0; i < m.njnt; ++i) {
+    if (m.jnt_limited[i]) return element(m, "njnt", i) + " is limited";
+  }
+  for (mjtSize i = 0; i < m.ntendon; ++i) {
+    if (m.tendon_limited[i]) return element(m, "ntendon", i) + " is limited";
+  }
+  return {};
+}
+
+std::string first_frictionloss(const mjModel& m) {
+  for (mjtSize i = 0; i < m.nv; ++i) {
+    if (m.dof_frictionloss[i] > 0) return element(m, "nv", i) + " has frictionloss";
+  }
+  for (mjtSize i = 0; i < m.ntendon; ++i) {
+    if (m.tendon_frictionloss[i] > 0) return element(m, "ntendon", i) + " has frictionloss";
+  }
+  return {};
+}
+
+std::string first_equality(const mjModel& m) {
+  for (mjtSize i = 0; i < m.neq; ++i) {
+    if (m.eq_active0[i]) return element(m, "neq", i) + " is active";
+  }
+  return {};
+}
+
+}  // namespace
+
+bool constraints_act(const mjModel& m, const LoadOptions& options) {
+  return options.constraints && !(m.opt.disableflags & mjDSBL_CONSTRAINT);
+}
+
+std::string first_constraint(const mjModel& m) {
+  using Search = std::string (*)(const mjModel&);
+  constexpr std::pair<int, Search> kSearches[] = {{mjDSBL_CONTACT, &first_contact},
+                                                  {mjDSBL_LIMIT, &first_limit},
+                                                  {mjDSBL_FRICTIONLOSS, &first_frictionloss},
+                                                  {mjDSBL_EQUALITY, &first_equality}};
+  for (const auto& [flag, search] : kSearches) {
+    if (m.opt.disableflags & flag) continue;
+    if (std::string found = search(m); !found.empty()) return found;
+  }
+  return {};
+}
+
+void refuse_unsupported(const mjModel& m, bool constraints) {
+  judge_options(m, constraints);
+  judge_tendons(m);
+  judge_actuators(m);
+  refuse_by_field(m, constraints);
+  if (!constraints) return;
+  if (const std::string source = first_constraint(m); !source.empty()) {
+    throw ModelError(message(source,
+                             ", and constraints are not supported; load with "
+                             "constraints=False to leave them out"));
+  }
+}
+
+}  // namespace cycloid::inline io

@@ -1,0 +1,32 @@
+// io/refuse.h: what the dynamics here do not contain, refused by the name of the element.
+//
+// Never ignored, because a simulation that leaves something out is wrong without saying so; and
+// never more than needed. Sensors, cameras, drawing and the energy flag are no reason; nor, without
+// constraints, is anything that acts through constraints only. Refused are:
+//   integrators implicit and discrete; sleeping; flexes; plugins that exert forces
+//   muscles, DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
+//   slider-crank and body transmissions; tendons that wrap around geoms; plastic springs
+//   ellipsoid fluid forces
+//   with constraints: diagexact, noslip, and whatever can make a constraint
+#pragma once
+
+#include <mujoco/mjmodel.h>
+
+#include <string>
+
+#include "cycloid/io/fields.h"
+#include "cycloid/io/load.h"
+
+namespace cycloid::inline io {
+
+// Throws ModelError with the element and what to try.
+void refuse_unsupported(const mjModel& model, bool constraints);
+
+// The options ask for constraints and the model does not disable them.
+bool constraints_act(const mjModel& model, const LoadOptions& options);
+
+// The first thing that could make a constraint, such as "joint \"hip\" is limited"; empty when
+// there is none. The model's flags for limits, dry friction, equalities and contact are respected.
+std::string first_constraint(const mjModel& model);
+
+}  // namespace cycloid::inline io

@@ -1,0 +1,182 @@
+#include "cycloid/io/refuse.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "cycloid/base/error.h"
+#include "cycloid/io/load.h"
+
+namespace cycloid {
+namespace {
+
+constexpr std::string_view kTree = R"(<worldbody>
+  <geom name="wrapped" type="sphere" size=".05" pos="0 0 .5" contype="0" conaffinity="0"/>
+  <site name="anchor"/>
+  <body name="arm"><joint name="hinge"/><geom name="bar" size=".1" contype="0" conaffinity="0"/>
+    <site name="tip" pos="1 0 0"/><site name="slider" pos="1 1 0"/>
+    <body name="hand" pos="1 0 0"><joint name="ball" type="ball"/>
+<geom size=".1" contype="0" conaffinity="0"/></body>
+  </body></worldbody>)";
+
+std::string with(std::string_view parts, std::string_view tree = kTree) {
+  return "<mujoco>" + std::string(tree) + std::string(parts) + "</mujoco>";
+}
+
+// "" when the model loads.
+std::string refusal(const std::string& text, bool constraints = false) {
+  try {
+    load_model(text, {.constraints = constraints});
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void check_refused(const std::string& text, std::string_view element, std::string_view what) {
+  const std::string said = refusal(text);
+  INFO(text << "\n" << said);
+  CHECK(said.starts_with(element));
+  CHECK(said.find(what) != said.npos);
+  CHECK(said.find("is not supported; ") != said.npos);  // a hint follows
+}
+
+TEST_CASE("refuse_unsupported: actuators by name") {
+  const auto actuator = [](std::string_view xml) {
+    return with("<actuator>" + std::string(xml) + "</actuator>");
+  };
+  check_refused(actuator("<muscle name='m' joint='hinge'/>"), "actuator \"m\"", "muscle");
+  check_refused(actuator("<general name='m' joint='hinge' dyntype='muscle'/>"), "actuator \"m\"",
+                "muscle");
+  check_refused(actuator("<pid name='p' joint='hinge' kp='1' ki='1'/>"), "actuator \"p\"", "PID");
+  check_refused(actuator("<general name='u' joint='hinge' dyntype='user'/>"), "actuator \"u\"",
+                "user");
+  check_refused(actuator("<general name='u' joint='hinge' gaintype='user'/>"), "actuator \"u\"",
+                "user");
+  check_refused(actuator("<general joint='hinge' biastype='user'/>"), "actuator #0", "user");
+  check_refused(actuator("<motor name='c' cranksite='tip' slidersite='slider' cranklength='1'/>"),
+                "actuator \"c\"", "slider-crank");
+  check_refused(actuator("<adhesion name='a' body='arm' ctrlrange='0 1'/>"), "actuator \"a\"",
+                "body transmission");
+  check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),
+                "actuator \"d\"", "history");
+  check_refused(actuator("<dcmotor name='e' joint='hinge' motorconst='1' resistance='1'/>"),
+                "actuator \"e\"", "DC motor");
+  check_refused(actuator("<orientation name='o' joint='ball' kp='1'/>"), "actuator \"o\"", "SO3");
+}
+
+TEST_CASE("refuse_unsupported: tendons, springs, fluid, flexes by name") {
+  check_refused(with("<tendon><spatial name='t'><site site='anchor'/><geom geom='wrapped'/><site "
+                     "site='tip'/></spatial></tendon>"),
+                "tendon \"t\"", "wrapping around a sphere (geom \"wrapped\")");
+  check_refused(with("<tendon><fixed name='y' stiffness='1' springyield='.1'><joint "
+                     "joint='hinge' coef='1'/></fixed></tendon>"),
+                "tendon \"y\"", "plastic");
+  check_refused(
+      "<mujoco><worldbody><body><joint name='j' stiffness='1' springyield='.1'/><geom "
+      "size='.1'/></body></worldbody></mujoco>",
+      "joint \"j\"", "plastic");
+  check_refused(
+      "<mujoco><worldbody><body><freejoint/><geom name='wing' size='.1' "
+      "fluidshape='ellipsoid'/></body></worldbody></mujoco>",
+      "geom \"wing\"", "ellipsoid");
+  check_refused(
+      "<mujoco><worldbody><body name='b' pos='0 0 1'><flexcomp name='rag' type='grid' count='3 3 "
+      "1' "
+      "spacing='.1 .1 .1' mass='1' dim='2' radius='.01'/></body></worldbody></mujoco>",
+      "flex \"rag\"", "flex");
+}
+
+TEST_CASE("refuse_unsupported: integrators and sleeping") {
+  check_refused(with("<option integrator='implicit'/>"), "options", "implicit");
+  check_refused(with("<option integrator='discrete'/>"), "options", "discrete");
+  check_refused(with("<option><flag sleep='enable'/></option>"), "body \"arm\"", "sleeping");
+  for (const char* fine : {"Euler", "implicitfast", "RK4"}) {
+    CHECK(refusal(with(std::string("<option integrator='") + fine + "'/>")) == "");
+  }
+  // Nothing sleeps here: the flag changes nothing.
+  CHECK(refusal("<mujoco><option><flag sleep='enable'/></option><worldbody><body "
+                "sleep='never'><joint/><geom size='.1'/></body></worldbody></mujoco>") == "");
+}
+
+TEST_CASE("refuse_unsupported: nothing that only constraints use, and nothing merely unusual") {
+  for (const std::string_view parts : {
+           "<option noslip_iterations='3'><flag diagexact='enable' speculative='enable' "
+           "override='enable' energy='enable' fwdinv='enable' invdiscrete='enable'/></option>",
+           "<equality><weld body1='arm'/></equality>",
+           "<contact><pair geom1='bar' geom2='wrapped'/></contact>",
+           "<tendon><fixed limited='true' range='0 1' frictionloss='1' armature='.1' damping='1 2 "
+           "3' stiffness='1 2 3'><joint joint='hinge' coef='2'/></fixed></tendon>",
+           "<actuator><motor joint='hinge' armature='1' damping='1 2 3' gear='2'/><motor "
+           "jointinparent='ball' gear='1 0 0'/><motor site='tip' refsite='anchor' gear='1 0 0 0 0 "
+           "0'/></actuator>",
+           "<sensor><touch site='tip'/><rangefinder site='tip'/><jointpos joint='hinge' "
+           "nsample='4' "
+           "delay='.002'/><user dim='3'/></sensor>",
+       }) {
+    CHECK(refusal(with(parts)) == "");
+  }
+  CHECK(refusal(R"(<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+      <hfield name="h" nrow="3" ncol="3" size="1 1 1 1"/></asset><worldbody>
+      <geom type="hfield" hfield="h"/>
+      <body gravcomp="1"><freejoint/>
+<geom type="mesh" mesh="m" surfacevel="1 0 0 0 0 0" adhesion="1"/></body>
+      <body><joint stiffness="1 2 3" damping="1 2 3" limited="true" range="0 1" frictionloss="1"
+        actuatorgravcomp="true" actuatorfrcrange="-1 1"/><geom size=".1"/></body>
+      </worldbody></mujoco>)") == "");
+}
+
+// One body over a floor, with what each test adds.
+std::string constrained(std::string_view joint, std::string_view parts = "",
+                        std::string_view geom = "contype='0' conaffinity='0'") {
+  return with(parts,
+              "<worldbody><geom name='floor' type='plane' size='1 1 1'/><body name='b' "
+              "pos='0 0 1'><joint name='j' " +
+                  std::string(joint) + "/><geom name='g' size='.1' " + std::string(geom) +
+                  "/></body></worldbody>");
+}
+
+TEST_CASE("first_constraint: what can make a constraint is refused with the hint") {
+  const auto said = [](const std::string& text) {
+    const std::string why = refusal(text, true);
+    const bool with_hint = why.find("constraints=False") != why.npos;
+    return with_hint ? why.substr(0, why.find(", and")) : why;
+  };
+  CHECK(said(constrained("")) == "");
+  CHECK(said(constrained("", "", "")) == "geom \"floor\" and geom \"g\" can collide");
+  CHECK(said(constrained("limited='true' range='0 1'")) == "joint \"j\" is limited");
+  CHECK(said(constrained("frictionloss='1'")) == "joint \"j\" has frictionloss");
+  CHECK(said(constrained("", "<equality><joint name='e' joint1='j'/></equality>")) ==
+        "equality \"e\" is active");
+  CHECK(said(constrained("", "<equality><joint joint1='j' active='false'/></equality>")) == "");
+  CHECK(said(constrained("", "<contact><pair geom1='floor' geom2='g'/></contact>")) ==
+        "geom \"floor\" and geom \"g\" can collide");
+  CHECK(said(constrained("",
+                         "<tendon><fixed name='t' limited='true' range='0 1'><joint joint='j' "
+                         "coef='1'/></fixed></tendon>")) == "tendon \"t\" is limited");
+}
+
+TEST_CASE("first_constraint: the model's own flags and filters are respected") {
+  const auto loads = [](const std::string& text) { return refusal(text, true) == ""; };
+  const auto flag = [](std::string_view name) {
+    return "<option><flag " + std::string(name) + "='disable'/></option>";
+  };
+  CHECK(loads(constrained("", flag("contact"), "")));
+  CHECK(loads(constrained("limited='true' range='0 1'", flag("limit"))));
+  CHECK(loads(constrained("frictionloss='1'", flag("frictionloss"))));
+  CHECK(loads(constrained("limited='true' range='0 1' frictionloss='1'", flag("constraint"), "")));
+  CHECK(loads(constrained("", "<contact><exclude body1='world' body2='b'/></contact>", "")));
+  // A parent and its child do not collide, unless the filter is off; bodies without dofs never do.
+  const std::string chain =
+      "<worldbody><body name='p'><joint/><geom size='.1'/><body name='c'><joint/><geom "
+      "size='.1'/></body></body></worldbody>";
+  CHECK(loads(with("", chain)));
+  CHECK_FALSE(loads(with(flag("filterparent"), chain)));
+  CHECK(loads(
+      "<mujoco><worldbody><geom size='1'/><body><geom size='1'/></body></worldbody></mujoco>"));
+  CHECK(refusal(constrained("", "<option><flag diagexact='enable'/></option>"), true)
+            .starts_with("options: the flag diagexact"));
+}
+
+}  // namespace
+}  // namespace cycloid

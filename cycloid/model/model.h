@@ -1,0 +1,186 @@
+// Room model: what a robot is, as plain numbers. Nothing here computes.
+//
+// A Model is a tree of bodies joined by joints, with sites, tendons and actuators. Its meaning, and
+// the order of bodies, joints, degrees of freedom (dofs), qpos, qvel, act and ctrl, are those of a
+// compiled MuJoCo model (mjModel, release 4.0). Room io makes one from MJCF or URDF; room rigid
+// steps it. SI units throughout; angles in radians; quaternions (w, x, y, z).
+//
+// Body 0 is the world. A body's parent comes before it, and so do its ancestors' dofs before its
+// own. An index of -1 means "none".
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace cycloid::inline model {
+
+enum class JointKind { free, ball, slide, hinge };
+constexpr int qpos_numbers(JointKind k) {
+  return k == JointKind::free ? 7 : k == JointKind::ball ? 4 : 1;
+}
+constexpr int dof_numbers(JointKind k) {
+  return k == JointKind::free ? 6 : k == JointKind::ball ? 3 : 1;
+}
+
+enum class RigidIntegrator { euler, implicitfast, rk4 };
+enum class TendonKind { fixed, spatial };
+enum class WrapKind { joint, pulley, site };
+enum class TransmissionKind { joint, joint_in_parent, tendon, site };
+enum class ActuatorDynamics { none, integrator, filter, filter_exact };
+
+// f(x) = linear x + quadratic x² + cubic x³; for damping x|x| in place of x².
+struct Polynomial {
+  double linear = 0, quadratic = 0, cubic = 0;
+  bool operator==(const Polynomial&) const = default;
+};
+
+// A limit that applies when `on`.
+struct Range {
+  bool on = false;
+  double low = 0, high = 0;
+};
+
+struct Body {
+  std::string name;
+  int parent = 0;
+  int tree = -1;  // kinematic tree; -1: fixed to the world
+  int first_joint = 0, joints = 0;
+  int first_dof = 0, dofs = 0;
+  int mocap = -1;                          // row of mocap_pos and mocap_quat
+  std::array<double, 3> pos{};             // in the parent's frame [m]
+  std::array<double, 4> quat{1, 0, 0, 0};  // in the parent's frame
+  double mass = 0;                         // [kg]
+  std::array<double, 3> com{};             // in body axes [m]
+  std::array<double, 6> inertia{};         // about com, body axes: xx yy zz xy xz yz [kg·m²]
+  std::array<double, 4> inertia_quat{1, 0, 0, 0};  // principal axes, in body axes (fluid forces)
+  double gravity_compensation = 0;                 // fraction of the weight
+};
+
+struct Joint {
+  std::string name;
+  JointKind kind = JointKind::hinge;
+  int body = 0, qpos = 0, dof = 0;  // first place in qpos and qvel
+  std::array<double, 3> pos{};      // anchor in body axes [m]; free: not used
+  std::array<double, 3> axis{0, 0, 1};
+  Polynomial stiffness;            // [N/m], [N·m/rad]
+  std::array<double, 7> qpos0{};   // configuration at which the body stands as its frame says
+  std::array<double, 7> spring{};  // springref: configuration without spring force
+  Range range;                     // limit of motion
+  Range actuator_force;            // clamps the actuators' total
+  bool compensation_by_actuator = false;  // gravity compensation counts as actuator force
+};
+
+struct Dof {
+  int joint = 0, body = 0;
+  int parent = -1;          // the dof before it on the way to the root
+  double armature = 0;      // [kg·m²] or [kg], actuators' armature on this joint not included
+  Polynomial damping;       // [N·m·s/rad] or [N·s/m]
+  double frictionloss = 0;  // [N·m] or [N]
+};
+
+// A frame fixed to a body: a site, a geom or a camera.
+struct Marker {
+  std::string name;
+  int body = 0;
+  std::array<double, 3> pos{};
+  std::array<double, 4> quat{1, 0, 0, 0};
+};
+
+struct Wrap {
+  WrapKind kind = WrapKind::site;
+  int object = -1;   // joint or site
+  double value = 0;  // coefficient of a joint; divisor of a pulley
+};
+
+struct Tendon {
+  std::string name;
+  TendonKind kind = TendonKind::fixed;
+  int first_wrap = 0, wraps = 0;
+  Polynomial stiffness, damping;
+  std::array<double, 2> spring_length{};  // no force between the two [m]
+  double armature = 0;                    // [kg], actuators' armature not included
+  double frictionloss = 0;
+  Range range, actuator_force;
+};
+
+struct Actuator {
+  std::string name;
+  TransmissionKind transmission = TransmissionKind::joint;
+  int target = -1;          // joint, tendon or site
+  int reference_site = -1;  // site transmission
+  std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
+  ActuatorDynamics dynamics = ActuatorDynamics::none;
+  double time_constant = 1;      // dynprm[0] [s]
+  int act = -1;                  // place in act
+  int control = -1;              // place in ctrl
+  bool affine_gain = false;      // else only gain[0] acts
+  bool affine_bias = false;      // else no bias
+  std::array<double, 3> gain{};  // gainprm: constant, per length, per velocity
+  std::array<double, 3> bias{};  // biasprm
+  Range control_range, force_range, activation_range;
+  bool early = false;   // the force uses the next activation
+  bool enabled = true;  // its group is not disabled
+  Polynomial damping;   // acts on the joint or tendon it drives
+  double armature = 0;  // added to the joint or tendon it drives
+};
+
+// What MuJoCo calls a sensor, by MuJoCo's own numbers and ids (mjtSensor, mjtObj); `unsupported` is
+// the reason for which it cannot be observed.
+struct Sensor {
+  std::string name;
+  int type = 0, object_type = 0, object = -1, reference_type = 0, reference = -1;
+  int dimension = 1;
+  double cutoff = 0;
+  std::string unsupported;
+};
+
+struct Keyframe {
+  std::string name;
+  double time = 0;
+  std::vector<double> qpos, qvel, act, ctrl, mocap_pos, mocap_quat;
+};
+
+// Which forces act; MuJoCo's disable flags, the other way round.
+struct Acting {
+  bool springs = true, dampers = true, gravity = true, actuation = true;
+  bool control_limits = true;  // clampctrl
+  bool euler_damping = true;   // implicit damping in the Euler integrator
+  bool constraints = true;
+};
+
+struct Options {
+  RigidIntegrator integrator = RigidIntegrator::euler;
+  double timestep = 0.002;                     // [s]
+  std::array<double, 3> gravity{0, 0, -9.81};  // [m/s²]
+  std::array<double, 3> wind{};                // [m/s]
+  double density = 0;                          // of the medium [kg/m³]
+  double viscosity = 0;                        // [Pa·s]
+  double impratio = 1;
+  Acting acting;
+};
+
+struct Model {
+  std::string name;
+  Options options;
+  int nq = 0, nv = 0, na = 0, nu = 0, nmocap = 0, trees = 0;
+  std::vector<Body> bodies;
+  std::vector<Joint> joints;
+  std::vector<Dof> dofs;
+  std::vector<Marker> sites, geoms, cameras;
+  std::vector<Wrap> wraps;
+  std::vector<Tendon> tendons;
+  std::vector<Actuator> actuators;
+  std::vector<Sensor> sensors;
+  std::vector<Keyframe> keyframes;
+  std::vector<double> qpos0;
+
+  // The name of an element for a message or a parameter: "foot", or "#7" without a name.
+  template <class Element>
+  static std::string label(const std::vector<Element>& all, int i) {
+    const std::string& own = all[static_cast<std::size_t>(i)].name;
+    return own.empty() ? std::string("#").append(std::to_string(i)) : own;
+  }
+};
+
+}  // namespace cycloid::inline model

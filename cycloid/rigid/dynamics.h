@@ -1,0 +1,361 @@
+// The smooth dynamics of a robot at one instant: M q̈ + c = τ.
+//
+//   τ = springs + dampers + gravity compensation + actuators + applied forces      (1)
+//   b = τ - c                                                                      (2)
+//   (M + h B) q̈ = b                                                               (3)
+// B is the slope of the forces in the velocity that the integrator treats implicitly: none (rk4,
+// and the acceleration itself), the joints' dampers (euler), dampers and actuators (implicitfast).
+// Gravity compensation of a body is the force -κ m g at its centre of mass; an applied force
+// (xfrc_applied) is a force and a couple at the centre of mass, in world axes.
+//
+// Pullback, given the cotangent g of q̈: one solve, and then the gradient of Φ at fixed μ, q̈
+// (sweep.h and the forces' own pullbacks); the factor is not differentiated.
+//   (M + h B) μ = g,      Φ = μᵀ(b - M q̈) - h μᵀ B q̈                               (4)
+#pragma once
+
+#include "cycloid/rigid/actuation.h"
+#include "cycloid/rigid/crba.h"
+#include "cycloid/rigid/fluid.h"
+#include "cycloid/rigid/free_body.h"
+#include "cycloid/rigid/passive.h"
+#include "cycloid/rigid/workspace.h"
+
+namespace cycloid::inline rigid {
+
+// Rows of position and quaternion for the mocap bodies, from the inputs or as the model has them.
+template <class S, class P>
+void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
+  for (const Body& b : r.tree.model.bodies) {
+    if (b.mocap < 0) continue;
+    S* row = mocap + 7 * b.mocap;
+    for (int i = 0; i < 3; ++i) {
+      row[i] = r.inputs.mocap_pos < 0 ? number<S>(b.pos[static_cast<std::size_t>(i)])
+                                      : u[r.inputs.mocap_pos + 3 * b.mocap + i];
+    }
+    for (int i = 0; i < 4; ++i) {
+      row[3 + i] = r.inputs.mocap_quat < 0 ? number<S>(b.quat[static_cast<std::size_t>(i)])
+                                           : u[r.inputs.mocap_quat + 4 * b.mocap + i];
+    }
+  }
+}
+
+// Poses, inertias and velocities: what forward and pullback both start with.
+template <class S, class P>
+void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  place_mocap(r, x.u, w.mocap);
+  kinematics(tree, r.p, x.qpos, w.mocap, w.frames);
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    w.inertia[b] = body_inertia(tree.bodies[b], r.p, w.frames.R[b], w.frames.pos[b]);
+  }
+  velocity_field(tree, w.frames.column, x.qvel, w.v);
+}
+
+// The wrench of gravity compensation and applied forces on body b, about its tree's origin.
+template <class S, class P>
+CYCLOID_INLINE bool has_applied_wrench(const Robot<S, P>& r, std::size_t b) {
+  const Body& body = r.tree.model.bodies[b];
+  return body.tree >= 0 && (body.gravity_compensation != 0 || r.inputs.xfrc_applied >= 0);
+}
+template <class S, class P>
+CYCLOID_INLINE Vec3<S> applied_force(const Robot<S, P>& r, std::size_t b, const S* u) {
+  Vec3<S> f{};
+  const double kappa = r.tree.model.bodies[b].gravity_compensation;
+  if (kappa != 0) f -= r.gravity() * (S(r.p[r.tree.bodies[b].mass]) * number<S>(kappa));
+  if (r.inputs.xfrc_applied >= 0) {
+    f += load_vec3(u + r.inputs.xfrc_applied + 6 * static_cast<int>(b));
+  }
+  return f;
+}
+template <class S, class P>
+CYCLOID_INLINE Vec3<S> applied_couple(const Robot<S, P>& r, std::size_t b, const S* u) {
+  return r.inputs.xfrc_applied < 0
+             ? Vec3<S>{}
+             : load_vec3(u + r.inputs.xfrc_applied + 6 * static_cast<int>(b) + 3);
+}
+template <class S, class P>
+CYCLOID_INLINE Vec3<S> com_of(const Robot<S, P>& r, std::size_t b, const Frames<S>& f) {
+  return f.pos[b] + f.R[b] * vec3_of<S>(r.p + r.tree.bodies[b].com);
+}
+
+// B of (3): into w.slope, and w.tendon_slope for fixed tendons.
+template <class S, class P>
+void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  set_zero(w.slope, r.tree.model.nv);
+  if (r.implicit == Implicit::nothing) return;
+  add_damper_slopes(r.tree, r.p, x.qvel, w.slope);
+  if (r.implicit == Implicit::all_slopes) actuation_slopes(r, x, w);
+}
+
+// Forces on bodies: gravity compensation, applied forces and the medium, into w.wrench.
+template <class S, class P>
+void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  for (std::size_t b = 1; b < r.tree.model.bodies.size(); ++b) {
+    if (has_applied_wrench(r, b)) {
+      w.wrench[b] +=
+          wrench(applied_force(r, b, x.u), com_of(r, b, w.frames), applied_couple(r, b, x.u));
+    }
+    if (r.tree.has_fluid && r.tree.model.bodies[b].tree >= 0) {
+      w.wrench[b] += fluid_wrench(r.tree, r.p, static_cast<int>(b), w.frames,
+                                  static_cast<const Motion<S>*>(w.v));
+    }
+  }
+}
+
+// (1), (2) into w.tau.
+template <class S, class P>
+void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  const int nv = tree.model.nv;
+  const bool wrenches = tree.has_wrenches || r.inputs.xfrc_applied >= 0;
+  place_bodies(r, x, w);
+  for (std::size_t b = 0; wrenches && b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
+  set_zero(w.tau, nv);
+  if (wrenches) add_applied_wrenches(r, x, w);
+  add_springs(tree, r.p, x.qpos, w.tau);
+  add_dampers(tree, r.p, x.qvel, w.tau);
+  add_actuation(r, x, w);
+  for (int k = 0; k < nv && r.inputs.qfrc_applied >= 0; ++k) {
+    w.tau[k] += x.u[r.inputs.qfrc_applied + k];
+  }
+  acceleration_field(tree, w.frames.column, x.qvel, static_cast<const S*>(nullptr), w.v,
+                     r.gravity(), w.a);
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    const std::size_t b = static_cast<std::size_t>(link.body);
+    if (!link.last || tree.model.bodies[b].tree < 0) {
+      w.force[l] = Force<S>{};
+      continue;
+    }
+    w.force[l] = body_force(w.inertia[b], w.v[l], w.a[l]);
+    if (wrenches) w.force[l] -= w.wrench[b];
+  }
+  if (tree.has_tendon_armature) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.rows.wrenches[b] = Force<S>{};
+    add_tendon_armature_bias(tree, r.p, w.frames, static_cast<const Motion<S>*>(w.v),
+                             static_cast<const Motion<S>*>(w.a), w.rows.wrenches);
+    for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+      w.force[tree.last_link[b]] += w.rows.wrenches[b];
+    }
+  }
+  subtract_joint_forces(tree, w.frames.column, w.force, w.tau);
+}
+
+// The medium's slope in M + h B.
+template <class S, class P>
+void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
+  const Tree& tree = r.tree;
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    w.damping[b] =
+        fluid_damping(tree, r.p, static_cast<int>(b), w.frames, static_cast<const Motion<S>*>(w.v));
+  }
+  add_damping_matrix(tree, r.timestep(), static_cast<const Motion<S>*>(w.frames.column), w.damping,
+                     M);
+}
+
+// Its pullback, with a sweep of its own for the field of q̈.
+template <class S, class P>
+void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                         const S* qacc, const InstantBars<S>& bar) {
+  const Tree& tree = r.tree;
+  const RowFormSpace<S>& space = w.rows.form;
+  space.sweep.clear(tree);
+  velocity_field(tree, w.frames.column, qacc, space.field);
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    bar.h += fluid_damping_pullback(
+        tree, r.p, static_cast<int>(b), w.frames, static_cast<const Motion<S>*>(w.v),
+        static_cast<const Motion<S>*>(w.m), static_cast<const Motion<S>*>(space.field),
+        r.timestep(), w.bars, space.sweep.bars.m[b], bar.p);
+  }
+  field_sweep_pullback(tree, r.p, w.frames, x.qpos, qacc,
+                       static_cast<const Motion<S>*>(space.field), space.sweep, bar.q, bar.p,
+                       w.row_mocap_bar);
+}
+
+// Whether free bodies have blocks of their own (free_body.h).
+template <class S, class P>
+bool implicit_free_bodies(const Robot<S, P>& r) {
+  return r.implicit == Implicit::all_slopes && !r.tree.free_bodies.empty();
+}
+
+// The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
+template <class S, class P>
+void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  const S h = r.timestep();
+  implicit_slopes(r, x, w);
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) w.composite[b] = w.inertia[b];
+  composite_inertias(tree, w.composite);
+  for (int k = 0; k < tree.model.nv; ++k) {
+    w.armature[k] = S(r.p[tree.armature[static_cast<std::size_t>(k)]]) + h * w.slope[k];
+  }
+  for (const Tree::DofActuator& d : tree.dof_actuators) {
+    const std::size_t i = static_cast<std::size_t>(d.actuator);
+    const S gear = S(r.p[tree.actuators[i].gear]);
+    w.armature[d.dof] += gear * gear * number<S>(tree.model.actuators[i].armature);
+  }
+  mass_matrix(tree, w.composite, w.frames.column, w.armature, w.LD);
+  if (tree.has_tendon_armature) {
+    add_tendon_armature(tree, r.p, w.frames, w.rows.wrenches, w.rows.links, w.rows.row, w.LD);
+  }
+  if (r.implicit == Implicit::all_slopes) {
+    add_row_slopes(r, x, w, w.LD);
+    if (tree.has_fluid) add_fluid_slopes(r, w, w.LD);
+  }
+  for (std::size_t i = 0; implicit_free_bodies(r) && i < tree.free_bodies.size(); ++i) {
+    const std::size_t b = static_cast<std::size_t>(tree.free_bodies[i]);
+    free_body_factor(tree, b, w.frames, w.composite[b], x.qvel, h, static_cast<const S*>(w.LD),
+                     w.free_blocks + 36 * i);
+  }
+  factor(tree, w.LD);
+}
+
+// x ← (M + h B)⁻¹ x; free bodies by their own blocks, transposed on the way back.
+template <class S, class P>
+void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed, S* x) {
+  const Tree& tree = r.tree;
+  const bool blocks = implicit_free_bodies(r);
+  S* kept = w.armature;  // right-hand sides of the blocks
+  for (std::size_t i = 0; blocks && i < tree.free_bodies.size(); ++i) {
+    const int first = tree.model.bodies[static_cast<std::size_t>(tree.free_bodies[i])].first_dof;
+    for (int k = first; k < first + 6; ++k) kept[k] = x[k];
+  }
+  solve(tree, w.LD, x);
+  for (std::size_t i = 0; blocks && i < tree.free_bodies.size(); ++i) {
+    const int first = tree.model.bodies[static_cast<std::size_t>(tree.free_bodies[i])].first_dof;
+    const S* LU = w.free_blocks + 36 * i;
+    for (int k = first; k < first + 6; ++k) x[k] = kept[k];
+    if (transposed) {
+      lu_solve_transposed(LU, x + first);
+    } else {
+      lu_solve(LU, x + first);
+    }
+  }
+}
+
+// q̈ of (3).
+template <class S, class P>
+void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* qacc) {
+  smooth_forces(r, x, w);
+  factor_inertia(r, x, w);
+  for (int k = 0; k < r.tree.model.nv; ++k) qacc[k] = w.tau[k];
+  solve_inertia(r, w, false, qacc);
+}
+
+// Gravity compensation and applied forces: Φ += m(c)·f + m_ω·n.
+template <class S, class P>
+void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                             Vec3<S>& gravity_bar, const InstantBars<S>& bar) {
+  const Tree& tree = r.tree;
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.has_fluid && tree.model.bodies[b].tree >= 0) {
+      fluid_wrench_pullback(tree, r.p, static_cast<int>(b), w.frames,
+                            static_cast<const Motion<S>*>(w.v), static_cast<const Motion<S>*>(w.m),
+                            w.bars, bar.p);
+    }
+    if (!has_applied_wrench(r, b)) continue;
+    const Motion<S>& m = w.m[static_cast<std::size_t>(tree.last_link[b])];
+    const Vec3<S> c = com_of(r, b, w.frames), f = applied_force(r, b, x.u);
+    const Force<S> W = wrench(f, c, applied_couple(r, b, x.u));
+    const Vec3<S> m_c = field_at(m, c), c_bar = cross(f, m.angular);
+    w.bars.m[b] += W;
+    w.bars.pose[b] += cross_force(m, W) + Force<S>{cross(c, c_bar), c_bar};
+    const double kappa = tree.model.bodies[b].gravity_compensation;
+    if (kappa != 0) {
+      const S weight = S(r.p[tree.bodies[b].mass]) * number<S>(kappa);
+      gravity_bar -= m_c * weight;
+      if (bar.p) bar.p[tree.bodies[b].mass] -= number<S>(kappa) * dot(r.gravity(), m_c);
+    }
+    if (bar.p) {
+      add_to(bar.p + tree.bodies[b].com, transpose_vector_product(w.frames.R[b], c_bar));
+    }
+    if (r.inputs.xfrc_applied >= 0) {
+      S* u_bar = bar.u + r.inputs.xfrc_applied + 6 * static_cast<int>(b);
+      add_to(u_bar, m_c);
+      add_to(u_bar + 3, m.angular);
+    }
+  }
+}
+
+template <class S, class P>
+void gather_mocap(const Robot<S, P>& r, const Workspace<S>& w, S* u_bar) {
+  for (const Body& b : r.tree.model.bodies) {
+    if (b.mocap < 0) continue;
+    S* bar = w.mocap_bar + 6 * b.mocap;
+    for (int i = 0; i < 6; ++i) bar[i] += w.row_mocap_bar[6 * b.mocap + i];
+    if (r.inputs.mocap_pos >= 0) add_to(u_bar + r.inputs.mocap_pos + 3 * b.mocap, load_vec3(bar));
+    if (r.inputs.mocap_quat >= 0) {
+      add_to(
+          u_bar + r.inputs.mocap_quat + 4 * b.mocap,
+          ambient_from_tangent_cotangent(load_quat(w.mocap + 7 * b.mocap + 3), load_vec3(bar + 3)));
+    }
+  }
+}
+
+// The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈. act_dot_bar and act_next_bar
+// (na) may be null.
+template <class S, class P>
+void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                         const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                         const InstantBars<S>& bar) {
+  const Tree& tree = r.tree;
+  const int nv = tree.model.nv;
+  const S h = r.timestep();
+  place_bodies(r, x, w);
+  factor_inertia(r, x, w);
+  solve_inertia(r, w, true, w.mu);  // (4)
+  acceleration_field(tree, w.frames.column, x.qvel, qacc, w.v, r.gravity(), w.a);
+  velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
+  w.bars.clear(tree.model.bodies.size());
+
+  const bool implicit = r.implicit != Implicit::nothing;
+  for (int k = 0; k < nv; ++k) {
+    w.slope_bar[k] = implicit ? -h * w.mu[k] * qacc[k] : S(0);  // (3): -h μᵀ B q̈
+    bar.h -= w.mu[k] * w.slope[k] * qacc[k];
+  }
+  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
+  if (tree.has_tendon_armature) {
+    tendon_armature_pullback(tree, r.p, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
+                             static_cast<const Motion<S>*>(w.a), qacc,
+                             RowSinks<S>{w.bars, bar.q, bar.v, bar.p}, w.rows, w.row_mocap_bar);
+  }
+  if (r.implicit == Implicit::all_slopes && tree.has_fluid) {
+    gather_fluid_slopes(r, x, w, qacc, bar);
+  }
+  Vec3<S> gravity_bar{};
+  gather_applied_wrenches(r, x, w, gravity_bar, bar);
+  gather_actuation(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
+  for (const Tree::DofActuator& d : tree.dof_actuators) {
+    const std::size_t i = static_cast<std::size_t>(d.actuator);
+    const int place = tree.actuators[i].gear;
+    if (!bar.p) break;
+    bar.p[place] -= S(2) * S(r.p[place]) * number<S>(tree.model.actuators[i].armature) *
+                    w.mu[d.dof] * qacc[d.dof];
+  }
+  add_springs_pullback(tree, r.p, x.qpos, static_cast<const S*>(w.mu), bar.q, bar.p);
+  add_dampers_pullback(tree, r.p, x.qvel, static_cast<const S*>(w.mu),
+                       static_cast<const S*>(w.slope_bar), bar.v, bar.p);
+  if (r.inputs.qfrc_applied >= 0) {
+    for (int k = 0; k < nv; ++k) bar.u[r.inputs.qfrc_applied + k] += w.mu[k];
+  }
+  const SweepPoint<S> at{tree, w.frames, w.inertia, w.v, w.a, w.m, x.qpos, x.qvel, qacc, w.mu};
+  if (implicit_free_bodies(r)) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.rows.wrenches[b] = Force<S>{};
+    for (const int body : tree.free_bodies) {
+      const std::size_t b = static_cast<std::size_t>(body);
+      free_body_pullback(at, r.p, b, w.composite[b], h, bar.q, bar.v, bar.h, bar.p,
+                         w.rows.wrenches);
+    }
+  }
+  sweep_pullback(at, r.p, w.bars, bar.q, bar.v, bar.p, w.mocap_bar);
+  gather_mocap(r, w, bar.u);
+  gravity_bar -= w.bars.a[0].force;
+  if (bar.p && tree.model.options.acting.gravity) {
+    add_to(bar.p + tree.options.gravity, gravity_bar);
+  }
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,91 @@
+// The inertia of bodies about the origin of their tree, in world axes.
+//
+//   c   = r + R com                                  (1)  centre of mass [m]
+//   h   = m c                                        (2)  first moment [kg·m]
+//   I_o = R I_c Rᵀ + m (|c|² 1 - c cᵀ)               (3)  about the origin [kg·m²]
+//   I y = (I_o y_ω + h × y_o ; m y_o + y_ω × h)      (4)  math/spatial.h (6), in these numbers
+// (m, h, I_o) add up: a composite body is the sum of its parts.
+//
+// With the cotangent Ī = Σ sym(x yᵀ) on I, given by pairs of motions (x, y), for the parameters
+//   m̄ = Σ x(c)·y(c),  com̄ = m Rᵀ Σ (y(c) × x_ω + x(c) × y_ω),  Ī_c = Rᵀ sym(Σ x_ω y_ωᵀ) R   (5)
+// The pose's share is part of the sweep's rigid motions (sweep.h).
+#pragma once
+
+#include "cycloid/rigid/kinematics.h"
+
+namespace cycloid::inline rigid {
+
+template <class S>
+struct MomentInertia {
+  S mass;
+  Vec3<S> moment;      // h
+  SymMat3<S> inertia;  // I_o
+};
+
+template <class S>
+CYCLOID_INLINE MomentInertia<S>& operator+=(MomentInertia<S>& a, const MomentInertia<S>& b) {
+  a.mass += b.mass;
+  a.moment += b.moment;
+  a.inertia.xx += b.inertia.xx, a.inertia.yy += b.inertia.yy, a.inertia.zz += b.inertia.zz;
+  a.inertia.xy += b.inertia.xy, a.inertia.xz += b.inertia.xz, a.inertia.yz += b.inertia.yz;
+  return a;
+}
+
+template <class S>
+CYCLOID_INLINE Force<S> operator*(const MomentInertia<S>& i, const Motion<S>& y) {
+  return {i.inertia * y.angular + cross(i.moment, y.linear),
+          y.linear * i.mass + cross(y.angular, i.moment)};  // (4)
+}
+
+// R J Rᵀ.
+template <class S>
+CYCLOID_INLINE SymMat3<S> turn(const Mat3<S>& R, const SymMat3<S>& J) {
+  const Vec3<S> x = J * Vec3<S>{R(0, 0), R(0, 1), R(0, 2)};
+  const Vec3<S> y = J * Vec3<S>{R(1, 0), R(1, 1), R(1, 2)};
+  const Vec3<S> z = J * Vec3<S>{R(2, 0), R(2, 1), R(2, 2)};
+  const auto row = [&](int i, const Vec3<S>& v) {
+    return R(i, 0) * v.x + R(i, 1) * v.y + R(i, 2) * v.z;
+  };
+  return {row(0, x), row(1, y), row(2, z), row(0, y), row(0, z), row(1, z)};
+}
+
+template <class S, class P>
+CYCLOID_INLINE MomentInertia<S> body_inertia(const BodyPlaces& at, const P* p, const Mat3<S>& R,
+                                             const Vec3<S>& r) {
+  const P* J = p + at.inertia;
+  const S m = S(p[at.mass]);
+  const Vec3<S> c = r + R * vec3_of<S>(p + at.com);  // (1)
+  const Vec3<S> h = c * m;                           // (2)
+  SymMat3<S> I = turn(R, SymMat3<S>{S(J[0]), S(J[1]), S(J[2]), S(J[3]), S(J[4]), S(J[5])});
+  const S xx = h.x * c.x, yy = h.y * c.y, zz = h.z * c.z;
+  I.xx += yy + zz, I.yy += xx + zz, I.zz += xx + yy;  // (3)
+  I.xy -= h.x * c.y, I.xz -= h.x * c.z, I.yz -= h.y * c.z;
+  return {m, h, I};
+}
+
+// Adds the cotangents of mass, com and inertia for two pairs (x, y) at once: `scale` Σ sym(x yᵀ).
+template <class S, class P>
+CYCLOID_INLINE void body_inertia_pullback(const BodyPlaces& at, const P* p, const Mat3<S>& R,
+                                          const Vec3<S>& r, const Motion<S>& x1,
+                                          const Motion<S>& y1, const Motion<S>& x2,
+                                          const Motion<S>& y2, const S& scale, S* p_bar) {
+  const Vec3<S> c = r + R * vec3_of<S>(p + at.com);
+  const Vec3<S> x1_c = field_at(x1, c), y1_c = field_at(y1, c);
+  const Vec3<S> x2_c = field_at(x2, c), y2_c = field_at(y2, c);
+  p_bar[at.mass] += scale * (dot(x1_c, y1_c) + dot(x2_c, y2_c));  // (5)
+  const Vec3<S> along = cross(y1_c, x1.angular) + cross(x1_c, y1.angular) +
+                        cross(y2_c, x2.angular) + cross(x2_c, y2.angular);
+  add_to(p_bar + at.com, transpose_vector_product(R, along) * (scale * S(p[at.mass])));
+  const auto body = [&](const Vec3<S>& v) { return transpose_vector_product(R, v); };
+  const Vec3<S> a = body(x1.angular), b = body(y1.angular) * scale;
+  const Vec3<S> d = body(x2.angular), e = body(y2.angular) * scale;
+  S* I = p_bar + at.inertia;
+  I[0] += a.x * b.x + d.x * e.x;
+  I[1] += a.y * b.y + d.y * e.y;
+  I[2] += a.z * b.z + d.z * e.z;
+  I[3] += a.x * b.y + a.y * b.x + d.x * e.y + d.y * e.x;
+  I[4] += a.x * b.z + a.z * b.x + d.x * e.z + d.z * e.x;
+  I[5] += a.y * b.z + a.z * b.y + d.y * e.z + d.z * e.y;
+}
+
+}  // namespace cycloid::inline rigid

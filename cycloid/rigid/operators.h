@@ -1,0 +1,48 @@
+// The operators of room rigid (base/operator_register.h).
+#pragma once
+
+#include "cycloid/base/operator_register.h"
+
+namespace cycloid::inline rigid {
+
+inline constexpr Operator kOperators[] = {
+    // inertia.h, sweep.h, dynamics.h, step.h, rk4_step.h
+    differentiable("body_inertia"),
+    differentiable("sweep"),
+    differentiable("accelerate"),
+    differentiable("free_body"),
+    differentiable("retract_qpos"),
+    differentiable("euler_step"),
+    differentiable("chart_velocity"),
+    differentiable("rk4_step"),
+    not_differentiable("factor", "a solve is differentiated by the implicit rule: accelerate"),
+    // passive.h, actuator.h
+    differentiable("add_springs"),
+    differentiable("add_dampers"),
+    differentiable("actuator_force"),
+    differentiable("activation_step"),
+    // row.h, tendon.h, tendon_force.h
+    differentiable("site_point"),
+    differentiable("tendon_piece"),
+    differentiable("tendon"),
+    differentiable("tendon_passive_force"),
+    differentiable("tendon_damping_slope"),
+    differentiable("tendon_energy"),
+    // field_sweep.h, row_form.h, tendon_armature.h
+    differentiable("field_sweep"),
+    differentiable("row_form"),
+    differentiable("tendon_acceleration"),
+    differentiable("tendon_armature"),
+    // joint_transmission.h, site_transmission.h
+    differentiable("joint_transmission"),
+    differentiable("site_turn"),
+    differentiable("site_field"),
+    differentiable("site_transmission"),
+    // fluid.h, fluid_damping.h
+    differentiable("fluid_box"),
+    differentiable("fluid_point"),
+    differentiable("fluid_wrench"),
+    differentiable("fluid_damping"),
+};
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,72 @@
+// A robot's instant as a function of one flat row, for tests of its operators.
+//
+// The row is [ d (nv) | qvel (nv) | p ]: the configuration is q₀ ⊕ d, and p the raw parameters.
+#pragma once
+
+#include <vector>
+
+#include "cycloid/rigid/step.h"
+#include "tests/support/pullback_check.h"
+#include "tests/support/robots.h"
+
+namespace cycloid::test {
+
+// S may need more alignment than std::vector<std::byte> gives.
+template <class S>
+struct RigidMemory {
+  explicit RigidMemory(const Tree& tree) : blocks(Workspace<S>().carve(tree, nullptr) / 128 + 1) {
+    work.carve(tree, blocks[0].bytes);
+  }
+  struct alignas(128) Block {
+    std::byte bytes[128];
+  };
+  std::vector<Block> blocks;
+  Workspace<S> work;
+};
+
+template <class S>
+struct Prepared {
+  Prepared(const Tree& tree, const S* raw)
+      : p(raw, raw + tree.parameters.size()), length(tree.quaternions.size() + 1) {
+    prepare_parameters(tree, p.data(), length.data());
+  }
+  // What a pullback gathered, as cotangents of the raw numbers; added to raw_bar.
+  void add_raw(const Tree& tree, const S* raw, std::vector<S> p_bar, S* raw_bar) const {
+    for (const int q : tree.quaternions) {
+      S* bar = p_bar.data() + q;
+      store(bar, ambient_from_tangent_cotangent(load_quat(raw + q), load_vec3(bar)));
+    }
+    for (std::size_t i = 0; i < p_bar.size(); ++i) raw_bar[i] += p_bar[i];
+  }
+  std::vector<S> p, length;
+};
+
+struct RigidCase {
+  explicit RigidCase(const Model& m, double spread = 0.4) : tree(m) {
+    RandomStream random(11);
+    for (const double q : m.qpos0) q0.push_back(q + spread * random.uniform(-1.0, 1.0));
+    for (const Joint& j : m.joints) {
+      if (j.kind != JointKind::free && j.kind != JointKind::ball) continue;
+      double* q = q0.data() + j.qpos + (j.kind == JointKind::free ? 3 : 0);
+      store(q, normalise(load_quat(q)));
+    }
+    point.assign(static_cast<std::size_t>(m.nv), 0.0);
+    for (int i = 0; i < m.nv; ++i) point.push_back(spread * random.uniform(-1.0, 1.0));
+    for (const double p : tree.parameters.default_values()) point.push_back(p);
+  }
+  int nv() const { return tree.model.nv; }
+  const Joint& joint(int i) const { return tree.model.joints[static_cast<std::size_t>(i)]; }
+
+  template <class S>
+  std::vector<S> qpos_of(const S* in) const {
+    std::vector<S> base, q(q0.size());
+    for (const double x : q0) base.push_back(S(x));
+    retract_qpos(tree, base.data(), in, q.data());
+    return q;
+  }
+
+  Tree tree;
+  Numbers q0, point;
+};
+
+}  // namespace cycloid::test

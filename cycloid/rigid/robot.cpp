@@ -1,0 +1,130 @@
+#include "cycloid/rigid/robot.h"
+
+#include "cycloid/base/error.h"
+#include "cycloid/base/instruction_set.h"
+#include "cycloid/base/nearest_name.h"
+#include "cycloid/rigid/robot_steppers.h"
+
+namespace cycloid::inline rigid {
+namespace {
+
+std::vector<BlockSpec> qpos_pieces(const Model& m) {
+  std::vector<BlockSpec> pieces;
+  const auto vector = [&](int n) {
+    if (!pieces.empty() && pieces.back().kind == BlockKind::vector) {
+      pieces.back().size += n;
+    } else {
+      pieces.push_back({"", n, "", BlockKind::vector});
+    }
+  };
+  for (const Joint& j : m.joints) {
+    if (j.kind == JointKind::hinge || j.kind == JointKind::slide) vector(1);
+    if (j.kind == JointKind::free) vector(3);
+    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
+      pieces.push_back({"", 4, "", BlockKind::quaternion});
+    }
+  }
+  return pieces;
+}
+
+Space state_space(const Model& m) {
+  std::vector<MixedBlockSpec> blocks;
+  if (m.nq > 0) blocks.push_back({"qpos", "m, rad", qpos_pieces(m)});
+  if (m.nv > 0) blocks.push_back({"qvel", "m/s, rad/s", {{"", m.nv, ""}}});
+  if (m.na > 0) blocks.push_back({"act", "1", {{"", m.na, ""}}});
+  if (blocks.empty()) {
+    throw ModelError(
+        "the model has no degrees of freedom, so there is nothing to simulate: give a "
+        "body a joint");
+  }
+  return Space(blocks);
+}
+
+struct InputLayout {
+  InputPlaces places;
+  Space space;
+};
+
+InputLayout input_space(const Model& m, const std::vector<std::string>& names) {
+  static const std::vector<std::string> known = {"ctrl", "qfrc_applied", "xfrc_applied",
+                                                 "mocap_pos", "mocap_quat"};
+  InputLayout out;
+  std::vector<MixedBlockSpec> blocks;
+  int offset = 0;
+  for (const std::string& name : names) {
+    int* place = nullptr;
+    int size = 0;
+    const char* unit = "";
+    std::vector<BlockSpec> pieces;
+    if (name == "ctrl") {
+      place = &out.places.ctrl, size = m.nu, unit = "1";
+    } else if (name == "qfrc_applied") {
+      place = &out.places.qfrc_applied, size = m.nv, unit = "N, N·m";
+    } else if (name == "xfrc_applied") {
+      place = &out.places.xfrc_applied, size = 6 * static_cast<int>(m.bodies.size());
+      unit = "N, N·m";
+    } else if (name == "mocap_pos") {
+      place = &out.places.mocap_pos, size = 3 * m.nmocap, unit = "m";
+    } else if (name == "mocap_quat") {
+      place = &out.places.mocap_quat, size = 4 * m.nmocap, unit = "1";
+    } else {
+      throw ModelError(message("no input is called \"", name, "\"", did_you_mean(name, known)));
+    }
+    if (*place >= 0) throw ModelError(message("input \"", name, "\" is given twice"));
+    if (size == 0) continue;
+    *place = offset;
+    offset += size;
+    blocks.push_back({name, unit, {{"", size, ""}}});
+  }
+  out.space = Space(blocks);
+  return out;
+}
+
+void choose_steppers(const RobotKey& key, SystemParts& parts) {
+  switch (active_instruction_set()) {
+#if CYCLOID_HAS_V4
+    case InstructionSet::v4: return isa::v4::robot_steppers(key, parts.float32, parts.float64);
+#endif
+#if CYCLOID_HAS_V3
+    case InstructionSet::v3: return isa::v3::robot_steppers(key, parts.float32, parts.float64);
+#endif
+    default: return isa::portable::robot_steppers(key, parts.float32, parts.float64);
+  }
+}
+
+}  // namespace
+
+std::vector<double> initial_state(const Model& m, const Keyframe* keyframe) {
+  std::vector<double> x = keyframe ? keyframe->qpos : m.qpos0;
+  x.resize(static_cast<std::size_t>(m.nq), 0.0);
+  std::vector<double> v = keyframe ? keyframe->qvel : std::vector<double>();
+  v.resize(static_cast<std::size_t>(m.nv), 0.0);
+  std::vector<double> act = keyframe ? keyframe->act : std::vector<double>();
+  act.resize(static_cast<std::size_t>(m.na), 0.0);
+  x.insert(x.end(), v.begin(), v.end());
+  x.insert(x.end(), act.begin(), act.end());
+  return x;
+}
+
+System make_robot(const Model& model, const RobotOptions& options) {
+  SystemParts parts;
+  parts.name = model.name.empty() ? "model" : model.name;
+  parts.precision = options.precision;
+  parts.timestep = model.options.timestep;
+  parts.states = state_space(model);
+  const InputLayout inputs = input_space(model, options.inputs);
+  parts.inputs = inputs.space;
+  RobotKey key;
+  key.tree = std::make_shared<const Tree>(model);
+  key.inputs = inputs.places;
+  key.input_size = inputs.space.size();
+  key.vary = !options.vary.empty();
+  parts.parameters = key.tree->parameters;
+  parts.vary = options.vary;
+  parts.initial_state = initial_state(model);
+  choose_steppers(key, parts);
+  if (options.precision == Precision::float64) parts.float32 = {};
+  return System(std::move(parts));
+}
+
+}  // namespace cycloid::inline rigid

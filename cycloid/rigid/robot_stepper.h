@@ -1,0 +1,212 @@
+// RobotStepper: the step of step.h in the lanes of one scalar S, as a Stepper.
+//
+// P is the type of a parameter in the workspace: one number for all lanes, or one per lane (S) when
+// environments differ. Cotangents of parameters are summed in S over a few steps, then in double.
+#pragma once
+
+#include "cycloid/base/error.h"
+#include "cycloid/rigid/rk4_step.h"
+#include "cycloid/rigid/robot_steppers.h"
+#include "cycloid/system/lane_sums.h"
+
+namespace cycloid::inline rigid {
+
+template <class S, class P>
+class RobotStepper final : public Stepper<Scalar<S>> {
+ public:
+  using T = Scalar<S>;
+
+  explicit RobotStepper(const RobotKey& key) : Stepper<T>(sizes_of(key)), key_(key) {}
+
+  void begin(const T* p, std::byte* memory) const override {
+    const Layout at(*this, memory);
+    constexpr int kStride = std::is_same_v<P, S> ? 1 : kLanes<S>;
+    for (int i = 0; i < parameters(); ++i) {
+      at.p[i] = reinterpret_cast<const P*>(p)[i * kStride];
+      at.p_bar[i] = S(0);
+      at.p_sum[i] = Accumulator<S>{};
+    }
+    prepare_parameters(*key_.tree, at.p, at.quat_length);
+    *at.pending = 0;
+  }
+
+  StepStatus step(const StepInput<T>& in, T* x_next, T* record, std::byte* memory) const override {
+    const Layout at(*this, memory);
+    const Robot<S, P> r = robot(at);
+    const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
+    S* out = reinterpret_cast<S*>(x_next);
+    S* own = record ? reinterpret_cast<S*>(record) : at.record;
+    if (integrator() == RigidIntegrator::rk4) {
+      rk4_step(r, x, u, at.work, out, own);
+    } else {
+      euler_step(r, x, u, at.work, out, own);
+    }
+    auto finite = finite_lanes(out[0]);
+    for (int i = 1; i < this->sizes_.state; ++i) finite = finite & finite_lanes(out[i]);
+    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+  }
+
+  void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
+                std::byte* memory) const override {
+    const Layout at(*this, memory);
+    const Robot<S, P> r = robot(at);
+    const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
+    const S *own = reinterpret_cast<const S*>(record),
+            *bar = reinterpret_cast<const S*>(x_next_bar);
+    S *x_out = reinterpret_cast<S*>(x_bar), *u_out = reinterpret_cast<S*>(u_bar);
+    S h_bar(0);
+    S* p_bar = in.wants_parameters ? at.p_bar : nullptr;
+    if (integrator() == RigidIntegrator::rk4) {
+      rk4_step_pullback(r, x, u, own, at.work, bar, x_out, u_out, p_bar, h_bar);
+    } else {
+      euler_step_pullback(r, x, u, own, at.work, bar, x_out, u_out, p_bar, h_bar);
+    }
+    at.p_bar[key_.tree->options.timestep] += h_bar;
+    if (++*at.pending == kStepsPerSum) add_to_sums(at);
+  }
+
+  void finish(const std::byte* memory, double* p_bar) const override {
+    const Layout at(*this, const_cast<std::byte*>(memory));
+    add_to_sums(at);
+    std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * static_cast<std::size_t>(parameters()));
+    constexpr int W = kLanes<S>;
+    const P* length = at.quat_length;
+    for (const int place : key_.tree->quaternions) {
+      for (int l = 0; l < W; ++l) {
+        const auto value = [&](int i) { return lane_value(at.p[place + i], l); };
+        const Quat<double> unit{value(0), value(1), value(2), value(3)};
+        double* out = p_bar + place * W + l;
+        const Quat<double> bar =
+            ambient_from_tangent_cotangent(unit, Vec3<double>{out[0], out[W], out[2 * W]}) *
+            (1 / lane_value(*length, l));
+        out[0] = bar.w, out[W] = bar.x, out[2 * W] = bar.y, out[3 * W] = bar.z;
+      }
+      ++length;
+    }
+  }
+
+  StepTrouble explain(const StepInput<T>& in, int lane, std::byte* memory) const override;
+
+ private:
+  static constexpr std::int64_t kStepsPerSum = 16;
+
+  RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
+  int parameters() const { return key_.tree->parameters.size(); }
+
+  static double lane_value(const P& x, int l) {
+    if constexpr (BuiltinScalar<P>) {
+      return static_cast<double>(x);
+    } else {
+      return static_cast<double>(lane(x, l));
+    }
+  }
+
+  Implicit implicit() const {
+    const Acting& acting = key_.tree->model.options.acting;
+    switch (integrator()) {
+      case RigidIntegrator::rk4: return Implicit::nothing;
+      case RigidIntegrator::implicitfast: return Implicit::all_slopes;
+      default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
+    }
+  }
+
+  struct Layout {
+    Layout(const RobotStepper& s, std::byte* memory) {
+      std::size_t used = 0;
+      const auto take = [&]<class A>(A*& array, std::size_t n) {
+        array = reinterpret_cast<A*>(memory + used);
+        used +=
+            (n * sizeof(A) + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+      };
+      const std::size_t n = static_cast<std::size_t>(s.parameters());
+      take(pending, 1);
+      take(p_sum, n);
+      take(p, n);
+      take(quat_length, s.key_.tree->quaternions.size());
+      take(p_bar, n);
+      take(record, static_cast<std::size_t>(s.sizes_.record));
+      work.carve(*s.key_.tree, memory + used);
+    }
+    std::int64_t* pending;  // steps in p_bar
+    Accumulator<S>* p_sum;
+    P *p, *quat_length;
+    S *p_bar, *record;
+    Workspace<S> work;
+  };
+
+  static StepperSizes sizes_of(const RobotKey& key) {
+    const Tree& tree = *key.tree;
+    StepperSizes s;
+    s.lanes = kLanes<S>;
+    s.state = tree.model.nq + tree.model.nv + tree.model.na;
+    s.tangent = 2 * tree.model.nv + tree.model.na;
+    s.input = key.input_size;
+    s.parameters = tree.parameters.size();
+    s.record = tree.model.options.integrator == RigidIntegrator::rk4
+                   ? 4 * rk4_record_per_stage(tree)
+                   : tree.model.nv;
+    s.record_is_costly = true;
+    const std::size_t n = static_cast<std::size_t>(s.parameters);
+    Workspace<S> work;
+    s.workspace = 7 * kWorkspaceAlignment + tree.quaternions.size() * sizeof(P) +
+                  n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
+                  static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr);
+    return s;
+  }
+
+  Robot<S, P> robot(const Layout& at) const { return {*key_.tree, key_.inputs, at.p, implicit()}; }
+
+  void add_to_sums(const Layout& at) const {
+    for (int i = 0; i < parameters(); ++i) {
+      at.p_sum[i].add(at.p_bar[i]);
+      at.p_bar[i] = S(0);
+    }
+    *at.pending = 0;
+  }
+
+  RobotKey key_;
+};
+
+// Runs the step again and names the first joint whose acceleration is not finite in this lane.
+template <class S, class P>
+StepTrouble RobotStepper<S, P>::explain(const StepInput<T>& in, int l, std::byte* memory) const {
+  const Layout at(*this, memory);
+  const Tree& tree = *key_.tree;
+  const StepShape n(tree);
+  std::vector<S> out(static_cast<std::size_t>(this->sizes_.state));
+  step(in, reinterpret_cast<T*>(out.data()), nullptr, memory);
+  const auto finite = [&](const S& x) {
+    const T value = lane(x, l);
+    return value - value == T(0);
+  };
+  const auto body_of = [&](int dof) {
+    const Dof& d = tree.model.dofs[static_cast<std::size_t>(dof)];
+    return message("body:", Model::label(tree.model.bodies, d.body),
+                   ", joint:", Model::label(tree.model.joints, d.joint));
+  };
+  const bool rk4 = integrator() == RigidIntegrator::rk4;
+  for (int stage = 0; stage < (rk4 ? 4 : 1); ++stage) {
+    const S* qacc = at.record + stage * (rk4 ? rk4_record_per_stage(tree) : 0);
+    for (int k = 0; k < n.nv; ++k) {
+      if (!finite(qacc[k])) {
+        return {rk4 ? message("rk4 stage ", stage + 1) : "smooth dynamics", body_of(k),
+                "its acceleration is not finite"};
+      }
+    }
+  }
+  for (int k = 0; k < n.nv; ++k) {
+    if (!finite(out[static_cast<std::size_t>(n.nq + k)])) {
+      return {"integration", body_of(k), "its new velocity is not finite"};
+    }
+  }
+  for (const Joint& j : tree.model.joints) {
+    for (int i = 0; i < qpos_numbers(j.kind); ++i) {
+      if (!finite(out[static_cast<std::size_t>(j.qpos + i)])) {
+        return {"integration", body_of(j.dof), "its new position is not finite"};
+      }
+    }
+  }
+  return {"actuation", "act", "a new activation is not finite"};
+}
+
+}  // namespace cycloid::inline rigid

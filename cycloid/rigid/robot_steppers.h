@@ -1,0 +1,29 @@
+// Where robot.cpp finds the steppers of a robot: one function per instruction set
+// (robot_stepper_isa.cpp).
+#pragma once
+
+#include <memory>
+
+#include "cycloid/rigid/dynamics.h"
+#include "cycloid/system/system.h"
+
+namespace cycloid::inline rigid {
+
+struct RobotKey {
+  std::shared_ptr<const Tree> tree;
+  InputPlaces inputs;
+  int input_size = 0;
+  bool vary = false;  // parameters may differ between lanes
+};
+
+}  // namespace cycloid::inline rigid
+
+namespace cycloid::isa::portable {
+void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+}
+namespace cycloid::isa::v3 {
+void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+}
+namespace cycloid::isa::v4 {
+void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+}

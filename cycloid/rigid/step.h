@@ -1,0 +1,101 @@
+// One time step of a robot without constraints, and its pullback: the table of contents.
+//
+// euler, implicitfast:
+//   (M + h B) â = τ - c                                (1)  dynamics.h
+//   v⁺ = v + h â                                       (2)
+//   q⁺ = q ⊕ h v⁺                                      (3)  quaternions: q ⊗ exp(h ω⁺)
+//   w⁺ = the next activation                           (4)  actuator.h
+// rk4, stages i = 1…4, A = (0, ½, ½, 1), W = (1, 2, 2, 1)/6 (Runge–Kutta–Munthe-Kaas):
+//   d_i = h A_i k_{i-1},  q_i = q ⊕ d_i,  v_i = v + h A_i a_{i-1},  w_i = w + h A_i ẇ_{i-1}   (5)
+//   M a_i = τ - c at (q_i, v_i, w_i),   k_i = J_r⁻¹(d_i) v_i                              (6)
+//   q⁺ = q ⊕ h Σ W_i k_i,  v⁺ = v + h Σ W_i a_i,  w⁺ from Σ W_i ẇ_i as in (4)               (7)
+// These are MuJoCo 4.0's integrators. The record keeps the accelerations. The factor of a solve is
+// made again on the way back: that is cheaper than carrying it through memory.
+#pragma once
+
+#include "cycloid/rigid/dynamics.h"
+
+namespace cycloid::inline rigid {
+
+// q ⊕ d, joint by joint. Quaternions are made unit again, which changes nothing but rounding.
+template <class S>
+void retract_qpos(const Tree& tree, const S* qpos, const S* d, S* out) {
+  for (const Joint& j : tree.model.joints) {
+    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
+    for (int i = 0; i < linear; ++i) out[j.qpos + i] = qpos[j.qpos + i] + d[j.dof + i];
+    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
+      store(out + j.qpos + linear,
+            renormalise(retract(load_quat(qpos + j.qpos + linear), load_vec3(d + j.dof + linear))));
+    }
+  }
+}
+
+// out_bar, q_bar, d_bar: (nv) tangents. Adds.
+template <class S>
+void retract_qpos_pullback(const Tree& tree, const S* qpos, const S* d, const S* out_bar, S* q_bar,
+                           S* d_bar) {
+  for (const Joint& j : tree.model.joints) {
+    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
+    for (int i = j.dof; i < j.dof + linear; ++i) q_bar[i] += out_bar[i], d_bar[i] += out_bar[i];
+    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
+      const int k = j.dof + linear;
+      Vec3<S> own{}, moved{};
+      retract_tangent_pullback(load_quat(qpos + j.qpos + linear), load_vec3(d + k),
+                               load_vec3(out_bar + k), own, moved);
+      add_to(q_bar + k, own);
+      add_to(d_bar + k, moved);
+    }
+  }
+}
+
+// The places of a state row.
+struct StepShape {
+  int nq, nv, na;
+  explicit StepShape(const Tree& t) : nq(t.model.nq), nv(t.model.nv), na(t.model.na) {}
+};
+
+template <class S, class P>
+void euler_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w, S* x_next,
+                S* record) {
+  const StepShape n(r.tree);
+  const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
+  const S h = r.timestep();
+  S* qacc = record;
+  accelerate(r, at, w, qacc);  // (1)
+  S *v_next = x_next + n.nq, *d = w.tau;
+  for (int k = 0; k < n.nv; ++k) {
+    v_next[k] = at.qvel[k] + h * qacc[k];  // (2)
+    d[k] = h * v_next[k];
+  }
+  retract_qpos(r.tree, x, static_cast<const S*>(d), x_next);               // (3)
+  for (int i = 0; i < n.na; ++i) x_next[n.nq + n.nv + i] = w.act_next[i];  // (4)
+}
+
+// x_next_bar and x_bar: (2 nv + na). Adds to x_bar, u_bar, h_bar, and to p_bar unless it is null.
+template <class S, class P>
+void euler_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
+                         const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar, S* p_bar,
+                         S& h_bar) {
+  const StepShape n(r.tree);
+  const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
+  const S h = r.timestep();
+  const S* qacc = record;
+  S *v_next = w.stage_state, *d = w.tau, *d_bar = w.v_bar;
+  for (int k = 0; k < n.nv; ++k) {
+    v_next[k] = at.qvel[k] + h * qacc[k];
+    d[k] = h * v_next[k];
+    d_bar[k] = S(0);
+  }
+  retract_qpos_pullback(r.tree, x, static_cast<const S*>(d), x_next_bar, x_bar, d_bar);  // (3)
+  for (int k = 0; k < n.nv; ++k) {
+    const S g = x_next_bar[n.nv + k] + h * d_bar[k];
+    h_bar += d_bar[k] * v_next[k] + g * qacc[k];  // (2)
+    x_bar[n.nv + k] += g;
+    w.mu[k] = h * g;
+  }
+  accelerate_pullback(  // (1), (4)
+      r, at, w, qacc, static_cast<const S*>(nullptr), x_next_bar + 2 * n.nv,
+      InstantBars<S>{x_bar, x_bar + n.nv, x_bar + 2 * n.nv, u_bar, p_bar, h_bar});
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,78 @@
+#include "cycloid/rigid/robot.h"
+
+#include <nanobind/stl/tuple.h>
+
+#include "cycloid/base/check.h"
+#include "cycloid/io/load.h"
+#include "module.h"
+#include "unlocked.h"
+
+namespace cycloid::python {
+namespace {
+
+LoadOptions load_options(bool constraints, const std::vector<nb::bytes>& search_paths) {
+  LoadOptions options{.constraints = constraints};
+  for (const nb::bytes& path : search_paths) {
+    options.search_paths.emplace_back(path.c_str(), path.size());
+  }
+  return options;
+}
+
+std::vector<std::string> keyframe_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Keyframe& k : model.keyframes) names.push_back(k.name);
+  return names;
+}
+
+std::vector<double> keyframe_state(const Model& model, int i) {
+  CYCLOID_CHECK(i >= 0 && i < static_cast<int>(model.keyframes.size()), i);
+  return initial_state(model, &model.keyframes[static_cast<std::size_t>(i)]);
+}
+
+}  // namespace
+
+void bind_robot(nb::module_& m) {
+  nb::class_<Model>(m, "Model")
+      .def_ro("nq", &Model::nq)
+      .def_ro("nv", &Model::nv)
+      .def_ro("na", &Model::na)
+      .def_ro("nu", &Model::nu)
+      .def_prop_ro("keyframe_names", &keyframe_names)
+      .def("keyframe_state",
+           [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
+
+  // The model, and what MuJoCo warned about. Paths are bytes, as the file system has them.
+  m.def(
+      "load_model",
+      [](const nb::bytes& path_or_xml, bool constraints,
+         const std::vector<nb::bytes>& search_paths) {
+        const std::string source(path_or_xml.c_str(), path_or_xml.size());
+        std::vector<std::string> warnings;
+        LoadOptions options = load_options(constraints, search_paths);
+        options.warnings = &warnings;
+        Unlocked call;
+        Model model = load_model(source, options);
+        return std::make_tuple(std::move(model), std::move(warnings));
+      },
+      nb::arg("path_or_xml"), nb::arg("constraints"), nb::arg("search_paths"));
+  m.def(
+      "model_from_mjmodel",
+      [](std::uintptr_t address, bool constraints) {
+        return model_from_mjmodel(reinterpret_cast<const void*>(address),
+                                  load_options(constraints, {}));
+      },
+      nb::arg("address"), nb::arg("constraints"));
+  m.def(
+      "set_mujoco_library",
+      [](const nb::bytes& path) { set_mujoco_library(std::string(path.c_str(), path.size())); },
+      nb::arg("path"));
+  m.def(
+      "make_robot",
+      [](const Model& model, const std::string& dtype, const std::vector<std::string>& inputs,
+         const std::vector<std::string>& vary) {
+        return make_robot(model, {precision_of(dtype), inputs, vary});
+      },
+      nb::arg("model"), nb::arg("dtype"), nb::arg("inputs"), nb::arg("vary"));
+}
+
+}  // namespace cycloid::python
