@@ -6,13 +6,15 @@
 //   F_t = passive(L_t, V_t) + Σ_i G_i s_t p_i                          (1)
 //   s_t = clamp(Σ p_i)/Σ p_i  where the tendon limits its actuators    (2)
 //   τ   = Σ_t J_tᵀ F_t + Σ_i J_iᵀ p_i                                  (3)
-//   τ_k of actuators is clamped where joint k limits its actuators     (4)
+//   τ_k of actuators is clamped where joint k limits its actuators, gravity compensation included
+//   where the joint counts it among them                               (4)
 // Slopes in the velocity that an integrator may treat implicitly, on the mass matrix's sparsity:
 //   B = -Σ_i (dp_i/dl̇) J_iᵀ J_i + Σ_t b_t J_tᵀ J_t                     (5)
 // An actuator's own damping and armature count on its joint or tendon, times G².
 #pragma once
 
 #include "cycloid/rigid/actuator.h"
+#include "cycloid/rigid/fluid.h"
 #include "cycloid/rigid/joint_transmission.h"
 #include "cycloid/rigid/site_transmission.h"
 #include "cycloid/rigid/tendon.h"
@@ -61,8 +63,10 @@ inline bool on_one_dof(const Tree& tree, const Actuator& a) {
          dof_numbers(tree.model.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
-inline bool acts(const Tree& tree, const Actuator& a) {
-  return a.enabled && tree.model.options.acting.actuation;
+// The place of the three gears that turn.
+inline int turning_gear(const Tree& tree, std::size_t i) {
+  const bool site = tree.model.actuators[i].transmission == TransmissionKind::site;
+  return tree.actuators[i].gear + (site ? 3 : 0);
 }
 
 // The actuator's place in its own law: control, activation, length and rate of its transmission.
@@ -73,7 +77,7 @@ ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i, const Insta
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
   ActuatorPoint<S> point{r.inputs.ctrl < 0 ? S(0) : x.u[r.inputs.ctrl + a.control],
-                         a.act < 0 ? S(0) : x.act[a.act], S(0), S(0)};
+                         a.act < 0 ? S(0) : x.act[a.act], S(0), S(0), S(0)};
   if (!a.affine_gain && !a.affine_bias) return point;  // (5) of actuator.h does not look at them
   switch (a.transmission) {
     case TransmissionKind::joint:
@@ -92,6 +96,9 @@ ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i, const Insta
       point.rate =
           site_transmission_rate(tree, r.p, id, w.frames, static_cast<const Motion<S>*>(w.v));
       break;
+  }
+  if (setpoint_turns(tree, a)) {
+    point.period = number<S>(2 * kPi) * norm(vec3_of<S>(r.p + turning_gear(tree, i)));
   }
   return point;
 }
@@ -217,6 +224,18 @@ void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Wo
   }
 }
 
+// The actuators' total at dof k as a limit sees it, and what the limit leaves of it.
+template <class S>
+CYCLOID_INLINE S limited_total(const Joint& j, int k, const Workspace<S>& w) {
+  return j.compensation_by_actuator ? w.tau_act[k] + w.compensation[k] : w.tau_act[k];
+}
+// 1 where the actuators' total at dof k acts and is not held by a limit, else 0.
+template <class S>
+CYCLOID_INLINE S limit_open(const Tree& tree, const Joint& j, int k, const Workspace<S>& w) {
+  if (!tree.model.options.acting.actuation) return S(0);
+  return inside(j.actuator_force, limited_total(j, k, w));
+}
+
 // All of (3) and (4): adds to w.tau and w.wrench.
 template <class S, class P>
 void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
@@ -227,7 +246,10 @@ void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
     limited_actuator_forces(r, x, w);
     for (const Joint& j : tree.model.joints) {
       for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
-        w.tau[k] += clamp(j.actuator_force, w.tau_act[k]);  // (4)
+        // What the bodies' compensation does to other joints has been applied as it is.
+        const S own = j.compensation_by_actuator ? w.compensation[k] : S(0);
+        const bool acting = tree.model.options.acting.actuation;
+        w.tau[k] += (acting ? clamp(j.actuator_force, limited_total(j, k, w)) : S(0)) - own;  // (4)
       }
     }
     set_zero(tendon_force, static_cast<int>(tree.model.tendons.size()));
@@ -250,6 +272,18 @@ inline bool has_own_row(const Tree& tree, const Actuator& a) {
   return a.transmission != TransmissionKind::tendon && !on_one_dof(tree, a);
 }
 
+// What is left of an actuator's slope: nothing where its joint or tendon holds the total.
+template <class S>
+CYCLOID_INLINE S slope_open(const Tree& tree, const Actuator& a, const Workspace<S>& w) {
+  if (a.transmission == TransmissionKind::tendon) {
+    return inside(tree.model.tendons[static_cast<std::size_t>(a.target)].actuator_force,
+                  w.tendon_total[a.target]);
+  }
+  if (!tree.limits_actuators || !on_one_dof(tree, a)) return S(1);
+  const Joint& j = tree.model.joints[static_cast<std::size_t>(a.target)];
+  return limit_open(tree, j, j.dof, w);
+}
+
 // (5): rows of one degree of freedom go to w.slope (nv), those of tendons to w.tendon_slope, the
 // others stay in w.actuator_slope.
 template <class S, class P>
@@ -257,6 +291,7 @@ void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace
   const Tree& tree = r.tree;
   if (tree.model.tendons.empty() && tree.model.actuators.empty()) return;
   measure_actuators(r, x, w);
+  if (tree.limits_actuators) limited_actuator_forces(r, x, w);
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
     w.tendon_slope[t] = tendon_damping_slope(tree, r.p, static_cast<int>(t), w.tendon_rate[t]);
   }
@@ -265,7 +300,8 @@ void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace
     if (!has_slope(tree, a)) continue;
     const ActuatorForce<S> out =
         actuator_force(tree, r.p, i, r.timestep(), actuator_point(r, i, x, w));
-    const S slope = actuator_force_slope(tree, r.p, i, out), gear = S(r.p[tree.actuators[i].gear]);
+    const S slope = actuator_force_slope(tree, r.p, i, out) * slope_open(tree, a, w);
+    const S gear = S(r.p[tree.actuators[i].gear]);
     if (a.transmission == TransmissionKind::tendon) {
       w.tendon_slope[a.target] -= gear * gear * slope;
     } else if (on_one_dof(tree, a)) {
@@ -336,7 +372,8 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
     limited_actuator_forces(r, x, w);
     for (const Joint& j : tree.model.joints) {
       for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
-        w.mu_act[k] = w.mu[k] * inside(j.actuator_force, w.tau_act[k]);  // (4)
+        w.mu_act[k] = w.mu[k] * limit_open(tree, j, k, w);  // (4)
+        w.mu_limited[k] = j.compensation_by_actuator ? w.mu_act[k] - w.mu[k] : S(0);
       }
     }
     mu_act = w.mu_act;
@@ -424,7 +461,8 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
         } else {
           const int dof =
               on_tendon ? -1 : tree.model.joints[static_cast<std::size_t>(a.target)].dof;
-          const S b_bar = on_tendon ? w.tendon_slope_bar[a.target] : w.slope_bar[dof];
+          const S b_bar = (on_tendon ? w.tendon_slope_bar[a.target] : w.slope_bar[dof]) *
+                          slope_open(tree, a, w);
           out_bar.slope = -gear * gear * b_bar;
           gear_bar -= S(2) * gear * actuator_force_slope(tree, r.p, i, out) * b_bar;
         }
@@ -435,6 +473,11 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
       if (act_next_bar) out_bar.act_next = act_next_bar[a.act];
     }
     actuator_force_pullback(tree, r.p, i, h, point, out, out_bar, point_bar, bar.h, bar.p);
+    if (bar.p && setpoint_turns(tree, a)) {
+      const int turning = turning_gear(tree, i);
+      add_to(bar.p + turning, unit_and_norm(vec3_of<S>(r.p + turning)).unit *
+                                  (number<S>(2 * kPi) * point_bar.period));
+    }
     if (a.act >= 0) bar.act[a.act] += point_bar.act;
     if (r.inputs.ctrl >= 0) bar.u[r.inputs.ctrl + a.control] += point_bar.ctrl;
     const S force = acts(tree, a) ? out.force : S(0);

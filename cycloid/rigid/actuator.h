@@ -4,10 +4,12 @@
 //   ẇ   = u (integrator),  (u - w)/t (filter, filter_exact)                       (2)
 //   w⁺  = clamp(w + h ẇ)   or  w + (u - w)(1 - e^{-h/t}) for filter_exact          (3)
 //   s   = u without dynamics, w with them, w⁺ with `early`                        (4)
+//   s  ← s - P round((s - l)/P)  for a position servo on a rotation, of period P   (4b)
 //   f   = (gain₀ + gain₁ l + gain₂ l̇) s + bias₀ + bias₁ l + bias₂ l̇                (5)
 //   p   = clamp(f, force_range)                                                  (6)
 // gain₁, gain₂ act with an affine gain, bias with an affine bias. At a clamp's kink the derivative
-// of the inside is taken; outside it is zero. Source: MuJoCo's manual, Actuation model.
+// of the inside is taken; outside it is zero. (4b): a setpoint counts by its nearest full turn
+// (ball joints, and sites with a reference and a gear that only turns), and jumps half-way. Source: MuJoCo's manual, Actuation model.
 #pragma once
 
 #include "cycloid/rigid/kinematics.h"
@@ -31,7 +33,30 @@ CYCLOID_INLINE S inside(const Range& r, const S& x) {
 template <class S>
 struct ActuatorPoint {
   S ctrl, act, length, rate;  // act: zero without dynamics
+  S period = S(0);            // P; not looked at unless setpoint_turns
 };
+
+// A disabled actuator exerts nothing, and its activation stays where it is.
+inline bool acts(const Tree& tree, const Actuator& a) {
+  return a.enabled && tree.model.options.acting.actuation;
+}
+
+// The range of a disabled actuator's activation: that of the actuator when its group is disabled,
+// none when all are.
+inline Range held_range(const Tree& tree, const Actuator& a) {
+  return tree.model.options.acting.actuation ? a.activation_range : Range{};
+}
+
+// A position servo, gain = -bias₁, on a transmission that is an angle in space.
+inline bool setpoint_turns(const Tree& tree, const Actuator& a) {
+  if (a.affine_gain || !a.affine_bias || a.gain[0] == 0 || a.gain[0] != -a.bias[1]) return false;
+  if (a.transmission == TransmissionKind::site) {
+    return a.reference_site >= 0 && a.gear[0] == 0 && a.gear[1] == 0 && a.gear[2] == 0;
+  }
+  const bool on_joint = a.transmission == TransmissionKind::joint ||
+                        a.transmission == TransmissionKind::joint_in_parent;
+  return on_joint && tree.model.joints[static_cast<std::size_t>(a.target)].kind == JointKind::ball;
+}
 
 template <class S>
 struct ActuatorForce {
@@ -40,6 +65,7 @@ struct ActuatorForce {
   S act_next;   // w⁺
   S source;     // s
   S unclamped;  // f
+  S turns;      // round(…) of (4b)
 };
 
 template <class S, class P>
@@ -52,8 +78,12 @@ CYCLOID_HD ActuatorForce<S> actuator_force(const Tree& tree, const P* p, std::si
                                            const ActuatorPoint<S>& x) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
-  const S u = actuator_control<S, P>(tree, a, x.ctrl);
   ActuatorForce<S> out{};
+  if (!acts(tree, a)) {
+    if (a.dynamics != ActuatorDynamics::none) out.act_next = clamp(held_range(tree, a), x.act);
+    return out;
+  }
+  const S u = actuator_control<S, P>(tree, a, x.ctrl);
   out.source = u;
   if (a.dynamics != ActuatorDynamics::none) {
     S moved;
@@ -68,6 +98,10 @@ CYCLOID_HD ActuatorForce<S> actuator_force(const Tree& tree, const P* p, std::si
     }
     out.act_next = clamp(a.activation_range, x.act + moved);  // (3)
     out.source = a.early ? out.act_next : x.act;              // (4)
+  }
+  if (setpoint_turns(tree, a)) {
+    out.turns = round_nearest((out.source - x.length) / x.period);
+    out.source -= x.period * out.turns;  // (4b)
   }
   S gain = S(p[at.gain]);
   if (a.affine_gain) gain += S(p[at.gain + 1]) * x.length + S(p[at.gain + 2]) * x.rate;
@@ -144,6 +178,12 @@ CYCLOID_HD void actuator_force_pullback(const Tree& tree, const P* p, std::size_
                                         S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
+  if (!acts(tree, a)) {
+    if (a.dynamics != ActuatorDynamics::none) {
+      x_bar.act += bar.act_next * inside(held_range(tree, a), x.act);
+    }
+    return;
+  }
   const S open = inside(a.force_range, out.unclamped);
   const S f_bar = bar.force * open, slope_bar = bar.slope * open;  // (6)
   S source_bar(0), gain = S(p[at.gain]);
@@ -169,6 +209,7 @@ CYCLOID_HD void actuator_force_pullback(const Tree& tree, const P* p, std::size_
       p_bar[at.bias + 2] += f_bar * x.rate + slope_bar;
     }
   }
+  if (setpoint_turns(tree, a)) x_bar.period -= source_bar * out.turns;  // (4b)
   S u_bar(0);
   if (a.dynamics == ActuatorDynamics::none) {
     u_bar = source_bar;  // (4)

@@ -22,7 +22,7 @@ struct ActuatorCase {
     const auto value = [&](const auto* in, auto* out) {
       using S = std::remove_cvref_t<decltype(*in)>;
       const ActuatorForce<S> f =
-          actuator_force(tree, in + 5, 0, in[4], {in[0], in[1], in[2], in[3]});
+          actuator_force(tree, in + 5, 0, in[4], {in[0], in[1], in[2], in[3], S(0)});
       out[0] = f.force;
       out[1] = actuator_force_slope(tree, in + 5, 0, f);
       out[2] = f.act_dot;
@@ -30,8 +30,8 @@ struct ActuatorCase {
     };
     const auto pullback = [&](const auto* in, const auto* out_bar, auto* in_bar) {
       using S = std::remove_cvref_t<decltype(*in_bar)>;
-      const ActuatorPoint<S> at{in[0], in[1], in[2], in[3]};
-      ActuatorPoint<S> bar{S(0), S(0), S(0), S(0)};
+      const ActuatorPoint<S> at{in[0], in[1], in[2], in[3], S(0)};
+      ActuatorPoint<S> bar{S(0), S(0), S(0), S(0), S(0)};
       const ActuatorForce<S> f = actuator_force(tree, in + 5, 0, in[4], at);
       actuator_force_pullback(tree, in + 5, 0, in[4], at, f,
                               {out_bar[0], out_bar[1], out_bar[2], out_bar[3]}, bar, in_bar[4],
@@ -68,8 +68,8 @@ TEST_CASE("actuator_force: ... inside and outside of its ranges") {
   low[1] = -2;
   strong[2] = 20;
   c.check({c.point, high, low, strong});
-  const ActuatorForce<double> out =
-      actuator_force(c.tree, high.data() + 5, 0, high[4], ActuatorPoint<double>{3, 0.4, 0.9, -0.6});
+  const ActuatorForce<double> out = actuator_force(c.tree, high.data() + 5, 0, high[4],
+                                                   ActuatorPoint<double>{3, 0.4, 0.9, -0.6, 0});
   CHECK(out.act_dot == doctest::Approx((1 - 0.4) / 0.1));
 }
 

@@ -52,27 +52,15 @@ void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
   velocity_field(tree, w.frames.column, x.qvel, w.v);
 }
 
-// The wrench of gravity compensation and applied forces on body b, about its tree's origin.
+// Gravity compensation and applied forces on body b.
 template <class S, class P>
-CYCLOID_INLINE bool has_applied_wrench(const Robot<S, P>& r, std::size_t b) {
-  const Body& body = r.tree.model.bodies[b];
-  return body.tree >= 0 && (body.gravity_compensation != 0 || r.inputs.xfrc_applied >= 0);
+CYCLOID_INLINE bool is_compensated(const Robot<S, P>& r, std::size_t b) {
+  return r.tree.model.bodies[b].tree >= 0 && r.tree.model.bodies[b].gravity_compensation != 0;
 }
 template <class S, class P>
-CYCLOID_INLINE Vec3<S> applied_force(const Robot<S, P>& r, std::size_t b, const S* u) {
-  Vec3<S> f{};
-  const double kappa = r.tree.model.bodies[b].gravity_compensation;
-  if (kappa != 0) f -= r.gravity() * (S(r.p[r.tree.bodies[b].mass]) * number<S>(kappa));
-  if (r.inputs.xfrc_applied >= 0) {
-    f += load_vec3(u + r.inputs.xfrc_applied + 6 * static_cast<int>(b));
-  }
-  return f;
-}
-template <class S, class P>
-CYCLOID_INLINE Vec3<S> applied_couple(const Robot<S, P>& r, std::size_t b, const S* u) {
-  return r.inputs.xfrc_applied < 0
-             ? Vec3<S>{}
-             : load_vec3(u + r.inputs.xfrc_applied + 6 * static_cast<int>(b) + 3);
+CYCLOID_INLINE Vec3<S> compensation_force(const Robot<S, P>& r, std::size_t b) {
+  const S kappa = number<S>(r.tree.model.bodies[b].gravity_compensation);
+  return r.gravity() * (S(r.p[r.tree.bodies[b].mass]) * -kappa);
 }
 template <class S, class P>
 CYCLOID_INLINE Vec3<S> com_of(const Robot<S, P>& r, std::size_t b, const Frames<S>& f) {
@@ -88,16 +76,35 @@ void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   if (r.implicit == Implicit::all_slopes) actuation_slopes(r, x, w);
 }
 
+// Gravity compensation into w.wrench, and on the dofs where a joint's limit has to know it.
+template <class S, class P>
+void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) {
+    w.rows.wrenches[b] = Force<S>{};
+    if (!is_compensated(r, b)) continue;
+    w.rows.wrenches[b] = wrench(compensation_force(r, b), com_of(r, b, w.frames), Vec3<S>{});
+    w.wrench[b] += w.rows.wrenches[b];
+  }
+  if (!tree.limits_compensation) return;
+  set_zero(w.compensation, tree.model.nv);
+  complete_row(tree, w.frames.column, static_cast<const Force<S>*>(w.rows.wrenches), w.rows.links,
+               w.compensation);
+}
+
 // Forces on bodies: gravity compensation, applied forces and the medium, into w.wrench.
 template <class S, class P>
 void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  for (std::size_t b = 1; b < r.tree.model.bodies.size(); ++b) {
-    if (has_applied_wrench(r, b)) {
-      w.wrench[b] +=
-          wrench(applied_force(r, b, x.u), com_of(r, b, w.frames), applied_couple(r, b, x.u));
+  const Tree& tree = r.tree;
+  compensate_gravity(r, w);
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    if (r.inputs.xfrc_applied >= 0) {
+      const S* applied = x.u + r.inputs.xfrc_applied + 6 * static_cast<int>(b);
+      w.wrench[b] += wrench(load_vec3(applied), com_of(r, b, w.frames), load_vec3(applied + 3));
     }
-    if (r.tree.has_fluid && r.tree.model.bodies[b].tree >= 0) {
-      w.wrench[b] += fluid_wrench(r.tree, r.p, static_cast<int>(b), w.frames,
+    if (tree.has_fluid) {
+      w.wrench[b] += fluid_wrench(tree, r.p, static_cast<int>(b), w.frames,
                                   static_cast<const Motion<S>*>(w.v));
     }
   }
@@ -245,38 +252,56 @@ void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w
   solve_inertia(r, w, false, qacc);
 }
 
-// Gravity compensation and applied forces: Φ += m(c)·f + m_ω·n.
+// A force at a body's centre of mass and a couple: Φ += y(c)·f + y_ω·n, y the body's field. Returns
+// the cotangent of f.
+template <class S, class P>
+Vec3<S> gather_force_at_com(const Robot<S, P>& r, std::size_t b, const Workspace<S>& w,
+                            const Motion<S>& y, const Vec3<S>& f, const Vec3<S>& n,
+                            const BodyBars<S>& bars, S* p_bar) {
+  const Vec3<S> c = com_of(r, b, w.frames), c_bar = cross(f, y.angular);
+  const Force<S> W = wrench(f, c, n);
+  bars.m[b] += W;
+  bars.pose[b] += cross_force(y, W) + Force<S>{cross(c, c_bar), c_bar};
+  if (p_bar) {
+    add_to(p_bar + r.tree.bodies[b].com, transpose_vector_product(w.frames.R[b], c_bar));
+  }
+  return field_at(y, c);
+}
+
+// Gravity compensation, with the field y of a generalised vector.
+template <class S, class P>
+void gather_compensation(const Robot<S, P>& r, const Workspace<S>& w, const Motion<S>* y,
+                         const BodyBars<S>& bars, Vec3<S>& gravity_bar, S* p_bar) {
+  const Tree& tree = r.tree;
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (!is_compensated(r, b)) continue;
+    const Vec3<S> f_bar = gather_force_at_com(r, b, w, y[tree.last_link[b]],
+                                              compensation_force(r, b), Vec3<S>{}, bars, p_bar);
+    const S kappa = number<S>(tree.model.bodies[b].gravity_compensation);
+    gravity_bar -= f_bar * (S(r.p[tree.bodies[b].mass]) * kappa);
+    if (p_bar) p_bar[tree.bodies[b].mass] -= kappa * dot(r.gravity(), f_bar);
+  }
+}
+
+// All forces on bodies but those of actuators and tendons.
 template <class S, class P>
 void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                              Vec3<S>& gravity_bar, const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
+  gather_compensation(r, w, static_cast<const Motion<S>*>(w.m), w.bars, gravity_bar, bar.p);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
-    if (tree.has_fluid && tree.model.bodies[b].tree >= 0) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    if (tree.has_fluid) {
       fluid_wrench_pullback(tree, r.p, static_cast<int>(b), w.frames,
                             static_cast<const Motion<S>*>(w.v), static_cast<const Motion<S>*>(w.m),
                             w.bars, bar.p);
     }
-    if (!has_applied_wrench(r, b)) continue;
-    const Motion<S>& m = w.m[static_cast<std::size_t>(tree.last_link[b])];
-    const Vec3<S> c = com_of(r, b, w.frames), f = applied_force(r, b, x.u);
-    const Force<S> W = wrench(f, c, applied_couple(r, b, x.u));
-    const Vec3<S> m_c = field_at(m, c), c_bar = cross(f, m.angular);
-    w.bars.m[b] += W;
-    w.bars.pose[b] += cross_force(m, W) + Force<S>{cross(c, c_bar), c_bar};
-    const double kappa = tree.model.bodies[b].gravity_compensation;
-    if (kappa != 0) {
-      const S weight = S(r.p[tree.bodies[b].mass]) * number<S>(kappa);
-      gravity_bar -= m_c * weight;
-      if (bar.p) bar.p[tree.bodies[b].mass] -= number<S>(kappa) * dot(r.gravity(), m_c);
-    }
-    if (bar.p) {
-      add_to(bar.p + tree.bodies[b].com, transpose_vector_product(w.frames.R[b], c_bar));
-    }
-    if (r.inputs.xfrc_applied >= 0) {
-      S* u_bar = bar.u + r.inputs.xfrc_applied + 6 * static_cast<int>(b);
-      add_to(u_bar, m_c);
-      add_to(u_bar + 3, m.angular);
-    }
+    if (r.inputs.xfrc_applied < 0) continue;
+    const int place = r.inputs.xfrc_applied + 6 * static_cast<int>(b);
+    const Motion<S>& m = w.m[tree.last_link[b]];
+    add_to(bar.u + place, gather_force_at_com(r, b, w, m, load_vec3(x.u + place),
+                                              load_vec3(x.u + place + 3), w.bars, bar.p));
+    add_to(bar.u + place + 3, m.angular);
   }
 }
 
@@ -305,6 +330,10 @@ void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Worksp
   const int nv = tree.model.nv;
   const S h = r.timestep();
   place_bodies(r, x, w);
+  if (tree.limits_compensation) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
+    compensate_gravity(r, w);
+  }
   factor_inertia(r, x, w);
   solve_inertia(r, w, true, w.mu);  // (4)
   acceleration_field(tree, w.frames.column, x.qvel, qacc, w.v, r.gravity(), w.a);
@@ -328,6 +357,17 @@ void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Worksp
   Vec3<S> gravity_bar{};
   gather_applied_wrenches(r, x, w, gravity_bar, bar);
   gather_actuation(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
+  if (tree.limits_compensation) {  // the field of μ's change has a sweep of its own
+    const RowFormSpace<S>& space = w.rows.form;
+    const S* change = w.mu_limited;
+    space.sweep.clear(tree);
+    velocity_field(tree, w.frames.column, change, space.field);
+    gather_compensation(r, w, static_cast<const Motion<S>*>(space.field), space.sweep.bars,
+                        gravity_bar, bar.p);
+    field_sweep_pullback(tree, r.p, w.frames, x.qpos, change,
+                         static_cast<const Motion<S>*>(space.field), space.sweep, bar.q, bar.p,
+                         w.row_mocap_bar);
+  }
   for (const Tree::DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;

@@ -108,7 +108,7 @@ void fluid_box_pullback(const Tree& tree, const P* p, int b, const FluidBox<P>& 
   const P mass = select(p[at.mass] >= number<P>(kFluidTiny), p[at.mass], P(1));
   p_bar[at.mass] -= dot(s_bar, s) * S(P(0.5) / mass);  // (2)
   const Vec3<P> moment = box_moments(tree, p, b);
-  Vec3<S> d_bar;
+  Vec3<S> d_bar{};
   for (int k = 0; k < 3; ++k) {
     const P slope = unit_step(moment[k] - number<P>(kFluidTiny)) * P(3) / (mass * box.side[k]);
     d_bar[k] = s_bar[k] * S(slope);
@@ -146,7 +146,7 @@ FluidPoint<S> fluid_point(const Tree& tree, const P* p, int b, const Frames<S>& 
 
 template <class S, class P>
 CYCLOID_INLINE Vec3<S> drag(const P& linear, const Vec3<P>& quadratic, const Vec3<S>& x) {
-  Vec3<S> out;
+  Vec3<S> out{};
   for (int k = 0; k < 3; ++k) {
     out[k] = -(S(linear) + S(quadratic[k]) * abs(x[k])) * x[k];  // (5), (6)
   }
@@ -154,7 +154,7 @@ CYCLOID_INLINE Vec3<S> drag(const P& linear, const Vec3<P>& quadratic, const Vec
 }
 template <class S, class P>
 CYCLOID_INLINE Vec3<S> drag_slope(const P& linear, const Vec3<P>& quadratic, const Vec3<S>& x) {
-  Vec3<S> out;
+  Vec3<S> out{};
   for (int k = 0; k < 3; ++k) {
     out[k] = -(S(linear) + S(2) * S(quadratic[k]) * abs(x[k]));  // (8)
   }
@@ -232,7 +232,7 @@ void fluid_wrench_pullback(const Tree& tree, const P* p, int b, const Frames<S>&
   bars.m[b] += wrench(force, at.c, at.B * n);  // (9)
   const Vec3<S> n_slope = drag_slope(box.turning, box.turning_drag, at.omega);
   const Vec3<S> f_slope = drag_slope(box.moving, box.moving_drag, at.u);
-  Vec3<S> omega_bar, u_bar;
+  Vec3<S> omega_bar{}, u_bar{};
   FluidBox<S> box_bar{};
   for (int k = 0; k < 3; ++k) {
     omega_bar[k] = n_slope[k] * n_bar[k];  // (8)

@@ -103,7 +103,7 @@ S fluid_damping_pullback(const Tree& tree, const P* p, int b, const Frames<S>& f
   bars.m[b] += D_y * h;               // (5)
   y_bar += slope * m[l] * h;
   FluidBox<S> box_bar{};
-  Vec3<S> omega_bar, u_bar, m_force, y_force;
+  Vec3<S> omega_bar{}, u_bar{}, m_force{}, y_force{};
   const auto sign = [](const S& x) {
     return select(x > S(0), S(1), select(x < S(0), S(-1), S(0)));
   };

@@ -167,7 +167,9 @@ TEST_CASE("euler_step: ... where ranges hold controls, forces, activations, join
   m.actuators[0].control_range = {true, -0.01, 0.01};
   m.actuators[1].force_range = {true, -0.02, 0.02};
   m.actuators[2].activation_range = {true, -0.001, 0.001};
-  m.joints[2].actuator_force = {true, -0.05, 0.05};
+  m.joints[1].actuator_force = m.joints[2].actuator_force = {true, -0.05, 0.05};
+  m.joints[1].compensation_by_actuator = true;
+  m.actuators[3].enabled = false;
   m.tendons[0].actuator_force = {true, -0.03, 0.03};
   check_step("euler_step", m);
 }

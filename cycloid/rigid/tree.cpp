@@ -208,7 +208,12 @@ Tree::Tree(const Model& m) : model(m) {
 
   has_fluid = m.options.density != 0 || m.options.viscosity != 0;
   has_wrenches = has_fluid;
-  for (const Body& b : m.bodies) has_wrenches = has_wrenches || b.gravity_compensation != 0;
+  if (!m.options.acting.springs && !m.options.acting.dampers) {
+    // MuJoCo then leaves out all passive forces.
+    has_fluid = has_wrenches = false;
+    for (Body& b : model.bodies) b.gravity_compensation = 0;
+  }
+  for (const Body& b : model.bodies) has_wrenches = has_wrenches || b.gravity_compensation != 0;
   for (const Tendon& t : m.tendons) {
     has_wrenches = has_wrenches || t.kind == TendonKind::spatial;
     has_tendon_armature = has_tendon_armature || t.armature != 0;
@@ -235,7 +240,12 @@ Tree::Tree(const Model& m) : model(m) {
     }
     if (alone) free_bodies.push_back(static_cast<int>(b));
   }
-  for (const Joint& j : m.joints) limits_actuators = limits_actuators || j.actuator_force.on;
+  for (const Joint& j : m.joints) {
+    const bool off = j.compensation_by_actuator && !m.options.acting.actuation;
+    limits_actuators = limits_actuators || j.actuator_force.on || off;
+    limits_compensation =
+        limits_compensation || off || (j.actuator_force.on && j.compensation_by_actuator);
+  }
   for (const BodyPlaces& b : bodies) {
     if (b.quat >= 0) quaternions.push_back(b.quat);
   }

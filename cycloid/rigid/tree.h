@@ -78,9 +78,10 @@ struct Tree {
     int dof, actuator;
   };
   std::vector<DofActuator> dof_actuators;
-  std::vector<int> free_bodies;   // free bodies without joints behind them
-  bool limits_actuators = false;  // some joint has a range for its actuators' total
-  bool has_wrenches = false;      // forces that act on bodies: not on dofs alone
+  std::vector<int> free_bodies;      // free bodies without joints behind them
+  bool limits_actuators = false;     // some joint holds its actuators' total
+  bool limits_compensation = false;  // ... which includes gravity compensation
+  bool has_wrenches = false;         // forces that act on bodies: not on dofs alone
   bool has_fluid = false;
   bool has_tendon_armature = false;
 

@@ -23,6 +23,7 @@ struct Workspace {
   S *act_dot, *act_next;               // (na)
   Force<S>* wrench;                    // (bodies) applied to bodies
   S *tau_act, *mu_act;                 // (nv) the actuators' share, and μ as they feel it
+  S *compensation, *mu_limited;        // (nv) gravity compensation under a limit, μ's change by it
   S *actuator_force, *actuator_slope;  // (actuators)
   S *tendon_length, *tendon_rate, *tendon_total, *tendon_force, *tendon_slope;  // (tendons)
   S *tendon_length_bar, *tendon_rate_bar, *tendon_slope_bar, *tendon_mu, *tendon_spread;
@@ -78,6 +79,8 @@ struct Workspace {
     take(wrench, bodies);
     take(tau_act, nv);
     take(mu_act, nv);
+    take(compensation, nv);
+    take(mu_limited, nv);
     take(actuator_force, model.actuators.size());
     take(actuator_slope, model.actuators.size());
     const std::size_t tendons = model.tendons.size();

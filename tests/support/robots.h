@@ -231,6 +231,11 @@ inline Model with_cables(RigidIntegrator integrator = RigidIntegrator::euler) {
   turning.damping = {0.1, 0.05, 0.02};
   turning.armature = 0.04;
   r.pull(TransmissionKind::joint_in_parent, 0);
+  Actuator& servo = r.pull(TransmissionKind::joint, 3);  // its setpoint is turns away
+  servo.affine_gain = false;
+  servo.gain = {40, 0, 0};
+  servo.bias = {0.3, -40, -0.5};
+  servo.gear = {0.03, 0.02, -0.04, 0, 0, 0};
   r.model.options.density = 1.2;
   r.model.options.viscosity = 0.3;
   r.model.options.wind = {0.5, -0.4, 0.3};
