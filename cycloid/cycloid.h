@@ -10,5 +10,8 @@
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/lbfgs.h"
 #include "cycloid/optimise/levenberg_marquardt.h"
+#include "cycloid/rigid/forward.h"
+#include "cycloid/rigid/observe.h"
+#include "cycloid/rigid/robot.h"
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"

@@ -9,7 +9,8 @@
 //   p   = clamp(f, force_range)                                                  (6)
 // gain₁, gain₂ act with an affine gain, bias with an affine bias. At a clamp's kink the derivative
 // of the inside is taken; outside it is zero. (4b): a setpoint counts by its nearest full turn
-// (ball joints, and sites with a reference and a gear that only turns), and jumps half-way. Source: MuJoCo's manual, Actuation model.
+// (ball joints, and sites with a reference and a gear that only turns), and jumps half-way.
+// Source: MuJoCo's manual, Actuation model.
 #pragma once
 
 #include "cycloid/rigid/kinematics.h"

@@ -43,6 +43,15 @@ inline constexpr Operator kOperators[] = {
     differentiable("fluid_point"),
     differentiable("fluid_wrench"),
     differentiable("fluid_damping"),
+    // sensed_frame.h, frame_sensor.h, subtree.h, energy.h, sense.h
+    differentiable("sensed_frame"),
+    differentiable("frame_sensor"),
+    differentiable("subtree_motion"),
+    differentiable("joint_energy"),
+    differentiable("potential_energy"),
+    differentiable("kinetic_energy"),
+    differentiable("sense_one"),
+    differentiable("sense"),
 };
 
 }  // namespace cycloid::inline rigid

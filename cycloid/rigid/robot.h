@@ -7,7 +7,8 @@
 //   kinematics.h   poses and columns of motion      inertia.h  inertias about the tree's origin
 //   rnea.h         fields and bias forces           crba.h     mass matrix, factor, solve
 //   sweep.h        the pullback of the equations of motion: one sweep from the tips to the base
-//   passive.h actuator.h     forces
+//   passive.h actuator.h actuation.h tendon.h fluid.h free_body.h     forces
+//   observe.h      sensors with their pullbacks    forward.h  derived quantities at an instant
 #pragma once
 
 #include <string>

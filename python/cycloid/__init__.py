@@ -21,6 +21,7 @@ np.float64(7.535)
 from cycloid import systems
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
+from cycloid._observe import Forward, Observation, ObservationGradient, forward, observe
 from cycloid._own_law import own_law
 from cycloid._results import (
     Diagnosis,
@@ -44,12 +45,15 @@ __all__ = [
     "Diagnosis",
     "Error",
     "Failure",
+    "Forward",
     "Gradient",
     "GradientCheck",
     "GradientError",
     "InternalError",
     "Linearisation",
     "ModelError",
+    "Observation",
+    "ObservationGradient",
     "ParameterError",
     "ParameterInfo",
     "Parameters",
@@ -61,9 +65,11 @@ __all__ = [
     "__version__",
     "check_gradient",
     "diagnose",
+    "forward",
     "from_mujoco",
     "linearise",
     "load",
+    "observe",
     "own_law",
     "rollout",
     "step",

@@ -49,6 +49,7 @@ class Robot(System):
     def __init__(self, core: Any, model: Any) -> None:
         super().__init__(core)
         self._model = model
+        self._observers: dict[tuple[str, ...] | None, Any] = {}  # by names, made when asked for
 
     @property
     def nq(self) -> int:

@@ -59,6 +59,7 @@ NB_MODULE(_core, m) {
   bind_python_law(m);
 #ifdef CYCLOID_MUJOCO
   bind_robot(m);
+  bind_observe(m);
 #endif
   m.def(
       "instruction_set", [] { return std::string(name(active_instruction_set())); },

@@ -74,7 +74,8 @@ ZOO = """
       <joint joint="rail" coef="0.8"/><joint joint="finger" coef="-0.5"/>
       <joint joint="wing" coef="0.7"/>
     </fixed>
-    <spatial name="cable" stiffness="5 1 1" damping="0.4 0.1 0.05" springlength="0.3" armature="0.06">
+    <spatial name="cable" stiffness="5 1 1" damping="0.4 0.1 0.05" springlength="0.3"
+             armature="0.06">
       <site site="post"/><site site="cart"/><site site="ball"/><pulley divisor="2"/>
       <site site="anchor"/><site site="arm"/><site site="finger"/>
     </spatial>

@@ -1,0 +1,98 @@
+// What a robot's sensors show, as a function of state, inputs and parameters, with its pullback.
+//
+//   const Observer observer(robot, model, {{"torso_velocity", "knee"}});
+//   const Observation seen = observe(observer, {.states = x});
+//   seen.values();                       (rows, observer.size())
+//   seen.pullback(values_bar).states     ∂L/∂x, in the coordinates of x
+//
+// Sensors are MuJoCo's, with its meaning (sense.h), as after mj_forward without constraints;
+// cutoffs count, noise does not. Numbers are computed in double precision, also for a system of
+// float32. Time is no state: the clock shows what it is told.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cycloid/model/model.h"
+#include "cycloid/system/system.h"
+
+namespace cycloid::inline rigid {
+
+class ChunkObserver;
+struct ObserverKey;
+struct Forward;
+
+// One sensor of an Observer and its numbers.
+struct ObservedSensor {
+  std::string name;  // "#7" without a name: its index
+  int place = 0, size = 0;
+};
+
+// Immutable and cheap to copy.
+class Observer {
+ public:
+  // `robot` is make_robot of `model`. Without names: every sensor that is supported. Throws
+  // ModelError on a name that no sensor has, and, with the reason, on a sensor that is not
+  // supported.
+  Observer(const System& robot, const Model& model,
+           const std::optional<std::vector<std::string>>& names = std::nullopt);
+
+  int size() const { return size_; }  // numbers of a row of values
+  const std::vector<ObservedSensor>& sensors() const { return sensors_; }
+  // One per number: the sensor's name, with "[2]" after it where it has several.
+  const std::vector<std::string>& names() const { return names_; }
+  const System& robot() const { return robot_; }
+  const ObserverKey& key() const { return *key_; }
+  const ChunkObserver& chunks() const { return *chunks_; }
+
+ private:
+  System robot_;
+  std::vector<ObservedSensor> sensors_;
+  std::vector<std::string> names_;
+  int size_ = 0;
+  std::shared_ptr<const ObserverKey> key_;
+  std::shared_ptr<const ChunkObserver> chunks_;
+};
+
+// Rows of numbers, one environment after another. Inputs may be empty: zeros. Parameters may be
+// empty, the defaults, or one row for all.
+struct ObservedRows {
+  std::span<const double> states;
+  std::span<const double> inputs = {};
+  std::span<const double> parameters = {};
+  double time = 0;  // [s]
+};
+
+// Shaped like what was observed; parameters (one row, a sum, where one row or none was given).
+struct ObservationGradient {
+  std::vector<double> states, states_tangent, inputs, parameters;
+};
+
+class Observation {
+ public:
+  std::int64_t rows() const { return rows_; }
+  const std::vector<double>& values() const { return values_; }  // (rows, observer.size())
+
+  // values_bar: ∂L/∂values. Quaternions have four numbers on both sides; a cotangent along a unit
+  // quaternion itself has no effect. Throws Error on a wrong size or a number that is not finite.
+  ObservationGradient pullback(std::span<const double> values_bar) const;
+
+ private:
+  friend Observation observe(const Observer& observer, const ObservedRows& at);
+  friend Forward forward(const Observer& observer, const ObservedRows& at);
+  explicit Observation(const Observer& observer) : observer_(observer) {}
+
+  Observer observer_;
+  std::int64_t rows_ = 0, parameter_rows_ = 1;
+  std::vector<double> raw_, x_, u_, p_, values_;
+  double time_ = 0;
+};
+
+// States are normalised first, as in a rollout. Throws Error on wrong sizes, a number that is not
+// finite or a quaternion of zero, ParameterError on a parameter that cannot be.
+Observation observe(const Observer& observer, const ObservedRows& at);
+
+}  // namespace cycloid::inline rigid

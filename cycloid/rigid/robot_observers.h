@@ -1,0 +1,44 @@
+// Where observe.cpp finds the sensors of a robot in lanes: one function per instruction set
+// (robot_observer_isa.cpp).
+#pragma once
+
+#include <memory>
+
+#include "cycloid/rigid/sense.h"
+
+namespace cycloid::inline rigid {
+
+struct ObserverKey {
+  std::shared_ptr<const Tree> tree;
+  InputPlaces inputs;
+  int input_size = 0;
+  SensorList list;
+};
+
+// The sensors of W environments side by side: number i of lane l is at [i W + l].
+class ChunkObserver {
+ public:
+  virtual ~ChunkObserver() = default;
+  virtual int lanes() const = 0;
+  virtual std::size_t workspace() const = 0;  // bytes, aligned to kWorkspaceAlignment
+
+  // x (state), u (input), p (parameters, as the user gives them), t [s]: writes out (list.size).
+  virtual void sense(const double* x, const double* u, const double* p, double t, double* out,
+                     std::byte* workspace) const = 0;
+  // Writes x_bar (tangent), u_bar and p_bar.
+  virtual void pullback(const double* x, const double* u, const double* p, const double* out_bar,
+                        double* x_bar, double* u_bar, double* p_bar,
+                        std::byte* workspace) const = 0;
+};
+
+}  // namespace cycloid::inline rigid
+
+namespace cycloid::isa::portable {
+std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
+}
+namespace cycloid::isa::v3 {
+std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
+}
+namespace cycloid::isa::v4 {
+std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
+}

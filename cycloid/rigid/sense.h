@@ -1,0 +1,197 @@
+// Sensors at one instant, all together, and their pullback: the table of contents.
+//
+//   joints       q, q̇; a ball's quaternion and angular velocity                        (1)
+//   tendons      length l and rate J q̇ (tendon.h)                                      (2)
+//   actuators    length and rate of the transmission, force p scaled by its tendon's   (3)
+//                limit (actuation.h)
+//   forces       a tendon's Σ p, a joint's actuator force after its limit              (4)
+//   frames       frame_sensor.h; accelerations are those without constraints           (5)
+//   subtrees     subtree.h                                                             (6)
+//   energies     energy.h                                                              (7)
+//   clock        the time it is told                                                   (8)
+// A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
+// out. Forces that a joint's limit holds have a derivative of zero, as in a step.
+//
+// Pullback: frames, subtrees and V put wrenches on fields and poses, rows (tendon.h, the
+// transmissions) too; one sweep brings them home. Accelerations have a cotangent of q̈ besides,
+//   q̈̄_k = S_k · Σ ā of the bodies that dof k moves                                       (9)
+// which the pullback of q̈ (dynamics.h) takes: one solve. The share of actuators in a joint's force
+// is Jᵀp, whose cotangent c is a field of its own (field_sweep.h).
+#pragma once
+
+#include "cycloid/rigid/energy.h"
+#include "cycloid/rigid/frame_sensor.h"
+
+namespace cycloid::inline rigid {
+
+// What is observed: sensors of the model, by index, and where each one's numbers begin.
+struct SensorList {
+  std::vector<int> sensors, places;
+  int size = 0;
+  bool accelerations = false, joint_forces = false;
+
+  void add(const Model& m, int i) {
+    const Sensor& s = m.sensors[static_cast<std::size_t>(i)];
+    sensors.push_back(i);
+    places.push_back(size);
+    size += s.dimension;
+    accelerations = accelerations || needs_acceleration(kind_of(s));
+    joint_forces = joint_forces || kind_of(s) == SensorKind::joint_actuator_force;
+  }
+};
+
+// A workspace, and cotangents that are gathered before they go home.
+template <class S>
+struct SenseSpace {
+  Workspace<S> work;
+  S *length_bar, *rate_bar, *force_bar;    // (actuators)
+  S *tendon_length_bar, *tendon_rate_bar;  // (tendons)
+  S *joint_force_bar, *qacc_bar;           // (nv)
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const Tree& tree, std::byte* memory) {
+    std::size_t used = work.carve(tree, memory);
+    const auto take = [&](S*& array, std::size_t n) {
+      array = memory ? reinterpret_cast<S*>(memory + used) : nullptr;
+      used += n * sizeof(S);
+    };
+    for (S** array : {&length_bar, &rate_bar, &force_bar}) {
+      take(*array, tree.model.actuators.size());
+    }
+    for (S** array : {&tendon_length_bar, &tendon_rate_bar}) {
+      take(*array, tree.model.tendons.size());
+    }
+    for (S** array : {&joint_force_bar, &qacc_bar}) {
+      take(*array, static_cast<std::size_t>(tree.model.nv));
+    }
+    return used;
+  }
+  void clear(const Tree& tree) const {
+    for (S* array : {length_bar, rate_bar, force_bar}) {
+      set_zero(array, static_cast<int>(tree.model.actuators.size()));
+    }
+    for (S* array : {tendon_length_bar, tendon_rate_bar}) {
+      set_zero(array, static_cast<int>(tree.model.tendons.size()));
+    }
+    for (S* array : {joint_force_bar, qacc_bar}) set_zero(array, tree.model.nv);
+  }
+};
+
+// Poses, fields, lengths, rates and forces, and where asked for q̈ (w.qacc).
+template <class S, class P>
+void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
+             const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  if (list.accelerations) {
+    accelerate(r, x, w, w.qacc);
+    acceleration_field(tree, w.frames.column, x.qvel, static_cast<const S*>(w.qacc), w.v,
+                       r.gravity(), w.a);
+  } else {
+    place_bodies(r, x, w);
+    measure_actuators(r, x, w);
+    set_zero(w.qacc, tree.model.nv);
+    for (std::size_t l = 0; l < tree.links.size(); ++l) w.a[l] = Motion<S>{};
+  }
+  if (list.joint_forces) limited_actuator_forces(r, x, w);
+}
+
+// Length or rate of an actuator's transmission.
+template <class S, class P>
+S transmission_length(const Robot<S, P>& r, int i, const Instant<S>& x, const Workspace<S>& w) {
+  const std::size_t k = static_cast<std::size_t>(i);
+  const Actuator& a = r.tree.model.actuators[k];
+  switch (a.transmission) {
+    case TransmissionKind::tendon:
+      return S(r.p[r.tree.actuators[k].gear]) * w.tendon_length[a.target];
+    case TransmissionKind::site: return site_transmission_length(r.tree, r.p, i, w.frames);
+    default: return joint_transmission_length(r.tree, r.p, i, x.qpos);
+  }
+}
+template <class S, class P>
+S transmission_rate(const Robot<S, P>& r, int i, const Instant<S>& x, const Workspace<S>& w) {
+  const std::size_t k = static_cast<std::size_t>(i);
+  const Actuator& a = r.tree.model.actuators[k];
+  switch (a.transmission) {
+    case TransmissionKind::tendon:
+      return S(r.p[r.tree.actuators[k].gear]) * w.tendon_rate[a.target];
+    case TransmissionKind::site:
+      return site_transmission_rate(r.tree, r.p, i, w.frames, static_cast<const Motion<S>*>(w.v));
+    default: return joint_transmission_rate(r.tree, r.p, i, x.qpos, x.qvel);
+  }
+}
+
+template <class S>
+CYCLOID_INLINE S shown_force(const Tree& tree, int i, const Workspace<S>& w) {
+  return w.actuator_force[i] *
+         force_scale(tree, tree.model.actuators[static_cast<std::size_t>(i)], w);
+}
+
+// One sensor, before its cutoff. `measure` has run.
+template <class S, class P>
+void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const S& t,
+               const Workspace<S>& w, S* out) {
+  const Tree& tree = r.tree;
+  const int i = s.object;
+  const std::size_t k = static_cast<std::size_t>(i);
+  const Motion<S>*const v = w.v, *const a = w.a;
+  if (sees_frame(kind_of(s))) {  // (5)
+    const auto frame = [&](int type, int object) {
+      return sensed_frame(tree, r.p, frame_mount(tree, type, object), w.frames, v, a);
+    };
+    const SensedFrame<S> o = frame(s.object_type, i);
+    if (s.reference < 0) return frame_sensor<S>(kind_of(s), o, nullptr, out);
+    const SensedFrame<S> ref = frame(s.reference_type, s.reference);
+    return frame_sensor(kind_of(s), o, &ref, out);
+  }
+  if (is_subtree(kind_of(s))) {  // (6)
+    const SubtreeMotion<S> m = subtree_motion(tree, r.p, i, w.frames, w.inertia, v);
+    store(out, kind_of(s) == SensorKind::subtree_com               ? m.com
+               : kind_of(s) == SensorKind::subtree_linear_velocity ? m.velocity
+                                                                   : m.angular);
+    return;
+  }
+  switch (kind_of(s)) {
+    case SensorKind::joint_position: out[0] = x.qpos[tree.model.joints[k].qpos]; break;  // (1)
+    case SensorKind::joint_velocity: out[0] = x.qvel[tree.model.joints[k].dof]; break;
+    case SensorKind::ball_quaternion:
+      store(out, load_quat(x.qpos + tree.model.joints[k].qpos));
+      break;
+    case SensorKind::ball_angular_velocity:
+      store(out, load_vec3(x.qvel + tree.model.joints[k].dof));
+      break;
+    case SensorKind::tendon_position: out[0] = w.tendon_length[k]; break;  // (2)
+    case SensorKind::tendon_velocity: out[0] = w.tendon_rate[k]; break;
+    case SensorKind::actuator_position: out[0] = transmission_length(r, i, x, w); break;  // (3)
+    case SensorKind::actuator_velocity: out[0] = transmission_rate(r, i, x, w); break;
+    case SensorKind::actuator_force: out[0] = shown_force(tree, i, w); break;
+    case SensorKind::tendon_actuator_force: {  // (4)
+      const Range& range = tree.model.tendons[k].actuator_force;
+      out[0] = clamp(range, w.tendon_total[k]);
+      break;
+    }
+    case SensorKind::joint_actuator_force: {
+      const Joint& j = tree.model.joints[k];
+      out[0] = clamp(j.actuator_force, w.tau_act[j.dof]);
+      break;
+    }
+    case SensorKind::potential_energy: out[0] = potential_energy(r, x, w); break;  // (7)
+    case SensorKind::kinetic_energy: out[0] = kinetic_energy(r, x, w); break;
+    default: out[0] = t; break;  // (8)
+  }
+}
+
+// All sensors of the list: (list.size) numbers. t: the time [s].
+template <class S, class P>
+void sense(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x, const S& t,
+           const SenseSpace<S>& space, S* out) {
+  measure(r, list, x, space.work);
+  for (std::size_t n = 0; n < list.sensors.size(); ++n) {
+    const Sensor& s = r.tree.model.sensors[static_cast<std::size_t>(list.sensors[n])];
+    S* const y = out + list.places[n];
+    sense_one(r, s, x, t, space.work, y);
+    const Range shown{s.cutoff > 0, -s.cutoff, s.cutoff};
+    for (int i = 0; i < s.dimension; ++i) y[i] = clamp(shown, y[i]);
+  }
+}
+
+}  // namespace cycloid::inline rigid

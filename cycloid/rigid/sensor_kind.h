@@ -1,0 +1,58 @@
+// Which sensors can be observed, by MuJoCo's numbers (mjtSensor, mjtObj), as model.h keeps them.
+#pragma once
+
+#include "cycloid/model/model.h"
+
+namespace cycloid::inline rigid {
+
+enum class SensorKind : int {
+  accelerometer = 1,
+  velocimeter = 2,
+  gyro = 3,
+  joint_position = 9,
+  joint_velocity = 10,
+  tendon_position = 11,
+  tendon_velocity = 12,
+  actuator_position = 13,
+  actuator_velocity = 14,
+  actuator_force = 15,
+  joint_actuator_force = 16,
+  tendon_actuator_force = 17,
+  ball_quaternion = 18,
+  ball_angular_velocity = 19,
+  frame_position = 26,
+  frame_quaternion = 27,
+  frame_x_axis = 28,
+  frame_y_axis = 29,
+  frame_z_axis = 30,
+  frame_linear_velocity = 31,
+  frame_angular_velocity = 32,
+  frame_linear_acceleration = 33,
+  frame_angular_acceleration = 34,
+  subtree_com = 35,
+  subtree_linear_velocity = 36,
+  subtree_angular_momentum = 37,
+  potential_energy = 43,
+  kinetic_energy = 44,
+  clock = 45,
+};
+
+// What carries a frame. `body` is the body's inertial frame, `xbody` its own.
+enum class ObjectKind : int { body = 1, xbody = 2, geom = 5, site = 6, camera = 7 };
+
+inline SensorKind kind_of(const Sensor& s) { return static_cast<SensorKind>(s.type); }
+
+// A sensor that looks at a frame: (object, reference) of frame_sensor.h.
+inline bool sees_frame(SensorKind k) {
+  return (k >= SensorKind::accelerometer && k <= SensorKind::gyro) ||
+         (k >= SensorKind::frame_position && k <= SensorKind::frame_angular_acceleration);
+}
+inline bool needs_acceleration(SensorKind k) {
+  return k == SensorKind::accelerometer || k == SensorKind::frame_linear_acceleration ||
+         k == SensorKind::frame_angular_acceleration;
+}
+inline bool is_subtree(SensorKind k) {
+  return k >= SensorKind::subtree_com && k <= SensorKind::subtree_angular_momentum;
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,236 @@
+"""What a robot's sensors show, and what else follows from a state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import as_numbers, check_memory, from_rows
+from cycloid._core import Error
+from cycloid._options import as_names, as_real, as_text
+from cycloid._robot import Robot
+from cycloid._rollout import Batch, one_step
+from cycloid._system import check_system
+
+
+class ObservationGradient(NamedTuple):
+    """The gradient of a loss of sensors: each part is shaped like what was given, summed over axes
+    that were broadcast.
+    """
+
+    x: np.ndarray
+    """In the coordinates of the state."""
+    x_tangent: np.ndarray
+    """In tangent coordinates (..., tangent_size)."""
+    controls: np.ndarray
+    """Like u; (input_size,) where there was none."""
+    params: Any
+    """A dict for a dict; the flat vector (n,) where no params were given."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<ObservationGradient: x {self.x.shape}, controls {self.controls.shape}, "
+            f"params {np.shape(self.params) if not isinstance(self.params, dict) else '{...}'}>"
+        )
+
+
+class Observation:
+    """What sensors show, made by `observe`. It keeps copies of what it was made from.
+
+    values: (..., n), read-only. names: of its n numbers, such as "torso_velocity[2]"; the sensor's
+    own name where it has one number. slices: where each sensor lies in `values`, by name.
+    """
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    slices: dict[str, slice]
+
+    def __init__(self, batch: Batch, observer: Any, core: Any) -> None:
+        self._batch, self._core = batch, core
+        self.names = tuple(observer.names)
+        self.slices = {name: slice(at, at + n) for name, at, n in observer.sensors}
+        values = core.values().reshape((*batch.lead, observer.size))
+        self.values = values.astype(batch.system.dtype, copy=False)
+        self.values.flags.writeable = False
+
+    def pullback(self, values_bar: Any) -> ObservationGradient:
+        """The gradient of a loss, given its derivative with respect to `values` (shaped like them,
+        or broadcast to them). May be called again; the arrays are fresh.
+
+        >>> import cycloid as cy
+        >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
+        ...     <geom size="0.1" pos="0 0 -2"/> <site name="bob" pos="0 0 -2"/> </body> </worldbody>
+        ...     <sensor> <velocimeter name="speed" site="bob"/> </sensor> </mujoco>''')
+        >>> g = cy.observe(robot, [0.0, 0.0]).pullback([1.0, 0.0, 0.0])
+        >>> g.x.round(12)                               # 2 m below the hinge
+        array([ 0., -2.])
+        """
+        batch, system = self._batch, self._batch.system
+        bar = as_numbers(values_bar, np.float64, "values_bar")
+        if bar.shape != self.values.shape:
+            try:
+                bar = np.ascontiguousarray(np.broadcast_to(bar, self.values.shape))
+            except ValueError:
+                raise Error(
+                    f"values_bar must be shaped like values, {self.values.shape}; got {bar.shape}"
+                ) from None
+        g = self._core.pullback(bar)
+        tangent = (*batch.x0_shape[:-1], system.tangent_size)
+        u = batch.controls_shape  # with an axis for the one step
+        controls = (*u[:-2], system.input_size) if u else (system.input_size,)
+        x, controls_bar = g["x"].astype(system.dtype), g["controls"].astype(system.dtype)
+        return ObservationGradient(
+            from_rows(x, batch.x0_shape, batch.lead, 1),
+            from_rows(g["x_tangent"].astype(system.dtype), tangent, batch.lead, 1),
+            from_rows(controls_bar, controls, batch.lead, 1),
+            batch.params_bar(g["params"]),
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The numbers of one sensor, (..., its size)."""
+        if name not in self.slices:
+            hint = _core.did_you_mean(as_text(name), list(self.slices)) if self.slices else ""
+            raise Error(f'no sensor called "{as_text(name)}" is observed{hint}')
+        return self.values[..., self.slices[name]]
+
+    def __repr__(self) -> str:
+        lead = f", batch {self._batch.lead}" if self._batch.lead else ""
+        n = len(self.slices)
+        return f"<Observation: {n} sensor{'s' * (n != 1)}, {len(self.names)} numbers{lead}>"
+
+
+class Forward(NamedTuple):
+    """What follows from a state and its inputs, made by `forward`. Leading axes are the batch."""
+
+    qacc: np.ndarray
+    """(..., nv) accelerations [m/s², rad/s²]."""
+    mass_matrix: np.ndarray
+    """(..., nv, nv), armature included."""
+    bias: np.ndarray
+    """(..., nv) Coriolis, centrifugal and gravity forces [N, N·m]: M qacc + bias = all others."""
+    body_pos: np.ndarray
+    """(..., bodies, 3) in the world [m]; body 0 is the world."""
+    body_quat: np.ndarray
+    """(..., bodies, 4)."""
+    site_pos: np.ndarray
+    """(..., sites, 3) [m]."""
+    energy: np.ndarray
+    """(..., 2) potential and kinetic [J]."""
+    sensors: dict[str, np.ndarray]
+    """(..., size) of every sensor that is supported, by name."""
+
+
+def observe(
+    system: Robot,
+    x: Any,
+    u: Any = None,
+    names: str | Sequence[str] | None = None,
+    params: Any = None,
+    *,
+    t: float = 0.0,
+) -> Observation:
+    """What the sensors of a robot show at the state x (..., state_size) under the inputs u
+    (..., input_size), None for zero; with a pullback.
+
+    names: of the sensors, in this order, "#7" for one without a name; None for all that are
+    supported. params: as in `rollout`. t: the time that a clock shows [s].
+
+    Sensors are those of the model, with MuJoCo's meaning after mj_forward; noise is left out.
+    Computed in double precision. Raises ModelError for a name that there is not, and, with the
+    reason, for a sensor that is not supported.
+
+    >>> import cycloid as cy
+    >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
+    ...     <geom size="0.1" pos="0 0 -2" mass="1"/> <site name="bob" pos="0 0 -2"/> </body>
+    ...     </worldbody> <sensor> <jointpos name="angle" joint="hinge"/>
+    ...     <framepos name="place" objtype="site" objname="bob"/> </sensor> </mujoco>''')
+    >>> seen = cy.observe(robot, [[0.0, 0.0], [1.0, 0.0]])
+    >>> seen
+    <Observation: 2 sensors, 4 numbers, batch (2,)>
+    >>> seen.names
+    ('angle', 'place[0]', 'place[1]', 'place[2]')
+    >>> seen["place"].round(3)
+    array([[ 0.   ,  0.   , -2.   ],
+           [-1.683,  0.   , -1.081]])
+    >>> cy.observe(robot, [0.0, 0.0], names="angel")
+    Traceback (most recent call last):
+    cycloid.ModelError: no sensor is called "angel"; did you mean "angle"?
+    """
+    observer = _observer(system, names)
+    batch, rows = _rows(system, x, u, params)
+    check_memory(8 * math.prod(batch.lead) * observer.size, "the values")
+    return Observation(batch, observer, _core.observe(observer, *rows, as_real(t, "t")))
+
+
+def forward(
+    system: Robot, x: Any, u: Any = None, params: Any = None, *, t: float = 0.0
+) -> Forward:
+    """What MuJoCo has after mj_forward, without constraints: accelerations, mass matrix, bias,
+    poses, energy, sensors. Arguments as in `observe`. Computed in double precision; no gradient.
+
+    >>> import cycloid as cy
+    >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
+    ...     <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.001" mass="3"/> </body> </worldbody>
+    ...     </mujoco>''')
+    >>> f = cy.forward(robot, [0.5, 0.0])
+    >>> f.mass_matrix.round(3), f.energy.round(3)       # m l²/3; -m g l/2 cos(0.5)
+    (array([[1.001]]), array([-12.914,   0.   ]))
+    >>> (f.mass_matrix @ f.qacc + f.bias).round(12)
+    array([0.])
+    """
+    observer = _observer(system, None)
+    batch, rows = _rows(system, x, u, params)
+    n, nv = math.prod(batch.lead), system.nv
+    check_memory(8 * n * nv * nv, "the mass matrices")
+    found = _core.forward(observer, *rows, as_real(t, "t"))
+    values = found.pop("sensors").reshape((*batch.lead, observer.size))
+    tails = {
+        "qacc": (nv,),
+        "mass_matrix": (nv, nv),
+        "bias": (nv,),
+        "body_pos": (-1, 3),
+        "body_quat": (-1, 4),
+        "site_pos": (found["site_pos"].size // (3 * n), 3),
+        "energy": (2,),
+    }
+    arrays = {
+        name: found[name].reshape((*batch.lead, *tail)).astype(system.dtype, copy=False)
+        for name, tail in tails.items()
+    }
+    sensors = {
+        name: values[..., at : at + size].astype(system.dtype)
+        for name, at, size in observer.sensors
+    }
+    return Forward(**arrays, sensors=sensors)
+
+
+def _observer(system: Any, names: Any) -> Any:
+    """The core's observer, made once per choice of names."""
+    check_system(system)
+    if not isinstance(system, Robot):
+        raise Error(f"system {system.name!r} has no sensors: it was not made by load")
+    chosen = None if names is None else tuple(as_text(n) for n in as_names(names, "names"))
+    if chosen not in system._observers:
+        system._observers[chosen] = _core.make_observer(
+            system._core, system._model, None if chosen is None else list(chosen)
+        )
+    return system._observers[chosen]
+
+
+def _rows(system: Robot, x: Any, u: Any, params: Any) -> tuple[Batch, tuple[Any, Any, Any]]:
+    """One row per environment, in double; params one for all or one each."""
+    batch = one_step(system, x, u, params)
+    _, rows, controls, _, parameters = batch.rows
+    n = math.prod(batch.lead)
+
+    def each(array: np.ndarray) -> np.ndarray:
+        flat = array.reshape((len(array), -1)).astype(np.float64, copy=False)
+        return np.repeat(flat, n, axis=0) if len(flat) < n else flat
+
+    if parameters is not None:
+        parameters = np.ascontiguousarray(parameters, np.float64)
+    return batch, (each(rows), None if controls is None else each(controls), parameters)
