@@ -28,10 +28,12 @@ setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), test o
 test: setup-test lint test-release test-python test-dev test-tsan  ## every test, under 20 minutes
 
 test-long: export CYCLOID_LONG_TESTS = 1
+test-long: SANITIZED += rigid io
 test-long: setup-test build/build.ninja  ## the whole corpora of which `make test` takes a sample
 	@cmake --build --preset release -j $(JOBS)
 	$(CTEST) --test-dir build -LE threads --timeout 86400
 	@$(PYTHON_VENV) -B -m pytest tests
+	@$(MAKE) --no-print-directory test-dev SANITIZED='$(SANITIZED)'
 
 bench: setup-bench  ## the race against peers: a table and bench/results.json
 	@cmake --preset release -DCYCLOID_BENCH=ON
@@ -65,7 +67,7 @@ test-python:
 	@$(PYTHON_VENV) -B -m pytest tests
 
 # Rooms under the address and undefined-behaviour sanitizers, leaks included.
-SANITIZED := base math system rigid adjoint optimise io
+SANITIZED := base math system adjoint optimise
 empty :=
 SANITIZED_PATTERN := ^($(subst $(empty) ,|,$(SANITIZED)))$$
 test-dev: build-dev/build.ninja

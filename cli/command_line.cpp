@@ -165,6 +165,11 @@ void Options::number(const char* name, double& value, const char* help) {
        [&value, name](const std::string& text) { value = parse_number(text, name); });
 }
 
+void Options::number(const char* name, std::optional<double>& value, const char* help) {
+  take(name, "NUMBER", "", help,
+       [&value, name](const std::string& text) { value = parse_number(text, name); });
+}
+
 void Options::numbers(const char* name, std::vector<double>& values, const char* help) {
   take(name, "A,B,..", joined(values), help,
        [&values, name](const std::string& text) { values = parse_numbers(text, name); });

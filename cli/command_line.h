@@ -33,6 +33,7 @@ class Options {
   void texts(const char* name, const char* kind, std::vector<std::string>& values,
              const char* help);
   void number(const char* name, double& value, const char* help);
+  void number(const char* name, std::optional<double>& value, const char* help);
   // Separated by commas: 0.5,-1
   void numbers(const char* name, std::vector<double>& values, const char* help);
   // A whole number within [least, most]; 1e6 is one too.

@@ -6,7 +6,11 @@
 #include "cli/command_line.h"
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/nearest_name.h"
+#include "cycloid/rigid/robot.h"
 #include "cycloid/system/systems.h"
+#if CYCLOID_HAS_IO
+#include "cycloid/io/load.h"
+#endif
 
 namespace cycloid::cli {
 namespace {
@@ -17,6 +21,11 @@ constexpr std::int64_t kMostEnvironments = 1'000'000'000;
 bool is_law(const std::string& model) {
   const std::vector<std::string>& names = systems::names();
   return std::find(names.begin(), names.end(), model) != names.end();
+}
+
+bool is_file(const std::string& model) {
+  std::error_code unreadable;
+  return std::filesystem::exists(model, unreadable);
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -30,13 +39,7 @@ void check_model(const std::string& model) {
   if (model.empty()) {
     throw UsageError(message("MODEL is missing; there are ", listed(systems::names())));
   }
-  if (is_law(model)) return;
-  std::error_code unreadable;
-  if (std::filesystem::exists(model, unreadable)) {
-    throw ModelError(message(
-        "\"", model,
-        "\" is a file, and this version loads closed-form laws only: ", listed(systems::names())));
-  }
+  if (is_law(model) || is_file(model)) return;
   if (model.find_first_of("/.") != std::string::npos) {
     throw FileNotFound(message("there is no file \"", model, "\""));
   }
@@ -65,10 +68,16 @@ std::map<std::string, std::vector<double>> parse_values(const std::vector<std::s
 }  // namespace
 
 void LawOptions::declare(Options& options, const char* positional) {
-  options.positional(positional, model, "a closed-form law; `cycloid info` lists them");
-  options.number("--dt", dt, "length of a step [s]");
-  options.choice("--integrator", integrator, systems::integrators(),
-                 "euler, semi_implicit, verlet or rk4");
+  options.positional(
+      positional, model,
+      "a closed-form law (`cycloid info` lists them), or a robot's file, MJCF or URDF");
+  options.number("--dt", dt, "length of a step [s] (default 0.01, or the file's own)");
+  options.choice("--integrator", integrator,
+                 {"euler", "semi_implicit", "verlet", "rk4", "implicitfast"},
+                 "euler, semi_implicit, verlet or rk4 (default); of a file\neuler, implicitfast or "
+                 "rk4 (default: its own)");
+  options.flag("--no-constraints", no_constraints,
+               "leave out a file's contacts, limits, dry friction and equalities");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
   options.texts(
       "--set", "NAME=VALUE", set,
@@ -77,15 +86,51 @@ void LawOptions::declare(Options& options, const char* positional) {
   options.numbers("--x", x, "state at the start (default: the law's own)");
 }
 
+#if CYCLOID_HAS_IO
+System LawOptions::robot() const {
+  LoadOptions loading;
+  loading.constraints = !no_constraints;
+  Model loaded = load_model(model, loading);
+  if (dt) loaded.options.timestep = *dt;
+  static const std::map<std::string, RigidIntegrator> known = {
+      {"euler", RigidIntegrator::euler},
+      {"implicitfast", RigidIntegrator::implicitfast},
+      {"rk4", RigidIntegrator::rk4}};
+  if (!integrator.empty() && !known.contains(integrator)) {
+    throw UsageError(message("a robot has no integrator \"", integrator,
+                             "\"; there are euler, implicitfast and rk4"));
+  }
+  if (!integrator.empty()) loaded.options.integrator = known.at(integrator);
+  for (const auto& [name, value] : known) {
+    if (value == loaded.options.integrator) used_integrator_ = name;
+  }
+  RobotOptions options;
+  options.precision = dtype == "float32" ? Precision::float32 : Precision::float64;
+  options.values = parse_values(set);
+  return make_robot(loaded, options);
+}
+#else
+System LawOptions::robot() const {
+  throw ModelError(message("\"", model,
+                           "\" is a file, and this program was built without MuJoCo's "
+                           "compiler (CYCLOID_MUJOCO): it knows ",
+                           listed(systems::names())));
+}
+#endif
+
 System LawOptions::system() const {
   check_model(model);
+  if (dt && !(*dt > 0)) {
+    throw ParameterError(message("the time step dt must be positive [s]; got ", *dt));
+  }
+  if (!is_law(model) && !n) return robot();
   if (n && model != "spring_chain") {
     throw UsageError(
         message("--n is the number of masses of spring_chain; \"", model, "\" has none"));
   }
   systems::Settings settings;
-  settings.dt = dt;
-  settings.integrator = integrator;
+  settings.dt = dt.value_or(0.01);
+  settings.integrator = used_integrator_ = integrator.empty() ? "rk4" : integrator;
   settings.precision = dtype == "float32" ? Precision::float32 : Precision::float64;
   return systems::make(model, parse_values(set), settings, static_cast<int>(n.value_or(3)));
 }
@@ -101,13 +146,13 @@ std::vector<double> LawOptions::start(const System& system) const {
 
 Json LawOptions::described(const System& system) const {
   return {{"model", system.name()},
-          {"integrator", integrator},
+          {"integrator", used_integrator_},
           {"dt", system.timestep()},
           {"dtype", name(system.precision())}};
 }
 
 std::string LawOptions::headline(const System& system) const {
-  return message(system.describe(), ", ", integrator, "\n");
+  return message(system.describe(), ", ", used_integrator_, "\n");
 }
 
 void BatchOptions::declare(Options& options) {

@@ -1,4 +1,6 @@
-// MODEL and the options that every command about a law shares; and the System they describe.
+// MODEL and the options that every command about a model shares; and the System they describe.
+//
+// MODEL is a closed-form law or a file, MJCF or URDF. A file brings its own step and integrator.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +17,10 @@ class Options;
 
 struct LawOptions {
   std::string model;
-  double dt = 0.01;  // [s]
-  std::string integrator = "rk4", dtype = "float64";
+  std::optional<double> dt;  // [s]; 0.01 for a law, else the file's own
+  std::string integrator;    // empty: rk4 for a law, else the file's own
+  std::string dtype = "float64";
+  bool no_constraints = false;
   std::vector<std::string> set;   // "name=value[,value…]"
   std::optional<std::int64_t> n;  // masses of spring_chain
   std::vector<double> x;          // the state at the start; empty: the law's own
@@ -30,6 +34,10 @@ struct LawOptions {
   // model, integrator, dt and dtype: how every answer about a law begins.
   Json described(const System& system) const;
   std::string headline(const System& system) const;
+
+ private:
+  System robot() const;
+  mutable std::string used_integrator_;  // by the last system()
 };
 
 // How a batch is run.

@@ -1,5 +1,7 @@
 #include "cycloid/rigid/robot.h"
 
+#include <span>
+
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
@@ -80,6 +82,20 @@ InputLayout input_space(const Model& m, const std::vector<std::string>& names) {
   return out;
 }
 
+// The registry with other defaults.
+Parameters with_values(const Parameters& parameters,
+                       const std::map<std::string, std::vector<double>>& values) {
+  if (values.empty()) return parameters;
+  const std::vector<double> all = parameters.pack(values);  // knows unknown names and wrong sizes
+  parameters.check(all);
+  Parameters out;
+  for (const Parameter& p : parameters.all()) {
+    out.add(p, std::span(all).subspan(static_cast<std::size_t>(p.offset),
+                                      static_cast<std::size_t>(p.size)));
+  }
+  return out;
+}
+
 void choose_steppers(const RobotKey& key, SystemParts& parts) {
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
@@ -119,7 +135,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();
   key.vary = !options.vary.empty();
-  parts.parameters = key.tree->parameters;
+  parts.parameters = with_values(key.tree->parameters, options.values);
   parts.vary = options.vary;
   parts.initial_state = initial_state(model);
   choose_steppers(key, parts);

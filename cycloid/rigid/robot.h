@@ -11,6 +11,7 @@
 //   observe.h      sensors with their pullbacks    forward.h  derived quantities at an instant
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct RobotOptions {
   // concatenation. Blocks without numbers are left out.
   std::vector<std::string> inputs = {"ctrl"};
   std::vector<std::string> vary = {};  // parameters that may differ between environments
+  std::map<std::string, std::vector<double>> values = {};  // parameters in place of the model's
 };
 
 // The state is [qpos, qvel, act]. Throws ModelError on an unknown input, ParameterError on an
