@@ -68,9 +68,9 @@ std::map<std::string, std::vector<double>> parse_values(const std::vector<std::s
 }  // namespace
 
 void LawOptions::declare(Options& options, const char* positional) {
-  options.positional(
-      positional, model,
-      "a closed-form law (`cycloid info` lists them), or a robot's file, MJCF or URDF");
+  options.positional(positional, model,
+                     "a closed-form law (`cycloid info` lists them),\nor a robot's file, MJCF or "
+                     "URDF");
   options.number("--dt", dt, "length of a step [s] (default 0.01, or the file's own)");
   options.choice("--integrator", integrator,
                  {"euler", "semi_implicit", "verlet", "rk4", "implicitfast"},
