@@ -14,8 +14,8 @@
 #pragma once
 
 #include "cycloid/rigid/actuator.h"
-#include "cycloid/rigid/fluid.h"
 #include "cycloid/rigid/joint_transmission.h"
+#include "cycloid/rigid/passive.h"
 #include "cycloid/rigid/site_transmission.h"
 #include "cycloid/rigid/tendon.h"
 #include "cycloid/rigid/tendon_force.h"
@@ -101,6 +101,26 @@ ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i, const Insta
     point.period = number<S>(2 * kPi) * norm(vec3_of<S>(r.p + turning_gear(tree, i)));
   }
   return point;
+}
+
+// The pullback of one actuator's law: hands on the cotangents of control, activation, period and
+// parameters, and returns those of length and rate.
+template <class S, class P>
+ActuatorPoint<S> gather_actuator(const Robot<S, P>& r, std::size_t i, const ActuatorPoint<S>& point,
+                                 const ActuatorForce<S>& out, const ActuatorBars<S>& out_bar,
+                                 const InstantBars<S>& bar) {
+  const Actuator& a = r.tree.model.actuators[i];
+  ActuatorPoint<S> point_bar{};
+  actuator_force_pullback(r.tree, r.p, i, r.timestep(), point, out, out_bar, point_bar, bar.h,
+                          bar.p);
+  if (bar.p && setpoint_turns(r.tree, a)) {
+    const int turning = turning_gear(r.tree, i);
+    add_to(bar.p + turning,
+           unit_and_norm(vec3_of<S>(r.p + turning)).unit * (number<S>(2 * kPi) * point_bar.period));
+  }
+  if (a.act >= 0) bar.act[a.act] += point_bar.act;
+  if (r.inputs.ctrl >= 0) bar.u[r.inputs.ctrl + a.control] += point_bar.ctrl;
+  return point_bar;
 }
 
 // (2): s_t from the total, and -ds/d(total).
@@ -419,7 +439,6 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
     const ActuatorPoint<S> point = actuator_point(r, i, x, w);
     const ActuatorForce<S> out = actuator_force(tree, r.p, i, h, point);
     ActuatorBars<S> out_bar;
-    ActuatorPoint<S> point_bar{};
     const S gear = S(r.p[place]), scale = force_scale(tree, a, w);
     S gear_bar(0);
     if (acts(tree, a)) {
@@ -472,14 +491,7 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
       if (act_dot_bar) out_bar.act_dot = act_dot_bar[a.act];
       if (act_next_bar) out_bar.act_next = act_next_bar[a.act];
     }
-    actuator_force_pullback(tree, r.p, i, h, point, out, out_bar, point_bar, bar.h, bar.p);
-    if (bar.p && setpoint_turns(tree, a)) {
-      const int turning = turning_gear(tree, i);
-      add_to(bar.p + turning, unit_and_norm(vec3_of<S>(r.p + turning)).unit *
-                                  (number<S>(2 * kPi) * point_bar.period));
-    }
-    if (a.act >= 0) bar.act[a.act] += point_bar.act;
-    if (r.inputs.ctrl >= 0) bar.u[r.inputs.ctrl + a.control] += point_bar.ctrl;
+    const ActuatorPoint<S> point_bar = gather_actuator(r, i, point, out, out_bar, bar);
     const S force = acts(tree, a) ? out.force : S(0);
     const RowBars<S> row{point_bar.length, force, point_bar.rate};
     switch (a.transmission) {

@@ -42,8 +42,8 @@ inline bool acts(const Tree& tree, const Actuator& a) {
   return a.enabled && tree.model.options.acting.actuation;
 }
 
-// The range of a disabled actuator's activation: that of the actuator when its group is disabled,
-// none when all are.
+// The range that holds an activation, also of an actuator whose group is disabled: none when all
+// actuators are.
 inline Range held_range(const Tree& tree, const Actuator& a) {
   return tree.model.options.acting.actuation ? a.activation_range : Range{};
 }
@@ -126,7 +126,7 @@ template <class S, class P>
 CYCLOID_INLINE S activation_step(const Tree& tree, const P* p, std::size_t i, const S& h,
                                  const S& act, const S& act_dot) {
   const Actuator& a = tree.model.actuators[i];
-  return clamp(acts(tree, a) ? a.activation_range : held_range(tree, a),
+  return clamp(held_range(tree, a),
                act + act_dot * activation_share(a, p[tree.actuators[i].dynamics], h));
 }
 template <class S, class P>
@@ -136,8 +136,7 @@ CYCLOID_HD void activation_step_pullback(const Tree& tree, const P* p, std::size
   const Actuator& a = tree.model.actuators[i];
   const int place = tree.actuators[i].dynamics;
   const S share = activation_share(a, p[place], h);
-  const Range range = acts(tree, a) ? a.activation_range : held_range(tree, a);
-  const S bar = next_bar * inside(range, act + act_dot * share);
+  const S bar = next_bar * inside(held_range(tree, a), act + act_dot * share);
   act_bar += bar;
   act_dot_bar += bar * share;
   const S share_bar = bar * act_dot;

@@ -188,25 +188,35 @@ bool implicit_free_bodies(const Robot<S, P>& r) {
   return r.implicit == Implicit::all_slopes && !r.tree.free_bodies.empty();
 }
 
-// The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
+// M at the bodies' places, in the storage of Tree::row.
 template <class S, class P>
-void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   const Tree& tree = r.tree;
-  const S h = r.timestep();
-  implicit_slopes(r, x, w);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) w.composite[b] = w.inertia[b];
   composite_inertias(tree, w.composite);
   for (int k = 0; k < tree.model.nv; ++k) {
-    w.armature[k] = S(r.p[tree.armature[static_cast<std::size_t>(k)]]) + h * w.slope[k];
+    w.armature[k] = S(r.p[tree.armature[static_cast<std::size_t>(k)]]);
   }
   for (const Tree::DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const S gear = S(r.p[tree.actuators[i].gear]);
     w.armature[d.dof] += gear * gear * number<S>(tree.model.actuators[i].armature);
   }
-  mass_matrix(tree, w.composite, w.frames.column, w.armature, w.LD);
+  mass_matrix(tree, w.composite, w.frames.column, w.armature, M);
   if (tree.has_tendon_armature) {
-    add_tendon_armature(tree, r.p, w.frames, w.rows.wrenches, w.rows.links, w.rows.row, w.LD);
+    add_tendon_armature(tree, r.p, w.frames, w.rows.wrenches, w.rows.links, w.rows.row, M);
+  }
+}
+
+// The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
+template <class S, class P>
+void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  const S h = r.timestep();
+  implicit_slopes(r, x, w);
+  inertia_matrix(r, w, w.LD);
+  for (int k = 0; k < tree.model.nv; ++k) {
+    w.LD[tree.row[static_cast<std::size_t>(k)]] += h * w.slope[k];
   }
   if (r.implicit == Implicit::all_slopes) {
     add_row_slopes(r, x, w, w.LD);

@@ -129,26 +129,6 @@ void potential_energy_pullback(const Robot<S, P>& r, const Instant<S>& x, const 
   }
 }
 
-// M at the bodies' places, in the storage of Tree::row.
-template <class S, class P>
-void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
-  const Tree& tree = r.tree;
-  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) w.composite[b] = w.inertia[b];
-  composite_inertias(tree, w.composite);
-  for (int k = 0; k < tree.model.nv; ++k) {
-    w.armature[k] = S(r.p[tree.armature[static_cast<std::size_t>(k)]]);
-  }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
-    const std::size_t i = static_cast<std::size_t>(d.actuator);
-    const S gear = S(r.p[tree.actuators[i].gear]);
-    w.armature[d.dof] += gear * gear * number<S>(tree.model.actuators[i].armature);
-  }
-  mass_matrix(tree, w.composite, w.frames.column, w.armature, M);
-  if (tree.has_tendon_armature) {
-    add_tendon_armature(tree, r.p, w.frames, w.rows.wrenches, w.rows.links, w.rows.row, M);
-  }
-}
-
 // M x into out (nv).
 template <class S>
 void multiply_matrix(const Tree& tree, const S* M, const S* x, S* out) {

@@ -27,7 +27,6 @@
 namespace cycloid::inline rigid {
 
 inline constexpr double kFluidTiny = 1e-15;  // ε
-inline constexpr double kPi = 3.14159265358979323846;
 
 // The coefficients of (5) and (6), zero without mass, and the sides. They are functions of the
 // parameters alone, and one number for all lanes where those are.

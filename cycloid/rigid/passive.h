@@ -13,6 +13,8 @@
 
 namespace cycloid::inline rigid {
 
+inline constexpr double kPi = 3.14159265358979323846;
+
 template <class S>
 CYCLOID_INLINE S number(double x) {
   return S(static_cast<Scalar<S>>(x));

@@ -11,18 +11,34 @@
 
 namespace cycloid::test {
 
-// S may need more alignment than std::vector<std::byte> gives.
-template <class S>
-struct RigidMemory {
-  explicit RigidMemory(const Tree& tree) : blocks(Workspace<S>().carve(tree, nullptr) / 128 + 1) {
+// A workspace with the memory that it is carved out of, aligned for any lanes.
+template <class Work>
+struct CarvedMemory {
+  explicit CarvedMemory(const Tree& tree) : blocks(Work().carve(tree, nullptr) / 128 + 1) {
     work.carve(tree, blocks[0].bytes);
   }
   struct alignas(128) Block {
     std::byte bytes[128];
   };
   std::vector<Block> blocks;
-  Workspace<S> work;
+  Work work;
 };
+template <class S>
+using RigidMemory = CarvedMemory<Workspace<S>>;
+
+// The state x0 ⊕ d, d in tangents.
+template <class S>
+std::vector<S> moved_state(const Tree& tree, const Numbers& x0, const S* d) {
+  const StepShape n(tree);
+  std::vector<S> base, x(x0.size());
+  for (const double v : x0) base.push_back(S(v));
+  retract_qpos(tree, base.data(), d, x.data());
+  for (int i = 0; i < n.nv + n.na; ++i) {
+    const auto k = static_cast<std::size_t>(n.nq + i);
+    x[k] = base[k] + d[n.nv + i];
+  }
+  return x;
+}
 
 template <class S>
 struct Prepared {

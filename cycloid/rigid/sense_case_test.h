@@ -136,28 +136,8 @@ struct SenseCase {
   }
 
   template <class S>
-  struct Memory {
-    explicit Memory(const Tree& tree) : blocks(SenseSpace<S>().carve(tree, nullptr) / 128 + 1) {
-      space.carve(tree, blocks[0].bytes);
-    }
-    struct alignas(128) Block {
-      std::byte bytes[128];
-    };
-    std::vector<Block> blocks;
-    SenseSpace<S> space;
-  };
+  using Memory = CarvedMemory<SenseSpace<S>>;
 
-  template <class S>
-  std::vector<S> state_of(const S* d) const {
-    std::vector<S> base, x(x0.size());
-    for (const double v : x0) base.push_back(S(v));
-    retract_qpos(tree, base.data(), d, x.data());
-    for (int i = 0; i < shape.nv + shape.na; ++i) {
-      const auto k = static_cast<std::size_t>(shape.nq + i);
-      x[k] = base[k] + d[shape.nv + i];
-    }
-    return x;
-  }
   template <class S>
   Instant<S> instant(const std::vector<S>& x, const S* u) const {
     return {x.data(), x.data() + shape.nq, x.data() + shape.nq + shape.nv, u};
@@ -166,17 +146,17 @@ struct SenseCase {
   template <class S>
   void value(const S* in, S* out) const {
     Memory<S> memory(tree);
-    const std::vector<S> x = state_of(in);
+    const std::vector<S> x = moved_state(tree, x0, in);
     const S* u = in + tangents;
     const Prepared<S> prepared(tree, u + input_size);
     const Robot<S, S> r{tree, inputs, prepared.p.data(), Implicit::nothing};
-    sense(r, list, instant(x, u), S(0.7), memory.space, out);
+    sense(r, list, instant(x, u), S(0.7), memory.work, out);
   }
 
   template <class S>
   void pullback(const S* in, const S* out_bar, S* in_bar) const {
     Memory<S> memory(tree);
-    const std::vector<S> x = state_of(in);
+    const std::vector<S> x = moved_state(tree, x0, in);
     const S *u = in + tangents, *p = u + input_size;
     const Prepared<S> prepared(tree, p);
     const Robot<S, S> r{tree, inputs, prepared.p.data(), Implicit::nothing};
@@ -184,7 +164,7 @@ struct SenseCase {
     std::vector<S> p_bar(static_cast<std::size_t>(tree.parameters.size()), S(0));
     const InstantBars<S> bar{
         in_bar, in_bar + shape.nv, in_bar + 2 * shape.nv, in_bar + tangents, p_bar.data(), h_bar};
-    sense_pullback(r, list, instant(x, u), memory.space, out_bar, bar);
+    sense_pullback(r, list, instant(x, u), memory.work, out_bar, bar);
     p_bar[static_cast<std::size_t>(tree.options.timestep)] += h_bar;
     prepared.add_raw(tree, p, p_bar, in_bar + tangents + input_size);
   }

@@ -151,17 +151,8 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
                                 scale / w.tendon_total[a.target] * w.tendon_spread[a.target]);
       }
       const ActuatorPoint<S> point = actuator_point(r, i, x, w);
-      ActuatorPoint<S> point_bar{};
-      actuator_force_pullback(tree, r.p, i, r.timestep(), point,
-                              actuator_force(tree, r.p, i, r.timestep(), point), out_bar, point_bar,
-                              bar.h, bar.p);
-      if (bar.p && setpoint_turns(tree, a)) {
-        const int turning = turning_gear(tree, i);
-        add_to(bar.p + turning, unit_and_norm(vec3_of<S>(r.p + turning)).unit *
-                                    (number<S>(2 * kPi) * point_bar.period));
-      }
-      if (a.act >= 0) bar.act[a.act] += point_bar.act;
-      if (r.inputs.ctrl >= 0) bar.u[r.inputs.ctrl + a.control] += point_bar.ctrl;
+      const ActuatorForce<S> out = actuator_force(tree, r.p, i, r.timestep(), point);
+      const ActuatorPoint<S> point_bar = gather_actuator(r, i, point, out, out_bar, bar);
       length_bar += point_bar.length;
       rate_bar += point_bar.rate;
     }

@@ -42,18 +42,6 @@ struct StepCase {
   }
 
   template <class S>
-  std::vector<S> state_of(const S* d) const {
-    std::vector<S> base, x(x0.size());
-    for (const double v : x0) base.push_back(S(v));
-    retract_qpos(tree, base.data(), d, x.data());
-    for (int i = 0; i < shape.nv + shape.na; ++i) {
-      const auto k = static_cast<std::size_t>(shape.nq + i);
-      x[k] = base[k] + d[shape.nv + i];
-    }
-    return x;
-  }
-
-  template <class S>
   struct Memory : test::RigidMemory<S> {
     explicit Memory(const Tree& t)
         : test::RigidMemory<S>(t),
@@ -69,7 +57,7 @@ struct StepCase {
   template <class S>
   std::vector<S> step(const S* in) const {
     Memory<S> memory(tree);
-    const std::vector<S> x = state_of(in);
+    const std::vector<S> x = test::moved_state(tree, x0, in);
     std::vector<S> next(x.size());
     const S* u = in + tangents;
     const test::Prepared<S> prepared(tree, u + input_size);
@@ -104,7 +92,7 @@ struct StepCase {
   template <class S>
   void pullback(const S* in, const S* out_bar, S* in_bar) const {
     Memory<S> memory(tree);
-    const std::vector<S> x = state_of(in);
+    const std::vector<S> x = test::moved_state(tree, x0, in);
     std::vector<S> next(x.size());
     const S *u = in + tangents, *p = u + input_size;
     const test::Prepared<S> prepared(tree, p);
