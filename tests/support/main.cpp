@@ -4,7 +4,6 @@
 // run in which all tests passed, each differentiable operator in it must have been marked as tested
 // (tests/support/pullback_check.h does that); otherwise the executable fails and names it. A run
 // that a filter has narrowed is not judged.
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdio>

@@ -1,0 +1,196 @@
+// Broad phase of a chunk: which candidate pairs come near each other in any of its lanes.
+//
+// The list of candidates is fixed (pair_filter.h), so the answer is a selection from it, in its
+// order: every pair that is near in some lane (bounding.h), and no other. Short lists are tested
+// pair by pair. Long ones (kSweepRatio pairs per geom and more) go through a sweep first:
+//   1. each geom's box: over all lanes, its bounding sphere widened by its reach;
+//   2. the geoms are ordered along the axis on which their boxes are spread most;
+//   3. boxes that overlap, and form a candidate, are tested.
+// reach: for every pair, reach[geom 1] + reach[geom 2] is at least its margin (margin_reach). Pairs
+// with a plane are always tested. A lane whose numbers are not finite is near nothing.
+//
+// No allocation after construction. The result does not depend on what the scratch held before.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "cycloid/geometry/bounding.h"
+#include "cycloid/geometry/pair_filter.h"
+
+namespace cycloid::inline geometry {
+
+inline constexpr std::size_t kSweepRatio = 16;
+
+// Fixed with the model.
+struct BroadPhase {
+  std::vector<CandidatePair> pairs;
+  std::vector<bool> with_plane;  // per pair
+  std::vector<int> swept;        // geoms that a sweep looks at
+  std::vector<int> tested;       // pairs that it leaves out: those with a plane
+  std::vector<int> first;        // per geom: where its rows of `other` and `pair` begin
+  std::vector<int> other, pair;  // geoms of higher id it may touch, ascending; which pair
+  bool sweep = false;
+};
+
+BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<CandidatePair> pairs);
+
+// What a sweep writes; one per thread.
+template <class T>
+struct BroadPhaseScratch {
+  explicit BroadPhaseScratch(const BroadPhase& plan)
+      : low(3 * (plan.first.size() - 1)),
+        high(low.size()),
+        order(plan.swept),
+        near_bits((plan.pairs.size() + 63) / 64) {}
+  std::vector<T> low, high;  // per geom and axis
+  std::vector<int> order;
+  std::vector<std::uint64_t> near_bits;
+};
+
+// reach (per geom) from the margins (per pair) of all lanes.
+template <class S>
+void margin_reach(const BroadPhase& plan, const S* margin, Scalar<S>* reach) {
+  std::fill_n(reach, plan.first.size() - 1, Scalar<S>(0));
+  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
+    for (int l = 0; l < kLanes<S>; ++l) {
+      const Scalar<S> half = lane(margin[k], l) / 2;
+      Scalar<S>&a = reach[plan.pairs[k].geom1], &b = reach[plan.pairs[k].geom2];
+      a = std::max(a, half), b = std::max(b, half);
+    }
+  }
+}
+
+template <class S>
+CYCLOID_INLINE bool pair_near(const BroadPhase& plan, std::size_t k, const Pose<S>* pose,
+                              const S* radius, const S* margin) {
+  const CandidatePair& p = plan.pairs[k];
+  return any(spheres_near(plan.with_plane[k], pose[p.geom1], radius[p.geom1], pose[p.geom2],
+                          radius[p.geom2], margin[k]));
+}
+
+// The smallest of all lanes, those left out that are not finite. By halves, for the compiler.
+template <class S>
+CYCLOID_INLINE Scalar<S> lowest_lane(const S& x) {
+  using T = Scalar<S>;
+  T v[kLanes<S>];
+  store(v, select(is_finite(x), x, S(std::numeric_limits<T>::infinity())));
+  for (int half = kLanes<S> / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) v[i] = v[i + half] < v[i] ? v[i + half] : v[i];
+  }
+  return v[0];
+}
+
+// 1. Boxes of all lanes.
+template <class S>
+void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
+                 const Scalar<S>* reach, BroadPhaseScratch<Scalar<S>>& scratch) {
+  using T = Scalar<S>;
+  constexpr T wide = 1 + 16 * std::numeric_limits<T>::epsilon();
+  for (const int g : plan.swept) {
+    for (int i = 0; i < 3; ++i) {
+      const S extent = (radius[g] + S(reach[g])) * S(wide);
+      const std::size_t at = 3 * static_cast<std::size_t>(g) + static_cast<std::size_t>(i);
+      scratch.low[at] = lowest_lane(pose[g].p[i] - extent);
+      scratch.high[at] = -lowest_lane(-(pose[g].p[i] + extent));
+    }
+  }
+}
+
+// 2. The axis with the largest variance of the boxes' centres.
+template <class T>
+int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<T>& scratch) {
+  double spread[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    double sum = 0, squares = 0, count = 0;
+    for (const int g : plan.swept) {
+      const std::size_t at = 3 * static_cast<std::size_t>(g) + i;
+      const double centre = 0.5 * (double(scratch.low[at]) + double(scratch.high[at]));
+      if (!(std::abs(centre) < std::numeric_limits<double>::max())) continue;
+      sum += centre, squares += centre * centre, count += 1;
+    }
+    spread[i] = count > 0 ? squares / count - (sum / count) * (sum / count) : 0;
+  }
+  return static_cast<int>(std::max_element(spread, spread + 3) - spread);
+}
+
+// Insertion sort: from one step to the next the order hardly changes.
+template <class T>
+void sweep_order(int axis, BroadPhaseScratch<T>& scratch) {
+  const auto low = [&](int g) { return scratch.low[static_cast<std::size_t>(3 * g + axis)]; };
+  std::vector<int>& order = scratch.order;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const int g = order[i];
+    std::size_t j = i;
+    for (; j > 0 && low(g) < low(order[j - 1]); --j) order[j] = order[j - 1];
+    order[j] = g;
+  }
+}
+
+template <class T>
+bool boxes_overlap(const BroadPhaseScratch<T>& scratch, int a, int b, int axis) {
+  const T *low = scratch.low.data(), *high = scratch.high.data();
+  const int i = (axis + 1) % 3, j = (axis + 2) % 3;
+  return low[3 * a + i] <= high[3 * b + i] && low[3 * b + i] <= high[3 * a + i] &&
+         low[3 * a + j] <= high[3 * b + j] && low[3 * b + j] <= high[3 * a + j];
+}
+
+// 3. Calls `test` with each candidate whose boxes overlap.
+template <class T, class Test>
+void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& scratch, Test test) {
+  const std::vector<int>& order = scratch.order;
+  const T *low = scratch.low.data(), *high = scratch.high.data();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const int a = order[i];
+    for (std::size_t j = i + 1; j < order.size(); ++j) {
+      const int b = order[j];
+      if (!(low[3 * b + axis] <= high[3 * a + axis])) break;
+      if (!boxes_overlap(scratch, a, b, axis)) continue;
+      const int lower = std::min(a, b), upper = std::max(a, b);
+      const auto end = plan.other.begin() + plan.first[static_cast<std::size_t>(lower) + 1];
+      auto at = plan.other.begin() + plan.first[static_cast<std::size_t>(lower)];
+      at = std::lower_bound(at, end, upper);
+      for (; at != end && *at == upper; ++at) {
+        test(
+            static_cast<std::size_t>(plan.pair[static_cast<std::size_t>(at - plan.other.begin())]));
+      }
+    }
+  }
+}
+
+// Writes the pairs that are near, ascending, to `near` (it has room for all); returns their number.
+// Per geom: pose, radius, reach; per pair: margin (with the gap).
+template <class S>
+int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius, const S* margin,
+                    const Scalar<S>* reach, BroadPhaseScratch<Scalar<S>>& scratch, int* near) {
+  int count = 0;
+  if (!plan.sweep) {
+    for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
+      if (pair_near(plan, k, pose, radius, margin)) near[count++] = static_cast<int>(k);
+    }
+    return count;
+  }
+  const auto test = [&](std::size_t k) {
+    const bool is_near = pair_near(plan, k, pose, radius, margin);
+    scratch.near_bits[k / 64] |= std::uint64_t(is_near) << (k % 64);
+  };
+  sweep_boxes(plan, pose, radius, reach, scratch);
+  const int axis = sweep_axis(plan, scratch);
+  sweep_order(axis, scratch);
+  sweep_pairs(plan, axis, scratch, test);
+  for (const int k : plan.tested) test(static_cast<std::size_t>(k));
+  for (std::size_t word = 0; word < scratch.near_bits.size(); ++word) {
+    for (std::uint64_t& bits = scratch.near_bits[word]; bits != 0; bits &= bits - 1) {
+      near[count++] = static_cast<int>(64 * word) + std::countr_zero(bits);
+    }
+  }
+  return count;
+}
+
+}  // namespace cycloid::inline geometry

@@ -1,0 +1,25 @@
+// Which features of two convex shapes meet: from the direction that GJK or EPA found to a contact.
+//
+// That direction is near the best one, but not exactly it, so each shape has several features that
+// may be meant: those whose directions come within kNearby of it. Every pair of them is polished
+// (convex_contact.h), and the one with the largest separation of the whole shapes wins: the
+// separation along any direction is at most the distance, and only the true features reach it.
+// Among equals the pair with more extended features wins.
+#pragma once
+
+#include "cycloid/geometry/convex_touch.h"
+#include "cycloid/geometry/gjk.h"
+
+namespace cycloid::inline geometry {
+
+// The closest features of two shapes.
+struct ConvexMeeting {
+  bool found;  // within the limit
+  int code;    // convex_contact.h
+  Vec3<double> n;
+  double dist;
+};
+
+ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin);
+
+}  // namespace cycloid::inline geometry

@@ -1,0 +1,106 @@
+#include "cycloid/geometry/gjk.h"
+
+namespace cycloid::inline geometry {
+
+namespace {
+
+using V = Vec3<double>;
+
+constexpr int kMaxRounds = 100;
+constexpr double kGap = 1e-7;     // relative: squared distance that a round must still gain
+constexpr double kTouch = 1e-11;  // distance, relative to the shapes, below which they overlap
+
+// Points of b - a.
+struct Simplex {
+  V w[4];
+  int size = 0;
+};
+
+// The point nearest to the origin in the affine hull of the chosen points, if it lies among them.
+bool nearest_in(const V* w, int n, V& nearest) {
+  if (n == 1) {
+    nearest = w[0];
+    return true;
+  }
+  // Gram matrix of the edges from w[0]; its solution by Cramer's rule, with weights left undivided.
+  V e[3];
+  for (int i = 1; i < n; ++i) e[i - 1] = w[i] - w[0];
+  double weight[4], total;
+  if (n == 2) {
+    total = dot(e[0], e[0]);
+    weight[1] = -dot(w[0], e[0]);
+  } else if (n == 3) {
+    const double a = dot(e[0], e[0]), b = dot(e[0], e[1]), c = dot(e[1], e[1]);
+    const double p = -dot(w[0], e[0]), q = -dot(w[0], e[1]);
+    total = a * c - b * b;
+    weight[1] = p * c - q * b;
+    weight[2] = a * q - b * p;
+  } else {
+    total = dot(e[0], cross(e[1], e[2]));
+    weight[1] = -dot(w[0], cross(e[1], e[2]));
+    weight[2] = -dot(e[0], cross(w[0], e[2]));
+    weight[3] = -dot(e[0], cross(e[1], w[0]));
+    if (total < 0) {
+      total = -total;
+      for (int i = 1; i < 4; ++i) weight[i] = -weight[i];
+    }
+  }
+  if (!(total > 0)) return false;
+  weight[0] = total;
+  for (int i = 1; i < n; ++i) weight[0] -= weight[i];
+  nearest = {};
+  for (int i = 0; i < n; ++i) {
+    if (!(weight[i] > 0)) return false;
+    nearest += w[i] * (weight[i] / total);
+  }
+  return true;
+}
+
+// Reduces the simplex to the points that carry its nearest point to the origin.
+V reduce(Simplex& s) {
+  Simplex best = s;
+  V nearest = s.w[s.size - 1];
+  double least = 1e300;
+  for (int subset = 1; subset < 1 << s.size; ++subset) {
+    Simplex chosen;
+    for (int i = 0; i < s.size; ++i) {
+      if (subset >> i & 1) chosen.w[chosen.size++] = s.w[i];
+    }
+    V at;
+    if (!nearest_in(chosen.w, chosen.size, at)) continue;
+    const double square = dot(at, at);
+    if (square < least) least = square, nearest = at, best = chosen;
+  }
+  s = best;
+  return nearest;
+}
+
+double extent(const ConvexShape& a) { return a.size.x + a.size.y + a.size.z; }
+
+}  // namespace
+
+ClosestDirection closest_direction(const ConvexShape& a, const ConvexShape& b, double limit) {
+  const double touch = kTouch * (extent(a) + extent(b));
+  Simplex s;
+  V v = b.x.p - a.x.p;
+  if (!(dot(v, v) > touch * touch)) v = {1, 0, 0};
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const V w = support_point(b, -v) - support_point(a, v);
+    const double square = dot(v, v), along = dot(v, w);
+    if (along > 0 && along * along > limit * limit * square && limit >= 0) {
+      return {Closeness::far, {}};
+    }
+    if (round > 0 && square - along <= kGap * square) break;
+    s.w[s.size++] = w;
+    v = reduce(s);
+    if (s.size == 4 || !(dot(v, v) > touch * touch)) {
+      return {Closeness::overlapping, least_overlap(a, b)};
+    }
+  }
+  const double length = sqrt(dot(v, v));
+  const V n = v * (1 / length);
+  if (!(separation(a, b, n) > 0)) return {Closeness::overlapping, least_overlap(a, b)};
+  return {Closeness::apart, n};
+}
+
+}  // namespace cycloid::inline geometry

@@ -1,0 +1,54 @@
+// Convex shapes by their support points: what GJK and EPA know about a geom.
+//
+// A shape is a core swept by a ball: a sphere is a point, a capsule a segment; ellipsoid, cylinder
+// and box are their own cores, with radius zero. The support point of direction d is the point of
+// the core furthest along d; where a face or an edge is, a corner of it is given.
+//
+// For two shapes and a unit vector n from the first towards the second,
+//   s(n) = min n·x₂ - max n·x₁ = -h₁(n) - h₂(-n),   h_i(d) = max d·x_i over core i          (1)
+// is how far the cores lie apart along n. Their signed distance is the largest s(n): positive when
+// they are apart, minus the least displacement that separates them when they overlap.
+#pragma once
+
+#include "cycloid/geometry/shape.h"
+
+namespace cycloid::inline geometry {
+
+struct ConvexShape {
+  GeomKind kind;
+  Pose<double> x;
+  Vec3<double> size;
+};
+
+// Radius of the ball that sweeps the core.
+inline double swept_radius(const ConvexShape& a) {
+  return a.kind == GeomKind::sphere || a.kind == GeomKind::capsule ? a.size.x : 0;
+}
+
+inline Vec3<double> support_point(const ConvexShape& a, const Vec3<double>& d) {
+  const Vec3<double> m = transpose_vector_product(a.x.R, d);
+  Vec3<double> y{};
+  if (a.kind == GeomKind::capsule) {
+    y.z = copysign(a.size.y, m.z);
+  } else if (a.kind == GeomKind::ellipsoid) {
+    const Vec3<double> q{a.size.x * m.x, a.size.y * m.y, a.size.z * m.z};
+    const double length = sqrt(dot(q, q));
+    if (length > 0) {
+      y = {a.size.x * q.x / length, a.size.y * q.y / length, a.size.z * q.z / length};
+    }
+  } else if (a.kind == GeomKind::cylinder) {
+    const double across = sqrt(m.x * m.x + m.y * m.y);
+    const double scale = across > kMinLength ? a.size.x / across : 0;
+    y = {scale * m.x, scale * m.y, copysign(a.size.y, m.z)};
+  } else if (a.kind == GeomKind::box) {
+    for (int k = 0; k < 3; ++k) y[k] = copysign(a.size[k], m[k]);
+  }
+  return a.x.p + a.x.R * y;
+}
+
+// (1)
+inline double separation(const ConvexShape& a, const ConvexShape& b, const Vec3<double>& n) {
+  return dot(n, support_point(b, -n) - support_point(a, n));
+}
+
+}  // namespace cycloid::inline geometry
