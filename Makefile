@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build setup test test-long bench lint docs clean \
+.PHONY: help demo build setup test test-long bench lint docs models clean \
         setup-build setup-test setup-bench test-release test-python test-dev test-tsan
 
 JOBS ?= $(shell nproc)
@@ -49,6 +49,9 @@ lint: setup-test  ## formatting, house rules, arrows between rooms, register of 
 docs: setup-build  ## check the documentation: links, citations
 	@$(PYTHON_VENV) -B tests/checks/documents.py
 	@echo "docs: every link and citation resolves; start with README.md"
+
+models: setup-test build  ## write docs/supported_models.md: other packages' robots and our errors
+	@$(PYTHON_VENV) -B tests/python/models.py --write
 
 clean:  ## remove the builds; .venv stays
 	rm -rf build build-dev build-tsan

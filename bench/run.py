@@ -63,6 +63,24 @@ def per_step(cases, name, environments, steps):
     return cases[name]["seconds"] / (environments * steps)
 
 
+def hold_robots(robots, held):
+    """The figures of race_robots.py that are held to something."""
+    figures = robots["dm_control/humanoid"]
+    what = "humanoid without constraints"
+    held(f"{what}, float32 lanes: MuJoCo / ours, forward", figures["forward x"], "x", 12, False)
+    held(f"{what}, float32 lanes: MuJoCo's forward / ours, forward+backward",
+         figures["forward+backward x"], "x", 6, False)
+    held(f"{what}, float32 lanes: backward / forward", figures["backward / forward"], "x", 1.1,
+         True)
+    held(f"{what}, one in double: MuJoCo / ours", figures["one in double x"], "x", 2, False)
+    held(f"{what}, linearise: one-sided mjd_transitionFD / ours", figures["linearise x"], "x", 20,
+         False)
+    for name, own in robots.items():
+        if "linearise / Pinocchio" in own:
+            held(f"{name}: linearise / Pinocchio's computeABADerivatives",
+                 own["linearise / Pinocchio"], "x", 1, True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      epilog="example: .venv/bin/python bench/run.py --quick")
@@ -115,6 +133,12 @@ def main():
         held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
 
     if not options.quick:
+        say("bench: robots without constraints, against MuJoCo and Pinocchio ...")
+        robots = results["robots"] = json.loads(
+            subprocess.run([sys.executable, ROOT / "bench" / "race_robots.py"], check=True,
+                           capture_output=True, text=True).stdout)
+        hold_robots(robots, held)
+
         say("bench: diffrax (compiles for a while) ...")
         race = json.loads(subprocess.run([sys.executable, ROOT / "bench" / "race_diffrax.py"],
                                          check=True, capture_output=True, text=True,

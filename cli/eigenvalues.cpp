@@ -6,6 +6,7 @@
 namespace cycloid::cli {
 
 std::vector<double> eigenvalue_magnitudes(const std::vector<double>& matrix, int size) {
+  if (size == 0) return {};
   // Read in Eigen's column order this is the transpose, which has the same eigenvalues.
   const Eigen::Map<const Eigen::MatrixXd> transpose(matrix.data(), size, size);
   const Eigen::EigenSolver<Eigen::MatrixXd> solver(transpose, /*computeEigenvectors=*/false);

@@ -42,16 +42,21 @@ struct LaneMap {
   std::int64_t environment(int lane) const { return first + std::min(lane, active - 1); }
 };
 
+// Numbers of a row that are moved before the next row: 16 rows of them stay in the first cache.
+inline constexpr std::int64_t kMovedAtOnce = 16;
+
 // lanes[j W + l] = rows[environment(l) stride + offset + j], j < count. A stride of 0 shares one
 // row.
 template <class T, class U>
 void gather(const LaneMap& map, const U* rows, std::int64_t stride, std::int64_t offset,
             std::int64_t count, T* lanes) {
-  if (count == 0) return;  // the arrays may be null
-  for (int l = 0; l < map.lanes; ++l) {
-    const U* row = rows + map.environment(l) * stride + offset;
-    T* lane = lanes + l;
-    for (std::int64_t j = 0; j < count; ++j) lane[j * map.lanes] = static_cast<T>(row[j]);
+  for (std::int64_t first = 0; first < count; first += kMovedAtOnce) {
+    const std::int64_t n = std::min(kMovedAtOnce, count - first);
+    for (int l = 0; l < map.lanes; ++l) {
+      const U* row = rows + map.environment(l) * stride + offset + first;
+      T* lane = lanes + first * map.lanes + l;
+      for (std::int64_t j = 0; j < n; ++j) lane[j * map.lanes] = static_cast<T>(row[j]);
+    }
   }
 }
 
@@ -59,11 +64,13 @@ void gather(const LaneMap& map, const U* rows, std::int64_t stride, std::int64_t
 template <class T>
 void scatter(const LaneMap& map, const T* lanes, std::int64_t count, T* rows, std::int64_t stride,
              std::int64_t offset) {
-  if (count == 0) return;  // the arrays may be null
-  for (int l = 0; l < map.active; ++l) {
-    T* row = rows + map.environment(l) * stride + offset;
-    const T* lane = lanes + l;
-    for (std::int64_t j = 0; j < count; ++j) row[j] = lane[j * map.lanes];
+  for (std::int64_t first = 0; first < count; first += kMovedAtOnce) {
+    const std::int64_t n = std::min(kMovedAtOnce, count - first);
+    for (int l = 0; l < map.active; ++l) {
+      T* row = rows + map.environment(l) * stride + offset + first;
+      const T* lane = lanes + first * map.lanes + l;
+      for (std::int64_t j = 0; j < n; ++j) row[j] = lane[j * map.lanes];
+    }
   }
 }
 

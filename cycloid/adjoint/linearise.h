@@ -1,8 +1,9 @@
 // linearise: the Jacobians of one step, in tangent coordinates.
 //
 //   difference(f(x, u, p), f(x ⊕ dx, u + du, p + dp)) = A dx + B du + P dp + …
-// for x⁺ = f(x, u, p), row-major, one block per environment. Each row is a pullback of a unit
-// cotangent, exact to rounding; environments run in lanes.
+// for x⁺ = f(x, u, p), row-major, one block per environment. They are exact to rounding;
+// environments run in lanes. A System that knows its Jacobians says so (Stepper::jacobian); of the
+// others, and for P, each row is a pullback of a unit cotangent.
 #pragma once
 
 #include <span>

@@ -116,8 +116,16 @@ class InputBarWriter {
 
  private:
   void note_not_finite(const T* lanes, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (int l = 0; l < map_.lanes; ++l) nothing_.data()[l] += T(0) * lanes[i * map_.lanes + l];
+    // W divides kTogether, so that place j of a group always belongs to lane j mod W.
+    constexpr int kTogether = 16;
+    const std::int64_t numbers = count * map_.lanes, whole = numbers / kTogether * kTogether;
+    T sum[kTogether] = {};
+    for (std::int64_t i = 0; i < whole; i += kTogether) {
+      for (int j = 0; j < kTogether; ++j) sum[j] += T(0) * lanes[i + j];
+    }
+    for (int j = 0; j < kTogether; ++j) nothing_.data()[j % map_.lanes] += sum[j];
+    for (std::int64_t i = whole; i < numbers; ++i) {
+      nothing_.data()[i % map_.lanes] += T(0) * lanes[i];
     }
   }
 
@@ -173,6 +181,8 @@ struct Pullback {
                   const StopToken& stop, Observe&& observe);
   void finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const T* x_bar,
                     const InputBarWriter<T>& inputs);
+  void add_own_parameters(const LaneMap& map, const double* p_bar);
+  void add_shared_parameters(const LaneMap& map, std::int64_t chunk, const double* p_bar);
   std::string name_not_finite(std::int64_t environment);
   Gradient<T> take_gradient();
 
@@ -278,13 +288,49 @@ void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const 
       finite = finite && std::isfinite(v);
       parts.x0_tangent[environment * static_cast<std::size_t>(sizes.tangent) + i] = v;
     }
-    const std::size_t row = run.parameter_rows > 1 ? environment : static_cast<std::size_t>(chunk);
-    for (int i = 0; i < sizes.parameters; ++i) {
-      const double v = p_bar.data()[i * map.lanes + l];
-      finite = finite && std::isfinite(v);
-      parts.params[row * static_cast<std::size_t>(sizes.parameters) + i] += v;
-    }
     if (!finite) parts.not_finite[environment] = 1;
+  }
+  if (run.parameter_rows > 1) {
+    add_own_parameters(map, p_bar.data());
+  } else {
+    add_shared_parameters(map, chunk, p_bar.data());
+  }
+}
+
+// Parameters of each environment's own.
+template <class T>
+void Pullback<T>::add_own_parameters(const LaneMap& map, const double* p_bar) {
+  const std::size_t n = static_cast<std::size_t>(run.stepper->sizes().parameters);
+  for (int l = 0; l < map.active; ++l) {
+    const std::size_t environment = static_cast<std::size_t>(map.environment(l));
+    if (parts.left_out[environment]) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double v = p_bar[i * static_cast<std::size_t>(map.lanes) + static_cast<std::size_t>(l)];
+      parts.params[environment * n + i] += v;
+      if (!std::isfinite(v)) parts.not_finite[environment] = 1;
+    }
+  }
+}
+
+// Parameters that all environments share: the chunk's sum over its lanes, in their order.
+template <class T>
+void Pullback<T>::add_shared_parameters(const LaneMap& map, std::int64_t chunk,
+                                        const double* p_bar) {
+  const std::size_t n = static_cast<std::size_t>(run.stepper->sizes().parameters);
+  double* sum = parts.params.data() + static_cast<std::size_t>(chunk) * n;
+  int lanes[64], count = 0;
+  for (int l = 0; l < map.active; ++l) {
+    if (!parts.left_out[static_cast<std::size_t>(map.environment(l))]) lanes[count++] = l;
+  }
+  for (std::size_t i = 0; i < n; ++i, p_bar += map.lanes) {
+    double s = 0;
+    for (int j = 0; j < count; ++j) s += p_bar[lanes[j]];
+    sum[i] += s;
+    if (std::isfinite(s)) continue;
+    for (int j = 0; j < count; ++j) {
+      const std::size_t environment = static_cast<std::size_t>(map.environment(lanes[j]));
+      if (!std::isfinite(p_bar[lanes[j]])) parts.not_finite[environment] = 1;
+    }
   }
 }
 

@@ -8,9 +8,10 @@
 namespace cycloid::inline adjoint {
 namespace {
 
-// Rows in `numbers` numbers of `row` each.
+// Rows in `numbers` numbers of `row` each. Rows without numbers count as one for all.
 std::int64_t rows_of(std::size_t numbers, std::int64_t row, const char* what, const char* of) {
   const std::int64_t n = static_cast<std::int64_t>(numbers);
+  if (row == 0 && n == 0) return 1;
   if (row == 0 || n == 0 || n % row != 0) {
     throw Error(message(what, " has ", n, " numbers; expected rows of ", row, " (", of, ")"));
   }

@@ -43,6 +43,13 @@ void for_each_task(const Run<T>& run, std::int64_t tasks, const KeepGoing& keep_
       keep_going);
 }
 
+// Asks for n numbers that will be read (or written) a step later, while there is other work to do.
+template <class T>
+inline void fetch_ahead(const T* p, std::int64_t n) {
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(p + i);
+}
+
 template <class T>
 class Sweep {
  public:
@@ -150,6 +157,10 @@ void Sweep<T>::reverse_segments(Visit&& visit) {
     }
     for (std::int64_t k = end - 1; k >= begin; --k) {
       const StepInput<T> in = input(state(k), k);
+      if (k > 0 && plan.keep_records) {
+        fetch_ahead(tape_.record(chunk_, k - 1), record_numbers);
+        if (L == 1) fetch_ahead(tape_.state(chunk_, k - 1), state_numbers_);
+      }
       const bool has_record = plan.keep_records || (plan.segment_records && k + 1 < end);
       if (!has_record) {
         run_.stepper->step(in, buffers_.next_state.data(), record(k), workspace());

@@ -94,12 +94,16 @@ CYCLOID_INLINE Vec3<S> operator*(const SymMat3<S>& j, const Vec3<S>& v) {
 
 template <class S>
 CYCLOID_INLINE Vec3<S> field_at(const Motion<S>& y, const Vec3<S>& x) {
-  return y.linear + cross(y.angular, x);  // (1)
+  Vec3<S> at = y.linear;
+  add_cross(at, y.angular, x);  // (1)
+  return at;
 }
 
 template <class S>
 CYCLOID_INLINE Force<S> wrench(const Vec3<S>& f, const Vec3<S>& x, const Vec3<S>& n) {
-  return {cross(x, f) + n, f};  // (2)
+  Force<S> w{n, f};
+  add_cross(w.torque, x, f);  // (2)
+  return w;
 }
 
 // (1) and (2) are each other's transpose.
@@ -118,15 +122,37 @@ CYCLOID_INLINE void wrench_pullback(const Vec3<S>& f, const Vec3<S>& x, const Mo
   n_bar += out_bar.angular;
 }
 
+// (3) and (4), and the same added to or subtracted from what is there.
 template <class S>
 CYCLOID_INLINE Motion<S> cross_motion(const Motion<S>& a, const Motion<S>& b) {
-  return {cross(a.angular, b.angular),
-          cross(a.angular, b.linear) + cross(a.linear, b.angular)};  // (3)
+  Motion<S> out{cross(a.angular, b.angular), cross(a.angular, b.linear)};
+  add_cross(out.linear, a.linear, b.angular);  // (3)
+  return out;
+}
+template <class S>
+CYCLOID_INLINE void add_cross_motion(Motion<S>& out, const Motion<S>& a, const Motion<S>& b) {
+  add_cross(out.angular, a.angular, b.angular);
+  add_cross(out.linear, a.angular, b.linear);
+  add_cross(out.linear, a.linear, b.angular);  // (3)
 }
 
 template <class S>
 CYCLOID_INLINE Force<S> cross_force(const Motion<S>& a, const Force<S>& f) {
-  return {cross(a.angular, f.torque) + cross(a.linear, f.force), cross(a.angular, f.force)};  // (4)
+  Force<S> out{cross(a.angular, f.torque), cross(a.angular, f.force)};
+  add_cross(out.torque, a.linear, f.force);  // (4)
+  return out;
+}
+template <class S>
+CYCLOID_INLINE void add_cross_force(Force<S>& out, const Motion<S>& a, const Force<S>& f) {
+  add_cross(out.torque, a.angular, f.torque);
+  add_cross(out.torque, a.linear, f.force);
+  add_cross(out.force, a.angular, f.force);  // (4)
+}
+template <class S>
+CYCLOID_INLINE void subtract_cross_force(Force<S>& out, const Motion<S>& a, const Force<S>& f) {
+  subtract_cross(out.torque, a.angular, f.torque);
+  subtract_cross(out.torque, a.linear, f.force);
+  subtract_cross(out.force, a.angular, f.force);  // (4)
 }
 
 // W·(a × b) = a·(b ×* W) = -b·(a ×* W).
@@ -149,7 +175,9 @@ CYCLOID_INLINE void cross_force_pullback(const Motion<S>& a, const Force<S>& f,
 
 template <class S>
 CYCLOID_INLINE S power(const Force<S>& w, const Motion<S>& y) {
-  return dot(w.torque, y.angular) + dot(w.force, y.linear);  // (5)
+  S sum = dot(w.torque, y.angular);
+  sum += w.force.x * y.linear.x, sum += w.force.y * y.linear.y, sum += w.force.z * y.linear.z;
+  return sum;  // (5)
 }
 
 template <class S>

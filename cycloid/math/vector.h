@@ -101,6 +101,17 @@ CYCLOID_INLINE Vec3<S> cross(const Vec3<S>& a, const Vec3<S>& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};  // (1)
 }
 
+// v += a × b, and v -= a × b: two fused operations a number, where the sum of products takes three.
+template <class S>
+CYCLOID_INLINE void add_cross(Vec3<S>& v, const Vec3<S>& a, const Vec3<S>& b) {
+  v.x += a.y * b.z, v.y += a.z * b.x, v.z += a.x * b.y;  // (1)
+  v.x -= a.z * b.y, v.y -= a.x * b.z, v.z -= a.y * b.x;
+}
+template <class S>
+CYCLOID_INLINE void subtract_cross(Vec3<S>& v, const Vec3<S>& a, const Vec3<S>& b) {
+  add_cross(v, b, a);
+}
+
 template <class S>
 CYCLOID_INLINE void cross_pullback(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& c_bar,
                                    Vec3<S>& a_bar, Vec3<S>& b_bar) {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "cycloid/rigid/actuator.h"
+#include "cycloid/rigid/direct_actuator.h"
 #include "cycloid/rigid/joint_transmission.h"
 #include "cycloid/rigid/passive.h"
 #include "cycloid/rigid/site_transmission.h"
@@ -42,7 +43,25 @@ struct Robot {
   const InputPlaces& inputs;
   const P* p;
   Implicit implicit;
+  bool shortcut = false;       // direct actuators by their short form (direct_actuator.h)
+  bool absent_medium = false;  // counts as there, for its cotangents
 
+  // Whether the medium's forces act.
+  bool medium() const {
+    const auto there = [&](int place) {
+      if constexpr (BuiltinScalar<P>) {
+        return p[place] != P(0);
+      } else if constexpr (sizeof(P) == sizeof(Scalar<P>) * kLanes<P>) {
+        return !all(p[place] == P(0));
+      } else {
+        return true;  // a tangent may be there where the value is not
+      }
+    };
+    return tree.feels_medium &&
+           (absent_medium || there(tree.options.density) || there(tree.options.viscosity));
+  }
+
+  bool leaves_out(std::size_t actuator) const { return shortcut && tree.acts_directly[actuator]; }
   S timestep() const { return S(p[tree.options.timestep]); }
   Vec3<S> gravity() const {
     return tree.model.options.acting.gravity ? vec3_of<S>(p + tree.options.gravity) : Vec3<S>{};
@@ -71,8 +90,8 @@ inline int turning_gear(const Tree& tree, std::size_t i) {
 
 // The actuator's place in its own law: control, activation, length and rate of its transmission.
 template <class S, class P>
-ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                                const Workspace<S>& w) {
+CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i,
+                                               const Instant<S>& x, const Workspace<S>& w) {
   const Tree& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
@@ -106,9 +125,11 @@ ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i, const Insta
 // The pullback of one actuator's law: hands on the cotangents of control, activation, period and
 // parameters, and returns those of length and rate.
 template <class S, class P>
-ActuatorPoint<S> gather_actuator(const Robot<S, P>& r, std::size_t i, const ActuatorPoint<S>& point,
-                                 const ActuatorForce<S>& out, const ActuatorBars<S>& out_bar,
-                                 const InstantBars<S>& bar) {
+CYCLOID_INLINE ActuatorPoint<S> gather_actuator(const Robot<S, P>& r, std::size_t i,
+                                                const ActuatorPoint<S>& point,
+                                                const ActuatorForce<S>& out,
+                                                const ActuatorBars<S>& out_bar,
+                                                const InstantBars<S>& bar) {
   const Actuator& a = r.tree.model.actuators[i];
   ActuatorPoint<S> point_bar{};
   actuator_force_pullback(r.tree, r.p, i, r.timestep(), point, out, out_bar, point_bar, bar.h,
@@ -142,6 +163,7 @@ void measure_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspac
     w.tendon_total[t] = S(0);
   }
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
+    if (r.leaves_out(i)) continue;
     const Actuator& a = tree.model.actuators[i];
     const ActuatorForce<S> out =
         actuator_force(tree, r.p, i, r.timestep(), actuator_point(r, i, x, w));
@@ -169,7 +191,7 @@ void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   const Tree& tree = r.tree;
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
-    if (!acts(tree, a)) continue;
+    if (r.leaves_out(i) || !acts(tree, a)) continue;
     const int id = static_cast<int>(i);
     const S force = w.actuator_force[i];
     switch (a.transmission) {
@@ -260,6 +282,10 @@ CYCLOID_INLINE S limit_open(const Tree& tree, const Joint& j, int k, const Works
 template <class S, class P>
 void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const Tree& tree = r.tree;
+  if (r.shortcut) {
+    add_direct_actuators(tree, r.p, r.inputs.ctrl < 0 ? nullptr : x.u + r.inputs.ctrl, x.qpos,
+                         x.qvel, w.tau);
+  }
   measure_actuators(r, x, w);
   S* tendon_force = w.tendon_force;
   if (tree.limits_actuators) {
@@ -384,6 +410,15 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
   const Tree& tree = r.tree;
   const S h = r.timestep();
   const bool implicit = r.implicit == Implicit::all_slopes;
+  if (r.shortcut) {
+    const int ctrl = r.inputs.ctrl;
+    add_direct_actuators_pullback(tree, r.p, ctrl < 0 ? nullptr : x.u + ctrl, x.qpos, x.qvel,
+                                  static_cast<const S*>(w.mu), ctrl < 0 ? nullptr : bar.u + ctrl,
+                                  bar.q, bar.v, bar.p);
+    if (tree.direct_actuators.size() == tree.model.actuators.size() && tree.model.tendons.empty()) {
+      return;
+    }
+  }
   if (tree.model.tendons.empty() && tree.model.actuators.empty()) return;
   measure_actuators(r, x, w);
   // μ as the actuators feel it: nothing where a joint's limit holds them.
@@ -433,6 +468,7 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
         S(r.p[tree.actuators[i].gear]) * w.tendon_mu[a.target] * w.actuator_force[i];
   }
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
+    if (r.leaves_out(i)) continue;
     const Actuator& a = tree.model.actuators[i];
     const int id = static_cast<int>(i), place = tree.actuators[i].gear;
     const bool on_tendon = a.transmission == TransmissionKind::tendon;

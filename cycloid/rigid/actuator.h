@@ -75,8 +75,8 @@ CYCLOID_INLINE S actuator_control(const Tree& tree, const Actuator& a, const S& 
 }
 
 template <class S, class P>
-CYCLOID_HD ActuatorForce<S> actuator_force(const Tree& tree, const P* p, std::size_t i, const S& h,
-                                           const ActuatorPoint<S>& x) {
+CYCLOID_INLINE ActuatorForce<S> actuator_force(const Tree& tree, const P* p, std::size_t i,
+                                               const S& h, const ActuatorPoint<S>& x) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
   ActuatorForce<S> out{};
@@ -173,10 +173,10 @@ struct ActuatorBars {
 
 // Adds to x_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P>
-CYCLOID_HD void actuator_force_pullback(const Tree& tree, const P* p, std::size_t i, const S& h,
-                                        const ActuatorPoint<S>& x, const ActuatorForce<S>& out,
-                                        const ActuatorBars<S>& bar, ActuatorPoint<S>& x_bar,
-                                        S& h_bar, S* p_bar) {
+CYCLOID_INLINE void actuator_force_pullback(const Tree& tree, const P* p, std::size_t i, const S& h,
+                                            const ActuatorPoint<S>& x, const ActuatorForce<S>& out,
+                                            const ActuatorBars<S>& bar, ActuatorPoint<S>& x_bar,
+                                            S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
   if (!acts(tree, a)) {

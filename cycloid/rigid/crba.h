@@ -12,77 +12,168 @@
 // over the bodies (sweep.h).
 #pragma once
 
+#include <type_traits>
+
 #include "cycloid/rigid/inertia.h"
 
 namespace cycloid::inline rigid {
 
-// (1) in place: `composite` (bodies) holds I_b on entry. The world's entry stays as it is.
+// (1) for the bodies that move, from the inertias of the single bodies.
 template <class S>
-void composite_inertias(const Tree& tree, MomentInertia<S>* composite) {
+void composite_inertias(const Tree& tree, const SpatialInertia<S>* inertia,
+                        SpatialInertia<S>* composite) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
-    if (body.tree >= 0 && !tree.root[b]) {
-      composite[static_cast<std::size_t>(body.parent)] += composite[b];  // (1)
+    if (body.tree < 0) continue;
+    SpatialInertia<S> total = inertia[b];
+    if (tree.has_children[b]) total += composite[b];
+    composite[b] = total;
+    if (tree.root[b]) continue;
+    SpatialInertia<S>& above = composite[static_cast<std::size_t>(body.parent)];
+    if (tree.last_child[b]) {
+      above = total;
+    } else {
+      above += total;  // (1)
     }
+  }
+}
+
+// Rows k, k-1, … of a chain of B dofs, and how long the first of them is: the ancestor at distance
+// n from k stands at of[b][n - b].
+template <int B, class S>
+struct ChainRows {
+  S* of[B];
+  int length, above;  // above: the dof before the chain, or -1
+
+  ChainRows(const Tree& tree, int k, S* M)
+      : length(tree.row[static_cast<std::size_t>(k) + 1] - tree.row[static_cast<std::size_t>(k)]),
+        above(tree.parent_dof[static_cast<std::size_t>(k - B + 1)]) {
+    for (int b = 0; b < B; ++b) of[b] = M + tree.row[static_cast<std::size_t>(k - b)];
+  }
+};
+
+// Calls function(std::integral_constant<int, B>, k) for a chain of B dofs, the last of them k.
+// Working on the rows of a chain at once loads what they share once.
+template <class Function>
+CYCLOID_INLINE void for_chain(const Tree::Chain& chain, Function&& function) {
+  switch (chain.dofs) {
+    case 1: function(std::integral_constant<int, 1>{}, chain.last); break;
+    case 2: function(std::integral_constant<int, 2>{}, chain.last); break;
+    default: function(std::integral_constant<int, 3>{}, chain.last); break;
   }
 }
 
 // M from the composite inertias. armature: (nv).
 template <class S>
-void mass_matrix(const Tree& tree, const MomentInertia<S>* composite, const Motion<S>* column,
+void mass_matrix(const Tree& tree, const SpatialInertia<S>* composite, const Motion<S>* column,
                  const S* armature, S* M) {
-  for (int k = 0; k < tree.model.nv; ++k) {
-    const Dof& dof = tree.model.dofs[static_cast<std::size_t>(k)];
-    const Force<S> F = composite[static_cast<std::size_t>(dof.body)] * column[k];  // (2)
-    S* row = M + tree.row[static_cast<std::size_t>(k)];
-    *row++ = power(F, column[k]) + armature[k];  // (3)
-    for (int j = dof.parent; j >= 0; j = tree.model.dofs[static_cast<std::size_t>(j)].parent) {
-      *row++ = power(F, column[j]);
+  const auto fill_rows = [&]<int B>(std::integral_constant<int, B>, int k) {
+    const ChainRows<B, S> rows(tree, k, M);
+    Force<S> F[B];
+    for (int b = 0; b < B; ++b) {
+      F[b] = composite[tree.dof_body[static_cast<std::size_t>(k - b)]] * column[k - b];  // (2)
+      *rows.of[b] = power(F[b], column[k - b]) + armature[k - b];                        // (3)
+      for (int c = b + 1; c < B; ++c) rows.of[b][c - b] = power(F[b], column[k - c]);
     }
-  }
+    int j = rows.above;
+    for (int n = B; n < rows.length; ++n) {
+      const Motion<S> S_j = column[j];
+      for (int b = 0; b < B; ++b) rows.of[b][n - b] = power(F[b], S_j);
+      j = tree.parent_dof[static_cast<std::size_t>(j)];
+    }
+  };
+  for (const Tree::Chain& chain : tree.chains) for_chain(chain, fill_rows);
 }
 
 // (4) in place, from the tips to the root. The row of ancestor i is a tail of row k.
 template <class S>
 void factor(const Tree& tree, S* M) {
-  for (int k = tree.model.nv - 1; k >= 0; --k) {
-    S* const row = M + tree.row[static_cast<std::size_t>(k)];
-    const int length =
-        tree.row[static_cast<std::size_t>(k) + 1] - tree.row[static_cast<std::size_t>(k)];
-    const S inverse = S(1) / row[0];
-    int i = tree.model.dofs[static_cast<std::size_t>(k)].parent;
-    for (int n = 1; n < length; ++n) {
-      S* const target = M + tree.row[static_cast<std::size_t>(i)];
-      const S ratio = row[n] * inverse;
-      for (int j = n; j < length; ++j) target[j - n] -= ratio * row[j];
-      i = tree.model.dofs[static_cast<std::size_t>(i)].parent;
+  const auto eliminate = [&]<int B>(std::integral_constant<int, B>, int k) {
+    const ChainRows<B, S> rows(tree, k, M);
+    const int length = rows.length;
+    S inverse[B];
+    for (int b = 0; b < B; ++b) {
+      S* const row = rows.of[b];
+      inverse[b] = S(1) / row[0];
+      row[0] = inverse[b];
+      for (int c = b + 1; c < B; ++c) {
+        S* const target = rows.of[c];
+        const S ratio = row[c - b] * inverse[b];
+        for (int n = c; n < length; ++n) target[n - c] -= ratio * row[n - b];
+        row[c - b] = ratio;
+      }
     }
-    row[0] = inverse;
-    for (int n = 1; n < length; ++n) row[n] *= inverse;
-  }
+    int i = rows.above;
+    for (int n = B; n < length; ++n) {
+      S* const target = M + tree.row[static_cast<std::size_t>(i)];
+      S ratio[B];
+      for (int b = 0; b < B; ++b) ratio[b] = rows.of[b][n - b] * inverse[b];
+      for (int j = n; j < length; ++j) {
+        S sum = target[j - n];
+        for (int b = 0; b < B; ++b) sum -= ratio[b] * rows.of[b][j - b];
+        target[j - n] = sum;
+      }
+      for (int b = 0; b < B; ++b) rows.of[b][n - b] = ratio[b];
+      i = tree.parent_dof[static_cast<std::size_t>(i)];
+    }
+  };
+  for (const Tree::Chain& chain : tree.chains) for_chain(chain, eliminate);
 }
 
-// x ← M⁻¹ x.
+// x ← M⁻¹ x for C vectors side by side: number k of vector c is x[k stride + c].
+template <int C, class S>
+void solve_columns(const Tree& tree, const S* LD, int stride, S* x) {
+  const auto upwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // Lᵀ
+    const ChainRows<B, const S> rows(tree, k, LD);
+    S own[B][C];
+    for (int b = 0; b < B; ++b) {
+      S* const x_k = x + (k - b) * stride;
+      for (int c = 0; c < C; ++c) own[b][c] = x_k[c];
+      for (int a = 0; a < b; ++a) {
+        for (int c = 0; c < C; ++c) own[b][c] -= rows.of[a][b - a] * own[a][c];
+      }
+      for (int c = 0; c < C; ++c) x_k[c] = own[b][c];
+    }
+    int i = rows.above;
+    for (int n = B; n < rows.length; ++n) {
+      S* const x_i = x + i * stride;
+      for (int c = 0; c < C; ++c) {
+        S sum = x_i[c];
+        for (int b = 0; b < B; ++b) sum -= rows.of[b][n - b] * own[b][c];
+        x_i[c] = sum;
+      }
+      i = tree.parent_dof[static_cast<std::size_t>(i)];
+    }
+  };
+  const auto downwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // D, then L
+    const ChainRows<B, const S> rows(tree, k, LD);
+    S own[B][C];
+    for (int b = 0; b < B; ++b) {
+      for (int c = 0; c < C; ++c) own[b][c] = x[(k - b) * stride + c] * rows.of[b][0];
+    }
+    int i = rows.above;
+    for (int n = B; n < rows.length; ++n) {
+      const S* const x_i = x + i * stride;
+      for (int b = 0; b < B; ++b) {
+        const S L = rows.of[b][n - b];
+        for (int c = 0; c < C; ++c) own[b][c] -= L * x_i[c];
+      }
+      i = tree.parent_dof[static_cast<std::size_t>(i)];
+    }
+    for (int b = B; b-- > 0;) {
+      for (int a = b + 1; a < B; ++a) {
+        for (int c = 0; c < C; ++c) own[b][c] -= rows.of[b][a - b] * own[a][c];
+      }
+      for (int c = 0; c < C; ++c) x[(k - b) * stride + c] = own[b][c];
+    }
+  };
+  for (const Tree::Chain& chain : tree.chains) for_chain(chain, upwards);
+  for (std::size_t c = tree.chains.size(); c-- > 0;) for_chain(tree.chains[c], downwards);
+}
+
 template <class S>
 void solve(const Tree& tree, const S* LD, S* x) {
-  const auto& dofs = tree.model.dofs;
-  for (int k = tree.model.nv - 1; k >= 0; --k) {  // Lᵀ
-    const S* row = LD + tree.row[static_cast<std::size_t>(k)] + 1;
-    const S x_k = x[k];
-    for (int i = dofs[static_cast<std::size_t>(k)].parent; i >= 0;
-         i = dofs[static_cast<std::size_t>(i)].parent) {
-      x[i] -= *row++ * x_k;
-    }
-  }
-  for (int k = 0; k < tree.model.nv; ++k) {  // D, then L
-    const S* row = LD + tree.row[static_cast<std::size_t>(k)];
-    S x_k = x[k] * *row++;
-    for (int i = dofs[static_cast<std::size_t>(k)].parent; i >= 0;
-         i = dofs[static_cast<std::size_t>(i)].parent) {
-      x_k -= *row++ * x[i];
-    }
-    x[k] = x_k;
-  }
+  solve_columns<1>(tree, LD, 1, x);
 }
 
 }  // namespace cycloid::inline rigid

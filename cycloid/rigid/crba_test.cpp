@@ -16,11 +16,10 @@ struct Point {
     kinematics(c.tree, p.p.data(), qpos.data(), static_cast<double*>(nullptr), w.frames);
     for (std::size_t b = 1; b < c.tree.model.bodies.size(); ++b) {
       if (c.tree.model.bodies[b].tree < 0) continue;
-      w.inertia[b] = w.composite[b] =
-          body_inertia(c.tree.bodies[b], p.p.data(), w.frames.R[b], w.frames.pos[b]);
+      w.inertia[b] = body_inertia(c.tree.bodies[b], p.p.data(), w.frames.R[b], w.frames.pos[b]);
     }
     for (int k = 0; k < c.nv(); ++k) w.armature[k] = 0.1 * (k + 1);
-    composite_inertias(c.tree, w.composite);
+    composite_inertias(c.tree, static_cast<const SpatialInertia<double>*>(w.inertia), w.composite);
     mass_matrix(c.tree, w.composite, w.frames.column, w.armature, w.LD);
   }
   // M x from the sparse rows.

@@ -39,17 +39,20 @@ void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
   }
 }
 
-// Poses, inertias and velocities: what forward and pullback both start with.
+// Poses, inertias, velocities and accelerations: what forward and pullback both start with. qacc
+// may be null, which counts as zero.
 template <class S, class P>
-void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                  const S* qacc = nullptr) {
   const Tree& tree = r.tree;
   place_mocap(r, x.u, w.mocap);
-  kinematics(tree, r.p, x.qpos, w.mocap, w.frames);
+  kinematics(tree, r.p, x.qpos, static_cast<const S*>(w.mocap), w.frames);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
     w.inertia[b] = body_inertia(tree.bodies[b], r.p, w.frames.R[b], w.frames.pos[b]);
   }
-  velocity_field(tree, w.frames.column, x.qvel, w.v);
+  motion_fields(tree, static_cast<const Motion<S>*>(w.frames.column), x.qvel, qacc, r.gravity(),
+                w.v, w.a);
 }
 
 // Gravity compensation and applied forces on body b.
@@ -103,7 +106,7 @@ void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Works
       const S* applied = x.u + r.inputs.xfrc_applied + 6 * static_cast<int>(b);
       w.wrench[b] += wrench(load_vec3(applied), com_of(r, b, w.frames), load_vec3(applied + 3));
     }
-    if (tree.has_fluid) {
+    if (r.medium()) {
       w.wrench[b] += fluid_wrench(tree, r.p, static_cast<int>(b), w.frames,
                                   static_cast<const Motion<S>*>(w.v));
     }
@@ -115,38 +118,26 @@ template <class S, class P>
 void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const Tree& tree = r.tree;
   const int nv = tree.model.nv;
-  const bool wrenches = tree.has_wrenches || r.inputs.xfrc_applied >= 0;
+  const bool applied = tree.has_wrenches || r.medium() || r.inputs.xfrc_applied >= 0;
+  const bool wrenches = applied || tree.has_tendon_armature;
   place_bodies(r, x, w);
   for (std::size_t b = 0; wrenches && b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
   set_zero(w.tau, nv);
-  if (wrenches) add_applied_wrenches(r, x, w);
+  if (applied) add_applied_wrenches(r, x, w);
   add_springs(tree, r.p, x.qpos, w.tau);
   add_dampers(tree, r.p, x.qvel, w.tau);
   add_actuation(r, x, w);
   for (int k = 0; k < nv && r.inputs.qfrc_applied >= 0; ++k) {
     w.tau[k] += x.u[r.inputs.qfrc_applied + k];
   }
-  acceleration_field(tree, w.frames.column, x.qvel, static_cast<const S*>(nullptr), w.v,
-                     r.gravity(), w.a);
-  for (std::size_t l = 1; l < tree.links.size(); ++l) {
-    const Link& link = tree.links[l];
-    const std::size_t b = static_cast<std::size_t>(link.body);
-    if (!link.last || tree.model.bodies[b].tree < 0) {
-      w.force[l] = Force<S>{};
-      continue;
-    }
-    w.force[l] = body_force(w.inertia[b], w.v[l], w.a[l]);
-    if (wrenches) w.force[l] -= w.wrench[b];
-  }
   if (tree.has_tendon_armature) {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.rows.wrenches[b] = Force<S>{};
     add_tendon_armature_bias(tree, r.p, w.frames, static_cast<const Motion<S>*>(w.v),
                              static_cast<const Motion<S>*>(w.a), w.rows.wrenches);
-    for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
-      w.force[tree.last_link[b]] += w.rows.wrenches[b];
-    }
+    for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) w.wrench[b] -= w.rows.wrenches[b];
   }
-  subtract_joint_forces(tree, w.frames.column, w.force, w.tau);
+  subtract_body_forces(tree, w.frames.column, w.inertia, static_cast<const Motion<S>*>(w.v), w.a,
+                       wrenches ? w.wrench : nullptr, w.force, w.tau);
 }
 
 // The medium's slope in M + h B.
@@ -192,8 +183,7 @@ bool implicit_free_bodies(const Robot<S, P>& r) {
 template <class S, class P>
 void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   const Tree& tree = r.tree;
-  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) w.composite[b] = w.inertia[b];
-  composite_inertias(tree, w.composite);
+  composite_inertias(tree, static_cast<const SpatialInertia<S>*>(w.inertia), w.composite);
   for (int k = 0; k < tree.model.nv; ++k) {
     w.armature[k] = S(r.p[tree.armature[static_cast<std::size_t>(k)]]);
   }
@@ -220,7 +210,7 @@ void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
   }
   if (r.implicit == Implicit::all_slopes) {
     add_row_slopes(r, x, w, w.LD);
-    if (tree.has_fluid) add_fluid_slopes(r, w, w.LD);
+    if (r.medium()) add_fluid_slopes(r, w, w.LD);
   }
   for (std::size_t i = 0; implicit_free_bodies(r) && i < tree.free_bodies.size(); ++i) {
     const std::size_t b = static_cast<std::size_t>(tree.free_bodies[i]);
@@ -301,7 +291,7 @@ void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Wo
   gather_compensation(r, w, static_cast<const Motion<S>*>(w.m), w.bars, gravity_bar, bar.p);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
-    if (tree.has_fluid) {
+    if (r.medium()) {
       fluid_wrench_pullback(tree, r.p, static_cast<int>(b), w.frames,
                             static_cast<const Motion<S>*>(w.v), static_cast<const Motion<S>*>(w.m),
                             w.bars, bar.p);
@@ -330,54 +320,109 @@ void gather_mocap(const Robot<S, P>& r, const Workspace<S>& w, S* u_bar) {
   }
 }
 
-// The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈. act_dot_bar and act_next_bar
-// (na) may be null.
+// Everything that the pullback of q̈ looks at besides μ: places, motions, and the factor.
 template <class S, class P>
-void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         const S* qacc, const S* act_dot_bar, const S* act_next_bar,
-                         const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
-  const int nv = tree.model.nv;
-  const S h = r.timestep();
-  place_bodies(r, x, w);
-  if (tree.limits_compensation) {
-    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
+void place_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                      const S* qacc) {
+  place_bodies(r, x, w, qacc);
+  if (r.tree.limits_compensation) {
+    for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
     compensate_gravity(r, w);
   }
   factor_inertia(r, x, w);
-  solve_inertia(r, w, true, w.mu);  // (4)
-  acceleration_field(tree, w.frames.column, x.qvel, qacc, w.v, r.gravity(), w.a);
-  velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
-  w.bars.clear(tree.model.bodies.size());
+}
 
+// Φ's gradient through springs, dampers, actuators and applied generalised forces.
+template <class S, class P>
+void gather_dof_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                       const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                       const InstantBars<S>& bar) {
+  const Tree& tree = r.tree;
+  const int nv = tree.model.nv;
+  const S h = r.timestep();
   const bool implicit = r.implicit != Implicit::nothing;
   for (int k = 0; k < nv; ++k) {
     w.slope_bar[k] = implicit ? -h * w.mu[k] * qacc[k] : S(0);  // (3): -h μᵀ B q̈
     bar.h -= w.mu[k] * w.slope[k] * qacc[k];
   }
+  gather_actuation(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
+  add_springs_pullback(tree, r.p, x.qpos, static_cast<const S*>(w.mu), bar.q, bar.p);
+  add_dampers_pullback(tree, r.p, x.qvel, static_cast<const S*>(w.mu),
+                       static_cast<const S*>(w.slope_bar), bar.v, bar.p);
+  if (r.inputs.qfrc_applied >= 0) {
+    for (int k = 0; k < nv; ++k) bar.u[r.inputs.qfrc_applied + k] += w.mu[k];
+  }
+}
+
+// The cotangent of gravity compensation that a joint's limit holds: the field of μ's change has a
+// sweep of its own.
+template <class S, class P>
+void gather_limited_compensation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                 Vec3<S>& gravity_bar, const InstantBars<S>& bar) {
+  const RowFormSpace<S>& space = w.rows.form;
+  const S* change = w.mu_limited;
+  space.sweep.clear(r.tree);
+  velocity_field(r.tree, w.frames.column, change, space.field);
+  gather_compensation(r, w, static_cast<const Motion<S>*>(space.field), space.sweep.bars,
+                      gravity_bar, bar.p);
+  field_sweep_pullback(r.tree, r.p, w.frames, x.qpos, change,
+                       static_cast<const Motion<S>*>(space.field), space.sweep, bar.q, bar.p,
+                       w.row_mocap_bar);
+}
+
+// Whether forces act on bodies and not on dofs alone: they push at the fields of the sweep.
+template <class S, class P>
+bool pushes_bodies(const Robot<S, P>& r) {
+  const Tree& tree = r.tree;
+  return tree.has_wrenches || r.medium() || tree.has_tendon_armature ||
+         r.inputs.xfrc_applied >= 0 || !tree.model.tendons.empty();
+}
+
+// The cotangents of a medium whose parameters have been set to zero. Its slopes count where they
+// are implicit: then it is treated as any other.
+template <class S, class P>
+Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
+                               const InstantBars<S>& bar) {
+  Robot<S, P> r = given;
+  const Tree& tree = r.tree;
+  if (!bar.p || !tree.feels_medium || r.medium()) return r;
+  if (r.implicit == Implicit::all_slopes) {
+    r.absent_medium = true;
+    return r;
+  }
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    absent_medium_pullback(tree, r.p, static_cast<int>(b), w.frames,
+                           static_cast<const Motion<S>*>(w.v), static_cast<const Motion<S>*>(w.m),
+                           bar.p);
+  }
+  return r;
+}
+
+// Φ's gradient for μ in w.mu, after place_and_factor. act_dot_bar and act_next_bar (na) may be
+// null.
+template <class S, class P>
+void gather_motion(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
+                   const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                   const InstantBars<S>& bar) {
+  const Tree& tree = given.tree;
+  velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
+  const Robot<S, P> r = with_absent_medium(given, w, bar);
+  const bool pushed = pushes_bodies(r);
+  if (pushed) w.bars.clear(tree.model.bodies.size());
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   if (tree.has_tendon_armature) {
     tendon_armature_pullback(tree, r.p, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
                              static_cast<const Motion<S>*>(w.a), qacc,
                              RowSinks<S>{w.bars, bar.q, bar.v, bar.p}, w.rows, w.row_mocap_bar);
   }
-  if (r.implicit == Implicit::all_slopes && tree.has_fluid) {
+  if (r.implicit == Implicit::all_slopes && r.medium()) {
     gather_fluid_slopes(r, x, w, qacc, bar);
   }
   Vec3<S> gravity_bar{};
-  gather_applied_wrenches(r, x, w, gravity_bar, bar);
-  gather_actuation(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
-  if (tree.limits_compensation) {  // the field of μ's change has a sweep of its own
-    const RowFormSpace<S>& space = w.rows.form;
-    const S* change = w.mu_limited;
-    space.sweep.clear(tree);
-    velocity_field(tree, w.frames.column, change, space.field);
-    gather_compensation(r, w, static_cast<const Motion<S>*>(space.field), space.sweep.bars,
-                        gravity_bar, bar.p);
-    field_sweep_pullback(tree, r.p, w.frames, x.qpos, change,
-                         static_cast<const Motion<S>*>(space.field), space.sweep, bar.q, bar.p,
-                         w.row_mocap_bar);
-  }
+  if (pushed) gather_applied_wrenches(r, x, w, gravity_bar, bar);
+  gather_dof_forces(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
+  if (tree.limits_compensation) gather_limited_compensation(r, x, w, gravity_bar, bar);
   for (const Tree::DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;
@@ -385,27 +430,31 @@ void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Worksp
     bar.p[place] -= S(2) * S(r.p[place]) * number<S>(tree.model.actuators[i].armature) *
                     w.mu[d.dof] * qacc[d.dof];
   }
-  add_springs_pullback(tree, r.p, x.qpos, static_cast<const S*>(w.mu), bar.q, bar.p);
-  add_dampers_pullback(tree, r.p, x.qvel, static_cast<const S*>(w.mu),
-                       static_cast<const S*>(w.slope_bar), bar.v, bar.p);
-  if (r.inputs.qfrc_applied >= 0) {
-    for (int k = 0; k < nv; ++k) bar.u[r.inputs.qfrc_applied + k] += w.mu[k];
-  }
   const SweepPoint<S> at{tree, w.frames, w.inertia, w.v, w.a, w.m, x.qpos, x.qvel, qacc, w.mu};
   if (implicit_free_bodies(r)) {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.rows.wrenches[b] = Force<S>{};
     for (const int body : tree.free_bodies) {
       const std::size_t b = static_cast<std::size_t>(body);
-      free_body_pullback(at, r.p, b, w.composite[b], h, bar.q, bar.v, bar.h, bar.p,
+      free_body_pullback(at, r.p, b, w.composite[b], r.timestep(), bar.q, bar.v, bar.h, bar.p,
                          w.rows.wrenches);
     }
   }
-  sweep_pullback(at, r.p, w.bars, bar.q, bar.v, bar.p, w.mocap_bar);
+  sweep_pullback(at, r.p, w.bars, bar.q, bar.v, bar.p, w.mocap_bar, pushed);
   gather_mocap(r, w, bar.u);
   gravity_bar -= w.bars.a[0].force;
   if (bar.p && tree.model.options.acting.gravity) {
     add_to(bar.p + tree.options.gravity, gravity_bar);
   }
+}
+
+// The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈.
+template <class S, class P>
+void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                         const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                         const InstantBars<S>& bar) {
+  place_and_factor(r, x, w, qacc);
+  solve_inertia(r, w, true, w.mu);  // (4)
+  gather_motion(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
 }
 
 }  // namespace cycloid::inline rigid

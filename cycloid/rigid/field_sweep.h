@@ -13,11 +13,11 @@ namespace cycloid::inline rigid {
 
 template <class S>
 struct FieldSweepSpace {
-  S* zeros;                    // (nv)
-  Motion<S>* rest;             // (links)
-  MomentInertia<S>* massless;  // (bodies)
-  BodyBars<S> bars;            // (bodies); bars.m and bars.pose are ȳ and Γ, used up
-  S* mocap_bar;                // (nmocap, 6)
+  S* zeros;                     // (nv)
+  Motion<S>* rest;              // (links)
+  SpatialInertia<S>* massless;  // (bodies)
+  BodyBars<S> bars;             // (bodies); bars.m and bars.pose are ȳ and Γ, used up
+  S* mocap_bar;                 // (nmocap, 6)
 
   void clear(const Tree& tree) const {
     const std::size_t bodies = tree.model.bodies.size();

@@ -53,15 +53,15 @@ CYCLOID_INLINE Vec3<P> box_moments(const Tree& tree, const P* p, int b) {
   return {I.yy + I.zz - I.xx, I.zz + I.xx - I.yy, I.xx + I.yy - I.zz};
 }
 
+// rho, beta: of the medium.
 template <class P>
-FluidBox<P> fluid_box(const Tree& tree, const P* p, int b) {
+FluidBox<P> fluid_box(const Tree& tree, const P* p, int b, const P& rho_, const P& beta_) {
   const P tiny = number<P>(kFluidTiny), pi = number<P>(kPi);
   const P mass = p[tree.bodies[static_cast<std::size_t>(b)].mass];
   const auto has_mass = mass >= tiny;
   FluidBox<P> box;
   box.present = select(has_mass, P(1), P(0));
-  const P rho = p[tree.options.density] * box.present;
-  const P beta = p[tree.options.viscosity] * box.present;
+  const P rho = rho_ * box.present, beta = beta_ * box.present;
   const P per_mass = P(6) / select(has_mass, mass, P(1));
   const Vec3<P> moment = box_moments(tree, p, b);
   Vec3<P>& s = box.side;
@@ -75,6 +75,10 @@ FluidBox<P> fluid_box(const Tree& tree, const P* p, int b) {
     box.moving_drag[k] = rho * i * j * P(0.5);
   }
   return box;
+}
+template <class P>
+CYCLOID_INLINE FluidBox<P> fluid_box(const Tree& tree, const P* p, int b) {
+  return fluid_box(tree, p, b, p[tree.options.density], p[tree.options.viscosity]);
 }
 
 // Adds the cotangents of mass, inertia, density and viscosity. bar: of all but `side`.
@@ -244,6 +248,24 @@ void fluid_wrench_pullback(const Tree& tree, const P* p, int b, const Frames<S>&
   fluid_point_pullback(tree, b, f, at, v[l], omega_bar, u_bar, vec3_of<S>(p + tree.options.wind),
                        cross(force, m[l].angular), bars, p_bar);
   if (p_bar) fluid_box_pullback(tree, p, b, box, box_bar, p_bar);
+}
+
+// The cotangents of density and viscosity where both are zero. Φ is linear in them, and nothing
+// else has one.
+template <class S, class P>
+void absent_medium_pullback(const Tree& tree, const P* p, int b, const Frames<S>& f,
+                            const Motion<S>* v, const Motion<S>* m, S* p_bar) {
+  const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
+  const std::size_t l = last_link(tree, b);
+  const Vec3<S> n_bar = transpose_vector_product(at.B, m[l].angular);
+  const Vec3<S> f_bar = transpose_vector_product(at.B, field_at(m[l], at.c));
+  const FluidBox<P> by_density = fluid_box(tree, p, b, P(1), P(0));
+  const FluidBox<P> by_viscosity = fluid_box(tree, p, b, P(0), P(1));
+  const Vec3<S> n = drag(P(0), by_density.turning_drag, at.omega);
+  const Vec3<S> force = drag(P(0), by_density.moving_drag, at.u);
+  p_bar[tree.options.density] += dot(n, n_bar) + dot(force, f_bar);
+  p_bar[tree.options.viscosity] -=
+      S(by_viscosity.turning) * dot(at.omega, n_bar) + S(by_viscosity.moving) * dot(at.u, f_bar);
 }
 
 }  // namespace cycloid::inline rigid

@@ -102,6 +102,34 @@ TEST_CASE("fluid_wrench: pullback equals dual numbers in pose, velocity, box and
   }
 }
 
+TEST_CASE("absent_medium: without density and viscosity their cotangents equal dual numbers") {
+  Model model = test::two_trees().model;
+  model.options.wind = {0.3, -0.2, 0.5};
+  const Tree tree(model);
+  std::vector<Numbers> points = test::scene_points(tree);
+  for (Numbers& x : points) {
+    const std::size_t p = 2 * static_cast<std::size_t>(tree.model.nv);
+    x[p + static_cast<std::size_t>(tree.options.density)] = 0;
+    x[p + static_cast<std::size_t>(tree.options.viscosity)] = 0;
+  }
+  test::check_pullback(
+      "absent_medium", 1, [&](const auto* in, auto* out) { out[0] = fluid_power(tree, in); },
+      [&](const auto* in, const auto* out_bar, auto* in_bar) {
+        using S = std::remove_cvref_t<decltype(*in_bar)>;
+        const Scene<S> at(tree, in);
+        std::vector<S> p_bar(at.p.size(), S(0));
+        for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+          if (tree.model.bodies[b].tree < 0) continue;
+          absent_medium_pullback(tree, at.p.data(), static_cast<int>(b), at.frames, at.v.data(),
+                                 at.m.data(), p_bar.data());
+        }
+        for (std::size_t k = 0; k < p_bar.size(); ++k) {
+          in_bar[2 * at.qvel.size() + k] += p_bar[k] * out_bar[0];
+        }
+      },
+      points);
+}
+
 TEST_CASE("fluid_wrench: the velocity Jacobian is the derivative of the wrench") {
   const Tree tree(test::two_trees().model);
   using D = Dual<double, 1>;

@@ -1,35 +1,104 @@
 #include "cycloid/rigid/forward.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "cycloid/base/error.h"
+#include "cycloid/rigid/inverse_dynamics.h"
 #include "cycloid/rigid/robot_observers.h"
 
 namespace cycloid::inline rigid {
+
+// The rows of an observation, one at a time: the robot at that instant, and the way back from its
+// cotangents to those of the row.
+class ObservedInstants {
+ public:
+  explicit ObservedInstants(const Observation& seen)
+      : seen_(seen), key_(seen.observer_.key()), tree_(*key_.tree) {
+    p_.resize(static_cast<std::size_t>(tree_.parameters.size()));
+    length_.resize(tree_.quaternions.size());
+    memory_.resize(work.carve(tree_, nullptr) / sizeof(Block) + 1);
+    work.carve(tree_, memory_[0].bytes);
+    const std::size_t nv = static_cast<std::size_t>(tree_.model.nv);
+    d_bar_.resize(2 * nv + static_cast<std::size_t>(tree_.model.na));
+    u_bar_.resize(static_cast<std::size_t>(key_.input_size));
+    p_bar_.resize(p_.size());
+  }
+  ObservedInstants(const ObservedInstants&) = delete;
+
+  const Tree& tree() const { return tree_; }
+  std::int64_t rows() const { return seen_.rows_; }
+
+  void go_to(std::int64_t i) {
+    row_ = static_cast<std::size_t>(i);
+    if (i == 0 || seen_.parameter_rows_ > 1) {
+      std::copy_n(seen_.p_.begin() + place_of_parameters(), p_.size(), p_.begin());
+      prepare_parameters(tree_, p_.data(), length_.data());
+    }
+    for (std::vector<double>* bar : {&d_bar_, &u_bar_, &p_bar_}) {
+      std::fill(bar->begin(), bar->end(), 0.0);
+    }
+    h_bar_ = 0;
+  }
+
+  Robot<double, double> robot() const { return {tree_, key_.inputs, p_.data(), Implicit::nothing}; }
+  Instant<double> instant() const {
+    const Model& m = tree_.model;
+    const double* x = seen_.x_.data() + row_ * static_cast<std::size_t>(m.nq + m.nv + m.na);
+    return {x, x + m.nq, x + m.nq + m.nv, seen_.u_.data() + row_ * u_bar_.size()};
+  }
+  InstantBars<double> bars() {
+    double* d = d_bar_.data();
+    const int nv = tree_.model.nv;
+    return {d, d + nv, d + 2 * nv, u_bar_.data(), p_bar_.data(), h_bar_};
+  }
+
+  ObservationGradient no_gradient() const {
+    const std::size_t n = static_cast<std::size_t>(seen_.rows_);
+    return {Zeros(seen_.x_.size()), Zeros(n * d_bar_.size()), Zeros(n * u_bar_.size()),
+            Zeros(seen_.p_.size())};
+  }
+  // What bars() has gathered, into the row of g; a row of parameters that all share gets the sum.
+  void hand_over(ObservationGradient& g) {
+    const Space& states = seen_.observer_.robot().states();
+    const std::size_t nx = static_cast<std::size_t>(states.size());
+    p_bar_[static_cast<std::size_t>(tree_.options.timestep)] += h_bar_;
+    const double* length = length_.data();
+    for (const int q : tree_.quaternions) {  // three tangent numbers become four
+      double* bar = p_bar_.data() + q;
+      store(bar, ambient_from_tangent_cotangent(load_quat(p_.data() + q), load_vec3(bar)) *
+                     (1 / *length++));
+    }
+    std::copy(d_bar_.begin(), d_bar_.end(), g.states_tangent.data() + row_ * d_bar_.size());
+    std::copy(u_bar_.begin(), u_bar_.end(), g.inputs.data() + row_ * u_bar_.size());
+    states.to_coordinates(seen_.raw_.data() + row_ * nx, d_bar_.data(),
+                          g.states.data() + row_ * nx);
+    double* own = g.parameters.data() + place_of_parameters();
+    for (std::size_t k = 0; k < p_bar_.size(); ++k) own[k] += p_bar_[k];
+  }
+
+  Workspace<double> work;
+
+ private:
+  using Zeros = std::vector<double>;
+  struct alignas(64) Block {
+    std::byte bytes[64];
+  };
+
+  std::ptrdiff_t place_of_parameters() const {
+    return static_cast<std::ptrdiff_t>(seen_.parameter_rows_ == 1 ? 0 : row_ * p_.size());
+  }
+
+  const Observation& seen_;
+  const ObserverKey& key_;
+  const Tree& tree_;
+  std::size_t row_ = 0;
+  std::vector<double> p_, length_, d_bar_, u_bar_, p_bar_;
+  std::vector<Block> memory_;
+  double h_bar_ = 0;
+};
+
 namespace {
-
-using Point = Robot<double, double>;
-
-// c of (1): the forces that q̈ = 0 takes, with nothing applied. The bodies have been placed.
-void bias_forces(const Point& r, const Instant<double>& x, const Workspace<double>& w,
-                 double* bias) {
-  const Tree& tree = r.tree;
-  acceleration_field(tree, w.frames.column, x.qvel, static_cast<const double*>(nullptr), w.v,
-                     r.gravity(), w.a);
-  for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<double>{};
-  if (tree.has_tendon_armature) {
-    add_tendon_armature_bias(tree, r.p, w.frames, static_cast<const Motion<double>*>(w.v),
-                             static_cast<const Motion<double>*>(w.a), w.wrench);
-  }
-  for (std::size_t l = 0; l < tree.links.size(); ++l) w.force[l] = Force<double>{};
-  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
-    if (tree.model.bodies[b].tree < 0) continue;
-    const int l = tree.last_link[b];
-    w.force[l] = body_force(w.inertia[b], w.v[l], w.a[l]) + w.wrench[b];
-  }
-  set_zero(bias, tree.model.nv);
-  subtract_joint_forces(tree, w.frames.column, w.force, bias);
-  for (int k = 0; k < tree.model.nv; ++k) bias[k] = -bias[k];
-}
 
 // M from the storage of Tree::row into a square.
 void fill_square(const Tree& tree, const double* M, double* square) {
@@ -42,19 +111,56 @@ void fill_square(const Tree& tree, const double* M, double* square) {
   }
 }
 
+// Its transpose.
+void gather_square(const Tree& tree, const double* square, double* M) {
+  const int nv = tree.model.nv;
+  for (int k = 0; k < nv; ++k) {
+    for (int j = k; j >= 0; j = tree.model.dofs[static_cast<std::size_t>(j)].parent) {
+      *M++ = square[k * nv + j] + (j == k ? 0 : square[j * nv + k]);
+    }
+  }
+}
+
+void fill_poses(const ObservedInstants& at, const Robot<double, double>& r, std::size_t i,
+                Forward& out) {
+  const Model& m = at.tree().model;
+  const Frames<double>& f = at.work.frames;
+  for (std::size_t b = 0; b < m.bodies.size(); ++b) {
+    const std::size_t place = i * m.bodies.size() + b;
+    store(out.body_pos.data() + 3 * place, f.origin[b] + f.pos[b]);
+    store(out.body_quat.data() + 4 * place,
+          f.link_quat[static_cast<std::size_t>(at.tree().last_link[b])]);
+  }
+  for (std::size_t s = 0; s < m.sites.size(); ++s) {
+    const Vec3<double> in_tree = site_point(at.tree(), r.p, static_cast<int>(s), f);
+    store(out.site_pos.data() + 3 * (i * m.sites.size() + s), f.origin[m.sites[s].body] + in_tree);
+  }
+}
+
+// Whether the cotangent is there; throws where it is not as it should be.
+bool given(std::span<const double> bar, std::size_t size, const char* what) {
+  if (bar.empty() && size > 0) return false;
+  if (bar.size() != size) {
+    throw Error(message(what, ": expected ", size, " numbers, got ", bar.size()));
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!std::isfinite(bar[i])) {
+      throw Error(message(what, " must be finite; number ", i, " is ", bar[i]));
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
-Forward forward(const Observer& observer, const ObservedRows& at) {
-  const Observation seen = observe(observer, at);
-  const ObserverKey& key = observer.key();
-  const Tree& tree = *key.tree;
+Forward forward(const Observer& observer, const ObservedRows& rows_at) {
+  Forward out{.seen = observe(observer, rows_at)};
+  ObservedInstants at(out.seen);
+  const Tree& tree = at.tree();
   const Model& m = tree.model;
-  const std::size_t rows = static_cast<std::size_t>(seen.rows_),
-                    nv = static_cast<std::size_t>(m.nv),
-                    np = static_cast<std::size_t>(tree.parameters.size());
-  Forward out;
-  out.rows = seen.rows_;
-  out.sensors = seen.values_;
+  const Workspace<double>& w = at.work;
+  out.rows = at.rows();
+  const std::size_t rows = static_cast<std::size_t>(out.rows), nv = static_cast<std::size_t>(m.nv);
   out.qacc.resize(rows * nv);
   out.mass_matrix.resize(rows * nv * nv);
   out.bias.resize(rows * nv);
@@ -62,40 +168,90 @@ Forward forward(const Observer& observer, const ObservedRows& at) {
   out.body_quat.resize(rows * m.bodies.size() * 4);
   out.site_pos.resize(rows * m.sites.size() * 3);
   out.energy.resize(rows * 2);
-
-  struct alignas(64) Block {
-    std::byte bytes[64];
-  };
-  Workspace<double> w;
-  std::vector<Block> memory(w.carve(tree, nullptr) / sizeof(Block) + 1);
-  w.carve(tree, memory[0].bytes);
-  std::vector<double> p(np), length(tree.quaternions.size());
   for (std::size_t i = 0; i < rows; ++i) {
-    const std::size_t p_row = seen.parameter_rows_ == 1 ? 0 : i;
-    std::copy_n(seen.p_.begin() + static_cast<std::ptrdiff_t>(p_row * np), np, p.begin());
-    prepare_parameters(tree, p.data(), length.data());
-    const Point r{tree, key.inputs, p.data(), Implicit::nothing};
-    const double* row = seen.x_.data() + i * static_cast<std::size_t>(m.nq + m.nv + m.na);
-    const Instant<double> x{row, row + m.nq, row + m.nq + m.nv,
-                            seen.u_.data() + i * static_cast<std::size_t>(key.input_size)};
+    at.go_to(static_cast<std::int64_t>(i));
+    const Robot<double, double> r = at.robot();
+    const Instant<double> x = at.instant();
     accelerate(r, x, w, out.qacc.data() + i * nv);
-    bias_forces(r, x, w, out.bias.data() + i * nv);
+    inverse_dynamics(r, x, w, static_cast<const double*>(nullptr), out.bias.data() + i * nv);
     out.energy[2 * i] = potential_energy(r, x, w);
     out.energy[2 * i + 1] = kinetic_energy(r, x, w);
     fill_square(tree, w.LD, out.mass_matrix.data() + i * nv * nv);
-    for (std::size_t b = 0; b < m.bodies.size(); ++b) {
-      const std::size_t place = i * m.bodies.size() + b;
-      store(out.body_pos.data() + 3 * place, w.frames.origin[b] + w.frames.pos[b]);
-      store(out.body_quat.data() + 4 * place,
-            w.frames.link_quat[static_cast<std::size_t>(tree.last_link[b])]);
-    }
-    for (std::size_t s = 0; s < m.sites.size(); ++s) {
-      const Vec3<double> in_tree = site_point(tree, r.p, static_cast<int>(s), w.frames);
-      store(out.site_pos.data() + 3 * (i * m.sites.size() + s),
-            w.frames.origin[m.sites[s].body] + in_tree);
-    }
+    fill_poses(at, r, i, out);
   }
   return out;
+}
+
+ObservationGradient Forward::pullback(const ForwardBars& bars) const {
+  const bool by_qacc = given(bars.qacc, qacc.size(), "qacc_bar"),
+             by_matrix = given(bars.mass_matrix, mass_matrix.size(), "mass_matrix_bar"),
+             by_bias = given(bars.bias, bias.size(), "bias_bar");
+  ObservedInstants at(seen);
+  ObservationGradient g = at.no_gradient();
+  const Tree& tree = at.tree();
+  const Workspace<double>& w = at.work;
+  const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
+  const std::vector<double> no_qacc(nv, 0.0);
+  std::vector<double> M_bar(static_cast<std::size_t>(tree.entries())), unused(nv);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+    at.go_to(static_cast<std::int64_t>(i));
+    const Robot<double, double> r = at.robot();
+    const Instant<double> x = at.instant();
+    const double* const none = nullptr;
+    if (by_qacc) {
+      std::copy_n(bars.qacc.data() + i * nv, nv, w.mu);
+      accelerate_pullback(r, x, w, qacc.data() + i * nv, none, none, at.bars());
+    }
+    if (by_matrix || by_bias) place_bodies(r, x, w);
+    if (by_bias) {
+      inverse_dynamics_pullback(r, x, w, no_qacc.data(), bars.bias.data() + i * nv, unused.data(),
+                                at.bars());
+    }
+    if (by_matrix) {
+      gather_square(tree, bars.mass_matrix.data() + i * nv * nv, M_bar.data());
+      inertia_matrix_pullback(r, x, w, static_cast<const double*>(M_bar.data()), at.bars());
+    }
+    at.hand_over(g);
+  }
+  return g;
+}
+
+InverseDynamics inverse_dynamics(const Observer& observer, const ObservedRows& rows_at,
+                                 std::span<const double> qacc) {
+  InverseDynamics out{observe(observer, rows_at), {qacc.begin(), qacc.end()}, {}};
+  ObservedInstants at(out.seen);
+  const std::size_t nv = static_cast<std::size_t>(at.tree().model.nv);
+  out.tau.resize(static_cast<std::size_t>(at.rows()) * nv);
+  if (!given(qacc, out.tau.size(), "qacc")) {
+    throw Error(message("qacc: expected ", out.tau.size(), " numbers, got none"));
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(at.rows()); ++i) {
+    at.go_to(static_cast<std::int64_t>(i));
+    const Robot<double, double> r = at.robot();
+    const Instant<double> x = at.instant();
+    place_bodies(r, x, at.work);
+    inverse_dynamics(r, x, at.work, qacc.data() + i * nv, out.tau.data() + i * nv);
+  }
+  return out;
+}
+
+InverseDynamicsGradient InverseDynamics::pullback(std::span<const double> tau_bar) const {
+  ObservedInstants at(seen);
+  InverseDynamicsGradient g{at.no_gradient(), std::vector<double>(qacc.size(), 0.0)};
+  if (!given(tau_bar, tau.size(), "tau_bar")) {
+    throw Error(message("tau_bar: expected ", tau.size(), " numbers, got none"));
+  }
+  const std::size_t nv = static_cast<std::size_t>(at.tree().model.nv);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(at.rows()); ++i) {
+    at.go_to(static_cast<std::int64_t>(i));
+    const Robot<double, double> r = at.robot();
+    const Instant<double> x = at.instant();
+    place_bodies(r, x, at.work);
+    inverse_dynamics_pullback(r, x, at.work, qacc.data() + i * nv, tau_bar.data() + i * nv,
+                              g.qacc.data() + i * nv, at.bars());
+    at.hand_over(g.at);
+  }
+  return g;
 }
 
 }  // namespace cycloid::inline rigid

@@ -1,27 +1,61 @@
-// Quantities that follow from (x, u): what MuJoCo has after mj_forward, without constraints.
+// Quantities that follow from (x, u), and the forces that an acceleration takes, with gradients.
 //
-//   M q̈ = τ - c                                                        (1)  dynamics.h
-// in double precision, row by row, without a gradient (observe.h has one for sensors).
+//   M q̈ + c = τ                                                        (1)  dynamics.h
+//   const Forward f = forward(observer, {.states = x});
+//   f.pullback({.qacc = qacc_bar}).states           ∂L/∂x, in the coordinates of x
+//   inverse_dynamics(observer, {.states = x}, qacc).tau      M q̈ + c
+//
+// What MuJoCo has after mj_forward, without constraints; in double precision, row by row. Poses and
+// energy have their gradients as sensors (observe.h).
 #pragma once
 
 #include "cycloid/rigid/observe.h"
 
 namespace cycloid::inline rigid {
 
+// ∂L/∂ of a Forward's numbers, shaped like them; what is empty counts as zero.
+struct ForwardBars {
+  std::span<const double> qacc = {}, mass_matrix = {}, bias = {};
+};
+
 // Rows, one environment after another.
 struct Forward {
+  Observation seen;  // what it was made from; its values are the sensors
   std::int64_t rows = 0;
-  std::vector<double> qacc;         // (nv) [m/s², rad/s²]
-  std::vector<double> mass_matrix;  // (nv, nv)
-  std::vector<double> bias;         // (nv) c: Coriolis, centrifugal, gravity [N, N·m]
-  std::vector<double> body_pos;     // (bodies, 3) in the world [m]
-  std::vector<double> body_quat;    // (bodies, 4)
-  std::vector<double> site_pos;     // (sites, 3) [m]
-  std::vector<double> energy;       // (2) potential, kinetic [J]
-  std::vector<double> sensors;      // the observer's numbers
+  std::vector<double> qacc = {};         // (nv) [m/s², rad/s²]
+  std::vector<double> mass_matrix = {};  // (nv, nv)
+  std::vector<double> bias = {};         // (nv) c: Coriolis, centrifugal, gravity [N, N·m]
+  std::vector<double> body_pos = {};     // (bodies, 3) in the world [m]
+  std::vector<double> body_quat = {};    // (bodies, 4)
+  std::vector<double> site_pos = {};     // (sites, 3) [m]
+  std::vector<double> energy = {};       // (2) potential, kinetic [J]
+
+  // The two places of an entry of M share its cotangent: that is the sum of both. Throws Error on a
+  // wrong size or a number that is not finite.
+  ObservationGradient pullback(const ForwardBars& bars) const;
 };
 
 // Of the observer's robot. Throws as `observe`.
 Forward forward(const Observer& observer, const ObservedRows& at);
+
+struct InverseDynamicsGradient {
+  ObservationGradient at;    // states, inputs and parameters
+  std::vector<double> qacc;  // (rows, nv)
+};
+
+struct InverseDynamics {
+  Observation seen;
+  std::vector<double> qacc;  // (rows, nv) as given
+  std::vector<double> tau;   // (rows, nv) [N, N·m]
+
+  // tau_bar: ∂L/∂tau. Throws as Forward::pullback.
+  InverseDynamicsGradient pullback(std::span<const double> tau_bar) const;
+};
+
+// τ = M q̈ + c at the states: what all other forces (springs, dampers, the medium, gravity
+// compensation, actuators, applied forces) together must be for the acceleration qacc (rows, nv).
+// Of the inputs, only the poses of mocap bodies count. Throws as `observe`.
+InverseDynamics inverse_dynamics(const Observer& observer, const ObservedRows& at,
+                                 std::span<const double> qacc);
 
 }  // namespace cycloid::inline rigid

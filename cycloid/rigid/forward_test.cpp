@@ -1,5 +1,9 @@
 #include "cycloid/rigid/forward.h"
 
+#include <cmath>
+#include <limits>
+
+#include "cycloid/base/error.h"
 #include "cycloid/rigid/robot.h"
 #include "cycloid/rigid/sense_case_test.h"
 
@@ -26,15 +30,62 @@ struct ForwardCase {
     }
     inputs.assign(3 * static_cast<std::size_t>(robot.inputs().size()), 0.2);
   }
-  Forward run() const {
-    const System robot = make_robot(model, {.inputs = {"ctrl", "qfrc_applied"}});
-    return forward(Observer(robot, model), {states, inputs});
+  Observer observer() const {
+    return Observer(make_robot(model, {.inputs = {"ctrl", "qfrc_applied"}}), model);
   }
+  Forward run() const { return forward(observer(), {states, inputs, parameters}); }
   std::size_t nv() const { return static_cast<std::size_t>(model.nv); }
 
   Model model;
-  Numbers states, inputs;
+  Numbers states, inputs, parameters;  // no parameters: the model's
 };
+
+// Holds g to differences of `loss` along random directions. Differences D(h) and D(h/2) combine to
+// (4 D(h/2) - D(h))/3, with an error of h⁴ times a fifth derivative; the numbers are of order 100.
+template <class Loss>
+void check_directions(ForwardCase& c, const ObservationGradient& g, Loss loss) {
+  const auto check = [&](const char* what, Numbers& at, const Numbers& gradient) {
+    const Numbers start = at, direction = test::FixedNumbers(at.size()).vector(at.size());
+    const auto difference = [&](double h) {
+      double ends[2];
+      for (int side = 0; side < 2; ++side) {
+        for (std::size_t i = 0; i < at.size(); ++i) {
+          at[i] = start[i] + (side == 0 ? h : -h) * direction[i];
+        }
+        ends[side] = loss(c);
+      }
+      at = start;
+      return (ends[0] - ends[1]) / (2 * h);
+    };
+    const double expected = (4 * difference(5e-5) - difference(1e-4)) / 3;
+    INFO(std::string(what));
+    CHECK(gradient.size() == at.size());
+    CHECK(test::dot(gradient, direction) == doctest::Approx(expected).epsilon(1e-8));
+    CHECK(std::abs(expected) > 1e-2);
+  };
+  check("states", c.states, g.states);
+  check("parameters", c.parameters, g.parameters);
+  if (test::largest(g.inputs) > 0) check("inputs", c.inputs, g.inputs);
+}
+
+// Parameters a little off the model's, `rows` of them; axes keep their unit length.
+Numbers moved_parameters(const ForwardCase& c, int rows) {
+  const Parameters registry = Tree(c.model).parameters;
+  Numbers out;
+  RandomStream random(3);
+  for (int i = 0; i < rows; ++i) {
+    Numbers row = registry.default_values();
+    for (double& p : row) p += 0.02 * std::abs(p) * random.uniform(0.0, 1.0);
+    for (const Parameter& p : registry.all()) {
+      if (!p.name.ends_with(".axis")) continue;
+      for (int k = p.offset; k < p.offset + 3; ++k) {
+        row[static_cast<std::size_t>(k)] = registry.default_values()[static_cast<std::size_t>(k)];
+      }
+    }
+    out.insert(out.end(), row.begin(), row.end());
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -89,7 +140,7 @@ TEST_CASE("forward: poses and energies are those that sensors show") {
   const Forward f = c.run();
   const std::size_t bodies = c.model.bodies.size(), sites = c.model.sites.size();
   for (std::size_t i = 0; i < 3; ++i) {
-    const double* y = f.sensors.data() + i * (2 + 3 + 4 + 3);
+    const double* y = f.seen.values().data() + i * (2 + 3 + 4 + 3);
     CHECK(f.energy[2 * i] == doctest::Approx(y[0]).epsilon(1e-13));
     CHECK(f.energy[2 * i + 1] == doctest::Approx(y[1]).epsilon(1e-13));
     for (std::size_t k = 0; k < 3; ++k) {
@@ -100,4 +151,71 @@ TEST_CASE("forward: poses and energies are those that sensors show") {
       CHECK(f.body_quat[4 * (i * bodies + 4) + k] == doctest::Approx(y[5 + k]).epsilon(1e-13));
     }
   }
+}
+
+TEST_CASE(
+    "forward: the gradients of q̈, M and c equal differences, rows with parameters or without") {
+  for (const int rows : {1, 3}) {
+    ForwardCase c;
+    c.parameters = moved_parameters(c, rows);
+    const Forward f = c.run();
+    const Numbers a = test::FixedNumbers(6).vector(f.qacc.size()),
+                  M = test::FixedNumbers(7).vector(f.mass_matrix.size()),
+                  b = test::FixedNumbers(8).vector(f.bias.size());
+    check_directions(c, f.pullback({.qacc = a}),
+                     [&](const ForwardCase& at) { return test::dot(a, at.run().qacc); });
+    check_directions(c, f.pullback({.mass_matrix = M}),
+                     [&](const ForwardCase& at) { return test::dot(M, at.run().mass_matrix); });
+    check_directions(c, f.pullback({.bias = b}),
+                     [&](const ForwardCase& at) { return test::dot(b, at.run().bias); });
+    const ObservationGradient all = f.pullback({a, M, b});
+    Numbers sum(all.states.size(), 0.0);
+    for (const ForwardBars& bars : {ForwardBars{.qacc = a}, {.mass_matrix = M}, {.bias = b}}) {
+      const ObservationGradient g = f.pullback(bars);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += g.states[i];
+    }
+    CHECK(test::relative_error(all.states, sum) < 1e-13);
+  }
+}
+
+TEST_CASE(
+    "inverse_dynamics: of a row's own acceleration, M q̈ + c; its gradient equals differences") {
+  ForwardCase c;
+  c.parameters = moved_parameters(c, 1);
+  const Forward f = c.run();
+  const auto run = [&](const ForwardCase& at, const Numbers& qacc) {
+    return inverse_dynamics(at.observer(), {at.states, at.inputs, at.parameters}, qacc);
+  };
+  const std::size_t nv = c.nv();
+  const InverseDynamics found = run(c, f.qacc);
+  Numbers expected = f.bias;
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    for (std::size_t j = 0; j < nv; ++j) {
+      expected[k] += f.mass_matrix[k * nv + j] * f.qacc[k / nv * nv + j];
+    }
+  }
+  CHECK(test::relative_error(found.tau, expected) < 1e-12);
+  const Numbers bar = test::FixedNumbers(4).vector(found.tau.size());
+  const InverseDynamicsGradient g = found.pullback(bar);
+  check_directions(c, g.at,
+                   [&](const ForwardCase& at) { return test::dot(bar, run(at, f.qacc).tau); });
+  Numbers M_bar(bar.size(), 0.0);
+  for (std::size_t k = 0; k < bar.size(); ++k) {
+    for (std::size_t j = 0; j < nv; ++j)
+      M_bar[k] += f.mass_matrix[k * nv + j] * bar[k / nv * nv + j];
+  }
+  CHECK(test::relative_error(g.qacc, M_bar) < 1e-13);
+}
+
+TEST_CASE("forward, inverse_dynamics: cotangents and accelerations of a wrong size are refused") {
+  const ForwardCase c;
+  const Forward f = c.run();
+  const Numbers short_one(3, 1.0);
+  Numbers bad = f.qacc;
+  bad[1] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(f.pullback({.qacc = short_one}), Error);
+  CHECK_THROWS_AS(f.pullback({.bias = bad}), Error);
+  CHECK_THROWS_AS(inverse_dynamics(c.observer(), {c.states}, short_one), Error);
+  CHECK_THROWS_AS(inverse_dynamics(c.observer(), {c.states}, {}), Error);
+  CHECK_THROWS_AS(inverse_dynamics(c.observer(), {c.states}, f.qacc).pullback({}), Error);
 }

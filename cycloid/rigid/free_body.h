@@ -62,10 +62,10 @@ struct FreeBody {
   Vec3<S> h;
   SymMat3<S> I;
 
-  FreeBody(const Mat3<S>& R_, const MomentInertia<S>& composite)
+  FreeBody(const Mat3<S>& R_, const SpatialInertia<S>& composite)
       : R(R_),
-        h(transpose_vector_product(R_, composite.moment)),
-        I(turn(transpose(R_), composite.inertia)) {}
+        h(transpose_vector_product(R_, first_moment(composite))),
+        I(turn(transpose(R_), inertia_at_origin(composite))) {}
 
   // (2): C δ without R on its first half.
   Force<S> slope(const Vec3<S>& omega, const Vec3<S>& delta) const {
@@ -78,7 +78,7 @@ struct FreeBody {
 // factored. block: 36 numbers.
 template <class S>
 void free_body_factor(const Tree& tree, std::size_t body, const Frames<S>& f,
-                      const MomentInertia<S>& composite, const S* qvel, const S& h, const S* M,
+                      const SpatialInertia<S>& composite, const S* qvel, const S& h, const S* M,
                       S* block) {
   const int first = tree.model.bodies[body].first_dof;
   for (int i = 0; i < 6; ++i) {
@@ -104,8 +104,8 @@ void free_body_factor(const Tree& tree, std::size_t body, const Frames<S>& f,
 // wrench: (bodies), memory.
 template <class S, class P>
 void free_body_pullback(const SweepPoint<S>& at, const P* p, std::size_t body,
-                        const MomentInertia<S>& composite, const S& h, S* q_bar, S* v_bar, S& h_bar,
-                        S* p_bar, Force<S>* wrench) {
+                        const SpatialInertia<S>& composite, const S& h, S* q_bar, S* v_bar,
+                        S& h_bar, S* p_bar, Force<S>* wrench) {
   const Tree& tree = at.tree;
   const int first = tree.model.bodies[body].first_dof;
   const FreeBody<S> free(at.frames.R[body], composite);
@@ -128,7 +128,7 @@ void free_body_pullback(const SweepPoint<S>& at, const P* p, std::size_t body,
     if (tree.model.bodies[b].tree != of_tree) continue;
     body_inertia_pullback(tree.bodies[b], p, at.frames.R[b], at.frames.pos[b], x1, y1, x2, y2, -h,
                           p_bar);
-    const MomentInertia<S>& I = at.inertia[b];
+    const SpatialInertia<S>& I = at.inertia[b];
     const Force<S> own = cross_force(x1, I * y1) + cross_force(y1, I * x1) +
                          cross_force(x2, I * y2) + cross_force(y2, I * x2);
     wrench[b] += own * h;

@@ -1,13 +1,15 @@
-// The inertia of bodies about the origin of their tree, in world axes.
+// The inertia of bodies, in world axes.
 //
-//   c   = r + R com                                  (1)  centre of mass [m]
-//   h   = m c                                        (2)  first moment [kg·m]
-//   I_o = R I_c Rᵀ + m (|c|² 1 - c cᵀ)               (3)  about the origin [kg·m²]
-//   I y = (I_o y_ω + h × y_o ; m y_o + y_ω × h)      (4)  math/spatial.h (6), in these numbers
-// (m, h, I_o) add up: a composite body is the sum of its parts.
+//   c = r + R com                                     (1)  centre of mass [m]
+//   J = R I_com Rᵀ                                    (2)  about it [kg·m²]
+// and of two bodies that move as one, with masses m₁, m₂ and d = c₂ - c₁:
+//   m = m₁ + m₂,   c = c₁ + d m₂/m,   J = J₁ + J₂ + (m₁ m₂/m)(|d|² 1 - d dᵀ)     (3)
+// Numbers about the centre of mass keep the digits of a light body that is far from the origin;
+// about the origin the square of the distance would drown them:
+//   h = m c,   I_o = J + m (|c|² 1 - c cᵀ)            (4)
 //
 // With the cotangent Ī = Σ sym(x yᵀ) on I, given by pairs of motions (x, y), for the parameters
-//   m̄ = Σ x(c)·y(c),  com̄ = m Rᵀ Σ (y(c) × x_ω + x(c) × y_ω),  Ī_c = Rᵀ sym(Σ x_ω y_ωᵀ) R   (5)
+//   m̄ = Σ x(c)·y(c),  com̄ = m Rᵀ Σ (y(c) × x_ω + x(c) × y_ω),  Ī_com = Rᵀ sym(Σ x_ω y_ωᵀ) R  (5)
 // The pose's share is part of the sweep's rigid motions (sweep.h).
 #pragma once
 
@@ -16,25 +18,42 @@
 namespace cycloid::inline rigid {
 
 template <class S>
-struct MomentInertia {
-  S mass;
-  Vec3<S> moment;      // h
-  SymMat3<S> inertia;  // I_o
-};
+CYCLOID_INLINE Force<S> operator*(const SpatialInertia<S>& i, const Motion<S>& y) {
+  return inertia_apply(i, y);
+}
 
+// J += m (|d|² 1 - d dᵀ).
 template <class S>
-CYCLOID_INLINE MomentInertia<S>& operator+=(MomentInertia<S>& a, const MomentInertia<S>& b) {
-  a.mass += b.mass;
-  a.moment += b.moment;
-  a.inertia.xx += b.inertia.xx, a.inertia.yy += b.inertia.yy, a.inertia.zz += b.inertia.zz;
-  a.inertia.xy += b.inertia.xy, a.inertia.xz += b.inertia.xz, a.inertia.yz += b.inertia.yz;
-  return a;
+CYCLOID_INLINE void add_point_mass(const S& m, const Vec3<S>& d, SymMat3<S>& J) {
+  const Vec3<S> h = d * m;
+  const S xx = h.x * d.x, yy = h.y * d.y, zz = h.z * d.z;
+  J.xx += yy + zz, J.yy += xx + zz, J.zz += xx + yy;
+  J.xy -= h.x * d.y, J.xz -= h.x * d.z, J.yz -= h.y * d.z;
 }
 
 template <class S>
-CYCLOID_INLINE Force<S> operator*(const MomentInertia<S>& i, const Motion<S>& y) {
-  return {i.inertia * y.angular + cross(i.moment, y.linear),
-          y.linear * i.mass + cross(y.angular, i.moment)};  // (4)
+CYCLOID_INLINE SpatialInertia<S>& operator+=(SpatialInertia<S>& a, const SpatialInertia<S>& b) {
+  const S m = a.mass + b.mass;
+  const S share = select(m > S(0), b.mass / m, S(0));
+  const Vec3<S> d = b.com - a.com;
+  a.inertia.xx += b.inertia.xx, a.inertia.yy += b.inertia.yy, a.inertia.zz += b.inertia.zz;
+  a.inertia.xy += b.inertia.xy, a.inertia.xz += b.inertia.xz, a.inertia.yz += b.inertia.yz;
+  add_point_mass(a.mass * share, d, a.inertia);  // (3)
+  a.com += d * share;
+  a.mass = m;
+  return a;
+}
+
+// (4).
+template <class S>
+CYCLOID_INLINE Vec3<S> first_moment(const SpatialInertia<S>& i) {
+  return i.com * i.mass;
+}
+template <class S>
+CYCLOID_INLINE SymMat3<S> inertia_at_origin(const SpatialInertia<S>& i) {
+  SymMat3<S> I = i.inertia;
+  add_point_mass(i.mass, i.com, I);
+  return I;
 }
 
 // R J Rᵀ.
@@ -50,17 +69,11 @@ CYCLOID_INLINE SymMat3<S> turn(const Mat3<S>& R, const SymMat3<S>& J) {
 }
 
 template <class S, class P>
-CYCLOID_INLINE MomentInertia<S> body_inertia(const BodyPlaces& at, const P* p, const Mat3<S>& R,
-                                             const Vec3<S>& r) {
+CYCLOID_INLINE SpatialInertia<S> body_inertia(const BodyPlaces& at, const P* p, const Mat3<S>& R,
+                                              const Vec3<S>& r) {
   const P* J = p + at.inertia;
-  const S m = S(p[at.mass]);
-  const Vec3<S> c = r + R * vec3_of<S>(p + at.com);  // (1)
-  const Vec3<S> h = c * m;                           // (2)
-  SymMat3<S> I = turn(R, SymMat3<S>{S(J[0]), S(J[1]), S(J[2]), S(J[3]), S(J[4]), S(J[5])});
-  const S xx = h.x * c.x, yy = h.y * c.y, zz = h.z * c.z;
-  I.xx += yy + zz, I.yy += xx + zz, I.zz += xx + yy;  // (3)
-  I.xy -= h.x * c.y, I.xz -= h.x * c.z, I.yz -= h.y * c.z;
-  return {m, h, I};
+  return {S(p[at.mass]), r + R * vec3_of<S>(p + at.com),                               // (1)
+          turn(R, SymMat3<S>{S(J[0]), S(J[1]), S(J[2]), S(J[3]), S(J[4]), S(J[5])})};  // (2)
 }
 
 // Adds the cotangents of mass, com and inertia for two pairs (x, y) at once: `scale` Σ sym(x yᵀ).
@@ -73,8 +86,10 @@ CYCLOID_INLINE void body_inertia_pullback(const BodyPlaces& at, const P* p, cons
   const Vec3<S> x1_c = field_at(x1, c), y1_c = field_at(y1, c);
   const Vec3<S> x2_c = field_at(x2, c), y2_c = field_at(y2, c);
   p_bar[at.mass] += scale * (dot(x1_c, y1_c) + dot(x2_c, y2_c));  // (5)
-  const Vec3<S> along = cross(y1_c, x1.angular) + cross(x1_c, y1.angular) +
-                        cross(y2_c, x2.angular) + cross(x2_c, y2.angular);
+  Vec3<S> along = cross(y1_c, x1.angular);
+  add_cross(along, x1_c, y1.angular);
+  add_cross(along, y2_c, x2.angular);
+  add_cross(along, x2_c, y2.angular);
   add_to(p_bar + at.com, transpose_vector_product(R, along) * (scale * S(p[at.mass])));
   const auto body = [&](const Vec3<S>& v) { return transpose_vector_product(R, v); };
   const Vec3<S> a = body(x1.angular), b = body(y1.angular) * scale;

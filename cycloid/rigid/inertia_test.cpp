@@ -4,20 +4,48 @@
 
 using namespace cycloid;
 
-TEST_CASE("body_inertia: equals the inertia about the centre of mass, applied to a motion") {
+TEST_CASE("body_inertia: equals a sum over point masses that turn with the body") {
   const Mat3<double> R = to_matrix(normalise(Quat<double>{0.7, -0.2, 0.5, 0.3}));
   const Vec3<double> r{0.3, -0.4, 0.2};
-  const double p[] = {2.0, 0.1, -0.2, 0.3, 0.5, 0.6, 0.7, 0.05, -0.03, 0.02};
-  const BodyPlaces at{0, 1, 4, -1, -1};
-  const MomentInertia<double> I = body_inertia(at, p, R, r);
-  const SpatialInertia<double> reference{
-      p[0], r + R * vec3_of<double>(p + 1),
-      turn(R, SymMat3<double>{p[4], p[5], p[6], p[7], p[8], p[9]})};
+  // Six equal masses on the axes of the centre of mass: a diagonal inertia.
+  const double m = 0.4, a[3] = {0.5, 0.3, 0.2};
+  const Vec3<double> com{0.1, -0.2, 0.3};
+  const auto about = [&](int i) { return 2 * m * a[i] * a[i]; };
+  const double p[] = {
+      6 * m, com.x, com.y, com.z, about(1) + about(2), about(0) + about(2), about(0) + about(1),
+      0,     0,     0};
+  const SpatialInertia<double> I = body_inertia(BodyPlaces{0, 1, 4, -1, -1}, p, R, r);
   const Motion<double> y{{0.2, -0.7, 0.4}, {1.1, 0.3, -0.6}};
-  const Force<double> a = I * y, b = inertia_apply(reference, y);
+  Force<double> expected{};
+  for (int i = 0; i < 6; ++i) {
+    Vec3<double> at = com;
+    at[i / 2] += i % 2 ? a[i / 2] : -a[i / 2];
+    const Vec3<double> x = r + R * at;
+    expected += wrench(field_at(y, x) * m, x, Vec3<double>{});
+  }
+  const Force<double> got = I * y;
   for (int i = 0; i < 3; ++i) {
-    CHECK(a.torque[i] == doctest::Approx(b.torque[i]).epsilon(1e-14));
-    CHECK(a.force[i] == doctest::Approx(b.force[i]).epsilon(1e-14));
+    CHECK(got.torque[i] == doctest::Approx(expected.torque[i]).epsilon(1e-14));
+    CHECK(got.force[i] == doctest::Approx(expected.force[i]).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("SpatialInertia: a sum moves as its parts do, and a body without mass adds nothing") {
+  const SpatialInertia<double> a{2.0, {0.3, -0.1, 0.4}, {0.5, 0.6, 0.7, 0.05, -0.03, 0.02}};
+  const SpatialInertia<double> b{0.5, {-0.2, 0.7, 0.1}, {0.1, 0.2, 0.15, 0.01, 0.02, -0.01}};
+  const SpatialInertia<double> none{0.0, {5, 5, 5}, {}};
+  const Motion<double> y{{0.2, -0.7, 0.4}, {1.1, 0.3, -0.6}};
+  SpatialInertia<double> sum = a;
+  sum += b;
+  sum += none;
+  SpatialInertia<double> from_none = none;
+  from_none += none;
+  from_none += a;
+  const Force<double> got = sum * y, expected = a * y + b * y, alone = from_none * y, own = a * y;
+  for (int i = 0; i < 3; ++i) {
+    CHECK(got.torque[i] == doctest::Approx(expected.torque[i]).epsilon(1e-14));
+    CHECK(got.force[i] == doctest::Approx(expected.force[i]).epsilon(1e-14));
+    CHECK(alone.torque[i] == doctest::Approx(own.torque[i]).epsilon(1e-14));
   }
 }
 
@@ -42,7 +70,7 @@ TEST_CASE("body_inertia: pullback of two pairs of motions equals dual numbers") 
   const auto value = [&](const auto* p, auto* out) {
     using S = std::remove_cvref_t<decltype(*p)>;
     const auto [R, r] = place(S(0));
-    const MomentInertia<S> I = body_inertia(at, p, R, r);
+    const SpatialInertia<S> I = body_inertia(at, p, R, r);
     out[0] =
         power(I * motion(1, S(0)), motion(0, S(0))) + power(I * motion(3, S(0)), motion(2, S(0)));
   };

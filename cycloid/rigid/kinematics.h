@@ -30,14 +30,15 @@ namespace cycloid::inline rigid {
 // One array per quantity, in the caller's workspace.
 template <class S>
 struct Frames {
-  Quat<S>* link_quat;    // (links) orientation after the link's motion
-  Vec3<S>* link_anchor;  // (links) p
-  Quat<S>* before_quat;  // (bodies) orientation before the body's joints
-  Vec3<S>* before_pos;   // (bodies) r before the body's joints
-  Mat3<S>* R;            // (bodies)
-  Vec3<S>* pos;          // (bodies) r
-  Vec3<S>* origin;       // (bodies) o of the body's tree
-  Motion<S>* column;     // (dofs)
+  Quat<S>* link_quat;      // (links) orientation after the link's motion
+  Vec3<S>* link_anchor;    // (links) p
+  S *turn_sin, *turn_cos;  // (links) of half a hinge's angle
+  Quat<S>* before_quat;    // (bodies) orientation before the body's joints
+  Vec3<S>* before_pos;     // (bodies) r before the body's joints
+  Mat3<S>* R;              // (bodies)
+  Vec3<S>* pos;            // (bodies) r
+  Vec3<S>* origin;         // (bodies) o of the body's tree
+  Motion<S>* column;       // (dofs)
 };
 
 // A parameter is one number for all lanes (P = Scalar<S>) or one per lane (P = S).
@@ -90,45 +91,132 @@ CYCLOID_INLINE bool is_unit(const P* p) {
   }
 }
 
-// The rotation of a hinge: (cos a/2; axis sin a/2), before normalisation.
-template <class S>
-CYCLOID_INLINE Quat<S> hinge_quaternion(const Vec3<S>& axis, const S& angle) {
-  S s, c;
-  sin_cos(angle * S(0.5), s, c);
-  return make_quaternion(c, axis * s);
+// 0, 1 or 2 where the axis is that of the frame, or its opposite; else -1.
+template <class P>
+CYCLOID_INLINE int frame_axis(const P* axis) {
+  if constexpr (BuiltinScalar<P>) {
+    for (int i = 0; i < 3; ++i) {
+      if (abs(axis[i]) == P(1) && axis[(i + 1) % 3] == P(0) && axis[(i + 2) % 3] == P(0)) return i;
+    }
+  }
+  return -1;
+}
+template <class P>
+CYCLOID_INLINE bool is_identity(const P* q) {
+  if constexpr (BuiltinScalar<P>) {
+    return q[0] == P(1) && is_zero(q + 1);
+  } else {
+    return false;
+  }
 }
 
-// One link's motion; R and r of its body so far come in as q and r and leave moved.
+// The frame's axis I in the world, and q after a turn about it: half the angle's sine and cosine.
+template <int I, class S>
+CYCLOID_INLINE Vec3<S> turn_about_frame_axis(Quat<S>& q, const S& s, const S& c) {
+  constexpr int J = (I + 1) % 3, K = (I + 2) % 3;
+  const S w = q.w, u[3] = {q.x, q.y, q.z};
+  Vec3<S> axis;
+  axis[I] = S(1) - S(2) * (u[J] * u[J] + u[K] * u[K]);
+  axis[J] = S(2) * (u[I] * u[J] + w * u[K]);
+  axis[K] = S(2) * (u[I] * u[K] - w * u[J]);
+  S out[3];
+  q.w = w * c - u[I] * s;
+  out[I] = u[I] * c + w * s;
+  out[J] = u[J] * c + u[K] * s;
+  out[K] = u[K] * c - u[J] * s;
+  q.x = out[0], q.y = out[1], q.z = out[2];
+  return axis;
+}
+
+// A hinge turns q about its own axis; returns the axis in the world. s, c: of half the angle.
 template <class S, class P>
-CYCLOID_INLINE void move_link(const Tree& tree, const P* p, const S* qpos, const Link& link,
-                              Quat<S>& q, Vec3<S>& r, Vec3<S>& anchor, Vec3<S>& axis) {
+CYCLOID_INLINE Vec3<S> turn_hinge(const P* own, const S& angle, Quat<S>& q, S& s, S& c) {
+  sin_cos(angle * S(0.5), s, c);
+  const int i = frame_axis(own);
+  if (i >= 0) {
+    const S sign = S(own[i]), t = s * sign;
+    return (i == 0   ? turn_about_frame_axis<0>(q, t, c)
+            : i == 1 ? turn_about_frame_axis<1>(q, t, c)
+                     : turn_about_frame_axis<2>(q, t, c)) *
+           sign;
+  }
+  const Vec3<S> a = vec3_of<S>(own), axis = rotate(q, a);
+  const Quat<S> turn = make_quaternion(c, a * s);
+  q = q * (is_unit(own) ? turn : turn * (S(1) / sqrt(dot(turn, turn))));
+  return axis;
+}
+
+// One link's motion; orientation q and place r of its body so far leave moved.
+template <class S, class P>
+CYCLOID_INLINE void move_link(const Tree& tree, const P* p, const S* qpos, std::size_t l,
+                              const Frames<S>& f, Quat<S>& q, Vec3<S>& r) {
+  const Link& link = tree.links[l];
   if (link.kind == LinkKind::fixed || link.kind == LinkKind::translation) return;
   const std::size_t id = static_cast<std::size_t>(link.joint);
-  const Joint& joint = tree.model.joints[id];
   const JointPlaces& at = tree.joints[id];
   const bool centred = at.pos < 0 || is_zero(p + at.pos);
-  const Vec3<S> pos = centred ? Vec3<S>{} : vec3_of<S>(p + at.pos);
+  Vec3<S> anchor = r;
+  if (!centred) anchor += rotate(q, vec3_of<S>(p + at.pos));
   if (link.kind == LinkKind::ball) {
-    if (joint.kind == JointKind::free) {
-      anchor = r;
+    // The orientation of a free joint has been read with its place.
+    if (tree.model.joints[id].kind != JointKind::free) {
+      q = q * load_quat(qpos + link.qpos);  // (4)
+    }
+  } else {
+    const S moved = qpos[link.qpos] - S(static_cast<Scalar<S>>(tree.zero[id]));
+    if (link.kind == LinkKind::slide) {
+      const Vec3<S> axis = rotate(q, vec3_of<S>(p + at.axis));
+      f.column[link.dof].linear = axis;
+      r += axis * moved;  // (3)
+      f.link_anchor[l] = r;
       return;
     }
-    anchor = r + rotate(q, pos);  // (4)
-    q = q * load_quat(qpos + link.qpos);
-    r = anchor - rotate(q, pos);
-    return;
+    f.column[link.dof].angular =
+        turn_hinge(p + at.axis, moved, q, f.turn_sin[l], f.turn_cos[l]);  // (2)
   }
-  const Vec3<S> own_axis = vec3_of<S>(p + at.axis);
-  const S moved = qpos[link.qpos] - S(static_cast<Scalar<S>>(joint.qpos0[0]));
-  axis = rotate(q, own_axis);
-  if (link.kind == LinkKind::slide) {
-    r += axis * moved;  // (3)
-    anchor = r;
+  f.link_anchor[l] = anchor;
+  if (!centred) r = anchor - rotate(q, vec3_of<S>(p + at.pos));
+}
+
+// (1), or what a free joint or a mocap body has in its place.
+template <class S, class P>
+CYCLOID_INLINE void place_body(const Tree& tree, const P* p, const S* qpos, const S* mocap,
+                               const Link& first, const Frames<S>& f, Quat<S>& q, Vec3<S>& r) {
+  const std::size_t b = static_cast<std::size_t>(first.body);
+  const Body& body = tree.model.bodies[b];
+  const std::size_t parent = static_cast<std::size_t>(body.parent);
+  if (body.mocap >= 0) {
+    r = load_vec3(mocap + 7 * body.mocap);
+    q = normalise(load_quat(mocap + 7 * body.mocap + 3));
+  } else if (first.kind == LinkKind::translation) {
+    r = load_vec3(qpos + first.qpos);
+    q = load_quat(qpos + first.qpos + 3);
   } else {
-    const Quat<S> turn = hinge_quaternion(own_axis, moved);
-    anchor = centred ? r : r + rotate(q, pos);  // (2)
-    q = q * (is_unit(p + at.axis) ? turn : turn * (S(1) / sqrt(dot(turn, turn))));
-    r = centred ? anchor : anchor - rotate(q, pos);
+    const BodyPlaces& at = tree.bodies[b];
+    r = f.pos[parent] + f.R[parent] * vec3_of<S>(p + at.pos);  // (1)
+    q = f.link_quat[first.parent];
+    if (!is_identity(p + at.quat)) q = q * quat_of<S>(p + at.quat);
+  }
+}
+
+// (5) of one link; the angular part of a hinge and the linear part of a slide are there.
+template <class S>
+CYCLOID_INLINE void complete_columns(const Link& link, const Vec3<S>& anchor, const Mat3<S>& R,
+                                     Motion<S>* column) {
+  switch (link.kind) {
+    case LinkKind::hinge: column->linear = cross(anchor, column->angular); break;
+    case LinkKind::slide: column->angular = Vec3<S>{}; break;
+    case LinkKind::ball:
+      for (int i = 0; i < 3; ++i) column[i].angular = {R(0, i), R(1, i), R(2, i)};
+      for (int i = 0; i < 3; ++i) column[i].linear = cross(anchor, column[i].angular);
+      break;
+    case LinkKind::translation:
+      for (int i = 0; i < 3; ++i) {
+        column[i] = Motion<S>{};
+        column[i].linear[i] = S(1);
+      }
+      break;
+    default: break;
   }
 }
 
@@ -138,71 +226,33 @@ void kinematics(const Tree& tree, const P* p, const S* qpos, const S* mocap, con
   f.R[0] = identity_matrix<S, 3>();
   f.pos[0] = f.origin[0] = f.link_anchor[0] = f.before_pos[0] = Vec3<S>{};
   f.link_quat[0] = f.before_quat[0] = identity_quaternion<S>();
-  Vec3<S> axis{};
   for (std::size_t l = 1; l < tree.links.size();) {
     const std::size_t first = l, b = static_cast<std::size_t>(tree.links[l].body);
-    const Body& body = tree.model.bodies[b];
-    const std::size_t parent = static_cast<std::size_t>(body.parent);
     const bool root = tree.root[b];
     Quat<S> q;
-    Vec3<S> r;
-    Vec3<S> origin = f.origin[parent];
-    if (body.mocap >= 0) {
-      r = load_vec3(mocap + 7 * body.mocap);
-      q = normalise(load_quat(mocap + 7 * body.mocap + 3));
-    } else if (tree.links[l].kind == LinkKind::translation) {
-      origin = load_vec3(qpos + tree.links[l].qpos);
-      r = Vec3<S>{};
-      q = load_quat(qpos + tree.links[l].qpos + 3);
-    } else {
-      const BodyPlaces& at = tree.bodies[b];
-      q = f.link_quat[static_cast<std::size_t>(tree.links[l].parent)] * quat_of<S>(p + at.quat);
-      r = f.pos[parent] + f.R[parent] * vec3_of<S>(p + at.pos);  // (1)
-      if (root) {
-        origin = r;
-        r = Vec3<S>{};
-      }
-    }
+    Vec3<S> r, origin = f.origin[tree.model.bodies[b].parent];
+    place_body(tree, p, qpos, mocap, tree.links[l], f, q, r);
+    if (root) origin = r, r = Vec3<S>{};
     f.before_quat[b] = q;
     f.before_pos[b] = r;
-    Vec3<S>* const anchor = f.link_anchor;
-    // The axes of the body's hinges and slides wait in the place of their columns.
-    for (; l < tree.links.size() && tree.links[l].body == static_cast<int>(b); ++l) {
-      const Link& link = tree.links[l];
-      move_link(tree, p, qpos, link, q, r, anchor[l], axis);
+    for (bool last = false; !last; ++l) {
+      move_link(tree, p, qpos, l, f, q, r);
       f.link_quat[l] = q;
-      if (link.kind == LinkKind::hinge || link.kind == LinkKind::slide) {
-        f.column[link.dof] = {axis, axis};
-      }
+      last = tree.links[l].last;
     }
-    f.R[b] = to_matrix(q);
+    const Mat3<S> R = to_matrix(q);
+    f.R[b] = R;
     if (root) {  // the origin goes where the body went
-      for (std::size_t k = first; k < l; ++k) anchor[k] -= r;
+      for (std::size_t k = first; k < l; ++k) f.link_anchor[k] -= r;
       f.before_pos[b] -= r;
       origin += r;
       r = Vec3<S>{};
     }
     f.pos[b] = r;
     f.origin[b] = origin;
-    for (std::size_t k = first; k < l; ++k) {  // (5)
+    for (std::size_t k = first; k < l; ++k) {
       const Link& link = tree.links[k];
-      Motion<S>* column = f.column + link.dof;
-      const Mat3<S>& R = f.R[b];
-      switch (link.kind) {
-        case LinkKind::fixed: break;
-        case LinkKind::hinge: column->linear = cross(anchor[k], column->angular); break;
-        case LinkKind::slide: column->angular = Vec3<S>{}; break;
-        case LinkKind::ball:
-          for (int i = 0; i < 3; ++i) column[i].angular = {R(0, i), R(1, i), R(2, i)};
-          for (int i = 0; i < 3; ++i) column[i].linear = cross(anchor[k], column[i].angular);
-          break;
-        case LinkKind::translation:
-          for (int i = 0; i < 3; ++i) {
-            column[i] = Motion<S>{};
-            column[i].linear[i] = S(1);
-          }
-          break;
-      }
+      complete_columns(link, f.link_anchor[k], R, f.column + link.dof);  // (5)
     }
   }
 }

@@ -85,6 +85,16 @@ void check_size(std::span<const double> values, std::int64_t rows, int row, cons
                       " numbers"));
 }
 
+std::int64_t row_count(const ObservedRows& at, int row) {
+  const std::int64_t numbers = static_cast<std::int64_t>(at.states.size());
+  const bool whole = row == 0 ? numbers == 0 : numbers > 0 && numbers % row == 0;
+  const std::int64_t rows = row == 0 ? std::max<std::int64_t>(at.rows, 1) : numbers / row;
+  if (!whole || (at.rows != 0 && at.rows != rows)) {
+    throw Error(message("states: expected rows of ", row, " numbers, got ", numbers, " numbers"));
+  }
+  return rows;
+}
+
 // Memory of one chunk: rows turned into lanes, and back.
 class Lanes {
  public:
@@ -151,11 +161,7 @@ Observation observe(const Observer& observer, const ObservedRows& at) {
   const Space &states = observer.robot().states(), &inputs = observer.robot().inputs();
   const Parameters& registry = observer.robot().parameters();
   Observation out(observer);
-  if (at.states.empty() || at.states.size() % static_cast<std::size_t>(states.size()) != 0) {
-    throw Error(message("states: expected rows of ", states.size(), " numbers, got ",
-                        at.states.size(), " numbers"));
-  }
-  out.rows_ = static_cast<std::int64_t>(at.states.size()) / states.size();
+  out.rows_ = row_count(at, states.size());
   const std::size_t rows = static_cast<std::size_t>(out.rows_);
   if (!at.inputs.empty()) check_size(at.inputs, out.rows_, inputs.size(), "inputs");
   check_finite(at.states, "states");

@@ -23,7 +23,7 @@ namespace cycloid::inline rigid {
 
 class ChunkObserver;
 struct ObserverKey;
-struct Forward;
+class ObservedInstants;
 
 // One sensor of an Observer and its numbers.
 struct ObservedSensor {
@@ -63,7 +63,8 @@ struct ObservedRows {
   std::span<const double> states;
   std::span<const double> inputs = {};
   std::span<const double> parameters = {};
-  double time = 0;  // [s]
+  double time = 0;        // [s]
+  std::int64_t rows = 0;  // 0: as many as there are states; a robot that has none counts as one row
 };
 
 // Shaped like what was observed; parameters (one row, a sum, where one row or none was given).
@@ -82,7 +83,7 @@ class Observation {
 
  private:
   friend Observation observe(const Observer& observer, const ObservedRows& at);
-  friend Forward forward(const Observer& observer, const ObservedRows& at);
+  friend class ObservedInstants;
   explicit Observation(const Observer& observer) : observer_(observer) {}
 
   Observer observer_;

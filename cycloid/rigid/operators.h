@@ -16,10 +16,24 @@ inline constexpr Operator kOperators[] = {
     differentiable("chart_velocity"),
     differentiable("rk4_step"),
     not_differentiable("factor", "a solve is differentiated by the implicit rule: accelerate"),
-    // passive.h, actuator.h
+    // aba.h, inverse_dynamics.h
+    differentiable("aba"),
+    differentiable("inverse_dynamics"),
+    differentiable("inertia_matrix"),
+    // impedance.h, reference.h, row_law.h, pyramid_law.h, elliptic_law.h, newton_pullback.h
+    differentiable("impedance"),
+    differentiable("reference_gains"),
+    differentiable("block_reference"),
+    differentiable("contact_reference"),
+    differentiable("row_force"),
+    differentiable("pyramid_force"),
+    differentiable("elliptic_force"),
+    differentiable("constrained_acceleration"),
+    // passive.h, actuator.h, direct_actuator.h
     differentiable("add_springs"),
     differentiable("add_dampers"),
     differentiable("actuator_force"),
+    differentiable("add_direct_actuators"),
     differentiable("activation_step"),
     // row.h, tendon.h, tendon_force.h
     differentiable("site_point"),
@@ -42,6 +56,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("fluid_box"),
     differentiable("fluid_point"),
     differentiable("fluid_wrench"),
+    differentiable("absent_medium"),
     differentiable("fluid_damping"),
     // sensed_frame.h, frame_sensor.h, subtree.h, energy.h, sense.h
     differentiable("sensed_frame"),

@@ -27,15 +27,23 @@ CYCLOID_INLINE Motion<S> link_motion(const Link& link, const Motion<S>* column, 
   }
 }
 
+// y ← y + S_L x.
+template <class S>
+CYCLOID_INLINE void add_link_motion(const Link& link, const Motion<S>* column, const S* x,
+                                    Motion<S>& y) {
+  if (link.kind == LinkKind::fixed) return;
+  y += link_motion(link, column, x);
+}
+
 // (1), for every link.
 template <class S>
 void velocity_field(const Tree& tree, const Motion<S>* column, const S* x, Motion<S>* field) {
   field[0] = Motion<S>{};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];
-    const Motion<S>& parent = field[link.parent];
-    field[l] =
-        link.kind == LinkKind::fixed ? parent : parent + link_motion(link, column, x);  // (1), (3)
+    Motion<S> y = field[link.parent];
+    add_link_motion(link, column, x, y);
+    field[l] = y;  // (1), (3)
   }
 }
 
@@ -46,10 +54,32 @@ void acceleration_field(const Tree& tree, const Motion<S>* column, const S* qvel
   a[0] = {Vec3<S>{}, -gravity};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];
-    a[l] = a[link.parent];
-    if (link.kind == LinkKind::fixed) continue;
-    if (qacc) a[l] += link_motion(link, column, qacc);
-    if (link.parent != 0) a[l] += cross_motion(v[link.parent], link_motion(link, column, qvel));
+    Motion<S> y = a[link.parent];
+    if (qacc) add_link_motion(link, column, qacc, y);
+    if (link.kind != LinkKind::fixed && link.parent != 0) {
+      add_cross_motion(y, v[link.parent], link_motion(link, column, qvel));
+    }
+    a[l] = y;
+  }
+}
+
+// (1) and (2) at once.
+template <class S>
+void motion_fields(const Tree& tree, const Motion<S>* column, const S* qvel, const S* qacc,
+                   const Vec3<S>& gravity, Motion<S>* v, Motion<S>* a) {
+  v[0] = Motion<S>{};
+  a[0] = {Vec3<S>{}, -gravity};
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    Motion<S> v_l = v[link.parent], a_l = a[link.parent];
+    if (link.kind != LinkKind::fixed) {
+      const Motion<S> turn = link_motion(link, column, qvel);
+      if (qacc) a_l += link_motion(link, column, qacc);
+      if (link.parent != 0) add_cross_motion(a_l, v_l, turn);  // (2)
+      v_l += turn;                                             // (1)
+    }
+    v[l] = v_l;
+    a[l] = a_l;
   }
 }
 
@@ -66,9 +96,33 @@ void subtract_joint_forces(const Tree& tree, const Motion<S>* column, Force<S>* 
 }
 
 template <class S>
-CYCLOID_INLINE Force<S> body_force(const MomentInertia<S>& I, const Motion<S>& v,
+CYCLOID_INLINE Force<S> body_force(const SpatialInertia<S>& I, const Motion<S>& v,
                                    const Motion<S>& a) {
-  return I * a + cross_force(v, I * v);
+  Force<S> f = I * a;
+  add_cross_force(f, v, I * v);
+  return f;
+}
+
+// (4) for the bodies' own forces less `applied` (bodies), which may be null. total: (bodies), to
+// write on. Subtracts from tau.
+template <class S>
+void subtract_body_forces(const Tree& tree, const Motion<S>* column, const SpatialInertia<S>* I,
+                          const Motion<S>* v, const Motion<S>* a, const Force<S>* applied,
+                          Force<S>* total, S* tau) {
+  for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
+    const Body& body = tree.model.bodies[b];
+    if (body.tree < 0) continue;
+    const std::size_t last = static_cast<std::size_t>(tree.last_link[b]);
+    Force<S> f = body_force(I[b], v[last], a[last]);
+    if (applied) f -= applied[b];
+    if (tree.has_children[b]) f += total[b];
+    for (int k = body.first_dof; k < body.first_dof + body.dofs; ++k) {
+      tau[k] -= power(f, column[k]);  // (4)
+    }
+    if (tree.root[b]) continue;
+    Force<S>& above = total[body.parent];
+    above = tree.last_child[b] ? f : above + f;
+  }
 }
 
 }  // namespace cycloid::inline rigid

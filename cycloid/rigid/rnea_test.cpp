@@ -22,7 +22,7 @@ S lagrangian(const RigidCase& c, const S* in) {
   for (std::size_t b = 1; b < c.tree.model.bodies.size(); ++b) {
     if (c.tree.model.bodies[b].tree < 0) continue;
     const BodyPlaces& at = c.tree.bodies[b];
-    const MomentInertia<S> I = body_inertia(at, p.p.data(), w.frames.R[b], w.frames.pos[b]);
+    const SpatialInertia<S> I = body_inertia(at, p.p.data(), w.frames.R[b], w.frames.pos[b]);
     const Motion<S>& v = w.v[static_cast<std::size_t>(c.tree.last_link[b])];
     const Vec3<S> com =
         w.frames.origin[b] + w.frames.pos[b] + w.frames.R[b] * vec3_of<S>(p.p.data() + at.com);
@@ -77,7 +77,7 @@ TEST_CASE("bias forces: equal Lagrange's equations, d/dt(dL/dq̇) - dL/dq at zer
     const std::size_t b = static_cast<std::size_t>(c.tree.links[l].body);
     w.force[l] = Force<double>{};
     if (!c.tree.links[l].last) continue;
-    const MomentInertia<double> I =
+    const SpatialInertia<double> I =
         body_inertia(c.tree.bodies[b], p.p.data(), w.frames.R[b], w.frames.pos[b]);
     w.force[l] = body_force(I, w.v[l], w.a[l]);
   }

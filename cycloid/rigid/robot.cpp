@@ -6,6 +6,7 @@
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/rigid/robot_steppers.h"
+#include "cycloid/rigid/still_stepper.h"
 
 namespace cycloid::inline rigid {
 namespace {
@@ -34,11 +35,6 @@ Space state_space(const Model& m) {
   if (m.nq > 0) blocks.push_back({"qpos", "m, rad", qpos_pieces(m)});
   if (m.nv > 0) blocks.push_back({"qvel", "m/s, rad/s", {{"", m.nv, ""}}});
   if (m.na > 0) blocks.push_back({"act", "1", {{"", m.na, ""}}});
-  if (blocks.empty()) {
-    throw ModelError(
-        "the model has no degrees of freedom, so there is nothing to simulate: give a "
-        "body a joint");
-  }
   return Space(blocks);
 }
 
@@ -96,7 +92,17 @@ Parameters with_values(const Parameters& parameters,
   return out;
 }
 
+template <class T>
+void stand_still(const RobotKey& key, Steppers<T>& steppers) {
+  steppers.one = std::make_shared<StillStepper<T>>(key.input_size, key.tree->parameters.size());
+  steppers.packed = steppers.one;
+}
+
 void choose_steppers(const RobotKey& key, SystemParts& parts) {
+  if (parts.states.size() == 0) {
+    stand_still(key, parts.float32);
+    return stand_still(key, parts.float64);
+  }
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
     case InstructionSet::v4: return isa::v4::robot_steppers(key, parts.float32, parts.float64);

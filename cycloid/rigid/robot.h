@@ -4,10 +4,12 @@
 //   step.h         one time step and its pullback; rk4_step.h the Runge–Kutta one
 //   dynamics.h     M q̈ + c = τ at one instant
 //   tree.h         the model unrolled into links; places of parameters
-//   kinematics.h   poses and columns of motion      inertia.h  inertias about the tree's origin
+//   kinematics.h   poses and columns of motion      inertia.h  inertias about the centre of mass
 //   rnea.h         fields and bias forces           crba.h     mass matrix, factor, solve
+//   aba.h          the articulated-body algorithm   inverse_dynamics.h  forces of a given motion
 //   sweep.h        the pullback of the equations of motion: one sweep from the tips to the base
-//   passive.h actuator.h actuation.h tendon.h fluid.h free_body.h     forces
+//   step_jacobian.h, rnea_jacobian.h   the step's Jacobians, without a pullback for each row
+//   passive.h actuator.h direct_actuator.h actuation.h tendon.h fluid.h free_body.h     forces
 //   observe.h      sensors with their pullbacks    forward.h  derived quantities at an instant
 #pragma once
 

@@ -7,6 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/rk4_step.h"
 #include "cycloid/rigid/robot_steppers.h"
+#include "cycloid/rigid/step_jacobian.h"
 #include "cycloid/system/lane_sums.h"
 
 namespace cycloid::inline rigid {
@@ -63,6 +64,19 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
     at.p_bar[key_.tree->options.timestep] += h_bar;
     if (++*at.pending == kStepsPerSum) add_to_sums(at);
+  }
+
+  bool jacobian(const StepInput<T>& in, const T* record, T* A, T* B,
+                std::byte* memory) const override {
+    if (integrator() == RigidIntegrator::rk4) return false;
+    const Layout at(*this, memory);
+    const Model& m = key_.tree->model;
+    euler_step_jacobian(robot(at), reinterpret_cast<const S*>(in.x),
+                        reinterpret_cast<const S*>(in.u), reinterpret_cast<const S*>(record),
+                        at.work, at.jacobian,
+                        StepJacobian<S>{m.nv, m.na, this->sizes_.input, reinterpret_cast<S*>(A),
+                                        reinterpret_cast<S*>(B)});
+    return true;
   }
 
   void finish(const std::byte* memory, double* p_bar) const override {
@@ -125,13 +139,15 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       take(quat_length, s.key_.tree->quaternions.size());
       take(p_bar, n);
       take(record, static_cast<std::size_t>(s.sizes_.record));
-      work.carve(*s.key_.tree, memory + used);
+      used += work.carve(*s.key_.tree, memory + used);
+      jacobian.carve(*s.key_.tree, s.sizes_.input, memory + used);
     }
     std::int64_t* pending;  // steps in p_bar
     Accumulator<S>* p_sum;
     P *p, *quat_length;
     S *p_bar, *record;
     Workspace<S> work;
+    JacobianSpace<S> jacobian;
   };
 
   static StepperSizes sizes_of(const RobotKey& key) {
@@ -148,13 +164,17 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.record_is_costly = true;
     const std::size_t n = static_cast<std::size_t>(s.parameters);
     Workspace<S> work;
+    JacobianSpace<S> jacobian;
     s.workspace = 7 * kWorkspaceAlignment + tree.quaternions.size() * sizeof(P) +
                   n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
-                  static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr);
+                  static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) +
+                  jacobian.carve(tree, s.input, nullptr);
     return s;
   }
 
-  Robot<S, P> robot(const Layout& at) const { return {*key_.tree, key_.inputs, at.p, implicit()}; }
+  Robot<S, P> robot(const Layout& at) const {
+    return {*key_.tree, key_.inputs, at.p, implicit(), implicit() != Implicit::all_slopes};
+  }
 
   void add_to_sums(const Layout& at) const {
     for (int i = 0; i < parameters(); ++i) {

@@ -67,7 +67,7 @@ CYCLOID_INLINE S share_of(const S& m_b, const S& m, bool is_top) {
 // inertia: (bodies), where they move; v: (links).
 template <class S, class P>
 SubtreeMotion<S> subtree_motion(const Tree& tree, const P* p, int body, const Frames<S>& f,
-                                const MomentInertia<S>* inertia, const Motion<S>* v) {
+                                const SpatialInertia<S>* inertia, const Motion<S>* v) {
   const std::size_t top = static_cast<std::size_t>(body);
   const Vec3<S> o = f.origin[top];  // sums are taken about it
   SubtreeMotion<S> out{};
@@ -91,7 +91,7 @@ SubtreeMotion<S> subtree_motion(const Tree& tree, const P* p, int body, const Fr
 // Adds to bars.v and bars.pose, and to p_bar unless it is null.
 template <class S, class P>
 void subtree_motion_pullback(const Tree& tree, const P* p, int body, const Frames<S>& f,
-                             const MomentInertia<S>* inertia, const Motion<S>* v,
+                             const SpatialInertia<S>* inertia, const Motion<S>* v,
                              const SubtreeMotion<S>& out, const SubtreeBars<S>& out_bar,
                              const BodyBars<S>& bars, S* p_bar) {
   const std::size_t top = static_cast<std::size_t>(body);

@@ -18,7 +18,7 @@
 // G' = G - Σ S_k ×* S̄_k, the motion of what follows the joint while its column stays:
 //   hinge (e; p×e)  ē = S̄_ω + S̄_o × p,   p̄ = e × S̄_o                                  (7)
 //   pos  += R₀ᵀ (p̄ + G'_f) - Rᵀ G'_f          R₀ before, R after the joint               (8)
-//   axis += R₀ᵀ ē + (sin a/2) vec(q̄_joint)    q_joint turns what follows about p          (9)
+//   axis += R₀ᵀ ē + sin θ t + (1 - cos θ) axis × t   t = Rᵀ(torque of G' about p), |axis| = 1  (9)
 //   slide: ē = S̄_o + (q - q0) G'_f                                                       (10)
 //   body: pos += R_Pᵀ G_f,  quat: torque of G about the frame, in its own axes             (11)
 // Quaternion parameters gather tangent numbers in their first three places (Tree::quaternions);
@@ -44,7 +44,7 @@ template <class S>
 struct SweepPoint {
   const Tree& tree;
   const Frames<S>& frames;
-  const MomentInertia<S>* inertia;
+  const SpatialInertia<S>* inertia;
   const Motion<S>*v, *a, *m;
   const S *qpos, *qvel, *qacc, *mu;
 };
@@ -54,14 +54,34 @@ CYCLOID_INLINE Force<S> moved_to(const Force<S>& w, const Vec3<S>& origin) {
   return {w.torque + cross(origin, w.force), w.force};
 }
 
+// How fast a hinge turns what follows, against the length of its column: 1 but for an axis that is
+// not of unit length, whose rotation is normalised (kinematics.h).
+template <class S, class P>
+CYCLOID_INLINE S turning_rate(const Frames<S>& f, const P* axis, std::size_t l) {
+  const Vec3<S> a = vec3_of<S>(axis);
+  const S s = f.turn_sin[l], c = f.turn_cos[l];
+  return S(1) / (c * c + dot(a, a) * s * s);
+}
+
+// (9): the cotangent of a hinge's own axis. torque: that of G' about the anchor, in the axes that
+// follow the joint.
+template <class S, class P>
+CYCLOID_INLINE Vec3<S> hinge_axis_bar(const Frames<S>& f, const P* own, std::size_t l,
+                                      const Vec3<S>& torque) {
+  const S s = f.turn_sin[l], c = f.turn_cos[l];
+  const Vec3<S> axis = vec3_of<S>(own);
+  if (is_unit(own)) return (torque * c + cross(axis, torque) * s) * (s + s);
+  const Quat<S> turn = make_quaternion(c, axis * s);
+  return vector_part(ambient_from_tangent_cotangent(turn, torque)) * s;
+}
+
 // (7)-(10) of one link. G: (4); X: v̄ - v_P ×* ā.
 template <class S, class P>
-void gather_joint_parameters(const SweepPoint<S>& at, const P* p, std::size_t l,
-                             const Force<S>& m_bar, const Force<S>& a_bar, const Force<S>& X,
-                             const Force<S>& G, S* p_bar) {
+CYCLOID_INLINE void gather_joint_parameters(const SweepPoint<S>& at, const P* p, std::size_t l,
+                                            const Force<S>& m_bar, const Force<S>& a_bar,
+                                            const Force<S>& X, const Force<S>& G, S* p_bar) {
   const Link& link = at.tree.links[l];
-  const std::size_t id = static_cast<std::size_t>(link.joint);
-  const JointPlaces& places = at.tree.joints[id];
+  const JointPlaces& places = at.tree.joints[static_cast<std::size_t>(link.joint)];
   const Frames<S>& f = at.frames;
   const int dofs = dof_numbers(link.kind);
   for (int k = link.dof; k < link.dof + dofs; ++k) {
@@ -72,31 +92,30 @@ void gather_joint_parameters(const SweepPoint<S>& at, const P* p, std::size_t l,
   Vec3<S> p_anchor_bar{}, e_bar{};
   const Vec3<S>& anchor = f.link_anchor[l];
   for (int k = link.dof; k < link.dof + dofs; ++k) {
-    const Force<S> S_bar = m_bar * at.mu[k] + a_bar * at.qacc[k] + X * at.qvel[k];
-    rest -= cross_force(f.column[k], S_bar);
-    p_anchor_bar += cross(f.column[k].angular, S_bar.force);  // (7)
-    e_bar = link.kind == LinkKind::slide ? S_bar.force : S_bar.torque + cross(S_bar.force, anchor);
+    Force<S> S_bar = m_bar * at.mu[k];
+    S_bar += a_bar * at.qacc[k];
+    S_bar += X * at.qvel[k];
+    subtract_cross_force(rest, f.column[k], S_bar);
+    add_cross(p_anchor_bar, f.column[k].angular, S_bar.force);  // (7)
+    e_bar =
+        link.kind == LinkKind::slide ? S_bar.force : field_at({S_bar.force, S_bar.torque}, anchor);
   }
-  const Quat<S>& before = link.first ? f.before_quat[link.body] : f.link_quat[l - 1];
-  const Quat<S>& after = f.link_quat[l];
+  const Quat<S> before = link.first ? f.before_quat[link.body] : f.link_quat[l - 1];
+  const Quat<S> after = f.link_quat[l];
   if (places.pos >= 0) {  // (8)
     add_to(p_bar + places.pos,
            rotate_inverse(before, p_anchor_bar + rest.force) - rotate_inverse(after, rest.force));
   }
   if (places.axis < 0) return;
-  const Joint& joint = at.tree.model.joints[id];
-  const S moved = at.qpos[link.qpos] - S(static_cast<Scalar<S>>(joint.qpos0[0]));
+  Vec3<S> e_own{};
   if (link.kind == LinkKind::slide) {
-    e_bar += rest.force * moved;  // (10)
+    const S zero = S(static_cast<Scalar<S>>(at.tree.zero[static_cast<std::size_t>(link.joint)]));
+    e_bar += rest.force * (at.qpos[link.qpos] - zero);  // (10)
   } else {
-    const Quat<S> turn = hinge_quaternion(vec3_of<S>(p + places.axis), moved);
     const Vec3<S> torque = rotate_inverse(after, rest.torque - cross(anchor, rest.force));
-    S s, c;
-    sin_cos(moved * S(0.5), s, c);
-    add_to(p_bar + places.axis,
-           vector_part(ambient_from_tangent_cotangent(turn, torque)) * s);  // (9)
+    e_own += hinge_axis_bar(f, p + places.axis, l, torque);  // (9)
   }
-  add_to(p_bar + places.axis, rotate_inverse(before, e_bar));
+  add_to(p_bar + places.axis, e_own + rotate_inverse(before, e_bar));
 }
 
 // (11), and what goes on to the parent.
@@ -111,26 +130,37 @@ CYCLOID_INLINE void gather_body_frame(const SweepPoint<S>& at, std::size_t b, co
                                              G.torque - cross(at.frames.before_pos[b], G.force)));
 }
 
+// Hands a body's cotangents on to its parent; a parent that stands still has another origin.
+template <class S>
+CYCLOID_INLINE void hand_on(bool assign, const Vec3<S>* origin, const Force<S>& own, Force<S>& to) {
+  const Force<S> W = origin ? moved_to(own, *origin) : own;
+  to = assign ? W : to + W;
+}
+
 // Adds to q_bar and v_bar (nv), and to p_bar unless it is null. `bars` holds what applied forces
-// have put there, and is used up. mocap_bar: (nmocap, 6), assigned: the force on a mocap body's
-// place, and the torque on it in its own axes.
+// have put there, and is used up; when there were none (`pushed` is false) it need not be cleared.
+// mocap_bar: (nmocap, 6), assigned: the force on a mocap body's place, and the torque on it in its
+// own axes.
 template <class S, class P>
 void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars, S* q_bar,
-                    S* v_bar, S* p_bar, S* mocap_bar) {
+                    S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
   const Tree& tree = at.tree;
+  if (!pushed) bars.a[0] = Force<S>{};
   std::size_t l = tree.links.size() - 1;
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
-    Force<S> m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
-    const Force<S>& pose = bars.pose[b];
+    Force<S> m_bar{}, a_bar{}, v_bar_b{};
+    if (pushed || tree.has_children[b]) m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
     if (body.tree >= 0) {  // (2)
-      const MomentInertia<S>& I = at.inertia[b];
+      const SpatialInertia<S>& I = at.inertia[b];
       const Motion<S>&v = at.v[l], &a = at.a[l], &m = at.m[l];
       const Force<S> Iv = I * v;
       const Motion<S> mxv = cross_motion(m, v);
-      m_bar -= I * a + cross_force(v, Iv);
+      m_bar -= I * a;
+      subtract_cross_force(m_bar, v, Iv);
       a_bar -= I * m;
-      v_bar_b -= I * mxv - cross_force(m, Iv);
+      v_bar_b -= I * mxv;
+      add_cross_force(v_bar_b, m, Iv);
       if (p_bar) {
         body_inertia_pullback(tree.bodies[b], p, at.frames.R[b], at.frames.pos[b], m, a, mxv, v,
                               S(-1), p_bar);
@@ -141,14 +171,25 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
       const Link& link = tree.links[l];
       const std::size_t P_ = static_cast<std::size_t>(link.parent);
       const Motion<S>& v_P = at.v[P_];
-      const Force<S> v_next = v_bar_b + cross_force(at.v[l] - v_P, a_bar);  // (3)
-      G = pose - cross_force(at.m[P_], m_bar) - cross_force(at.a[P_], a_bar) -
-          cross_force(v_P, v_next);  // (4)
+      Force<S> v_next = v_bar_b;
+      add_cross_force(v_next, at.v[l] - v_P, a_bar);  // (3)
+      G = pushed ? bars.pose[b] : Force<S>{};
+      if (P_ != 0) {
+        subtract_cross_force(G, at.m[P_], m_bar);
+        subtract_cross_force(G, v_P, v_next);
+      }
+      subtract_cross_force(G, at.a[P_], a_bar);  // (4)
       const int dofs = dof_numbers(link.kind);
       if (dofs > 0) {
-        const Force<S> X = v_bar_b - cross_force(v_P, a_bar);
+        Force<S> X = v_bar_b;
+        subtract_cross_force(X, v_P, a_bar);
+        const P* axis = link.kind == LinkKind::hinge
+                            ? p + tree.joints[static_cast<std::size_t>(link.joint)].axis
+                            : nullptr;
+        const bool scaled = axis && !is_unit(axis);
         for (int k = link.dof; k < link.dof + dofs; ++k) {  // (5)
-          q_bar[k] += power(G, at.frames.column[k]);
+          const S turned = power(G, at.frames.column[k]);
+          q_bar[k] += scaled ? turned * turning_rate(at.frames, axis, l) : turned;
           v_bar[k] += power(X, at.frames.column[k]);
         }
         if (p_bar) gather_joint_parameters(at, p, l, m_bar, a_bar, X, G, p_bar);
@@ -164,20 +205,13 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
             rotate_inverse(at.frames.before_quat[b],
                            G.torque - cross(at.frames.before_pos[b], G.force)));
     }
-    // (6); a parent that stands still has another origin.
-    const std::size_t parent = static_cast<std::size_t>(body.parent);
-    if (tree.root[b]) {
-      const Vec3<S>& o = at.frames.origin[b];
-      bars.m[parent] += moved_to(m_bar, o);
-      bars.a[parent] += moved_to(a_bar, o);
-      bars.v[parent] += moved_to(v_bar_b, o);
-      bars.pose[parent] += moved_to(pose, o);
-    } else {
-      bars.m[parent] += m_bar;
-      bars.a[parent] += a_bar;
-      bars.v[parent] += v_bar_b;
-      bars.pose[parent] += pose;
-    }
+    const std::size_t parent = static_cast<std::size_t>(body.parent);  // (6)
+    const Vec3<S>* origin = tree.root[b] ? at.frames.origin + b : nullptr;
+    const bool assign = !pushed && tree.last_child[b];
+    hand_on(assign, origin, m_bar, bars.m[parent]);
+    hand_on(assign, origin, a_bar, bars.a[parent]);
+    hand_on(assign, origin, v_bar_b, bars.v[parent]);
+    if (pushed) hand_on(false, origin, bars.pose[b], bars.pose[parent]);
   }
 }
 

@@ -5,6 +5,15 @@
 namespace cycloid::inline rigid {
 namespace {
 
+// On one degree of freedom, without activation.
+bool is_direct(const Model& m, const Actuator& a) {
+  const bool on_joint = a.transmission == TransmissionKind::joint ||
+                        a.transmission == TransmissionKind::joint_in_parent;
+  return on_joint && a.dynamics == ActuatorDynamics::none && a.enabled &&
+         m.options.acting.actuation &&
+         dof_numbers(m.joints[static_cast<std::size_t>(a.target)].kind) == 1;
+}
+
 // Appends parameters and remembers where they are.
 class Register {
  public:
@@ -182,10 +191,29 @@ Tree::Tree(const Model& m) : model(m) {
     int length = 0;
     for (int i = k; i >= 0; i = m.dofs[static_cast<std::size_t>(i)].parent) ++length;
     row.push_back(row.back() + length);
+    const Dof& dof = m.dofs[static_cast<std::size_t>(k)];
+    parent_dof.push_back(dof.parent);
+    dof_body.push_back(dof.body);
+  }
+  for (int k = m.nv - 1; k >= 0; k -= chains.back().dofs) {
+    int dofs = 1;
+    while (dofs < kLongestChain && k >= dofs &&
+           parent_dof[static_cast<std::size_t>(k - dofs + 1)] == k - dofs) {
+      ++dofs;
+    }
+    chains.push_back({k, dofs});
   }
   for (const Body& b : m.bodies) {
     root.push_back(b.tree >= 0 && m.bodies[static_cast<std::size_t>(b.parent)].tree < 0);
   }
+  has_children.assign(m.bodies.size(), 0);
+  last_child.assign(m.bodies.size(), 0);
+  for (std::size_t b = m.bodies.size(); b-- > 1;) {
+    char& met = has_children[static_cast<std::size_t>(m.bodies[b].parent)];
+    last_child[b] = !met;
+    met = 1;
+  }
+  for (const Joint& j : m.joints) zero.push_back(j.qpos0[0]);
   Register to(parameters);
   add_bodies(m, to, bodies);
   add_joints(m, to, joints);
@@ -201,16 +229,16 @@ Tree::Tree(const Model& m) : model(m) {
   options.gravity = to.add("option.gravity", "m/s²", m.options.gravity);
   options.timestep =
       to.add(std::string(kTimestepName), "s", m.options.timestep, Constraint::positive);
-  options.density = to.add("option.density", "kg/m³", m.options.density, Constraint::non_negative);
-  options.viscosity =
-      to.add("option.viscosity", "Pa·s", m.options.viscosity, Constraint::non_negative);
-  options.wind = to.add("option.wind", "m/s", m.options.wind);
-
-  has_fluid = m.options.density != 0 || m.options.viscosity != 0;
-  has_wrenches = has_fluid;
-  if (!m.options.acting.springs && !m.options.acting.dampers) {
-    // MuJoCo then leaves out all passive forces.
-    has_fluid = has_wrenches = false;
+  const bool passive = m.options.acting.springs || m.options.acting.dampers;
+  feels_medium = passive && (m.options.density != 0 || m.options.viscosity != 0);
+  if (feels_medium) {
+    options.density =
+        to.add("option.density", "kg/m³", m.options.density, Constraint::non_negative);
+    options.viscosity =
+        to.add("option.viscosity", "Pa·s", m.options.viscosity, Constraint::non_negative);
+    options.wind = to.add("option.wind", "m/s", m.options.wind);
+  }
+  if (!passive) {  // MuJoCo then leaves out all passive forces
     for (Body& b : model.bodies) b.gravity_compensation = 0;
   }
   for (const Body& b : model.bodies) has_wrenches = has_wrenches || b.gravity_compensation != 0;
@@ -245,6 +273,13 @@ Tree::Tree(const Model& m) : model(m) {
     limits_actuators = limits_actuators || j.actuator_force.on || off;
     limits_compensation =
         limits_compensation || off || (j.actuator_force.on && j.compensation_by_actuator);
+  }
+  for (std::size_t i = 0; i < m.actuators.size(); ++i) {
+    const Actuator& a = m.actuators[i];
+    acts_directly.push_back(!limits_actuators && is_direct(m, a));
+    if (!acts_directly.back()) continue;
+    const Joint& j = m.joints[static_cast<std::size_t>(a.target)];
+    direct_actuators.push_back({static_cast<int>(i), j.dof, j.qpos, a.affine_gain, a.affine_bias});
   }
   for (const BodyPlaces& b : bodies) {
     if (b.quat >= 0) quaternions.push_back(b.quat);

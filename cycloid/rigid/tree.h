@@ -62,8 +62,13 @@ struct Tree {
   std::vector<Link> links;             // links[0]: the world
   std::vector<int> last_link;          // of each body
   std::vector<int> row;                // nv + 1 offsets into the mass matrix
+  std::vector<int> parent_dof;         // of each dof, or -1
+  std::vector<int> dof_body;           // the body that each dof moves
   std::vector<int> damping, armature;  // places of each dof's numbers
-  std::vector<bool> root;              // body is the first of its kinematic tree
+  std::vector<char> root;              // body is the first of its kinematic tree
+  std::vector<char> has_children;      // bodies hang on the body
+  std::vector<char> last_child;        // of its parent, which a sweep from the tips meets first
+  std::vector<double> zero;            // qpos0 of each hinge and slide
   std::vector<BodyPlaces> bodies;
   std::vector<JointPlaces> joints;
   std::vector<MarkerPlaces> sites;
@@ -72,17 +77,32 @@ struct Tree {
   OptionPlaces options;
   std::vector<int> quaternions;  // places of quaternion parameters
 
+  // Dofs last, last - 1, … of which each is the parent of the one before; from tips to root.
+  struct Chain {
+    int last, dofs;
+  };
+  static constexpr int kLongestChain = 3;
+  std::vector<Chain> chains;
+
   // Actuators with damping or armature of their own, which count on their joint's dofs times the
   // square of their first gear.
   struct DofActuator {
     int dof, actuator;
   };
   std::vector<DofActuator> dof_actuators;
+  // Actuators of direct_actuator.h, and which they are.
+  struct DirectActuator {
+    int actuator, dof, qpos;
+    bool affine_gain, affine_bias;
+  };
+  std::vector<DirectActuator> direct_actuators;
+  std::vector<char> acts_directly;
+
   std::vector<int> free_bodies;      // free bodies without joints behind them
   bool limits_actuators = false;     // some joint holds its actuators' total
   bool limits_compensation = false;  // ... which includes gravity compensation
-  bool has_wrenches = false;         // forces that act on bodies: not on dofs alone
-  bool has_fluid = false;
+  bool has_wrenches = false;         // forces on bodies, not on dofs alone, besides the medium's
+  bool feels_medium = false;         // the model has one: its numbers are parameters, else not
   bool has_tendon_armature = false;
 
   int entries() const { return row.back(); }  // of the mass matrix

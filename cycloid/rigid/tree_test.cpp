@@ -21,7 +21,7 @@ TEST_CASE(
     CHECK(tree.links[l].last == last_of_body);
   }
   CHECK(tree.root ==
-        std::vector<bool>{false, true, false, false, false, false, false, true, false});
+        std::vector<char>{false, true, false, false, false, false, false, true, false});
 }
 
 TEST_CASE(

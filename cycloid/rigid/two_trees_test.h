@@ -159,6 +159,7 @@ struct Scene {
   std::vector<Quat<S>> link_quat, before_quat;
   std::vector<Vec3<S>> link_anchor, before_pos, pos, origin;
   std::vector<Mat3<S>> R;
+  std::vector<S> turn_sin, turn_cos;
   std::vector<Motion<S>> column, m, v;
   Frames<S> frames;
   RowPoint<S> point;
@@ -179,11 +180,14 @@ struct Scene {
         pos(t.model.bodies.size()),
         origin(t.model.bodies.size()),
         R(t.model.bodies.size()),
+        turn_sin(t.links.size()),
+        turn_cos(t.links.size()),
         column(t.model.dofs.size()),
         m(t.links.size()),
         v(t.links.size()),
-        frames{link_quat.data(), link_anchor.data(), before_quat.data(), before_pos.data(),
-               R.data(),         pos.data(),         origin.data(),      column.data()},
+        frames{link_quat.data(),   link_anchor.data(), turn_sin.data(), turn_cos.data(),
+               before_quat.data(), before_pos.data(),  R.data(),        pos.data(),
+               origin.data(),      column.data()},
         point{frames, m.data(), v.data(), qpos.data(), nullptr, qvel.data()} {
     for (const double x : FixedNumbers(99).vector(qvel.size())) mu.push_back(S(x));
     point.mu = mu.data();
@@ -239,8 +243,8 @@ struct SceneBars {
   void add_to_inputs(S* in_bar, const Motion<S>* a_field = nullptr, const S* qacc = nullptr) {
     const Tree& tree = at.tree;
     const std::size_t nv = q_bar.size();
-    std::vector<MomentInertia<S>> inertia(m.size());
-    for (auto& i : inertia) i = MomentInertia<S>{S(0), {}, {}};
+    std::vector<SpatialInertia<S>> inertia(m.size());
+    for (auto& i : inertia) i = SpatialInertia<S>{S(0), {}, {}};
     std::vector<Motion<S>> rest(tree.links.size());
     for (auto& y : rest) y = Motion<S>{};
     const std::vector<S> none(nv, S(0));
@@ -330,7 +334,7 @@ struct FieldSweepMemory {
   std::vector<Force<S>> m, a, v, pose;
   std::vector<S> zeros, mocap_bar;
   std::vector<Motion<S>> rest;
-  std::vector<MomentInertia<S>> massless;
+  std::vector<SpatialInertia<S>> massless;
 
   explicit FieldSweepMemory(const Tree& tree)
       : m(tree.model.bodies.size()),

@@ -12,9 +12,9 @@ namespace cycloid::inline rigid {
 template <class S>
 struct Workspace {
   Frames<S> frames;
-  MomentInertia<S>*inertia, *composite;  // (bodies)
-  Motion<S>*v, *a, *m;                   // (links) fields
-  Force<S>* force;                       // (links)
+  SpatialInertia<S>*inertia, *composite;  // (bodies)
+  Motion<S>*v, *a, *m;                    // (links) fields
+  Force<S>* force;                        // (links)
   BodyBars<S> bars;
   S *tau, *slope, *armature;           // (nv)
   S* LD;                               // (entries)
@@ -49,6 +49,8 @@ struct Workspace {
                       state = static_cast<std::size_t>(model.nq) + nv + na;
     take(frames.link_quat, links);
     take(frames.link_anchor, links);
+    take(frames.turn_sin, links);
+    take(frames.turn_cos, links);
     take(frames.before_quat, bodies);
     take(frames.before_pos, bodies);
     take(frames.R, bodies);

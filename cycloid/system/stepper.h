@@ -13,6 +13,8 @@
 //   step(..., record)                     where the record was not kept
 //   pullback(x, u, k, record, x̄⁺)         adds to x̄, ū, and to p̄ in the workspace
 //   finish() -> p̄                         once: the parameters' cotangents, per lane
+// A step may also offer its Jacobians (adjoint/linearise.h) by a way of its own:
+//   jacobian(x, u, k, record) -> A, B      after begin(p) and step
 //
 // The record is what step saves for pullback (stage values, active sets). Pullback always gets one,
 // kept or recomputed, and both are the work of the same function: a gradient does not depend on
@@ -73,6 +75,12 @@ class Stepper {
   // Adds to x_bar (tangent, W) and u_bar (input, W).
   virtual void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar,
                         T* u_bar, std::byte* workspace) const = 0;
+  // Writes A (tangent, tangent, W) and B (tangent, input, W), row by row, and returns true; or
+  // false where a pullback for each row is the shortest way.
+  virtual bool jacobian(const StepInput<T>& /*in*/, const T* /*record*/, T* /*A*/, T* /*B*/,
+                        std::byte* /*workspace*/) const {
+    return false;
+  }
   // Writes the parameters' cotangents (parameters, W), accumulated since begin.
   virtual void finish(const std::byte* workspace, double* p_bar) const = 0;
   // Says what went wrong in a lane whose step was not ok. Called rarely; recomputes.

@@ -21,7 +21,14 @@ np.float64(7.535)
 from cycloid import systems
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
-from cycloid._observe import Forward, Observation, ObservationGradient, forward, observe
+from cycloid._forward import (
+    Forward,
+    InverseDynamics,
+    InverseDynamicsGradient,
+    forward,
+    inverse_dynamics,
+)
+from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
 from cycloid._results import (
     Diagnosis,
@@ -50,6 +57,8 @@ __all__ = [
     "GradientCheck",
     "GradientError",
     "InternalError",
+    "InverseDynamics",
+    "InverseDynamicsGradient",
     "Linearisation",
     "ModelError",
     "Observation",
@@ -67,6 +76,7 @@ __all__ = [
     "diagnose",
     "forward",
     "from_mujoco",
+    "inverse_dynamics",
     "linearise",
     "load",
     "observe",

@@ -1,4 +1,4 @@
-"""What a robot's sensors show, and what else follows from a state."""
+"""What a robot's sensors show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cycloid import _core
-from cycloid._arrays import as_numbers, check_memory, from_rows
+from cycloid._arrays import Shape, as_numbers, check_memory, from_rows
 from cycloid._core import Error
 from cycloid._options import as_names, as_real, as_text
 from cycloid._robot import Robot
@@ -18,8 +18,8 @@ from cycloid._system import check_system
 
 
 class ObservationGradient(NamedTuple):
-    """The gradient of a loss of sensors: each part is shaped like what was given, summed over axes
-    that were broadcast.
+    """The gradient of a loss of what follows from a state, such as sensors: each part is shaped
+    like what was given, summed over axes that were broadcast.
     """
 
     x: np.ndarray
@@ -69,26 +69,8 @@ class Observation:
         >>> g.x.round(12)                               # 2 m below the hinge
         array([ 0., -2.])
         """
-        batch, system = self._batch, self._batch.system
-        bar = as_numbers(values_bar, np.float64, "values_bar")
-        if bar.shape != self.values.shape:
-            try:
-                bar = np.ascontiguousarray(np.broadcast_to(bar, self.values.shape))
-            except ValueError:
-                raise Error(
-                    f"values_bar must be shaped like values, {self.values.shape}; got {bar.shape}"
-                ) from None
-        g = self._core.pullback(bar)
-        tangent = (*batch.x0_shape[:-1], system.tangent_size)
-        u = batch.controls_shape  # with an axis for the one step
-        controls = (*u[:-2], system.input_size) if u else (system.input_size,)
-        x, controls_bar = g["x"].astype(system.dtype), g["controls"].astype(system.dtype)
-        return ObservationGradient(
-            from_rows(x, batch.x0_shape, batch.lead, 1),
-            from_rows(g["x_tangent"].astype(system.dtype), tangent, batch.lead, 1),
-            from_rows(controls_bar, controls, batch.lead, 1),
-            batch.params_bar(g["params"]),
-        )
+        bar = as_cotangent(values_bar, self.values.shape, "values")
+        return as_given(self._batch, self._core.pullback(bar))
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The numbers of one sensor, (..., its size)."""
@@ -101,27 +83,6 @@ class Observation:
         lead = f", batch {self._batch.lead}" if self._batch.lead else ""
         n = len(self.slices)
         return f"<Observation: {n} sensor{'s' * (n != 1)}, {len(self.names)} numbers{lead}>"
-
-
-class Forward(NamedTuple):
-    """What follows from a state and its inputs, made by `forward`. Leading axes are the batch."""
-
-    qacc: np.ndarray
-    """(..., nv) accelerations [m/s², rad/s²]."""
-    mass_matrix: np.ndarray
-    """(..., nv, nv), armature included."""
-    bias: np.ndarray
-    """(..., nv) Coriolis, centrifugal and gravity forces [N, N·m]: M qacc + bias = all others."""
-    body_pos: np.ndarray
-    """(..., bodies, 3) in the world [m]; body 0 is the world."""
-    body_quat: np.ndarray
-    """(..., bodies, 4)."""
-    site_pos: np.ndarray
-    """(..., sites, 3) [m]."""
-    energy: np.ndarray
-    """(..., 2) potential and kinetic [J]."""
-    sensors: dict[str, np.ndarray]
-    """(..., size) of every sensor that is supported, by name."""
 
 
 def observe(
@@ -160,55 +121,40 @@ def observe(
     Traceback (most recent call last):
     cycloid.ModelError: no sensor is called "angel"; did you mean "angle"?
     """
-    observer = _observer(system, names)
-    batch, rows = _rows(system, x, u, params)
+    observer = observer_of(system, names)
+    batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * observer.size, "the values")
     return Observation(batch, observer, _core.observe(observer, *rows, as_real(t, "t")))
 
 
-def forward(
-    system: Robot, x: Any, u: Any = None, params: Any = None, *, t: float = 0.0
-) -> Forward:
-    """What MuJoCo has after mj_forward, without constraints: accelerations, mass matrix, bias,
-    poses, energy, sensors. Arguments as in `observe`. Computed in double precision; no gradient.
-
-    >>> import cycloid as cy
-    >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
-    ...     <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.001" mass="3"/> </body> </worldbody>
-    ...     </mujoco>''')
-    >>> f = cy.forward(robot, [0.5, 0.0])
-    >>> f.mass_matrix.round(3), f.energy.round(3)       # m l²/3; -m g l/2 cos(0.5)
-    (array([[1.001]]), array([-12.914,   0.   ]))
-    >>> (f.mass_matrix @ f.qacc + f.bias).round(12)
-    array([0.])
-    """
-    observer = _observer(system, None)
-    batch, rows = _rows(system, x, u, params)
-    n, nv = math.prod(batch.lead), system.nv
-    check_memory(8 * n * nv * nv, "the mass matrices")
-    found = _core.forward(observer, *rows, as_real(t, "t"))
-    values = found.pop("sensors").reshape((*batch.lead, observer.size))
-    tails = {
-        "qacc": (nv,),
-        "mass_matrix": (nv, nv),
-        "bias": (nv,),
-        "body_pos": (-1, 3),
-        "body_quat": (-1, 4),
-        "site_pos": (found["site_pos"].size // (3 * n), 3),
-        "energy": (2,),
-    }
-    arrays = {
-        name: found[name].reshape((*batch.lead, *tail)).astype(system.dtype, copy=False)
-        for name, tail in tails.items()
-    }
-    sensors = {
-        name: values[..., at : at + size].astype(system.dtype)
-        for name, at, size in observer.sensors
-    }
-    return Forward(**arrays, sensors=sensors)
+def as_cotangent(bar: Any, shape: Shape, what: str) -> np.ndarray:
+    """The derivative of a loss with respect to `what`, of this shape or broadcast to it."""
+    array = as_numbers(bar, np.float64, f"{what}_bar")
+    if array.shape == shape:
+        return array
+    try:
+        return np.ascontiguousarray(np.broadcast_to(array, shape))
+    except ValueError:
+        raise Error(
+            f"{what}_bar must be shaped like {what}, {shape}; got {array.shape}"
+        ) from None
 
 
-def _observer(system: Any, names: Any) -> Any:
+def as_given(batch: Batch, g: dict[str, np.ndarray]) -> ObservationGradient:
+    """A gradient in rows, each part shaped like what the batch was made from."""
+    system = batch.system
+    tangent = (*batch.x0_shape[:-1], system.tangent_size)
+    u = batch.controls_shape  # with an axis for the one step
+    controls = (*u[:-2], system.input_size) if u else (system.input_size,)
+    return ObservationGradient(
+        from_rows(g["x"].astype(system.dtype), batch.x0_shape, batch.lead, 1),
+        from_rows(g["x_tangent"].astype(system.dtype), tangent, batch.lead, 1),
+        from_rows(g["controls"].astype(system.dtype), controls, batch.lead, 1),
+        batch.params_bar(g["params"]),
+    )
+
+
+def observer_of(system: Any, names: Any) -> Any:
     """The core's observer, made once per choice of names."""
     check_system(system)
     if not isinstance(system, Robot):
@@ -221,7 +167,7 @@ def _observer(system: Any, names: Any) -> Any:
     return system._observers[chosen]
 
 
-def _rows(system: Robot, x: Any, u: Any, params: Any) -> tuple[Batch, tuple[Any, Any, Any]]:
+def double_rows(system: Robot, x: Any, u: Any, params: Any) -> tuple[Batch, tuple[Any, Any, Any]]:
     """One row per environment, in double; params one for all or one each."""
     batch = one_step(system, x, u, params)
     _, rows, controls, _, parameters = batch.rows

@@ -19,7 +19,7 @@ Sensors sensors_of(const Observer& observer) {
 
 ObservedRows rows_of(const Rows<double>& x, const std::optional<Rows<double>>& u,
                      const std::optional<Rows<double>>& p, double t) {
-  return {span_of(x), span_of(u), span_of(p), t};
+  return {span_of(x), span_of(u), span_of(p), t, static_cast<std::int64_t>(x.shape(0))};
 }
 
 nb::dict gradient_of(ObservationGradient g) {
@@ -31,17 +31,75 @@ nb::dict gradient_of(ObservationGradient g) {
   return d;
 }
 
-nb::dict forward_of(Forward f) {
-  nb::dict d;
-  d["qacc"] = to_numpy(std::move(f.qacc));
-  d["mass_matrix"] = to_numpy(std::move(f.mass_matrix));
-  d["bias"] = to_numpy(std::move(f.bias));
-  d["body_pos"] = to_numpy(std::move(f.body_pos));
-  d["body_quat"] = to_numpy(std::move(f.body_quat));
-  d["site_pos"] = to_numpy(std::move(f.site_pos));
-  d["energy"] = to_numpy(std::move(f.energy));
-  d["sensors"] = to_numpy(std::move(f.sensors));
+// A method that gives one of a result's arrays.
+template <class Result>
+auto array_of(std::vector<double> Result::* member) {
+  return [member](const Result& r) { return to_numpy(r.*member); };
+}
+
+nb::dict inverse_gradient_of(InverseDynamicsGradient g) {
+  nb::dict d = gradient_of(std::move(g.at));
+  d["qacc"] = to_numpy(std::move(g.qacc));
   return d;
+}
+
+void bind_forward(nb::module_& m) {
+  nb::class_<Forward>(m, "Forward")
+      .def("qacc", array_of(&Forward::qacc))
+      .def("mass_matrix", array_of(&Forward::mass_matrix))
+      .def("bias", array_of(&Forward::bias))
+      .def("body_pos", array_of(&Forward::body_pos))
+      .def("body_quat", array_of(&Forward::body_quat))
+      .def("site_pos", array_of(&Forward::site_pos))
+      .def("energy", array_of(&Forward::energy))
+      .def("sensors", [](const Forward& f) { return to_numpy(f.seen.values()); })
+      .def_prop_ro("bodies", [](const Forward& f) { return f.body_pos.size() / 3 / f.rows; })
+      .def_prop_ro("sites", [](const Forward& f) { return f.site_pos.size() / 3 / f.rows; })
+      .def(
+          "pullback",
+          [](const Forward& f, const std::optional<Rows<double>>& qacc,
+             const std::optional<Rows<double>>& mass_matrix,
+             const std::optional<Rows<double>>& bias) {
+            ObservationGradient g;
+            {
+              Unlocked call;
+              g = f.pullback({span_of(qacc), span_of(mass_matrix), span_of(bias)});
+            }
+            return gradient_of(std::move(g));
+          },
+          nb::arg("qacc").none(), nb::arg("mass_matrix").none(), nb::arg("bias").none());
+  m.def(
+      "forward",
+      [](const Observer& observer, const Rows<double>& x, const std::optional<Rows<double>>& u,
+         const std::optional<Rows<double>>& p, double t) {
+        Unlocked call;
+        return forward(observer, rows_of(x, u, p, t));
+      },
+      nb::arg("observer"), nb::arg("x"), nb::arg("u").none(), nb::arg("params").none(),
+      nb::arg("t"));
+
+  nb::class_<InverseDynamics>(m, "InverseDynamics")
+      .def("tau", array_of(&InverseDynamics::tau))
+      .def(
+          "pullback",
+          [](const InverseDynamics& d, const Rows<double>& tau_bar) {
+            InverseDynamicsGradient g;
+            {
+              Unlocked call;
+              g = d.pullback(span_of(tau_bar));
+            }
+            return inverse_gradient_of(std::move(g));
+          },
+          nb::arg("tau_bar"));
+  m.def(
+      "inverse_dynamics",
+      [](const Observer& observer, const Rows<double>& x, const std::optional<Rows<double>>& u,
+         const std::optional<Rows<double>>& p, const Rows<double>& qacc) {
+        Unlocked call;
+        return inverse_dynamics(observer, rows_of(x, u, p, 0), span_of(qacc));
+      },
+      nb::arg("observer"), nb::arg("x"), nb::arg("u").none(), nb::arg("params").none(),
+      nb::arg("qacc"));
 }
 
 }  // namespace
@@ -81,19 +139,7 @@ void bind_observe(nb::module_& m) {
       },
       nb::arg("observer"), nb::arg("x"), nb::arg("u").none(), nb::arg("params").none(),
       nb::arg("t"));
-  m.def(
-      "forward",
-      [](const Observer& observer, const Rows<double>& x, const std::optional<Rows<double>>& u,
-         const std::optional<Rows<double>>& p, double t) {
-        Forward f;
-        {
-          Unlocked call;
-          f = forward(observer, rows_of(x, u, p, t));
-        }
-        return forward_of(std::move(f));
-      },
-      nb::arg("observer"), nb::arg("x"), nb::arg("u").none(), nb::arg("params").none(),
-      nb::arg("t"));
+  bind_forward(m);
 }
 
 }  // namespace cycloid::python

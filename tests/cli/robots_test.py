@@ -68,3 +68,10 @@ def test_a_broken_file_is_told_in_one_line(program):
     done = program.run("simulate", "broken.xml")
     assert done.returncode == 2
     assert done.stderr.startswith("cycloid: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["simulate", "gradcheck", "linearise", "bench", "info"])
+def test_a_model_in_which_nothing_moves_is_answered_for(program, command):
+    (program.folder / "post.xml").write_text("<mujoco/>")
+    more = ["--batch", "2"] if command == "bench" else []
+    assert program.answer(command, "post.xml", *more)["model"] == "MuJoCo Model"

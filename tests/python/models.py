@@ -5,9 +5,11 @@ environment (scripts/setup), or where Python finds packages.
 
     python tests/python/models.py [PART OF A NAME ...]
 
-prints the table of models, supported or refused, with their errors.
+prints the table of models, supported or refused, with their errors; `make models` writes it to
+docs/supported_models.md.
 """
 
+import functools
 import os
 import random
 import sys
@@ -48,10 +50,13 @@ class Unusable(Exception):
     """MuJoCo itself refuses the file, or its own run does not stay finite."""
 
 
+_FOLDERS = [f"{folder}/" for folder in (Path(sys.prefix, "models"), *map(Path, sys.path))]
+
+
 def _models():
     """{name: path}, such as "dm_control/humanoid"."""
     found = {}
-    places = [Path(sys.prefix, "models"), *map(Path, sys.path)]
+    places = [Path(folder) for folder in _FOLDERS]
     for corpus, (folder, pattern) in CORPORA.items():
         root = next((p / folder for p in places if (p / folder).is_dir()), None)
         for path in sorted(root.glob(pattern)) if root else ():
@@ -153,26 +158,41 @@ class Parity(NamedTuple):
         return max(np.quantile(part, 0.95) for part in self)
 
 
-def parity(name, integrator="as it is", dtype="float64"):
-    """One step of ours against one of mj_step, at states along a run of MuJoCo's. As the model is,
-    ours is loaded from the file; with another integrator, from MuJoCo's model.
-    """
+class Recorded(NamedTuple):
+    """States along a run of MuJoCo's, before and after a step, and the controls of that step."""
+
+    model: mujoco.MjModel
+    before: np.ndarray
+    controls: np.ndarray
+    after: np.ndarray
+
+
+@functools.lru_cache(maxsize=None)
+def recorded(name, integrator):
     model = in_mujoco(MODELS[name])
-    if INTEGRATORS[integrator] is None:
-        system = cy.load(MODELS[name], dtype=dtype, constraints=False)
-    else:
+    if INTEGRATORS[integrator] is not None:
         model.opt.integrator = INTEGRATORS[integrator]
-        system = cy.from_mujoco(model, dtype=dtype, constraints=False)
     controls = random_controls(model, name)
     states, good = run(model, controls)
     at = np.arange(0, STEPS, EVERY)
     at = at[good[at]]
     if len(at) < LEAST:
         raise Unusable("MuJoCo's run does not stay finite")
-    before, after = states[at], states[at + 1]
-    got = cy.step(system, before, controls[at]).astype(np.float64)
+    return Recorded(model, states[at], controls[at], states[at + 1])
+
+
+def parity(name, integrator="as it is", dtype="float64"):
+    """One step of ours against one of mj_step, at states along a run of MuJoCo's. As the model is,
+    ours is loaded from the file; with another integrator, from MuJoCo's model.
+    """
+    model, before, controls, after = recorded(name, integrator)
+    if INTEGRATORS[integrator] is None:
+        system = cy.load(MODELS[name], dtype=dtype, constraints=False)
+    else:
+        system = cy.from_mujoco(model, dtype=dtype, constraints=False)
+    got = cy.step(system, before, controls).astype(np.float64)
     start = before.astype(dtype).astype(np.float64)
-    q, v, a = np.split(np.arange(states.shape[1]), [model.nq, model.nq + model.nv])
+    q, v, a = np.split(np.arange(before.shape[1]), [model.nq, model.nq + model.nv])
     return Parity(
         relative_errors(got[:, v] - start[:, v], after[:, v] - before[:, v]),
         relative_errors(got[:, q], after[:, q]),
@@ -180,30 +200,117 @@ def parity(name, integrator="as it is", dtype="float64"):
     )
 
 
-def _cell(name, integrator, dtype="float64"):
+def mass_matrix(model, data):
+    """MuJoCo's M, (nv, nv)."""
+    full = np.zeros((model.nv, model.nv))
+    for k in range(model.nv):
+        at = slice(model.M_rowadr[k], model.M_rowadr[k] + model.M_rownnz[k])
+        columns = model.M_colind[at]
+        full[k, columns] = full[columns, k] = data.M[at]
+    return full
+
+
+def neglected(name):
+    """The largest distance of a centre of mass from its body's frame that MuJoCo takes for zero
+    [m]. Ours always acts.
+    """
+    model = recorded(name, "as it is").model
+    return np.abs(model.body_ipos[model.body_simple > 0]).max(initial=0)
+
+
+class ForwardParity(NamedTuple):
+    """Relative errors of what mj_forward gives, one per state that was compared."""
+
+    qacc: np.ndarray
+    mass_matrix: np.ndarray
+    bias: np.ndarray
+
+
+def forward_parity(name):
+    """cy.forward against mj_forward, at states along a run of MuJoCo's."""
+    model, states, controls, _ = recorded(name, "as it is")
+    system = cy.load(MODELS[name], constraints=False)
+    data, expected = mujoco.MjData(model), []
+    for state, control in zip(states, controls):
+        data.qpos, data.qvel, data.act = np.split(state, [model.nq, model.nq + model.nv])
+        data.ctrl[:] = control
+        mujoco.mj_forward(model, data)
+        matrix = mass_matrix(model, data).ravel()
+        expected.append((data.qacc.copy(), matrix, data.qfrc_bias.copy()))
+    qacc, matrix, bias = (np.array(part) for part in zip(*expected))
+    f = cy.forward(system, states, controls)
+    return ForwardParity(
+        relative_errors(f.qacc, qacc),
+        relative_errors(f.mass_matrix.reshape(matrix.shape), matrix),
+        relative_errors(f.bias, bias),
+    )
+
+
+def status(name):
+    """Whether ours loads the file: "supported", or who refuses it and why."""
     try:
-        found = parity(name, integrator, dtype)
+        cy.load(MODELS[name], constraints=False)
+        return "supported"
     except (cy.Error, FileNotFoundError) as error:
-        return "refused: " + str(error)
+        reason = f"refused: {error}"
+    try:
+        in_mujoco(MODELS[name])
     except Unusable as error:
         return str(error)
-    return f"{found.most():.0e} / {found.worst():.0e}"
+    return reason
+
+
+def _errors(name, integrator, dtype):
+    try:
+        found = parity(name, integrator, dtype)
+    except (cy.Error, Unusable):
+        return "-"
+    return f"{found.most():.0e}, {found.worst():.0e}"
 
 
 def table(names):
-    """In Markdown: of each model the errors, 95th percentile and worst, or why it is refused."""
+    """In Markdown: of each model whether it is supported, and the errors of a step."""
     columns = [(how, "float64") for how in INTEGRATORS] + [("as it is", "float32")]
-    yield "| model | " + " | ".join(how if t == "float64" else t for how, t in columns) + " |"
-    yield "|---" * (1 + len(columns)) + "|"
+    titles = [how if dtype == "float64" else dtype for how, dtype in columns]
+    yield f"| model | status | {' | '.join(titles)} |"
+    yield "|---" * (2 + len(columns)) + "|"
     for name in names:
-        cells = [_cell(name, *column) for column in columns]
-        if len(set(cells)) == 1:  # the same reason everywhere
-            cells[1:] = [""] * (len(columns) - 1)
-        yield f"| {name} | " + " | ".join(cells) + " |"
+        found = status(name)
+        cells = [_errors(name, *c) if found == "supported" else "" for c in columns]
+        for part in sorted(_FOLDERS, key=len, reverse=True):
+            found = found.replace(part, "")
+        yield f"| {name} | {found.replace('|', '/')} | {' | '.join(cells)} |"
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "supported_models.md"
+INTRODUCTION = f"""\
+# Supported models
+
+Models of other packages, loaded with `constraints=False`, and how far one step is from MuJoCo's
+`mj_step` without constraints. States and controls are those of a run of MuJoCo's: {STEPS} steps
+with random controls, each {EVERY}th compared. An error is the largest difference over the largest
+reference or 1e-3, of the change of velocity, of positions or of activations, whichever is worst;
+given are the 95th percentile of the states and the worst. *As it is* uses the model's own
+integrator; the other columns change the integrator, or the precision. A dash: MuJoCo's own run does
+not stay finite.
+
+A refusal names what is not supported. *MuJoCo refuses it* are files that MuJoCo itself does not
+load. The table is written by `make models`; a test fails where it and the loader disagree.
+
+"""
+
+
+def listed():
+    """{name: status} of the table in the documentation."""
+    rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    return {row[0].removeprefix("| "): row[1] for row in rows[1:]}
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    wanted = sys.argv[1:]
-    for line in table([n for n in MODELS if not wanted or any(w in n for w in wanted)]):
-        print(line, flush=True)
+    words = sys.argv[1:]
+    if words == ["--write"]:
+        PAGE.write_text(INTRODUCTION + "\n".join(table(MODELS)) + "\n")
+    else:
+        for line in table([n for n in MODELS if not words or any(w in n for w in words)]):
+            print(line, flush=True)

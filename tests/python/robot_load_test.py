@@ -261,3 +261,31 @@ def test_loading_from_several_threads_gives_the_same():
     )
     expected = " ".join("refused" if i % 2 else "loaded" for i in range(40)) + "\n"
     assert process.communicate(timeout=PATIENCE)[0] == expected
+
+
+POST = """<mujoco> <worldbody> <body name="post" pos="1 0 0"> <geom size="0.1" mass="2"/>
+    <site name="top" pos="0 0 1"/> </body> <body mocap="true"/> </worldbody>
+    <sensor> <framepos name="top" objtype="site" objname="top"/> </sensor> </mujoco>"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_model_in_which_nothing_moves_has_an_empty_state(dtype):
+    robot = cy.load(POST, inputs=("mocap_pos", "mocap_quat"), dtype=dtype)
+    assert (robot.nq, robot.nv, robot.state_size, robot.tangent_size) == (0, 0, 0, 0)
+    assert robot.initial_state().shape == (0,) and robot.state_slices == {}
+    assert cy.step(robot, np.zeros((3, 0))).shape == (3, 0)
+    run = cy.rollout(robot, np.zeros((4, 0)), np.ones((5, 7)), memory="1MB")
+    assert run.states.shape == (4, 6, 0) and not run.report.failed
+    g = run.pullback(np.zeros(run.states.shape))
+    assert g.x0.shape == (4, 0) and g.controls.shape == (5, 7)
+    assert g.params.shape == robot.parameters.default.shape and not g.params.any()
+    A, B = cy.linearise(robot, np.zeros((2, 0)), np.ones(7))
+    assert A.shape == (2, 0, 0) and B.shape == (2, 0, 7)
+    f = cy.forward(robot, np.zeros((3, 0)), np.ones(7))
+    assert f.mass_matrix.shape == (3, 0, 0) and (f.body_pos[:, 1] == [1, 0, 0]).all()
+    assert (f.sensors["top"] == [1, 0, 1]).all() and f.energy.shape == (3, 2)
+    seen = cy.observe(robot, np.zeros((3, 0)), params={"site:top.pos": [0.0, 0, 1]})
+    g = seen.pullback([0, 0, 1.0])
+    assert np.array_equal(g.params["site:top.pos"], [0, 0, 3])
+    assert cy.inverse_dynamics(robot, np.zeros((3, 0)), np.zeros(0)).tau.shape == (3, 0)
+    assert cy.check_gradient(robot, np.zeros(0), 3).ok

@@ -79,6 +79,9 @@ ZOO = """
       <site site="post"/><site site="cart"/><site site="ball"/><pulley divisor="2"/>
       <site site="anchor"/><site site="arm"/><site site="finger"/>
     </spatial>
+    <spatial name="leash" stiffness="3" damping="0.2" springlength="0.4">
+      <site site="hand"/><site site="rotor"/>
+    </spatial>
   </tendon>
   <actuator>
     <motor name="rail" joint="rail" gear="2" ctrlrange="-0.5 0.5"/>

@@ -1,0 +1,247 @@
+// The Jacobians A and B of the step (1)-(4) of step.h, without a pullback for each row.
+//
+// With Φ_k the k-th equation of motion (dynamics.h (4) for μ = e_k), G_k its gradient:
+//   M̂ dâ = G dθ                                             (1)  θ = (q, q̇, w, u)
+//   dv⁺ = dv + h dâ                                          (2)
+//   dq⁺ = Exp(-h ω⁺) dq + J_r(h ω⁺) h dv⁺  per quaternion    (3)  other dofs: dq + h dv⁺
+// Where every force acts on the dofs of one joint, G is rnea_jacobian.h and a block per joint: the
+// blocks of all joints are found at once, with one μ for each place in a joint. Forces that act on
+// bodies (tendons, fluids, applied wrenches) couple dofs; there the sweep runs once for each k.
+#pragma once
+
+#include "cycloid/rigid/rnea_jacobian.h"
+#include "cycloid/rigid/step.h"
+
+namespace cycloid::inline rigid {
+
+// Memory of a Jacobian, besides the step's.
+template <class S>
+struct JacobianSpace {
+  RneaJacobianSpace<S> rnea;
+  S *q_bar, *v_bar, *act_bar, *u_bar, *column, *ones;  // (nv), (nv), (na), (inputs), (nv), (na)
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const Tree& tree, int inputs, std::byte* memory) {
+    std::size_t used = 0;
+    const auto take = [&]<class A>(A*& array, std::size_t n) {
+      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
+      used += n * sizeof(A);
+    };
+    const std::size_t bodies = tree.model.bodies.size(),
+                      nv = static_cast<std::size_t>(tree.model.nv),
+                      na = static_cast<std::size_t>(tree.model.na);
+    take(rnea.form, bodies);
+    take(rnea.force, bodies);
+    take(rnea.psi_dot, nv);
+    take(rnea.psi_ddot, nv);
+    take(rnea.phi_dot, nv);
+    take(q_bar, nv);
+    take(v_bar, nv);
+    take(act_bar, na);
+    take(u_bar, static_cast<std::size_t>(inputs));
+    take(column, nv);
+    take(ones, na);
+    return used;
+  }
+};
+
+// A: (tangent, tangent), B: (tangent, inputs), row by row.
+template <class S>
+struct StepJacobian {
+  int nv, na, inputs;
+  S *A, *B;
+
+  int tangent() const { return 2 * nv + na; }
+  S* state_row(int i) const { return A + i * tangent(); }
+  S* input_row(int i) const { return B + i * inputs; }
+};
+
+// Whether every force acts on the dofs of one joint.
+template <class S, class P>
+bool joints_alone(const Robot<S, P>& r) {
+  return !pushes_bodies(r) && !r.tree.limits_compensation && !implicit_free_bodies(r) &&
+         r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
+}
+
+// The rows of the joints' own forces: μ is 1 at place c of every joint that has one.
+template <class S, class P>
+void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                         const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
+  const Model& model = r.tree.model;
+  const int nv = out.nv;
+  int places = 0;
+  for (const Joint& j : model.joints) places = std::max(places, dof_numbers(j.kind));
+  for (int c = 0; c < places; ++c) {
+    set_zero(w.mu, nv);
+    for (const Joint& j : model.joints) {
+      if (c < dof_numbers(j.kind)) w.mu[j.dof + c] = S(1);
+    }
+    set_zero(space.q_bar, nv);
+    set_zero(space.v_bar, nv);
+    set_zero(space.act_bar, out.na);
+    set_zero(space.u_bar, out.inputs);
+    S h_bar(0);
+    gather_dof_forces(
+        r, x, w, qacc, static_cast<const S*>(nullptr), static_cast<const S*>(nullptr),
+        InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
+    for (const Joint& j : model.joints) {
+      if (c >= dof_numbers(j.kind)) continue;
+      S *row = out.state_row(nv + j.dof + c), *inputs = out.input_row(nv + j.dof + c);
+      for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
+        row[k] += space.q_bar[k];
+        row[nv + k] += space.v_bar[k];
+        if (r.inputs.qfrc_applied >= 0) {
+          inputs[r.inputs.qfrc_applied + k] += space.u_bar[r.inputs.qfrc_applied + k];
+        }
+      }
+    }
+    for (const Actuator& a : model.actuators) {
+      const Joint& j = model.joints[static_cast<std::size_t>(a.target)];
+      if (c >= dof_numbers(j.kind)) continue;
+      const int k = nv + j.dof + c;
+      if (a.act >= 0) out.state_row(k)[2 * nv + a.act] += space.act_bar[a.act];
+      if (r.inputs.ctrl >= 0) {
+        out.input_row(k)[r.inputs.ctrl + a.control] += space.u_bar[r.inputs.ctrl + a.control];
+      }
+    }
+  }
+}
+
+// G of (1), into the rows of v⁺.
+template <class S, class P>
+void motion_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                     const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
+  const int nv = out.nv;
+  if (joints_alone(r)) {
+    S* rows = out.state_row(nv);
+    subtract_rnea_jacobian(r.tree, static_cast<const Motion<S>*>(w.frames.column),
+                           static_cast<const SpatialInertia<S>*>(w.inertia), w.composite,
+                           static_cast<const Motion<S>*>(w.v), w.a, space.rnea, out.tangent(), rows,
+                           rows + nv);
+    for (std::size_t l = 1; l < r.tree.links.size(); ++l) {
+      const Link& link = r.tree.links[l];
+      if (link.kind != LinkKind::hinge) continue;
+      const P* axis = r.p + r.tree.joints[static_cast<std::size_t>(link.joint)].axis;
+      if (is_unit(axis)) continue;
+      const S rate = turning_rate(w.frames, axis, l);
+      for (int k = 0; k < nv; ++k) rows[k * out.tangent() + link.dof] *= rate;
+    }
+    gather_joint_blocks(r, x, w, space, qacc, out);
+    return;
+  }
+  for (int k = 0; k < nv; ++k) {
+    set_zero(w.mu, nv);
+    w.mu[k] = S(1);
+    S h_bar(0), *row = out.state_row(nv + k);
+    gather_motion(
+        r, x, w, qacc, static_cast<const S*>(nullptr), static_cast<const S*>(nullptr),
+        InstantBars<S>{row, row + nv, row + 2 * nv, out.input_row(nv + k), nullptr, h_bar});
+  }
+}
+
+// The rows of the next activations, which depend on activation and control alone.
+template <class S, class P>
+void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                         const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
+  if (out.na == 0) return;
+  set_zero(w.mu, out.nv);
+  set_zero(space.act_bar, out.na);
+  set_zero(space.u_bar, out.inputs);
+  for (int i = 0; i < out.na; ++i) space.ones[i] = S(1);
+  for (int k = 0; k < out.nv; ++k) w.slope_bar[k] = S(0);
+  S h_bar(0);
+  gather_actuation(
+      r, x, w, qacc, static_cast<const S*>(nullptr), static_cast<const S*>(space.ones),
+      InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
+  for (const Actuator& a : r.tree.model.actuators) {
+    if (a.act < 0) continue;
+    const int row = 2 * out.nv + a.act;
+    out.state_row(row)[row] = space.act_bar[a.act];
+    if (r.inputs.ctrl >= 0) {
+      out.input_row(row)[r.inputs.ctrl + a.control] = space.u_bar[r.inputs.ctrl + a.control];
+    }
+  }
+}
+
+// (3): the rows of q⁺ from those of v⁺. v_next: (nv).
+template <class S>
+void position_rows(const Tree& tree, const S& h, const S* v_next, const StepJacobian<S>& out) {
+  const int nv = out.nv;
+  const auto combine = [&](S* rows, const S* from, int columns, int n, int k, const Mat3<S>& J) {
+    // rows k … k+n-1 are h J times those of v⁺
+    for (int i = 0; i < n; ++i) {
+      for (int c = 0; c < columns; ++c) {
+        S sum(0);
+        for (int j = 0; j < n; ++j) sum += J(i, j) * from[(nv + k + j) * columns + c];
+        rows[(k + i) * columns + c] = h * sum;
+      }
+    }
+  };
+  for (const Joint& j : tree.model.joints) {
+    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
+    const Mat3<S> same = identity_matrix<S, 3>();
+    for (int k = j.dof; k < j.dof + linear; ++k) {
+      combine(out.A, out.A, out.tangent(), 1, k, same);
+      combine(out.B, out.B, out.inputs, 1, k, same);
+      out.state_row(k)[k] += S(1);
+    }
+    if (j.kind != JointKind::free && j.kind != JointKind::ball) continue;
+    const int k = j.dof + linear;
+    const Vec3<S> phi = load_vec3(v_next + k) * h;
+    Mat3<S> E{}, J{};
+    for (int c = 0; c < 3; ++c) {  // columns of Exp(-φ) and J_r(φ), from their transposes' rows
+      Vec3<S> unit{}, own{}, moved{};
+      unit[c] = S(1);
+      retract_tangent_pullback(Quat<S>{}, phi, unit, own, moved);
+      for (int i = 0; i < 3; ++i) E(c, i) = own[i], J(c, i) = moved[i];
+    }
+    combine(out.A, out.A, out.tangent(), 3, k, J);
+    combine(out.B, out.B, out.inputs, 3, k, J);
+    for (int i = 0; i < 3; ++i) {
+      for (int c = 0; c < 3; ++c) out.state_row(k + i)[k + c] += E(i, c);
+    }
+  }
+}
+
+// (1): h M̂⁻¹ times nv rows of `columns` numbers, in place.
+template <class S, class P>
+void accelerations_jacobian(const Robot<S, P>& r, const Workspace<S>& w,
+                            const JacobianSpace<S>& space, int columns, S* rows) {
+  const int nv = r.tree.model.nv;
+  constexpr int kTogether = 4;
+  int c = 0;
+  for (; c + kTogether <= columns && !implicit_free_bodies(r); c += kTogether) {
+    solve_columns<kTogether>(r.tree, static_cast<const S*>(w.LD), columns, rows + c);
+  }
+  for (; c < columns; ++c) {
+    for (int k = 0; k < nv; ++k) space.column[k] = rows[k * columns + c];
+    solve_inertia(r, w, false, space.column);
+    for (int k = 0; k < nv; ++k) rows[k * columns + c] = space.column[k];
+  }
+  const S h = r.timestep();
+  for (int i = 0; i < nv * columns; ++i) rows[i] *= h;
+}
+
+// A and B of a step of euler or implicitfast, with its record.
+template <class S, class P>
+void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* record,
+                         const Workspace<S>& w, const JacobianSpace<S>& space,
+                         const StepJacobian<S>& out) {
+  const StepShape n(r.tree);
+  const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
+  const S h = r.timestep();
+  set_zero(out.A, out.tangent() * out.tangent());
+  set_zero(out.B, out.tangent() * out.inputs);
+  place_and_factor(r, at, w, record);
+  motion_jacobian(r, at, w, space, record, out);
+  activation_jacobian(r, at, w, space, record, out);
+  accelerations_jacobian(r, w, space, out.tangent(), out.state_row(n.nv));
+  accelerations_jacobian(r, w, space, out.inputs, out.input_row(n.nv));
+  for (int k = 0; k < n.nv; ++k) {
+    out.state_row(n.nv + k)[n.nv + k] += S(1);  // (2)
+    w.tau[k] = at.qvel[k] + h * record[k];
+  }
+  position_rows(r.tree, h, static_cast<const S*>(w.tau), out);
+}
+
+}  // namespace cycloid::inline rigid

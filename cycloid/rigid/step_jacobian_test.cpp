@@ -1,0 +1,94 @@
+#include "cycloid/rigid/step_jacobian.h"
+
+#include "cycloid/rigid/step_case_test.h"
+
+using namespace cycloid;
+using test::Numbers;
+using test::StepCase;
+using test::StepKind;
+
+namespace {
+
+// The mass matrix's condition costs three digits; a wrong term is of the order of h.
+constexpr double kTolerance = 1e-11;
+
+template <class S>
+struct Found {
+  explicit Found(const StepCase& c)
+      : A(static_cast<std::size_t>(c.tangents * c.tangents)),
+        B(static_cast<std::size_t>(c.tangents * c.input_size)) {
+    std::vector<S> in;
+    for (const double x : c.point) in.push_back(S(x));
+    typename StepCase::Memory<S> memory(c.tree);
+    const std::vector<S> x = test::moved_state(c.tree, c.x0, in.data());
+    std::vector<S> next(x.size());
+    const S* u = in.data() + c.tangents;
+    const test::Prepared<S> prepared(c.tree, u + c.input_size);
+    const Robot<S, S> r = c.robot(prepared);
+    euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+    JacobianSpace<S> space;
+    struct alignas(128) Block {
+      std::byte bytes[128];
+    };
+    std::vector<Block> own(space.carve(c.tree, c.input_size, nullptr) / 128 + 1);
+    space.carve(c.tree, c.input_size, own[0].bytes);
+    const StepJacobian<S> out{c.shape.nv, c.shape.na, c.input_size, A.data(), B.data()};
+    euler_step_jacobian(r, x.data(), u, static_cast<const S*>(memory.record.data()), memory.work,
+                        space, out);
+  }
+  std::vector<S> A, B;
+};
+
+void check_jacobian(const Model& m, const StepKind& kind, bool joints_only = false) {
+  const StepCase c(m, 0.4, kind);
+  const test::Prepared<double> prepared(c.tree, c.point.data() + c.tangents + c.input_size);
+  REQUIRE(joints_alone(c.robot(prepared)) == joints_only);
+  const Found<double> found(c);
+  const Found<Pack<double, 4>> lanes(c);
+  double largest = 0, worst = 0, worst_lane = 0;
+  for (int i = 0; i < c.tangents; ++i) {
+    Numbers bar(static_cast<std::size_t>(c.tangents), 0.0), row(c.point.size(), 0.0);
+    bar[static_cast<std::size_t>(i)] = 1;
+    c.pullback(c.point.data(), bar.data(), row.data());
+    for (int j = 0; j < c.tangents + c.input_size; ++j) {
+      const bool state = j < c.tangents;
+      const std::size_t entry =
+          static_cast<std::size_t>(state ? i * c.tangents + j : i * c.input_size + j - c.tangents);
+      const double got = state ? found.A[entry] : found.B[entry];
+      const double expected = row[static_cast<std::size_t>(j)];
+      const double in_lanes = lane(state ? lanes.A[entry] : lanes.B[entry], 2);
+      largest = std::max(largest, std::abs(expected));
+      worst = std::max(worst, std::abs(got - expected));
+      worst_lane = std::max(worst_lane, std::abs(in_lanes - got));
+    }
+  }
+  CHECK(largest > 0.5);
+  CHECK(worst < kTolerance * largest);
+  CHECK(worst_lane < kTolerance * largest);
+}
+
+}  // namespace
+
+TEST_CASE("step_jacobian: rows equal pullbacks where every force belongs to a joint") {
+  for (const auto integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast}) {
+    Model m = test::two_trees(integrator);
+    for (Body& b : m.bodies) b.gravity_compensation = 0;
+    const bool euler = integrator == RigidIntegrator::euler;
+    check_jacobian(m, StepKind{.wrenches = false, .shortcut = euler}, true);
+    check_jacobian(m, StepKind{.wrenches = false, .shortcut = false}, true);
+    for (Joint& j : m.joints) {
+      for (double& x : j.axis) x *= 1.3;
+    }
+    check_jacobian(m, StepKind{.wrenches = false, .shortcut = false}, true);
+  }
+}
+
+TEST_CASE("step_jacobian: rows equal pullbacks where forces act on bodies") {
+  for (const auto integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast}) {
+    check_jacobian(test::two_trees(integrator), StepKind{});
+    check_jacobian(test::with_cables(integrator), StepKind{});
+    check_jacobian(test::with_cables(integrator), StepKind{.wrenches = false});
+    check_jacobian(test::free_block(integrator), StepKind{.wrenches = false},
+                   integrator == RigidIntegrator::euler);
+  }
+}

@@ -1,0 +1,34 @@
+// StillStepper: the step of a robot without degrees of freedom. It has no state, and nothing moves.
+#pragma once
+
+#include <algorithm>
+
+#include "cycloid/system/stepper.h"
+
+namespace cycloid::inline rigid {
+
+template <class T>
+class StillStepper final : public Stepper<T> {
+ public:
+  StillStepper(int inputs, int parameters) : Stepper<T>(sizes_of(inputs, parameters)) {}
+
+  void begin(const T*, std::byte*) const override {}
+  StepStatus step(const StepInput<T>&, T*, T*, std::byte*) const override { return StepStatus::ok; }
+  void pullback(const StepInput<T>&, const T*, const T*, T*, T*, std::byte*) const override {}
+  void finish(const std::byte*, double* p_bar) const override {
+    std::fill_n(p_bar, this->sizes_.parameters, 0.0);
+  }
+  StepTrouble explain(const StepInput<T>&, int, std::byte*) const override {
+    return {"still", "model", "nothing moves"};
+  }
+
+ private:
+  static StepperSizes sizes_of(int inputs, int parameters) {
+    StepperSizes s;
+    s.input = inputs;
+    s.parameters = parameters;
+    return s;
+  }
+};
+
+}  // namespace cycloid::inline rigid
