@@ -116,9 +116,10 @@ class InputBarWriter {
 
  private:
   void note_not_finite(const T* lanes, std::int64_t count) {
-    // W divides kTogether, so that place j of a group always belongs to lane j mod W.
+    // Where W divides kTogether, place j of a group always belongs to lane j mod W.
     constexpr int kTogether = 16;
-    const std::int64_t numbers = count * map_.lanes, whole = numbers / kTogether * kTogether;
+    const std::int64_t numbers = count * map_.lanes;
+    const std::int64_t whole = kTogether % map_.lanes == 0 ? numbers / kTogether * kTogether : 0;
     T sum[kTogether] = {};
     for (std::int64_t i = 0; i < whole; i += kTogether) {
       for (int j = 0; j < kTogether; ++j) sum[j] += T(0) * lanes[i + j];
@@ -318,18 +319,18 @@ void Pullback<T>::add_shared_parameters(const LaneMap& map, std::int64_t chunk,
                                         const double* p_bar) {
   const std::size_t n = static_cast<std::size_t>(run.stepper->sizes().parameters);
   double* sum = parts.params.data() + static_cast<std::size_t>(chunk) * n;
-  int lanes[64], count = 0;
+  std::vector<int> lanes;  // that count
   for (int l = 0; l < map.active; ++l) {
-    if (!parts.left_out[static_cast<std::size_t>(map.environment(l))]) lanes[count++] = l;
+    if (!parts.left_out[static_cast<std::size_t>(map.environment(l))]) lanes.push_back(l);
   }
   for (std::size_t i = 0; i < n; ++i, p_bar += map.lanes) {
     double s = 0;
-    for (int j = 0; j < count; ++j) s += p_bar[lanes[j]];
+    for (const int l : lanes) s += p_bar[l];
     sum[i] += s;
     if (std::isfinite(s)) continue;
-    for (int j = 0; j < count; ++j) {
-      const std::size_t environment = static_cast<std::size_t>(map.environment(lanes[j]));
-      if (!std::isfinite(p_bar[lanes[j]])) parts.not_finite[environment] = 1;
+    for (const int l : lanes) {
+      const std::size_t environment = static_cast<std::size_t>(map.environment(l));
+      if (!std::isfinite(p_bar[l])) parts.not_finite[environment] = 1;
     }
   }
 }
