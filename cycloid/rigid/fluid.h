@@ -259,13 +259,12 @@ void absent_medium_pullback(const Tree& tree, const P* p, int b, const Frames<S>
   const std::size_t l = last_link(tree, b);
   const Vec3<S> n_bar = transpose_vector_product(at.B, m[l].angular);
   const Vec3<S> f_bar = transpose_vector_product(at.B, field_at(m[l], at.c));
-  const FluidBox<P> by_density = fluid_box(tree, p, b, P(1), P(0));
-  const FluidBox<P> by_viscosity = fluid_box(tree, p, b, P(0), P(1));
-  const Vec3<S> n = drag(P(0), by_density.turning_drag, at.omega);
-  const Vec3<S> force = drag(P(0), by_density.moving_drag, at.u);
+  const FluidBox<P> unit = fluid_box(tree, p, b, P(1), P(1));
+  const Vec3<S> n = drag(P(0), unit.turning_drag, at.omega);
+  const Vec3<S> force = drag(P(0), unit.moving_drag, at.u);
   p_bar[tree.options.density] += dot(n, n_bar) + dot(force, f_bar);
   p_bar[tree.options.viscosity] -=
-      S(by_viscosity.turning) * dot(at.omega, n_bar) + S(by_viscosity.moving) * dot(at.u, f_bar);
+      S(unit.turning) * dot(at.omega, n_bar) + S(unit.moving) * dot(at.u, f_bar);
 }
 
 }  // namespace cycloid::inline rigid

@@ -145,6 +145,9 @@ void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Worksp
                          const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
   if (out.na == 0) return;
   set_zero(w.mu, out.nv);
+  velocity_field(r.tree, w.frames.column, static_cast<const S*>(w.mu), w.m);  // no force counts
+  set_zero(space.q_bar, out.nv);
+  set_zero(space.v_bar, out.nv);
   set_zero(space.act_bar, out.na);
   set_zero(space.u_bar, out.inputs);
   for (int i = 0; i < out.na; ++i) space.ones[i] = S(1);
@@ -167,12 +170,12 @@ void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Worksp
 template <class S>
 void position_rows(const Tree& tree, const S& h, const S* v_next, const StepJacobian<S>& out) {
   const int nv = out.nv;
-  const auto combine = [&](S* rows, const S* from, int columns, int n, int k, const Mat3<S>& J) {
+  const auto combine = [&](S* rows, int columns, int n, int k, const Mat3<S>& J) {
     // rows k … k+n-1 are h J times those of v⁺
     for (int i = 0; i < n; ++i) {
       for (int c = 0; c < columns; ++c) {
         S sum(0);
-        for (int j = 0; j < n; ++j) sum += J(i, j) * from[(nv + k + j) * columns + c];
+        for (int j = 0; j < n; ++j) sum += J(i, j) * rows[(nv + k + j) * columns + c];
         rows[(k + i) * columns + c] = h * sum;
       }
     }
@@ -181,8 +184,8 @@ void position_rows(const Tree& tree, const S& h, const S* v_next, const StepJaco
     const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
     const Mat3<S> same = identity_matrix<S, 3>();
     for (int k = j.dof; k < j.dof + linear; ++k) {
-      combine(out.A, out.A, out.tangent(), 1, k, same);
-      combine(out.B, out.B, out.inputs, 1, k, same);
+      combine(out.A, out.tangent(), 1, k, same);
+      combine(out.B, out.inputs, 1, k, same);
       out.state_row(k)[k] += S(1);
     }
     if (j.kind != JointKind::free && j.kind != JointKind::ball) continue;
@@ -195,8 +198,8 @@ void position_rows(const Tree& tree, const S& h, const S* v_next, const StepJaco
       retract_tangent_pullback(Quat<S>{}, phi, unit, own, moved);
       for (int i = 0; i < 3; ++i) E(c, i) = own[i], J(c, i) = moved[i];
     }
-    combine(out.A, out.A, out.tangent(), 3, k, J);
-    combine(out.B, out.B, out.inputs, 3, k, J);
+    combine(out.A, out.tangent(), 3, k, J);
+    combine(out.B, out.inputs, 3, k, J);
     for (int i = 0; i < 3; ++i) {
       for (int c = 0; c < 3; ++c) out.state_row(k + i)[k + c] += E(i, c);
     }

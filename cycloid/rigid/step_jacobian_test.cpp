@@ -92,3 +92,24 @@ TEST_CASE("step_jacobian: rows equal pullbacks where forces act on bodies") {
                    integrator == RigidIntegrator::euler);
   }
 }
+
+TEST_CASE(
+    "step_jacobian: the activation of an actuator that pulls at a body has a row of its own") {
+  Model m = test::two_trees();
+  Marker site;
+  site.name = "tip";
+  site.body = static_cast<int>(m.bodies.size()) - 1;  // moved by the last dof
+  site.pos = {0.1, 0.2, -0.3};
+  m.sites.push_back(site);
+  Actuator a;
+  a.transmission = TransmissionKind::site;
+  a.target = 0;
+  a.gear = {0.7, -0.5, 0.4, 0.3, 0.2, -0.6};
+  a.gain = {2, 0, 0};
+  a.dynamics = ActuatorDynamics::filter;
+  a.time_constant = 0.1;
+  a.act = m.na++;
+  a.control = m.nu++;
+  m.actuators.push_back(a);
+  check_jacobian(m, StepKind{.wrenches = false});
+}
