@@ -1,10 +1,12 @@
 #include "cycloid/io/convert.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "cycloid/io/contacts.h"
 #include "cycloid/io/messages.h"
 #include "cycloid/io/refuse.h"
 
@@ -26,8 +28,18 @@ Range range(bool on, const mjtNum* values, mjtSize i) {
   return {on, values[2 * i], values[2 * i + 1]};
 }
 
+// A limit of motion. MuJoCo's states stay within mjMAXVAL, so a bound beyond it is never met.
+Range limit(bool on, const mjtNum* values, mjtSize i) {
+  const auto reachable = [](double bound) { return std::clamp(bound, -mjMAXVAL, mjMAXVAL); };
+  return {on, reachable(values[2 * i]), reachable(values[2 * i + 1])};
+}
+
 Polynomial polynomial(const mjtNum* linear, const mjtNum* higher, mjtSize i) {
   return {linear[i], higher[mjNPOLY * i], higher[mjNPOLY * i + 1]};
+}
+
+Compliance softness(const mjtNum* solref, const mjtNum* solimp, mjtSize i) {
+  return {row<mjNREF>(solref, i), row<mjNIMP>(solimp, i)};
 }
 
 std::string name_at(const mjModel& m, const int* addresses, mjtSize i) {
@@ -46,6 +58,10 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   o.density = m.opt.density;
   o.viscosity = m.opt.viscosity;
   o.impratio = m.opt.impratio;
+  o.elliptic = m.opt.cone == mjCONE_ELLIPTIC;
+  // Any positive number will do as a scale.
+  const double inertia = m.stat.meaninertia;
+  o.mean_inertia = inertia > 0 && std::isfinite(inertia) ? inertia : 1;
   o.acting.springs = acts(mjDSBL_SPRING);
   o.acting.dampers = acts(mjDSBL_DAMPER);
   o.acting.gravity = acts(mjDSBL_GRAVITY);
@@ -53,6 +69,13 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   o.acting.control_limits = acts(mjDSBL_CLAMPCTRL);
   o.acting.euler_damping = acts(mjDSBL_EULERDAMP);
   o.acting.constraints = constraints_act(m, load);
+  o.acting.equalities = acts(mjDSBL_EQUALITY);
+  o.acting.friction_loss = acts(mjDSBL_FRICTIONLOSS);
+  o.acting.limits = acts(mjDSBL_LIMIT);
+  o.acting.contacts = acts(mjDSBL_CONTACT);
+  o.acting.refsafe = acts(mjDSBL_REFSAFE);
+  o.acting.parent_filter = acts(mjDSBL_FILTERPARENT);
+  o.acting.midphase = acts(mjDSBL_MIDPHASE);
   return o;
 }
 
@@ -66,6 +89,8 @@ Body body_of(const mjModel& m, mjtSize i) {
   b.first_dof = std::max(m.body_dofadr[i], 0);
   b.dofs = m.body_dofnum[i];
   b.mocap = m.body_mocapid[i];
+  b.welded = m.body_weldid[i];
+  b.inverse_weight = row<2>(m.body_invweight0, i);
   b.pos = row<3>(m.body_pos, i);
   b.quat = row<4>(m.body_quat, i);
   b.mass = m.body_mass[i];
@@ -90,7 +115,9 @@ Joint joint_of(const mjModel& m, mjtSize i) {
   j.stiffness = polynomial(m.jnt_stiffness, m.jnt_stiffnesspoly, i);
   std::copy_n(m.qpos0 + j.qpos, qpos_numbers(j.kind), j.qpos0.begin());
   std::copy_n(m.qpos_spring + j.qpos, qpos_numbers(j.kind), j.spring.begin());
-  j.range = range(m.jnt_limited[i], m.jnt_range, i);
+  j.range = limit(m.jnt_limited[i], m.jnt_range, i);
+  j.margin = m.jnt_margin[i];
+  j.limit = softness(m.jnt_solref, m.jnt_solimp, i);
   j.actuator_force = range(m.jnt_actfrclimited[i], m.jnt_actfrcrange, i);
   j.compensation_by_actuator = m.jnt_actgravcomp[i];
   return j;
@@ -104,7 +131,60 @@ Dof dof_of(const mjModel& m, mjtSize i) {
   d.armature = m.dof_armature[i];
   d.damping = polynomial(m.dof_damping, m.dof_dampingpoly, i);
   d.frictionloss = m.dof_frictionloss[i];
+  d.friction = softness(m.dof_solref, m.dof_solimp, i);
+  d.inverse_weight = m.dof_invweight0[i];
   return d;
+}
+
+Shape shape_of(int type) {
+  switch (type) {
+    case mjGEOM_PLANE: return Shape::plane;
+    case mjGEOM_SPHERE: return Shape::sphere;
+    case mjGEOM_CAPSULE: return Shape::capsule;
+    case mjGEOM_ELLIPSOID: return Shape::ellipsoid;
+    case mjGEOM_CYLINDER: return Shape::cylinder;
+    case mjGEOM_BOX: return Shape::box;
+    default: return Shape::other;
+  }
+}
+
+Geom geom_of(const mjModel& m, mjtSize i) {
+  Geom g;
+  g.name = name_at(m, m.name_geomadr, i);
+  g.body = m.geom_bodyid[i];
+  g.pos = row<3>(m.geom_pos, i);
+  g.quat = row<4>(m.geom_quat, i);
+  g.shape = shape_of(m.geom_type[i]);
+  g.size = row<3>(m.geom_size, i);
+  g.friction = row<3>(m.geom_friction, i);
+  g.soft = softness(m.geom_solref, m.geom_solimp, i);
+  g.margin = m.geom_margin[i];
+  g.gap = m.geom_gap[i];
+  g.condim = m.geom_condim[i];
+  g.priority = m.geom_priority[i];
+  g.solmix = m.geom_solmix[i];
+  g.contype = m.geom_contype[i];
+  g.conaffinity = m.geom_conaffinity[i];
+  return g;
+}
+
+Equality equality_of(const mjModel& m, mjtSize i) {
+  Equality e;
+  e.name = name_at(m, m.name_eqadr, i);
+  e.active = m.eq_active0[i];
+  switch (m.eq_type[i]) {
+    case mjEQ_CONNECT: e.kind = EqualityKind::connect; break;
+    case mjEQ_WELD: e.kind = EqualityKind::weld; break;
+    case mjEQ_JOINT: e.kind = EqualityKind::joint; break;
+    case mjEQ_TENDON: e.kind = EqualityKind::tendon; break;
+    default: e.active = false;  // accepted only where equalities do not act
+  }
+  e.on_sites = m.eq_objtype[i] == mjOBJ_SITE;
+  e.object1 = m.eq_obj1id[i];
+  e.object2 = m.eq_obj2id[i];
+  e.data = row<mjNEQDATA>(m.eq_data, i);
+  e.soft = softness(m.eq_solref, m.eq_solimp, i);
+  return e;
 }
 
 Wrap wrap_of(const mjModel& m, mjtSize i) {
@@ -126,8 +206,12 @@ Tendon tendon_of(const mjModel& m, mjtSize i) {
   t.spring_length = row<2>(m.tendon_lengthspring, i);
   t.armature = m.tendon_armature[i];
   t.frictionloss = m.tendon_frictionloss[i];
-  t.range = range(m.tendon_limited[i], m.tendon_range, i);
+  t.range = limit(m.tendon_limited[i], m.tendon_range, i);
   t.actuator_force = range(m.tendon_actfrclimited[i], m.tendon_actfrcrange, i);
+  t.margin = m.tendon_margin[i];
+  t.limit = softness(m.tendon_solref_lim, m.tendon_solimp_lim, i);
+  t.friction = softness(m.tendon_solref_fri, m.tendon_solimp_fri, i);
+  t.inverse_weight = m.tendon_invweight0[i];
   return t;
 }
 
@@ -278,8 +362,12 @@ Model convert(const mjModel& m, const LoadOptions& options) {
   fill(model.joints, m.njnt, m, joint_of);
   fill(model.dofs, m.nv, m, dof_of);
   model.sites = markers(m, m.nsite, m.name_siteadr, m.site_bodyid, m.site_pos, m.site_quat);
-  model.geoms = markers(m, m.ngeom, m.name_geomadr, m.geom_bodyid, m.geom_pos, m.geom_quat);
+  fill(model.geoms, m.ngeom, m, geom_of);
   model.cameras = markers(m, m.ncam, m.name_camadr, m.cam_bodyid, m.cam_pos, m.cam_quat);
+  const Acting& acting = model.options.acting;
+  model.pairs = contact_pairs(m, acting.constraints && acting.contacts);
+  fill(model.exclusions, m.nexclude, m, exclusion);
+  fill(model.equalities, m.neq, m, equality_of);
   fill(model.wraps, m.nwrap, m, wrap_of);
   fill(model.tendons, m.ntendon, m, tendon_of);
   fill(model.actuators, m.nactuator, m, actuator_of);

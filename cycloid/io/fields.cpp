@@ -20,7 +20,7 @@ struct Group {
 
 constexpr Group kGroups[] = {
     {FieldUse::used, "options",
-     "opt.timestep opt.impratio opt.gravity opt.wind opt.density opt.viscosity opt.integrator "
+     "opt.timestep opt.gravity opt.wind opt.density opt.viscosity opt.integrator "
      "opt.disableflags opt.enableflags opt.disableactuator"},
     {FieldUse::used, "sizes",
      "nq nv nu nactuator na nbody njnt ntree ngeom nsite ncam ntendon nwrap nsensor nkey nmocap "
@@ -56,42 +56,46 @@ constexpr Group kGroups[] = {
      "name_tendonadr name_actuatoradr name_sensoradr name_keyadr names"},
     {FieldUse::used, "sleeping, with opt.enableflags", "tree_bodyadr tree_sleep_policy"},
     {FieldUse::used, "what can collide, and what else makes constraints",
-     "npair nexclude neq body_weldid geom_type geom_contype geom_conaffinity pair_geom1 "
-     "pair_geom2 exclude_signature eq_active0"},
+     "npair nexclude neq body_weldid geom_type geom_plugin geom_contype geom_conaffinity "
+     "pair_geom1 pair_geom2 exclude_signature eq_active0"},
 
-    {FieldUse::constraints, "solver options",
-     "opt.tolerance opt.ls_tolerance opt.noslip_tolerance opt.ccd_tolerance opt.o_margin "
-     "opt.o_solref opt.o_solimp opt.o_friction opt.cone opt.jacobian opt.solver opt.iterations "
-     "opt.ls_iterations opt.ccd_iterations opt.sdf_initpoints opt.sdf_iterations"},
-    {FieldUse::constraints, "weights at qpos0, for regularisation",
-     "body_invweight0 dof_invweight0 dof_M0 tendon_invweight0 stat.meaninertia"},
-    {FieldUse::constraints, "limits and dry friction",
+    {FieldUse::used_by_constraints, "options",
+     "opt.impratio opt.cone opt.o_margin opt.o_solref opt.o_solimp opt.o_friction"},
+    {FieldUse::used_by_constraints, "weights at qpos0, for regularisation",
+     "body_invweight0 dof_invweight0 tendon_invweight0 stat.meaninertia"},
+    {FieldUse::used_by_constraints, "limits and dry friction",
      "jnt_solref jnt_solimp jnt_margin dof_solref dof_solimp tendon_solref_lim "
      "tendon_solimp_lim tendon_solref_fri tendon_solimp_fri tendon_margin"},
-    {FieldUse::constraints, "contact",
-     "body_contype body_conaffinity body_margin geom_condim geom_dataid geom_priority "
-     "geom_solmix geom_solref geom_solimp geom_size geom_aabb geom_rbound geom_friction "
-     "geom_margin geom_gap geom_surfacevel geom_adhesion pair_dim pair_signature pair_solref "
-     "pair_solreffriction pair_solimp pair_margin pair_gap pair_adhesion pair_friction"},
-    {FieldUse::constraints, "equalities",
+    {FieldUse::used_by_constraints, "contact",
+     "geom_condim geom_priority geom_solmix geom_solref geom_solimp geom_size geom_friction "
+     "geom_margin geom_gap geom_surfacevel geom_adhesion pair_dim pair_solref "
+     "pair_solreffriction pair_solimp pair_margin pair_gap pair_adhesion pair_friction "
+     "name_pairadr"},
+    {FieldUse::used_by_constraints, "equalities",
      "eq_type eq_obj1id eq_obj2id eq_objtype eq_solref eq_solimp eq_data"},
-    {FieldUse::constraints, "bounding volumes",
-     "nbvh nbvhstatic nbvhdynamic noct body_bvhadr body_bvhnum bvh_depth bvh_child bvh_nodeid "
-     "bvh_aabb oct_depth oct_child oct_aabb oct_coeff"},
-    {FieldUse::constraints, "shapes of meshes and height fields",
-     "nmesh nmeshvert nmeshnormal nmeshtexcoord nmeshface nmeshgraph nmeshpoly nmeshpolyvert "
-     "nmeshpolymap npolygonmax nmeshdegmax nhfield nhfielddata mesh_vertadr mesh_vertnum "
-     "mesh_faceadr mesh_facenum mesh_bvhadr mesh_bvhnum mesh_octadr mesh_octnum mesh_normaladr "
-     "mesh_normalnum mesh_texcoordadr mesh_texcoordnum mesh_graphadr mesh_extrema mesh_vert "
-     "mesh_normal mesh_texcoord mesh_face mesh_facenormal mesh_facetexcoord mesh_graph "
-     "mesh_scale mesh_pos mesh_quat mesh_polynum mesh_polyadr mesh_polynormal mesh_polyvertadr "
-     "mesh_polyvertnum mesh_polyvert mesh_polymapadr mesh_polymapnum mesh_polymap hfield_size "
-     "hfield_nrow hfield_ncol hfield_adr hfield_data"},
-    {FieldUse::constraints, "limits of memory for constraints", "nemax njmax nconmax"},
 
+    {FieldUse::irrelevant, "the way to the constrained optimum, not the optimum itself",
+     "opt.tolerance opt.ls_tolerance opt.jacobian opt.solver opt.iterations opt.ls_iterations"},
+    {FieldUse::irrelevant, "the precision of MuJoCo's collision search; ours goes to rounding",
+     "opt.ccd_tolerance opt.ccd_iterations"},
+    {FieldUse::irrelevant, "only for shapes that are refused where they can collide",
+     "opt.sdf_initpoints opt.sdf_iterations geom_dataid noct oct_depth oct_child oct_aabb "
+     "oct_coeff nmesh nmeshvert nmeshnormal nmeshtexcoord nmeshface nmeshgraph nmeshpoly "
+     "nmeshpolyvert nmeshpolymap npolygonmax nmeshdegmax nhfield nhfielddata mesh_vertadr "
+     "mesh_vertnum mesh_faceadr mesh_facenum mesh_bvhadr mesh_bvhnum mesh_octadr mesh_octnum "
+     "mesh_normaladr mesh_normalnum mesh_texcoordadr mesh_texcoordnum mesh_graphadr "
+     "mesh_extrema mesh_vert mesh_normal mesh_texcoord mesh_face mesh_facenormal "
+     "mesh_facetexcoord mesh_graph mesh_scale mesh_pos mesh_quat mesh_polynum mesh_polyadr "
+     "mesh_polynormal mesh_polyvertadr mesh_polyvertnum mesh_polyvert mesh_polymapadr "
+     "mesh_polymapnum mesh_polymap hfield_size hfield_nrow hfield_ncol hfield_adr hfield_data"},
+    {FieldUse::irrelevant, "bounding volumes and other shortcuts of collision, derived",
+     "nbvh nbvhstatic nbvhdynamic body_bvhadr body_bvhnum bvh_depth bvh_child bvh_nodeid "
+     "bvh_aabb body_contype body_conaffinity body_margin geom_aabb geom_rbound pair_signature"},
+    {FieldUse::irrelevant, "limits of memory for constraints", "nemax njmax nconmax"},
     {FieldUse::irrelevant, "derived from the tree of bodies and the transmissions",
      "nout nM nB nC nD nJten nJmom body_rootid body_geomnum body_geomadr body_simple "
-     "body_sameframe body_subtreemass dof_treeid dof_Madr dof_simplenum dof_length tree_bodynum "
+     "body_sameframe body_subtreemass dof_treeid dof_M0 dof_Madr dof_simplenum dof_length "
+     "tree_bodynum "
      "tree_dofadr tree_dofnum geom_sameframe site_sameframe jnt_actuatorid tendon_actuatorid "
      "tendon_treenum tendon_treeid ten_J_rownnz ten_J_rowadr ten_J_colind tendon_length0 "
      "actuator_acc0 actuator_length0 ngravcomp B_rownnz B_rowadr B_colind M_rownnz M_rowadr "
@@ -100,7 +104,7 @@ constexpr Group kGroups[] = {
      "actuator_ctrlspec actuator_cranklength actuator_lengthrange actuator_history "
      "actuator_delay jnt_springyield tendon_springyield key_plastic nplastic nhistory nplugin "
      "npluginattr npluginstate plugin plugin_stateadr plugin_statenum plugin_attr plugin_attradr "
-     "opt.sleep_tolerance"},
+     "opt.sleep_tolerance opt.noslip_tolerance"},
     {FieldUse::irrelevant, "parts of flexes, of which there are none",
      "nflexnode nflexvert nflexedge nflexelem nflexelemdata nflexstiffness nflexbending nefm0dof "
      "nefm0L nefmCvert nflexelemedge nflexshelldata nflextexcoord nJfe flex_contype "
@@ -144,7 +148,7 @@ constexpr Group kGroups[] = {
      "tuple_objid tuple_objprm"},
     {FieldUse::irrelevant, "labels of what is not in the Model, paths, memory",
      "name_lightadr name_meshadr name_skinadr name_hfieldadr name_texadr name_matadr "
-     "name_pairadr name_excludeadr name_numericadr name_textadr name_tupleadr name_pluginadr "
+     "name_excludeadr name_numericadr name_textadr name_tupleadr name_pluginadr "
      "nnames_map names_map npaths paths mesh_pathadr skin_pathadr hfield_pathadr tex_pathadr "
      "tex_contenttypeadr narena buffer signature"},
     {FieldUse::irrelevant, "summaries of other fields", "flg_gravcomp flg_surfacevel flg_adhesion"},
@@ -163,8 +167,6 @@ constexpr FieldRule kMustBeDefault[] = {
      "remove springyield from the tendon", -1},
     {"geom_fluid", FieldUse::must_be_default, "the ellipsoid model of fluid forces (fluidshape)",
      "remove fluidshape from the geom: the inertia-box model is supported", 0, 1},
-    {"geom_plugin", FieldUse::must_be_default_with_constraints, "a shape by a plugin",
-     "load with constraints=False", -1},
     {"opt.noslip_iterations", FieldUse::must_be_default_with_constraints, "the noslip solver",
      "set noslip_iterations to 0 or load with constraints=False"},
 };
@@ -202,8 +204,9 @@ void judge(const mjModel& m, std::string_view field, std::string_view count, con
   if (!rule) return;
   const bool fixed = rule->use == FieldUse::must_be_default ||
                      (rule->use == FieldUse::must_be_default_with_constraints && constraints);
-  const bool finite =
-      std::is_floating_point_v<T> && rule->use == FieldUse::used && must_be_finite(field);
+  const bool used =
+      rule->use == FieldUse::used || (rule->use == FieldUse::used_by_constraints && constraints);
+  const bool finite = std::is_floating_point_v<T> && used && must_be_finite(field);
   if (!fixed && !finite) return;
   const mjtSize compared = fixed && rule->columns ? rule->columns : columns;
   for (mjtSize row = 0; row < rows; ++row) {
@@ -232,6 +235,7 @@ constexpr Kind kKinds[] = {
     {"nactuator", "actuator", &mjModel::name_actuatoradr},
     {"nsensor", "sensor", &mjModel::name_sensoradr},
     {"nflex", "flex", &mjModel::name_flexadr},
+    {"npair", "contact pair", &mjModel::name_pairadr},
     {"neq", "equality", &mjModel::name_eqadr},
     {"nkey", "keyframe", &mjModel::name_keyadr},
 };
@@ -242,7 +246,7 @@ std::string_view name(FieldUse use) {
   switch (use) {
     case FieldUse::used: return "used";
     case FieldUse::irrelevant: return "irrelevant";
-    case FieldUse::constraints: return "constraints";
+    case FieldUse::used_by_constraints: return "used by constraints";
     case FieldUse::must_be_default: return "must be default";
     case FieldUse::must_be_default_with_constraints: return "must be default with constraints";
   }

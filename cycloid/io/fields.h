@@ -16,10 +16,10 @@
 namespace cycloid::inline io {
 
 enum class FieldUse {
-  used,             // becomes part of the Model, or is examined value by value in refuse.cpp
-  irrelevant,       // drawing, labels, MuJoCo's own bookkeeping, or derived from fields in use
-  constraints,      // acts through constraints only
-  must_be_default,  // acts, and is not supported when it differs from `value`
+  used,                 // becomes part of the Model, or is examined value by value
+  used_by_constraints,  // the same, and acts through constraints only
+  irrelevant,           // drawing, labels, bookkeeping, the way to a solution, or derived
+  must_be_default,      // acts, and is not supported when it differs from `value`
   must_be_default_with_constraints,
 };
 std::string_view name(FieldUse use);

@@ -95,6 +95,21 @@ TEST_CASE("refuse_by_field: what only constraints use counts only with them") {
   model->opt.noslip_iterations = 3;
   CHECK(refusal(*model, true).starts_with("options: the noslip solver"));
   CHECK(refusal(*model, false) == "");
+  model->opt.noslip_iterations = 0;
+  model->geom_friction[0] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(refusal(*model, true) == "geom \"bob\": geom_friction is nan; expected a finite number");
+  CHECK(refusal(*model, false) == "");
+}
+
+TEST_CASE("field_rules: what the Model takes for constraints is used, how a solver works is not") {
+  for (const char* field :
+       {"geom_friction", "geom_solref", "pair_friction", "eq_data", "jnt_solimp", "dof_invweight0",
+        "opt.cone", "opt.impratio", "opt.o_friction"}) {
+    CHECK(field_rule(field)->use == FieldUse::used_by_constraints);
+  }
+  for (const char* field : {"opt.solver", "opt.tolerance", "opt.iterations", "mesh_vert"}) {
+    CHECK(field_rule(field)->use == FieldUse::irrelevant);
+  }
 }
 
 TEST_CASE("refuse_by_field: a number in use is finite, a bound need not be") {

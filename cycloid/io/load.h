@@ -11,7 +11,7 @@
 //   assets.h          where package:// leads
 //   messages.h        MuJoCo's messages as one clean sentence
 //   fields.h          what becomes of every field of mjModel: one table
-//   refuse.h          what is not supported, by the name of the element
+//   refuse.h          what is not supported, by the name of the element; contacts.h, of contacts
 //   convert.h         mjModel to Model
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cycloid/base/error.h"
+#include "cycloid/io/contacts.h"
 
 namespace cycloid::inline io {
 namespace {
@@ -86,38 +87,29 @@ void judge_actuators(const mjModel& m) {
   }
 }
 
-// Geoms of these two bodies may touch as far as the tree of bodies is concerned.
-bool bodies_may_collide(const mjModel& m, int a, int b) {
-  if (m.body_treeid[a] < 0 && m.body_treeid[b] < 0) return false;
-  const int weld_a = m.body_weldid[a], weld_b = m.body_weldid[b];
-  if (weld_a == weld_b) return false;
-  const int parent_a = m.body_weldid[m.body_parentid[weld_a]];
-  const int parent_b = m.body_weldid[m.body_parentid[weld_b]];
-  const bool filter = !(m.opt.disableflags & mjDSBL_FILTERPARENT) && weld_a != 0 && weld_b != 0;
-  if (filter && (weld_a == parent_b || weld_b == parent_a)) return false;
-  for (mjtSize i = 0; i < m.nexclude; ++i) {
-    const int signature = m.exclude_signature[i];
-    if (signature == (a << 16) + b || signature == (b << 16) + a) return false;
+void judge_equalities(const mjModel& m) {
+  for (mjtSize i = 0; i < m.neq; ++i) {
+    const int type = m.eq_type[i];
+    if (type >= mjEQ_CONNECT && type <= mjEQ_TENDON) continue;
+    refuse(element(m, "neq", i), "an equality of this type",
+           "use connect, weld, joint or tendon, or load with constraints=False");
   }
-  return true;
 }
 
-bool is_unbounded(int geom_type) { return geom_type == mjGEOM_PLANE || geom_type == mjGEOM_HFIELD; }
+void judge_constraints(const mjModel& m) {
+  if (!(m.opt.impratio > 0)) {
+    throw ModelError(
+        message("options: impratio is ", m.opt.impratio, "; expected a positive number"));
+  }
+  if (!(m.opt.disableflags & mjDSBL_EQUALITY)) judge_equalities(m);
+  if (!(m.opt.disableflags & mjDSBL_CONTACT)) refuse_unsupported_contacts(m);
+}
 
 std::string first_contact(const mjModel& m) {
-  const auto pair = [&](int a, int b) {
-    return message(element(m, "ngeom", a), " and ", element(m, "ngeom", b), " can collide");
-  };
-  if (m.npair > 0) return pair(m.pair_geom1[0], m.pair_geom2[0]);
-  for (int a = 0; a < m.ngeom; ++a) {
-    for (int b = a + 1; b < m.ngeom; ++b) {
-      const bool asked = (m.geom_contype[a] & m.geom_conaffinity[b]) ||
-                         (m.geom_contype[b] & m.geom_conaffinity[a]);
-      if (!asked || (is_unbounded(m.geom_type[a]) && is_unbounded(m.geom_type[b]))) continue;
-      if (bodies_may_collide(m, m.geom_bodyid[a], m.geom_bodyid[b])) return pair(a, b);
-    }
-  }
-  return {};
+  const std::vector<CandidatePair> pairs = colliding_pairs(m);
+  if (pairs.empty()) return {};
+  return message(element(m, "ngeom", pairs[0].geom1), " and ", element(m, "ngeom", pairs[0].geom2),
+                 " can collide");
 }
 
 std::string first_limit(const mjModel& m) {
@@ -166,12 +158,14 @@ std::string first_constraint(const mjModel& m) {
   return {};
 }
 
-void refuse_unsupported(const mjModel& m, bool constraints) {
+void refuse_unsupported(const mjModel& m, bool constraints, bool with_constraints) {
   judge_options(m, constraints);
   judge_tendons(m);
   judge_actuators(m);
   refuse_by_field(m, constraints);
   if (!constraints) return;
+  judge_constraints(m);
+  if (with_constraints) return;
   if (const std::string source = first_constraint(m); !source.empty()) {
     throw ModelError(message(source,
                              ", and constraints are not supported; load with "

@@ -7,7 +7,10 @@
 //   muscles, DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
 //   slider-crank and body transmissions; tendons that wrap around geoms; plastic springs
 //   ellipsoid fluid forces
-//   with constraints: diagexact, noslip, and whatever can make a constraint
+//   with constraints: diagexact, noslip, equalities of flexes, what contacts.h lists and, until
+//   constraints_supported, whatever can make a constraint
+// What only leads to the constrained optimum and does not change it (solver, iterations,
+// tolerances, warm start, islands, sparse or dense matrices) is never looked at.
 #pragma once
 
 #include <mujoco/mjmodel.h>
@@ -19,8 +22,12 @@
 
 namespace cycloid::inline io {
 
-// Throws ModelError with the element and what to try.
-void refuse_unsupported(const mjModel& model, bool constraints);
+// Whether room rigid steps with constraints. While it does not, a model that has some is refused.
+constexpr bool constraints_supported() { return false; }
+
+// Throws ModelError with the element and what to try. `with_constraints`: they are supported.
+void refuse_unsupported(const mjModel& model, bool constraints,
+                        bool with_constraints = constraints_supported());
 
 // The options ask for constraints and the model does not disable them.
 bool constraints_act(const mjModel& model, const LoadOptions& options);

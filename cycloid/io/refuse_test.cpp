@@ -5,6 +5,8 @@
 #include <string>
 
 #include "cycloid/base/error.h"
+#include "cycloid/io/compile.h"
+#include "cycloid/io/convert.h"
 #include "cycloid/io/load.h"
 
 namespace cycloid {
@@ -136,46 +138,123 @@ std::string constrained(std::string_view joint, std::string_view parts = "",
                   "/></body></worldbody>");
 }
 
-TEST_CASE("first_constraint: what can make a constraint is refused with the hint") {
-  const auto said = [](const std::string& text) {
-    const std::string why = refusal(text, true);
-    const bool with_hint = why.find("constraints=False") != why.npos;
-    return with_hint ? why.substr(0, why.find(", and")) : why;
+TEST_CASE("first_constraint: what can make a constraint, by name") {
+  const auto found = [](const std::string& text) {
+    return first_constraint(*compile_model(text, {}));
   };
-  CHECK(said(constrained("")) == "");
-  CHECK(said(constrained("", "", "")) == "geom \"floor\" and geom \"g\" can collide");
-  CHECK(said(constrained("limited='true' range='0 1'")) == "joint \"j\" is limited");
-  CHECK(said(constrained("frictionloss='1'")) == "joint \"j\" has frictionloss");
-  CHECK(said(constrained("", "<equality><joint name='e' joint1='j'/></equality>")) ==
+  CHECK(found(constrained("")) == "");
+  CHECK(found(constrained("", "", "")) == "geom \"floor\" and geom \"g\" can collide");
+  CHECK(found(constrained("limited='true' range='0 1'")) == "joint \"j\" is limited");
+  CHECK(found(constrained("frictionloss='1'")) == "joint \"j\" has frictionloss");
+  CHECK(found(constrained("", "<equality><joint name='e' joint1='j'/></equality>")) ==
         "equality \"e\" is active");
-  CHECK(said(constrained("", "<equality><joint joint1='j' active='false'/></equality>")) == "");
-  CHECK(said(constrained("", "<contact><pair geom1='floor' geom2='g'/></contact>")) ==
+  CHECK(found(constrained("", "<equality><joint joint1='j' active='false'/></equality>")) == "");
+  CHECK(found(constrained("", "<contact><pair geom1='floor' geom2='g'/></contact>")) ==
         "geom \"floor\" and geom \"g\" can collide");
-  CHECK(said(constrained("",
-                         "<tendon><fixed name='t' limited='true' range='0 1'><joint joint='j' "
-                         "coef='1'/></fixed></tendon>")) == "tendon \"t\" is limited");
+  CHECK(found(constrained("",
+                          "<tendon><fixed name='t' limited='true' range='0 1'><joint joint='j' "
+                          "coef='1'/></fixed></tendon>")) == "tendon \"t\" is limited");
 }
 
 TEST_CASE("first_constraint: the model's own flags and filters are respected") {
-  const auto loads = [](const std::string& text) { return refusal(text, true) == ""; };
+  const auto found = [](const std::string& text) {
+    return first_constraint(*compile_model(text, {}));
+  };
   const auto flag = [](std::string_view name) {
     return "<option><flag " + std::string(name) + "='disable'/></option>";
   };
-  CHECK(loads(constrained("", flag("contact"), "")));
-  CHECK(loads(constrained("limited='true' range='0 1'", flag("limit"))));
-  CHECK(loads(constrained("frictionloss='1'", flag("frictionloss"))));
-  CHECK(loads(constrained("limited='true' range='0 1' frictionloss='1'", flag("constraint"), "")));
-  CHECK(loads(constrained("", "<contact><exclude body1='world' body2='b'/></contact>", "")));
+  CHECK(found(constrained("", flag("contact"), "")) == "");
+  CHECK(found(constrained("limited='true' range='0 1'", flag("limit"))) == "");
+  CHECK(found(constrained("frictionloss='1'", flag("frictionloss"))) == "");
+  CHECK(found(constrained("", "<contact><exclude body1='world' body2='b'/></contact>", "")) == "");
   // A parent and its child do not collide, unless the filter is off; bodies without dofs never do.
   const std::string chain =
       "<worldbody><body name='p'><joint/><geom size='.1'/><body name='c'><joint/><geom "
       "size='.1'/></body></body></worldbody>";
-  CHECK(loads(with("", chain)));
-  CHECK_FALSE(loads(with(flag("filterparent"), chain)));
-  CHECK(loads(
-      "<mujoco><worldbody><geom size='1'/><body><geom size='1'/></body></worldbody></mujoco>"));
-  CHECK(refusal(constrained("", "<option><flag diagexact='enable'/></option>"), true)
-            .starts_with("options: the flag diagexact"));
+  CHECK(found(with("", chain)) == "");
+  CHECK(found(with(flag("filterparent"), chain)) == "geom #0 and geom #1 can collide");
+  CHECK(found("<mujoco><worldbody><geom size='1'/><body><geom size='1'/></body></worldbody>"
+              "</mujoco>") == "");
+}
+
+TEST_CASE("constraints_supported: one switch, with a hint while it is off") {
+  const std::string limited = constrained("limited='true' range='0 1' frictionloss='1'", "", "");
+  const std::string off =
+      "geom \"floor\" and geom \"g\" can collide, and constraints are not "
+      "supported; load with constraints=False to leave them out";
+  CHECK(refusal(limited, true) == (constraints_supported() ? "" : off));
+  CHECK(refusal(limited, false) == "");
+  const CompiledModel m = compile_model(limited, {});
+  CHECK_NOTHROW(refuse_unsupported(*m, true, true));
+  CHECK_THROWS_WITH_AS(refuse_unsupported(*m, true, false), off.c_str(), ModelError);
+  CHECK(refusal(constrained("limited='true' range='0 1'",
+                            "<option><flag constraint='disable'/></option>", ""),
+                true) == "");
+}
+
+// With constraints, and as if they were supported.
+std::string constrained_refusal(const std::string& text) {
+  const CompiledModel m = compile_model(text, {});
+  try {
+    refuse_unsupported(*m, constraints_act(*m, {}), true);
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("refuse_unsupported: with constraints, what changes their optimum or has none") {
+  const auto option = [](const std::string& xml) { return constrained("", xml, ""); };
+  CHECK(constrained_refusal(option("<option><flag diagexact='enable'/></option>")) ==
+        "options: the flag diagexact is not supported; disable it or load with "
+        "constraints=False");
+  CHECK(constrained_refusal(option("<option noslip_iterations='3'/>")) ==
+        "options: the noslip solver is not supported; set noslip_iterations to 0 or load with "
+        "constraints=False");
+  CHECK(constrained_refusal(option("<option impratio='0'/>")) ==
+        "options: impratio is 0; expected a positive number");
+  CHECK(constrained_refusal(option("<option><flag speculative='enable'/></option>"))
+            .starts_with("options: the flag speculative"));
+  CHECK(constrained_refusal(option("<option noslip_iterations='3'><flag diagexact='enable' "
+                                   "constraint='disable'/></option>")) == "");
+  // Contacts are judged only where they act.
+  CHECK(constrained_refusal(option("<option><flag speculative='enable' contact='disable'/>"
+                                   "</option>")) == "");
+  CHECK(constrained_refusal(constrained("", "", "adhesion='1'")).starts_with("geom \"g\": adh"));
+}
+
+TEST_CASE("refuse_unsupported: with constraints, not what only leads to the optimum") {
+  for (const char* options :
+       {"solver='PGS'", "solver='CG'",
+        "iterations='1' tolerance='1' ls_iterations='1' "
+        "ls_tolerance='1'",
+        "jacobian='sparse'", "cone='elliptic' impratio='10'",
+        "ccd_iterations='3' ccd_tolerance='.1' sdf_iterations='1' sdf_initpoints='1'",
+        "noslip_tolerance='1' sleep_tolerance='1' o_margin='1'"}) {
+    CHECK(constrained_refusal(constrained("", std::string("<option ") + options + "/>", "")) == "");
+  }
+  for (const char* flags :
+       {"warmstart='disable'", "island='disable'", "autoreset='disable'", "midphase='disable'",
+        "refsafe='disable'", "filterparent='disable'", "sensor='disable'", "override='enable'",
+        "energy='enable' fwdinv='enable' invdiscrete='enable'", "eulerdamp='disable'",
+        "nativeccd='disable' multiccd='disable'"}) {
+    CHECK(constrained_refusal(
+              constrained("", "<option><flag " + std::string(flags) + "/></option>", "")) == "");
+  }
+}
+
+TEST_CASE("refuse_unsupported: an equality of another kind, where equalities act") {
+  const CompiledModel m =
+      compile_model(constrained("", "<equality><joint name='e' joint1='j'/></equality>"), {});
+  m->eq_type[0] = mjEQ_DISTANCE;
+  CHECK_THROWS_WITH_AS(refuse_unsupported(*m, true, true),
+                       "equality \"e\": an equality of this type is not supported; use connect, "
+                       "weld, joint or tendon, or load with constraints=False",
+                       ModelError);
+  CHECK_NOTHROW(refuse_unsupported(*m, false, true));
+  m->opt.disableflags |= mjDSBL_EQUALITY;
+  CHECK_NOTHROW(refuse_unsupported(*m, true, true));
+  CHECK_FALSE(convert(*m, {}).equalities[0].active);
 }
 
 }  // namespace

@@ -35,6 +35,13 @@ struct Polynomial {
   bool operator==(const Polynomial&) const = default;
 };
 
+// How a constraint gives: MuJoCo's solref and solimp.
+struct Compliance {
+  std::array<double, 2> solref{0.02,
+                               1};  // time constant [s] and damping ratio, or -stiffness, -damping
+  std::array<double, 5> solimp{0.9, 0.95, 0.001, 0.5, 2};
+};
+
 // A limit that applies when `on`.
 struct Range {
   bool on = false;
@@ -48,6 +55,8 @@ struct Body {
   int first_joint = 0, joints = 0;
   int first_dof = 0, dofs = 0;
   int mocap = -1;                          // row of mocap_pos and mocap_quat
+  int welded = 0;                          // the body that it is fixed to for good, or itself
+  std::array<double, 2> inverse_weight{};  // at qpos0: of translation [1/kg], of rotation
   std::array<double, 3> pos{};             // in the parent's frame [m]
   std::array<double, 4> quat{1, 0, 0, 0};  // in the parent's frame
   double mass = 0;                         // [kg]
@@ -67,16 +76,20 @@ struct Joint {
   std::array<double, 7> qpos0{};   // configuration at which the body stands as its frame says
   std::array<double, 7> spring{};  // springref: configuration without spring force
   Range range;                     // limit of motion
-  Range actuator_force;            // clamps the actuators' total
+  double margin = 0;               // from where the limit counts [m], [rad]
+  Compliance limit;
+  Range actuator_force;                   // clamps the actuators' total
   bool compensation_by_actuator = false;  // gravity compensation counts as actuator force
 };
 
 struct Dof {
   int joint = 0, body = 0;
-  int parent = -1;          // the dof before it on the way to the root
-  double armature = 0;      // [kg·m²] or [kg], actuators' armature on this joint not included
-  Polynomial damping;       // [N·m·s/rad] or [N·s/m]
-  double frictionloss = 0;  // [N·m] or [N]
+  int parent = -1;            // the dof before it on the way to the root
+  double armature = 0;        // [kg·m²] or [kg], actuators' armature on this joint not included
+  Polynomial damping;         // [N·m·s/rad] or [N·s/m]
+  double frictionloss = 0;    // [N·m] or [N]
+  Compliance friction;        // of frictionloss
+  double inverse_weight = 0;  // at qpos0
 };
 
 // A frame fixed to a body: a site, a geom or a camera.
@@ -85,6 +98,47 @@ struct Marker {
   int body = 0;
   std::array<double, 3> pos{};
   std::array<double, 4> quat{1, 0, 0, 0};
+};
+
+enum class Shape { plane, sphere, capsule, ellipsoid, cylinder, box, other };
+
+// What touches. `other` (meshes, height fields, …) touches nothing here.
+struct Geom : Marker {
+  Shape shape = Shape::sphere;
+  std::array<double, 3> size{};                    // as in room geometry [m]
+  std::array<double, 3> friction{1, 0.005, 1e-4};  // sliding, spinning, rolling
+  Compliance soft;
+  double margin = 0, gap = 0;  // [m]
+  int condim = 3, priority = 0;
+  double solmix = 1;
+  int contype = 1, conaffinity = 1;
+};
+
+// Two geoms that touch by the numbers given here and not by their own.
+struct NamedPair {
+  std::string name;
+  int geom1 = 0, geom2 = 0, condim = 3;
+  std::array<double, 5> friction{1, 1, 0.005, 1e-4, 1e-4};
+  Compliance soft;
+  std::array<double, 2> solref_friction{};  // zero: as solref
+  double margin = 0, gap = 0;
+};
+
+// Two bodies whose geoms do not touch.
+struct Exclusion {
+  int body1 = 0, body2 = 0;
+};
+
+enum class EqualityKind { connect, weld, joint, tendon };
+
+struct Equality {
+  std::string name;
+  EqualityKind kind = EqualityKind::connect;
+  bool active = true;              // at the start (eq_active0)
+  bool on_sites = false;           // objects are sites and not bodies
+  int object1 = -1, object2 = -1;  // bodies, sites, joints or tendons; -1: the second is missing
+  std::array<double, 12> data{};   // eq_data
+  Compliance soft;
 };
 
 struct Wrap {
@@ -102,6 +156,9 @@ struct Tendon {
   double armature = 0;                    // [kg], actuators' armature not included
   double frictionloss = 0;
   Range range, actuator_force;
+  double margin = 0;  // of the limit [m]
+  Compliance limit, friction;
+  double inverse_weight = 0;  // at qpos0
 };
 
 struct Actuator {
@@ -146,7 +203,11 @@ struct Acting {
   bool springs = true, dampers = true, gravity = true, actuation = true;
   bool control_limits = true;  // clampctrl
   bool euler_damping = true;   // implicit damping in the Euler integrator
-  bool constraints = true;
+  bool constraints = true;     // the parts of which follow
+  bool equalities = true, friction_loss = true, limits = true, contacts = true;
+  bool refsafe = true;        // a time constant of at least two steps
+  bool parent_filter = true;  // a body does not touch its parent
+  bool midphase = true;       // decides about the order of contacts only
 };
 
 struct Options {
@@ -157,6 +218,8 @@ struct Options {
   double density = 0;                          // of the medium [kg/m³]
   double viscosity = 0;                        // [Pa·s]
   double impratio = 1;
+  bool elliptic = false;    // friction cones, else pyramids
+  double mean_inertia = 1;  // scales the solver's residual
   Acting acting;
 };
 
@@ -167,7 +230,11 @@ struct Model {
   std::vector<Body> bodies;
   std::vector<Joint> joints;
   std::vector<Dof> dofs;
-  std::vector<Marker> sites, geoms, cameras;
+  std::vector<Marker> sites, cameras;
+  std::vector<Geom> geoms;
+  std::vector<NamedPair> pairs;
+  std::vector<Exclusion> exclusions;
+  std::vector<Equality> equalities;
   std::vector<Wrap> wraps;
   std::vector<Tendon> tendons;
   std::vector<Actuator> actuators;

@@ -68,6 +68,16 @@ struct Robot {
   }
 };
 
+// What the implicit slopes B are multiplied with in Φ: -h λᵀ B q̂. field: of λ, per link, and its
+// cotangent per body. Without constraints λ is μ, and q̂ is q̈.
+template <class S>
+struct SlopePoint {
+  const S* lambda;
+  const Motion<S>* field;
+  const S* qacc;
+  Force<S>* field_bar;
+};
+
 // What a pullback at one instant adds to. p may be null.
 template <class S>
 struct InstantBars {
@@ -376,15 +386,16 @@ void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
   }
 }
 
-// The pullback of -h b Q(μ, q̈) of one row (row_form.h), J in w.rows.row: returns b̄.
+// The pullback of -h b Q(λ, q̂) of one row (row_form.h), J in w.rows.row: returns b̄.
 template <class S, class P, class PullRow>
-S gather_row_slope(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* qacc,
-                   const S& slope, const InstantBars<S>& bar, PullRow pull_row) {
+S gather_row_slope(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                   const SlopePoint<S>& slopes, const S& slope, const InstantBars<S>& bar,
+                   PullRow pull_row) {
   const Tree& tree = r.tree;
   const S h = r.timestep();
   S* weights = w.rows.form.w;
-  const S Q = row_form_weights(tree, static_cast<const S*>(w.rows.row), static_cast<const S*>(w.mu),
-                               qacc, weights);
+  const S Q = row_form_weights(tree, static_cast<const S*>(w.rows.row), slopes.lambda, slopes.qacc,
+                               weights);
   for (int k = 0; k < tree.model.nv; ++k) weights[k] *= -h * slope;
   row_form_pullback(tree, r.p, w.frames, x.qpos, w.rows.form, pull_row, bar.q, bar.p,
                     w.row_mocap_bar);
@@ -405,7 +416,7 @@ void gather_limited_row(const Robot<S, P>& r, const Instant<S>& x, const Workspa
 // The pullback of all of this, given μ (w.mu), q̈, the fields v and m, and slope_bar of w.slope.
 template <class S, class P>
 void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                      const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                      const SlopePoint<S>& slopes, const S* act_dot_bar, const S* act_next_bar,
                       const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
   const S h = r.timestep();
@@ -444,7 +455,7 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
     const int id = static_cast<int>(t);
     tendon_row(tree, r.p, id, w.frames, w.rows.wrenches, w.rows.links, w.rows.row);
     w.tendon_slope_bar[t] = gather_row_slope(
-        r, x, w, qacc, w.tendon_slope[t], bar,
+        r, x, w, slopes, w.tendon_slope[t], bar,
         [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
           tendon_pullback(tree, r.p, id, point, row_bar, sinks);
         });
@@ -505,7 +516,7 @@ void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace
         if (has_own_row(tree, a)) {
           actuator_row(r, id, x, w, w.rows.row);
           out_bar.slope = -gather_row_slope(
-              r, x, w, qacc, w.actuator_slope[i], bar,
+              r, x, w, slopes, w.actuator_slope[i], bar,
               [&](const RowPoint<S>& p, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
                 if (a.transmission == TransmissionKind::site) {
                   site_transmission_pullback(tree, r.p, id, p, row_bar, sinks);

@@ -153,22 +153,23 @@ void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
                      M);
 }
 
-// Its pullback, with a sweep of its own for the field of q̈.
+// Its pullback, with a sweep of its own for the field of q̂.
 template <class S, class P>
 void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         const S* qacc, const InstantBars<S>& bar) {
+                         const SlopePoint<S>& slopes, const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
   const RowFormSpace<S>& space = w.rows.form;
   space.sweep.clear(tree);
-  velocity_field(tree, w.frames.column, qacc, space.field);
+  velocity_field(tree, w.frames.column, slopes.qacc, space.field);
+  const BodyBars<S> bars{slopes.field_bar, w.bars.a, w.bars.v, w.bars.pose};
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
-    bar.h += fluid_damping_pullback(
-        tree, r.p, static_cast<int>(b), w.frames, static_cast<const Motion<S>*>(w.v),
-        static_cast<const Motion<S>*>(w.m), static_cast<const Motion<S>*>(space.field),
-        r.timestep(), w.bars, space.sweep.bars.m[b], bar.p);
+    bar.h += fluid_damping_pullback(tree, r.p, static_cast<int>(b), w.frames,
+                                    static_cast<const Motion<S>*>(w.v), slopes.field,
+                                    static_cast<const Motion<S>*>(space.field), r.timestep(), bars,
+                                    space.sweep.bars.m[b], bar.p);
   }
-  field_sweep_pullback(tree, r.p, w.frames, x.qpos, qacc,
+  field_sweep_pullback(tree, r.p, w.frames, x.qpos, slopes.qacc,
                        static_cast<const Motion<S>*>(space.field), space.sweep, bar.q, bar.p,
                        w.row_mocap_bar);
 }
@@ -198,13 +199,12 @@ void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   }
 }
 
-// The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
+// M in w.LD becomes the factor of M + h B, and B is left in w.slope. The bodies have been placed.
 template <class S, class P>
-void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const Tree& tree = r.tree;
   const S h = r.timestep();
   implicit_slopes(r, x, w);
-  inertia_matrix(r, w, w.LD);
   for (int k = 0; k < tree.model.nv; ++k) {
     w.LD[tree.row[static_cast<std::size_t>(k)]] += h * w.slope[k];
   }
@@ -218,6 +218,13 @@ void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
                      w.free_blocks + 36 * i);
   }
   factor(tree, w.LD);
+}
+
+// The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
+template <class S, class P>
+void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  inertia_matrix(r, w, w.LD);
+  factor_with_slopes(r, x, w);
 }
 
 // x ← (M + h B)⁻¹ x; free bodies by their own blocks, transposed on the way back.
@@ -335,17 +342,18 @@ void place_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace
 // Φ's gradient through springs, dampers, actuators and applied generalised forces.
 template <class S, class P>
 void gather_dof_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                       const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                       const SlopePoint<S>& slopes, const S* act_dot_bar, const S* act_next_bar,
                        const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
   const int nv = tree.model.nv;
   const S h = r.timestep();
   const bool implicit = r.implicit != Implicit::nothing;
   for (int k = 0; k < nv; ++k) {
-    w.slope_bar[k] = implicit ? -h * w.mu[k] * qacc[k] : S(0);  // (3): -h μᵀ B q̈
-    bar.h -= w.mu[k] * w.slope[k] * qacc[k];
+    const S form = slopes.lambda[k] * slopes.qacc[k];
+    w.slope_bar[k] = implicit ? -h * form : S(0);  // (3): -h λᵀ B q̂
+    bar.h -= w.slope[k] * form;
   }
-  gather_actuation(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
+  gather_actuation(r, x, w, slopes, act_dot_bar, act_next_bar, bar);
   add_springs_pullback(tree, r.p, x.qpos, static_cast<const S*>(w.mu), bar.q, bar.p);
   add_dampers_pullback(tree, r.p, x.qvel, static_cast<const S*>(w.mu),
                        static_cast<const S*>(w.slope_bar), bar.v, bar.p);
@@ -399,29 +407,26 @@ Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
   return r;
 }
 
-// Φ's gradient for μ in w.mu, after place_and_factor. act_dot_bar and act_next_bar (na) may be
-// null.
+// Φ's gradient for μ in w.mu and its field in w.m, after place_and_factor. act_dot_bar and
+// act_next_bar (na) may be null. Where `pushed` is true, w.bars and w.row_mocap_bar hold what
+// others have put there, or zeros.
 template <class S, class P>
-void gather_motion(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
-                   const S* qacc, const S* act_dot_bar, const S* act_next_bar,
-                   const InstantBars<S>& bar) {
+void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
+                   const S* qacc, const SlopePoint<S>& slopes, const S* act_dot_bar,
+                   const S* act_next_bar, bool pushed, const InstantBars<S>& bar) {
   const Tree& tree = given.tree;
-  velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
   const Robot<S, P> r = with_absent_medium(given, w, bar);
-  const bool pushed = pushes_bodies(r);
-  if (pushed) w.bars.clear(tree.model.bodies.size());
-  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   if (tree.has_tendon_armature) {
     tendon_armature_pullback(tree, r.p, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
                              static_cast<const Motion<S>*>(w.a), qacc,
                              RowSinks<S>{w.bars, bar.q, bar.v, bar.p}, w.rows, w.row_mocap_bar);
   }
   if (r.implicit == Implicit::all_slopes && r.medium()) {
-    gather_fluid_slopes(r, x, w, qacc, bar);
+    gather_fluid_slopes(r, x, w, slopes, bar);
   }
   Vec3<S> gravity_bar{};
-  if (pushed) gather_applied_wrenches(r, x, w, gravity_bar, bar);
-  gather_dof_forces(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
+  if (pushes_bodies(r)) gather_applied_wrenches(r, x, w, gravity_bar, bar);
+  gather_dof_forces(r, x, w, slopes, act_dot_bar, act_next_bar, bar);
   if (tree.limits_compensation) gather_limited_compensation(r, x, w, gravity_bar, bar);
   for (const Tree::DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
@@ -433,9 +438,11 @@ void gather_motion(const Robot<S, P>& given, const Instant<S>& x, const Workspac
   const SweepPoint<S> at{tree, w.frames, w.inertia, w.v, w.a, w.m, x.qpos, x.qvel, qacc, w.mu};
   if (implicit_free_bodies(r)) {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.rows.wrenches[b] = Force<S>{};
+    SweepPoint<S> slope_at = at;
+    slope_at.mu = slopes.lambda, slope_at.qacc = slopes.qacc;
     for (const int body : tree.free_bodies) {
       const std::size_t b = static_cast<std::size_t>(body);
-      free_body_pullback(at, r.p, b, w.composite[b], r.timestep(), bar.q, bar.v, bar.h, bar.p,
+      free_body_pullback(slope_at, r.p, b, w.composite[b], r.timestep(), bar.q, bar.v, bar.h, bar.p,
                          w.rows.wrenches);
     }
   }
@@ -445,6 +452,19 @@ void gather_motion(const Robot<S, P>& given, const Instant<S>& x, const Workspac
   if (bar.p && tree.model.options.acting.gravity) {
     add_to(bar.p + tree.options.gravity, gravity_bar);
   }
+}
+
+// The same without constraints, which begins with the field of μ.
+template <class S, class P>
+void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* qacc,
+                   const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
+  velocity_field(r.tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
+  const bool implicit_medium = bar.p && r.tree.feels_medium && r.implicit == Implicit::all_slopes;
+  const bool pushed = pushes_bodies(r) || implicit_medium;
+  if (pushed) w.bars.clear(r.tree.model.bodies.size());
+  set_zero(w.row_mocap_bar, 6 * r.tree.model.nmocap);
+  gather_fields(r, x, w, qacc, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, act_dot_bar, act_next_bar,
+                pushed, bar);
 }
 
 // The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈.

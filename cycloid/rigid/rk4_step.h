@@ -10,7 +10,11 @@ namespace cycloid::inline rigid {
 inline constexpr double kStageA[4] = {0.0, 0.5, 0.5, 1.0};
 inline constexpr double kStageW[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
-inline int rk4_record_per_stage(const Tree& tree) { return tree.model.nv + tree.model.na; }
+// Numbers of a stage's record: that of the dynamics, then ẇ.
+template <class Dynamics = SmoothDynamics>
+int rk4_record_per_stage(const Tree& tree, const Dynamics& dynamics = Dynamics()) {
+  return dynamics.record_numbers(tree) + tree.model.na;
+}
 
 // k = J_r⁻¹(d) v on quaternions, v elsewhere.
 template <class S>
@@ -42,18 +46,24 @@ void chart_velocity_pullback(const Tree& tree, const S* d, const S* v, const S* 
   }
 }
 
-// The arrays of the four stages within the workspace.
+// The arrays of the four stages within the workspace, and where a stage's record has a and ẇ.
 template <class S>
 struct Rk4Stages {
   S *d, *state, *k, *k_bar, *a_bar, *w_bar, *d_bar;
-  Rk4Stages(const Workspace<S>& w, const StepShape& n)
+  int stride, a, act_dot;
+
+  template <class Dynamics>
+  Rk4Stages(const Tree& tree, const Workspace<S>& w, const StepShape& n, const Dynamics& dynamics)
       : d(w.stage_rate),
         state(w.stage_state),
         k(d + n.nv),
         k_bar(k + 4 * n.nv),
         a_bar(k_bar + 4 * n.nv),
         w_bar(a_bar + 4 * n.nv),
-        d_bar(w_bar + 4 * n.na) {}
+        d_bar(w_bar + 4 * n.na),
+        stride(rk4_record_per_stage(tree, dynamics)),
+        a(dynamics.moved(tree)),
+        act_dot(dynamics.record_numbers(tree)) {}
 };
 
 // (5): the state of stage i, and its displacement d, from k and the records of the stage before.
@@ -62,7 +72,7 @@ void rk4_stage_state(const Robot<S, P>& r, const S* x, int i, const S* record,
                      const Rk4Stages<S>& s) {
   const StepShape n(r.tree);
   const S a_h = number<S>(kStageA[i]) * r.timestep();
-  const S* before = record + (i - 1) * rk4_record_per_stage(r.tree);
+  const S* before = record + (i - 1) * s.stride;
   const S* k = s.k + (i - 1) * n.nv;
   S *v = s.state + n.nq, *act = v + n.nv;
   for (int j = 0; j < n.nv; ++j) s.d[j] = i == 0 ? S(0) : a_h * k[j];
@@ -70,25 +80,26 @@ void rk4_stage_state(const Robot<S, P>& r, const S* x, int i, const S* record,
     for (int j = 0; j < n.nq + n.nv + n.na; ++j) s.state[j] = x[j];
   } else {
     retract_qpos(r.tree, x, static_cast<const S*>(s.d), s.state);
-    for (int j = 0; j < n.nv; ++j) v[j] = x[n.nq + j] + a_h * before[j];
-    const S* act_dot = before + n.nv;
+    for (int j = 0; j < n.nv; ++j) v[j] = x[n.nq + j] + a_h * before[s.a + j];
+    const S* act_dot = before + s.act_dot;
     for (int j = 0; j < n.na; ++j) act[j] = x[n.nq + n.nv + j] + a_h * act_dot[j];
   }
   chart_velocity(r.tree, static_cast<const S*>(s.d), static_cast<const S*>(v), s.k + i * n.nv);
 }
 
-template <class S, class P>
+template <class S, class P, class Dynamics = SmoothDynamics>
 void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w, S* x_next,
-              S* record) {
+              S* record, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
-  const int stride = rk4_record_per_stage(r.tree);
-  const Rk4Stages<S> s(w, n);
+  const Rk4Stages<S> s(r.tree, w, n, dynamics);
+  const int stride = s.stride;
   const S h = r.timestep();
   for (int i = 0; i < 4; ++i) {
     rk4_stage_state(r, x, i, record, s);  // (5)
     S* own = record + i * stride;
-    accelerate(r, Instant<S>{s.state, s.state + n.nq, s.state + n.nq + n.nv, u}, w, own);  // (6)
-    for (int j = 0; j < n.na; ++j) own[n.nv + j] = w.act_dot[j];
+    dynamics.accelerate(r, Instant<S>{s.state, s.state + n.nq, s.state + n.nq + n.nv, u}, w,
+                        own);  // (6)
+    for (int j = 0; j < n.na; ++j) own[s.act_dot + j] = w.act_dot[j];
   }
   S *v_next = x_next + n.nq, *act_next = v_next + n.nv;
   const auto mean = [&](const S* values, int step, int j) {
@@ -98,24 +109,24 @@ void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& 
   };
   for (int j = 0; j < n.nv; ++j) {  // (7)
     s.d[j] = h * mean(s.k, n.nv, j);
-    v_next[j] = x[n.nq + j] + h * mean(record, stride, j);
+    v_next[j] = x[n.nq + j] + h * mean(record + s.a, stride, j);
   }
   retract_qpos(r.tree, x, static_cast<const S*>(s.d), x_next);
   for (std::size_t i = 0; i < r.tree.model.actuators.size(); ++i) {
     const int j = r.tree.model.actuators[i].act;
     if (j < 0) continue;
     act_next[j] =
-        activation_step(r.tree, r.p, i, h, x[n.nq + n.nv + j], mean(record + n.nv, stride, j));
+        activation_step(r.tree, r.p, i, h, x[n.nq + n.nv + j], mean(record + s.act_dot, stride, j));
   }
 }
 
-template <class S, class P>
+template <class S, class P, class Dynamics = SmoothDynamics>
 void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
                        const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar, S* p_bar,
-                       S& h_bar) {
+                       S& h_bar, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
-  const int stride = rk4_record_per_stage(r.tree);
-  const Rk4Stages<S> s(w, n);
+  const Rk4Stages<S> s(r.tree, w, n, dynamics);
+  const int stride = s.stride;
   const S h = r.timestep();
   S *v_bar = x_bar + n.nv, *act_bar = x_bar + 2 * n.nv;
   for (int i = 0; i < 4; ++i) rk4_stage_state(r, x, i, record, s);  // every k_i
@@ -134,7 +145,7 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     S acceleration(0);
     for (int i = 0; i < 4; ++i) {
       const S weight = number<S>(kStageW[i]) * h;
-      acceleration += number<S>(kStageW[i]) * record[i * stride + j];
+      acceleration += number<S>(kStageW[i]) * record[i * stride + s.a + j];
       s.k_bar[i * n.nv + j] = weight * s.d_bar[j];
       s.a_bar[i * n.nv + j] = weight * g;
     }
@@ -146,7 +157,7 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     if (j < 0) continue;
     S rate(0), rate_bar(0);
     for (int i = 0; i < 4; ++i) {
-      rate += number<S>(kStageW[i]) * record[i * stride + n.nv + j];
+      rate += number<S>(kStageW[i]) * record[i * stride + s.act_dot + j];
     }
     activation_step_pullback(r.tree, r.p, a, h, x[n.nq + n.nv + j], rate, x_next_bar[2 * n.nv + j],
                              act_bar[j], rate_bar, h_bar, p_bar);
@@ -163,9 +174,9 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     for (int j = 0; j < n.na; ++j) w.act_bar[j] = S(0);
     chart_velocity_pullback(r.tree, static_cast<const S*>(s.d), v,
                             static_cast<const S*>(s.k_bar + i * n.nv), s.d_bar, w.v_bar);
-    accelerate_pullback(r, Instant<S>{s.state, v, v + n.nv, u}, w, own,
-                        static_cast<const S*>(s.w_bar + i * n.na), static_cast<const S*>(nullptr),
-                        InstantBars<S>{w.q_bar, w.v_bar, w.act_bar, u_bar, p_bar, h_bar});  // (6)
+    dynamics.pullback(r, Instant<S>{s.state, v, v + n.nv, u}, w, own,
+                      static_cast<const S*>(s.w_bar + i * n.na), static_cast<const S*>(nullptr),
+                      InstantBars<S>{w.q_bar, w.v_bar, w.act_bar, u_bar, p_bar, h_bar});  // (6)
     // (5)
     if (i == 0) {
       for (int j = 0; j < n.nv; ++j) x_bar[j] += w.q_bar[j];
@@ -181,11 +192,11 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     for (int j = 0; j < n.nv; ++j) {
       s.k_bar[(i - 1) * n.nv + j] += a_h * s.d_bar[j];
       s.a_bar[(i - 1) * n.nv + j] += a_h * w.v_bar[j];
-      h_bar += a * (s.d_bar[j] * s.k[(i - 1) * n.nv + j] + w.v_bar[j] * before[j]);
+      h_bar += a * (s.d_bar[j] * s.k[(i - 1) * n.nv + j] + w.v_bar[j] * before[s.a + j]);
     }
     for (int j = 0; j < n.na; ++j) {
       s.w_bar[(i - 1) * n.na + j] += a_h * w.act_bar[j];
-      h_bar += a * w.act_bar[j] * before[n.nv + j];
+      h_bar += a * w.act_bar[j] * before[s.act_dot + j];
     }
   }
 }

@@ -103,14 +103,17 @@ void choose_steppers(const RobotKey& key, SystemParts& parts) {
     stand_still(key, parts.float32);
     return stand_still(key, parts.float64);
   }
+  const auto choose = [&](auto smooth, auto constrained) {
+    (key.constraints ? constrained : smooth)(key, parts.float32, parts.float64);
+  };
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
-    case InstructionSet::v4: return isa::v4::robot_steppers(key, parts.float32, parts.float64);
+    case InstructionSet::v4: return choose(isa::v4::robot_steppers, isa::v4::constrained_steppers);
 #endif
 #if CYCLOID_HAS_V3
-    case InstructionSet::v3: return isa::v3::robot_steppers(key, parts.float32, parts.float64);
+    case InstructionSet::v3: return choose(isa::v3::robot_steppers, isa::v3::constrained_steppers);
 #endif
-    default: return isa::portable::robot_steppers(key, parts.float32, parts.float64);
+    default: return choose(isa::portable::robot_steppers, isa::portable::constrained_steppers);
   }
 }
 
@@ -138,6 +141,10 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.inputs = inputs.space;
   RobotKey key;
   key.tree = std::make_shared<const Tree>(model);
+  if (model.options.acting.constraints) {
+    const auto plan = std::make_shared<const ConstraintPlan>(*key.tree);
+    if (!plan->empty()) key.constraints = plan;
+  }
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();
   key.vary = !options.vary.empty();

@@ -1,10 +1,12 @@
 // RobotStepper: the step of step.h in the lanes of one scalar S, as a Stepper.
 //
+// kConstrained: with the dynamics of constrained_dynamics.h, else without constraints.
 // P is the type of a parameter in the workspace: one number for all lanes, or one per lane (S) when
 // environments differ. Cotangents of parameters are summed in S over a few steps, then in double.
 #pragma once
 
 #include "cycloid/base/error.h"
+#include "cycloid/rigid/constrained_dynamics.h"
 #include "cycloid/rigid/rk4_step.h"
 #include "cycloid/rigid/robot_steppers.h"
 #include "cycloid/rigid/step_jacobian.h"
@@ -12,7 +14,7 @@
 
 namespace cycloid::inline rigid {
 
-template <class S, class P>
+template <class S, class P, bool kConstrained = false>
 class RobotStepper final : public Stepper<Scalar<S>> {
  public:
   using T = Scalar<S>;
@@ -32,16 +34,18 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record, std::byte* memory) const override {
-    const Layout at(*this, memory);
+    Layout at(*this, memory);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     S* out = reinterpret_cast<S*>(x_next);
     S* own = record ? reinterpret_cast<S*>(record) : at.record;
-    if (integrator() == RigidIntegrator::rk4) {
-      rk4_step(r, x, u, at.work, out, own);
-    } else {
-      euler_step(r, x, u, at.work, out, own);
-    }
+    with_dynamics(at, [&](const auto& dynamics) {
+      if (integrator() == RigidIntegrator::rk4) {
+        rk4_step(r, x, u, at.work, out, own, dynamics);
+      } else {
+        euler_step(r, x, u, at.work, out, own, dynamics);
+      }
+    });
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < this->sizes_.state; ++i) finite = finite & finite_lanes(out[i]);
     return all(finite) ? StepStatus::ok : StepStatus::non_finite;
@@ -49,7 +53,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
                 std::byte* memory) const override {
-    const Layout at(*this, memory);
+    Layout at(*this, memory);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     const S *own = reinterpret_cast<const S*>(record),
@@ -57,18 +61,20 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     S *x_out = reinterpret_cast<S*>(x_bar), *u_out = reinterpret_cast<S*>(u_bar);
     S h_bar(0);
     S* p_bar = in.wants_parameters ? at.p_bar : nullptr;
-    if (integrator() == RigidIntegrator::rk4) {
-      rk4_step_pullback(r, x, u, own, at.work, bar, x_out, u_out, p_bar, h_bar);
-    } else {
-      euler_step_pullback(r, x, u, own, at.work, bar, x_out, u_out, p_bar, h_bar);
-    }
+    with_dynamics(at, [&](const auto& dynamics) {
+      if (integrator() == RigidIntegrator::rk4) {
+        rk4_step_pullback(r, x, u, own, at.work, bar, x_out, u_out, p_bar, h_bar, dynamics);
+      } else {
+        euler_step_pullback(r, x, u, own, at.work, bar, x_out, u_out, p_bar, h_bar, dynamics);
+      }
+    });
     at.p_bar[key_.tree->options.timestep] += h_bar;
     if (++*at.pending == kStepsPerSum) add_to_sums(at);
   }
 
   bool jacobian(const StepInput<T>& in, const T* record, T* A, T* B,
                 std::byte* memory) const override {
-    if (integrator() == RigidIntegrator::rk4) return false;
+    if (kConstrained || integrator() == RigidIntegrator::rk4) return false;
     const Layout at(*this, memory);
     const Model& m = key_.tree->model;
     euler_step_jacobian(robot(at), reinterpret_cast<const S*>(in.x),
@@ -115,9 +121,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
-  Implicit implicit() const {
-    const Acting& acting = key_.tree->model.options.acting;
-    switch (integrator()) {
+  Implicit implicit() const { return implicit_of(*key_.tree); }
+  static Implicit implicit_of(const Tree& tree) {
+    const Acting& acting = tree.model.options.acting;
+    switch (tree.model.options.integrator) {
       case RigidIntegrator::rk4: return Implicit::nothing;
       case RigidIntegrator::implicitfast: return Implicit::all_slopes;
       default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
@@ -140,15 +147,47 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       take(p_bar, n);
       take(record, static_cast<std::size_t>(s.sizes_.record));
       used += work.carve(*s.key_.tree, memory + used);
-      jacobian.carve(*s.key_.tree, s.sizes_.input, memory + used);
+      if constexpr (kConstrained) {
+        constraints.carve(*s.key_.tree, *s.key_.constraints, memory + used);
+      } else {
+        jacobian.carve(*s.key_.tree, s.sizes_.input, memory + used);
+      }
     }
     std::int64_t* pending;  // steps in p_bar
     Accumulator<S>* p_sum;
     P *p, *quat_length;
     S *p_bar, *record;
     Workspace<S> work;
-    JacobianSpace<S> jacobian;
+    JacobianSpace<S> jacobian;        // without constraints
+    ConstraintMemory<S> constraints;  // with them
   };
+
+  // Calls function(dynamics) with the dynamics of this robot.
+  template <class Function>
+  void with_dynamics(Layout& at, Function&& function) const {
+    if constexpr (kConstrained) {
+      function(ConstrainedDynamics<S>{*key_.constraints, at.constraints,
+                                      implicit() != Implicit::nothing});
+    } else {
+      function(SmoothDynamics{});
+    }
+  }
+
+  static int record_numbers(const RobotKey& key) {
+    const Tree& tree = *key.tree;
+    const RigidIntegrator kind = tree.model.options.integrator;
+    const auto numbers = [&](const auto& dynamics) {
+      return kind == RigidIntegrator::rk4 ? 4 * rk4_record_per_stage(tree, dynamics)
+                                          : dynamics.record_numbers(tree);
+    };
+    if constexpr (kConstrained) {
+      ConstraintMemory<S> none;
+      const bool slopes = implicit_of(tree) != Implicit::nothing;
+      return numbers(ConstrainedDynamics<S>{*key.constraints, none, slopes});
+    } else {
+      return numbers(SmoothDynamics{});
+    }
+  }
 
   static StepperSizes sizes_of(const RobotKey& key) {
     const Tree& tree = *key.tree;
@@ -158,17 +197,19 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.tangent = 2 * tree.model.nv + tree.model.na;
     s.input = key.input_size;
     s.parameters = tree.parameters.size();
-    s.record = tree.model.options.integrator == RigidIntegrator::rk4
-                   ? 4 * rk4_record_per_stage(tree)
-                   : tree.model.nv;
+    s.record = record_numbers(key);
     s.record_is_costly = true;
     const std::size_t n = static_cast<std::size_t>(s.parameters);
     Workspace<S> work;
-    JacobianSpace<S> jacobian;
+    std::size_t more;
+    if constexpr (kConstrained) {
+      more = ConstraintMemory<S>().carve(tree, *key.constraints, nullptr);
+    } else {
+      more = JacobianSpace<S>().carve(tree, s.input, nullptr);
+    }
     s.workspace = 7 * kWorkspaceAlignment + tree.quaternions.size() * sizeof(P) +
                   n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
-                  static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) +
-                  jacobian.carve(tree, s.input, nullptr);
+                  static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) + more;
     return s;
   }
 
@@ -188,8 +229,9 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 };
 
 // Runs the step again and names the first joint whose acceleration is not finite in this lane.
-template <class S, class P>
-StepTrouble RobotStepper<S, P>::explain(const StepInput<T>& in, int l, std::byte* memory) const {
+template <class S, class P, bool kConstrained>
+StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, int l,
+                                                      std::byte* memory) const {
   const Layout at(*this, memory);
   const Tree& tree = *key_.tree;
   const StepShape n(tree);
@@ -206,10 +248,10 @@ StepTrouble RobotStepper<S, P>::explain(const StepInput<T>& in, int l, std::byte
   };
   const bool rk4 = integrator() == RigidIntegrator::rk4;
   for (int stage = 0; stage < (rk4 ? 4 : 1); ++stage) {
-    const S* qacc = at.record + stage * (rk4 ? rk4_record_per_stage(tree) : 0);
+    const S* qacc = at.record + stage * (this->sizes_.record / 4);
     for (int k = 0; k < n.nv; ++k) {
       if (!finite(qacc[k])) {
-        return {rk4 ? message("rk4 stage ", stage + 1) : "smooth dynamics", body_of(k),
+        return {rk4 ? message("rk4 stage ", stage + 1) : "dynamics", body_of(k),
                 "its acceleration is not finite"};
       }
     }

@@ -1,9 +1,10 @@
 // Where robot.cpp finds the steppers of a robot: one function per instruction set
-// (robot_stepper_isa.cpp).
+// (robot_stepper_isa.cpp, constrained_stepper_isa.cpp).
 #pragma once
 
 #include <memory>
 
+#include "cycloid/rigid/constraint_plan.h"
 #include "cycloid/rigid/dynamics.h"
 #include "cycloid/system/system.h"
 
@@ -11,6 +12,7 @@ namespace cycloid::inline rigid {
 
 struct RobotKey {
   std::shared_ptr<const Tree> tree;
+  std::shared_ptr<const ConstraintPlan> constraints;  // null: none act
   InputPlaces inputs;
   int input_size = 0;
   bool vary = false;  // parameters may differ between lanes
@@ -20,10 +22,13 @@ struct RobotKey {
 
 namespace cycloid::isa::portable {
 void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
-}
+void constrained_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+}  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
-}
+void constrained_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+}  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
-}
+void constrained_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+}  // namespace cycloid::isa::v4

@@ -28,7 +28,13 @@ struct SensorModel {
     model.bodies.push_back(target);
     model.nmocap = 1;
     for (const int body : {0, 6, 9}) model.sites.push_back({"", body, {0.1, 0.2, -0.1}, kTurn});
-    for (const int body : {0, 2, 7}) model.geoms.push_back({"", body, {0.2, 0.1, 0.3}, kTurn});
+    for (const int body : {0, 2, 7}) {
+      Geom g;
+      g.body = body;
+      g.pos = {0.2, 0.1, 0.3};
+      g.quat = kTurn;
+      model.geoms.push_back(g);
+    }
     for (const int body : {1, 8}) model.cameras.push_back({"", body, {0.1, 0.3, -0.2}, kTurn});
     for (Body& b : model.bodies) b.inertia_quat = kTurn;
   }

@@ -1,7 +1,7 @@
-// One time step of a robot without constraints, and its pullback: the table of contents.
+// One time step of a robot, and its pullback: the table of contents.
 //
 // euler, implicitfast:
-//   (M + h B) â = τ - c                                (1)  dynamics.h
+//   (M + h B) â = τ - c (+ Jᵀ f)                       (1)  dynamics.h, constrained.h
 //   v⁺ = v + h â                                       (2)
 //   q⁺ = q ⊕ h v⁺                                      (3)  quaternions: q ⊗ exp(h ω⁺)
 //   w⁺ = the next activation                           (4)  actuator.h
@@ -11,6 +11,8 @@
 //   q⁺ = q ⊕ h Σ W_i k_i,  v⁺ = v + h Σ W_i a_i,  w⁺ from Σ W_i ẇ_i as in (4)               (7)
 // These are MuJoCo 4.0's integrators. The record keeps the accelerations. The factor of a solve is
 // made again on the way back: that is cheaper than carrying it through memory.
+//
+// Dynamics says how (1) and (6) come about: SmoothDynamics here, or ConstrainedDynamics.
 #pragma once
 
 #include "cycloid/rigid/dynamics.h"
@@ -54,14 +56,32 @@ struct StepShape {
   explicit StepShape(const Tree& t) : nq(t.model.nq), nv(t.model.nv), na(t.model.na) {}
 };
 
-template <class S, class P>
+// A robot without constraints: its record is q̈.
+struct SmoothDynamics {
+  int record_numbers(const Tree& tree) const { return tree.model.nv; }
+  // Where the record holds what changes the velocity.
+  int moved(const Tree&) const { return 0; }
+
+  template <class S, class P>
+  void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                  S* record) const {
+    rigid::accelerate(r, x, w, record);
+  }
+  template <class S, class P>
+  void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
+                const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
+    accelerate_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
+  }
+};
+
+template <class S, class P, class Dynamics = SmoothDynamics>
 void euler_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w, S* x_next,
-                S* record) {
+                S* record, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
   const S h = r.timestep();
-  S* qacc = record;
-  accelerate(r, at, w, qacc);  // (1)
+  dynamics.accelerate(r, at, w, record);  // (1)
+  const S* qacc = record + dynamics.moved(r.tree);
   S *v_next = x_next + n.nq, *d = w.tau;
   for (int k = 0; k < n.nv; ++k) {
     v_next[k] = at.qvel[k] + h * qacc[k];  // (2)
@@ -72,14 +92,14 @@ void euler_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>
 }
 
 // x_next_bar and x_bar: (2 nv + na). Adds to x_bar, u_bar, h_bar, and to p_bar unless it is null.
-template <class S, class P>
+template <class S, class P, class Dynamics = SmoothDynamics>
 void euler_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
                          const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar, S* p_bar,
-                         S& h_bar) {
+                         S& h_bar, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
   const S h = r.timestep();
-  const S* qacc = record;
+  const S* qacc = record + dynamics.moved(r.tree);
   S *v_next = w.stage_state, *d = w.tau, *d_bar = w.v_bar;
   for (int k = 0; k < n.nv; ++k) {
     v_next[k] = at.qvel[k] + h * qacc[k];
@@ -93,8 +113,8 @@ void euler_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* 
     x_bar[n.nv + k] += g;
     w.mu[k] = h * g;
   }
-  accelerate_pullback(  // (1), (4)
-      r, at, w, qacc, static_cast<const S*>(nullptr), x_next_bar + 2 * n.nv,
+  dynamics.pullback(  // (1), (4)
+      r, at, w, record, static_cast<const S*>(nullptr), x_next_bar + 2 * n.nv,
       InstantBars<S>{x_bar, x_bar + n.nv, x_bar + 2 * n.nv, u_bar, p_bar, h_bar});
 }
 

@@ -25,9 +25,20 @@ inline InputPlaces inputs_of(const Model& m, const StepKind& kind, int& size) {
 
 // A step as a function of [ d (2 nv + na) | u | p ], where the state is x₀ ⊕ d; it gives the
 // tangents of the new state about the one of d = 0.
-struct StepCase {
-  explicit StepCase(const Model& m, double spread = 0.4, const StepKind& of = {})
-      : tree(m), shape(tree), kind(of) {
+// Kit: what makes the dynamics of a step, from a Tree; Kit::Hold<S> has the memory of one.
+struct SmoothKit {
+  explicit SmoothKit(const Tree&) {}
+  template <class S>
+  struct Hold {
+    Hold(const SmoothKit&, const Tree&, bool) {}
+    SmoothDynamics dynamics() { return {}; }
+  };
+};
+
+template <class Kit>
+struct StepCaseOf {
+  explicit StepCaseOf(const Model& m, double spread = 0.4, const StepKind& of = {})
+      : tree(m), kit(tree), shape(tree), kind(of) {
     inputs = inputs_of(m, kind, input_size);
     tangents = 2 * m.nv + m.na;
     RandomStream random(12);
@@ -50,8 +61,13 @@ struct StepCase {
 
   template <class S>
   struct Memory : RigidMemory<S> {
-    explicit Memory(const Tree& t)
-        : RigidMemory<S>(t), record(static_cast<std::size_t>(4 * rk4_record_per_stage(t)) + 1) {}
+    explicit Memory(const StepCaseOf& c)
+        : RigidMemory<S>(c.tree), hold(c.kit, c.tree, c.implicit() != Implicit::nothing) {
+      const int euler = hold.dynamics().record_numbers(c.tree);
+      const int stage = rk4_record_per_stage(c.tree, hold.dynamics());
+      record.resize(static_cast<std::size_t>(std::max(euler, 4 * stage)) + 1);
+    }
+    typename Kit::template Hold<S> hold;
     std::vector<S> record;
   };
   template <class S>
@@ -62,16 +78,18 @@ struct StepCase {
 
   template <class S>
   std::vector<S> step(const S* in) const {
-    Memory<S> memory(tree);
+    Memory<S> memory(*this);
     const std::vector<S> x = moved_state(tree, x0, in);
     std::vector<S> next(x.size());
     const S* u = in + tangents;
     const Prepared<S> prepared(tree, u + input_size);
     const Robot<S, S> r = robot(prepared);
     if (rk4()) {
-      rk4_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+      rk4_step(r, x.data(), u, memory.work, next.data(), memory.record.data(),
+               memory.hold.dynamics());
     } else {
-      euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+      euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data(),
+                 memory.hold.dynamics());
     }
     return next;
   }
@@ -97,7 +115,7 @@ struct StepCase {
 
   template <class S>
   void pullback(const S* in, const S* out_bar, S* in_bar) const {
-    Memory<S> memory(tree);
+    Memory<S> memory(*this);
     const std::vector<S> x = moved_state(tree, x0, in);
     std::vector<S> next(x.size());
     const S *u = in + tangents, *p = u + input_size;
@@ -106,24 +124,31 @@ struct StepCase {
     S h_bar(0);
     std::vector<S> p_bar(static_cast<std::size_t>(tree.parameters.size()), S(0));
     if (rk4()) {
-      rk4_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+      rk4_step(r, x.data(), u, memory.work, next.data(), memory.record.data(),
+               memory.hold.dynamics());
       rk4_step_pullback(r, x.data(), u, static_cast<const S*>(memory.record.data()), memory.work,
-                        out_bar, in_bar, in_bar + tangents, p_bar.data(), h_bar);
+                        out_bar, in_bar, in_bar + tangents, p_bar.data(), h_bar,
+                        memory.hold.dynamics());
     } else {
-      euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+      euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data(),
+                 memory.hold.dynamics());
       euler_step_pullback(r, x.data(), u, static_cast<const S*>(memory.record.data()), memory.work,
-                          out_bar, in_bar, in_bar + tangents, p_bar.data(), h_bar);
+                          out_bar, in_bar, in_bar + tangents, p_bar.data(), h_bar,
+                          memory.hold.dynamics());
     }
     p_bar[static_cast<std::size_t>(tree.options.timestep)] += h_bar;
     prepared.add_raw(tree, p, p_bar, in_bar + tangents + input_size);
   }
 
   Tree tree;
+  Kit kit;
   StepShape shape;
   StepKind kind;
   InputPlaces inputs;
   int input_size = 0, tangents = 0;
   Numbers x0, point, next0;
 };
+
+using StepCase = StepCaseOf<SmoothKit>;
 
 }  // namespace cycloid::test

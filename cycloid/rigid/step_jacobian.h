@@ -82,7 +82,8 @@ void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Worksp
     set_zero(space.u_bar, out.inputs);
     S h_bar(0);
     gather_dof_forces(
-        r, x, w, qacc, static_cast<const S*>(nullptr), static_cast<const S*>(nullptr),
+        r, x, w, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, static_cast<const S*>(nullptr),
+        static_cast<const S*>(nullptr),
         InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
     for (const Joint& j : model.joints) {
       if (c >= dof_numbers(j.kind)) continue;
@@ -154,7 +155,8 @@ void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Worksp
   for (int k = 0; k < out.nv; ++k) w.slope_bar[k] = S(0);
   S h_bar(0);
   gather_actuation(
-      r, x, w, qacc, static_cast<const S*>(nullptr), static_cast<const S*>(space.ones),
+      r, x, w, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, static_cast<const S*>(nullptr),
+      static_cast<const S*>(space.ones),
       InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
   for (const Actuator& a : r.tree.model.actuators) {
     if (a.act < 0) continue;

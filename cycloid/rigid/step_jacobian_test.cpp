@@ -19,7 +19,7 @@ struct Found {
         B(static_cast<std::size_t>(c.tangents * c.input_size)) {
     std::vector<S> in;
     for (const double x : c.point) in.push_back(S(x));
-    typename StepCase::Memory<S> memory(c.tree);
+    typename StepCase::Memory<S> memory(c);
     const std::vector<S> x = test::moved_state(c.tree, c.x0, in.data());
     std::vector<S> next(x.size());
     const S* u = in.data() + c.tangents;

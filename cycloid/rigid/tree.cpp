@@ -1,6 +1,10 @@
 #include "cycloid/rigid/tree.h"
 
+#include <algorithm>
+#include <array>
 #include <span>
+
+#include "cycloid/rigid/model_pairs.h"
 
 namespace cycloid::inline rigid {
 namespace {
@@ -142,6 +146,83 @@ void add_sites(const Model& m, Register& to, std::vector<MarkerPlaces>& places) 
   }
 }
 
+// Where two constants of a constraint's softness stand.
+template <class Places>
+void add_softness(const std::string& name, const Compliance& soft, Register& to, Places& at) {
+  at.solref = to.add(name + "solref", "1", soft.solref);
+  at.solimp = to.add(name + "solimp", "1", soft.solimp);
+}
+
+// Numbers that only limits and friction loss look at, where there are such.
+void add_limits(const Model& m, Register& to, std::vector<JointPlaces>& joints,
+                std::vector<TendonPlaces>& tendons) {
+  const Acting& acting = m.options.acting;
+  const auto numbers = [](const Range& r) { return std::array{r.low, r.high}; };
+  for (std::size_t i = 0; i < m.joints.size(); ++i) {
+    const Joint& j = m.joints[i];
+    const std::string name = "joint:" + Model::label(m.joints, static_cast<int>(i)) + ".";
+    const bool angular = j.kind != JointKind::slide;
+    if (acting.limits && j.range.on) {
+      joints[i].range = to.add(name + "range", angular ? "rad" : "m", numbers(j.range));
+    }
+    std::vector<double> loss;
+    bool some = false;
+    for (int k = 0; k < dof_numbers(j.kind); ++k) {
+      loss.push_back(m.dofs[static_cast<std::size_t>(j.dof + k)].frictionloss);
+      some = some || loss.back() > 0;
+    }
+    if (acting.friction_loss && some) {
+      joints[i].frictionloss =
+          to.add(name + "frictionloss", angular ? "N·m" : "N", loss, Constraint::non_negative);
+    }
+  }
+  for (std::size_t i = 0; i < m.tendons.size(); ++i) {
+    const Tendon& t = m.tendons[i];
+    const std::string name = "tendon:" + Model::label(m.tendons, static_cast<int>(i)) + ".";
+    if (acting.limits && t.range.on)
+      tendons[i].range = to.add(name + "range", "m", numbers(t.range));
+    if (acting.friction_loss && t.frictionloss > 0) {
+      tendons[i].frictionloss =
+          to.add(name + "frictionloss", "N", t.frictionloss, Constraint::non_negative);
+    }
+  }
+}
+
+void add_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
+  std::vector<char> touches(m.geoms.size(), 0);
+  for (const CandidatePair& p : model_pairs(m)) {
+    touches[static_cast<std::size_t>(p.geom1)] = touches[static_cast<std::size_t>(p.geom2)] = 1;
+  }
+  for (std::size_t i = 0; i < m.geoms.size(); ++i) {
+    const Geom& g = m.geoms[i];
+    const std::string name = "geom:" + Model::label(m.geoms, static_cast<int>(i)) + ".";
+    GeomPlaces at;
+    if (touches[i]) {
+      at.pos = to.add(name + "pos", "m", g.pos);
+      at.quat = to.add(name + "quat", "1", g.quat);
+      at.size = to.add(name + "size", "m", g.size);
+      at.friction = to.add(name + "friction", "1", g.friction);
+      add_softness(name, g.soft, to, at);
+      at.margin = to.add(name + "margin", "m", g.margin);
+      at.gap = to.add(name + "gap", "m", g.gap);
+    }
+    places.push_back(at);
+  }
+}
+
+void add_equalities(const Model& m, Register& to, std::vector<EqualityPlaces>& places) {
+  for (std::size_t i = 0; i < m.equalities.size(); ++i) {
+    const Equality& e = m.equalities[i];
+    const std::string name = "equality:" + Model::label(m.equalities, static_cast<int>(i)) + ".";
+    EqualityPlaces at;
+    if (e.active) {
+      at.data = to.add(name + "data", "1", e.data);
+      add_softness(name, e.soft, to, at);
+    }
+    places.push_back(at);
+  }
+}
+
 std::vector<Link> unroll(const Model& m, std::vector<int>& last_link) {
   std::vector<Link> links(1);
   last_link.assign(m.bodies.size(), 0);
@@ -184,7 +265,7 @@ std::vector<Link> unroll(const Model& m, std::vector<int>& last_link) {
 
 }  // namespace
 
-Tree::Tree(const Model& m) : model(m) {
+Tree::Tree(const Model& m, bool constrained) : model(m) {
   links = unroll(m, last_link);
   row.assign(1, 0);
   for (int k = 0; k < m.nv; ++k) {
@@ -229,6 +310,18 @@ Tree::Tree(const Model& m) : model(m) {
   options.gravity = to.add("option.gravity", "m/s²", m.options.gravity);
   options.timestep =
       to.add(std::string(kTimestepName), "s", m.options.timestep, Constraint::positive);
+  const Acting& acting = m.options.acting;
+  if (constrained && acting.constraints) {
+    add_limits(m, to, joints, tendons);
+    if (acting.contacts) add_geoms(m, to, geoms);
+    if (acting.equalities) add_equalities(m, to, equalities);
+    const auto touches = [](const GeomPlaces& g) { return g.pos >= 0; };
+    if (std::any_of(geoms.begin(), geoms.end(), touches)) {
+      options.impratio = to.add("option.impratio", "1", m.options.impratio, Constraint::positive);
+    }
+  }
+  geoms.resize(m.geoms.size());
+  equalities.resize(m.equalities.size());
   const bool passive = m.options.acting.springs || m.options.acting.dampers;
   feels_medium = passive && (m.options.density != 0 || m.options.viscosity != 0);
   if (feels_medium) {
@@ -285,6 +378,9 @@ Tree::Tree(const Model& m) : model(m) {
     if (b.quat >= 0) quaternions.push_back(b.quat);
   }
   for (const MarkerPlaces& s : sites) quaternions.push_back(s.quat);
+  for (const GeomPlaces& g : geoms) {
+    if (g.quat >= 0) quaternions.push_back(g.quat);
+  }
   for (std::size_t j = 0; j < joints.size(); ++j) {  // references of springs
     if (m.joints[j].kind == JointKind::ball) quaternions.push_back(joints[j].spring);
     if (m.joints[j].kind == JointKind::free) quaternions.push_back(joints[j].spring + 3);

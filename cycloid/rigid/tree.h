@@ -37,25 +37,35 @@ struct BodyPlaces {
 };
 struct JointPlaces {
   int pos = -1, axis = -1, stiffness = -1, spring = -1, damping = -1, armature = -1;
+  int range = -1, frictionloss = -1;
 };
 struct MarkerPlaces {
   int pos = -1, quat = -1;
 };
 struct TendonPlaces {
   int stiffness = -1, damping = -1, spring_length = -1, coefficients = -1;
+  int range = -1, frictionloss = -1;
+};
+struct GeomPlaces {
+  int pos = -1, quat = -1, size = -1, friction = -1, solref = -1, solimp = -1, margin = -1;
+  int gap = -1;
+};
+struct EqualityPlaces {
+  int data = -1, solref = -1, solimp = -1;
 };
 struct ActuatorPlaces {
   int gain = -1, bias = -1, dynamics = -1, gear = -1;
 };
 struct OptionPlaces {
-  int gravity = -1, timestep = -1, density = -1, viscosity = -1, wind = -1;
+  int gravity = -1, timestep = -1, density = -1, viscosity = -1, wind = -1, impratio = -1;
 };
 
 // MuJoCo's lengths of gainprm, biasprm and dynprm, of which the first numbers act.
 inline constexpr int kActuatorNumbers = 10;
 
 struct Tree {
-  explicit Tree(const Model& model);
+  // constrained: numbers that only constraints look at are parameters too.
+  explicit Tree(const Model& model, bool constrained = true);
 
   Model model;
   Parameters parameters;
@@ -74,6 +84,8 @@ struct Tree {
   std::vector<MarkerPlaces> sites;
   std::vector<TendonPlaces> tendons;
   std::vector<ActuatorPlaces> actuators;
+  std::vector<GeomPlaces> geoms;  // -1 for those that touch nothing
+  std::vector<EqualityPlaces> equalities;
   OptionPlaces options;
   std::vector<int> quaternions;  // places of quaternion parameters
 

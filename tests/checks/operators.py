@@ -17,6 +17,7 @@ from source_tree import Violation, bare_code, files, line_of, main, without_comm
 
 _CLASS = re.compile(r"\b(?:struct|class|union)\s+(?:alignas\s*\([^)]*\)\s*)?(\w+)[^()=]*$")
 _NAMESPACE = re.compile(r"\bnamespace\b[^;=]*$|\bextern\s*$")
+_TEMPLATE = re.compile(r"\btemplate\s*<[^{};()]*>")  # its arguments may have defaults
 _PULLBACK = re.compile(r"\b(\w+)_pullback\s*\(")
 _DISPATCHES = re.compile(r"\bvirtual\b|\boverride\b|\bfinal\b|=\s*0\s*$|=\s*delete\s*$")
 _ENTRY = re.compile(
@@ -35,7 +36,8 @@ def pullbacks(source: str) -> Iterator[tuple[str, int]]:
         declares = None not in scopes
         if declares and match[0] in "{;":
             found = _PULLBACK.search(chunk)
-            if found and "=" not in chunk[: found.start()] and not _DISPATCHES.search(chunk):
+            before = _TEMPLATE.sub("", chunk[: found.start()]) if found else ""
+            if found and "=" not in before and not _DISPATCHES.search(chunk):
                 struct = scopes[-1] + "::" if scopes and scopes[-1] else ""
                 yield struct + found[1], line_of(text, where + found.start())
         if match[0] == "{":

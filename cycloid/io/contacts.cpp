@@ -1,0 +1,221 @@
+#include "cycloid/io/contacts.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "cycloid/base/error.h"
+#include "cycloid/geometry/mixing.h"
+#include "cycloid/io/fields.h"
+#include "cycloid/io/messages.h"
+
+namespace cycloid::inline io {
+namespace {
+
+constexpr std::string_view kLeaveOut = "load with constraints=False";
+
+[[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint) {
+  throw ModelError(message(where, ": ", what, " is not supported; ", hint));
+}
+
+GeomKind kind_of(int type) {
+  switch (type) {
+    case mjGEOM_PLANE: return GeomKind::plane;
+    case mjGEOM_SPHERE: return GeomKind::sphere;
+    case mjGEOM_CAPSULE: return GeomKind::capsule;
+    case mjGEOM_ELLIPSOID: return GeomKind::ellipsoid;
+    case mjGEOM_CYLINDER: return GeomKind::cylinder;
+    default: return GeomKind::box;
+  }
+}
+
+bool is_unbounded(int type) { return type == mjGEOM_PLANE || type == mjGEOM_HFIELD; }
+
+// Empty when the geom's shape is supported.
+std::string_view unsupported_shape(const mjModel& m, int geom) {
+  if (m.geom_plugin[geom] >= 0) return "a shape by a plugin";
+  switch (m.geom_type[geom]) {
+    case mjGEOM_PLANE:
+    case mjGEOM_SPHERE:
+    case mjGEOM_CAPSULE:
+    case mjGEOM_ELLIPSOID:
+    case mjGEOM_CYLINDER:
+    case mjGEOM_BOX: return {};
+    case mjGEOM_HFIELD: return "a height field";
+    case mjGEOM_MESH: return "a mesh";
+    case mjGEOM_SDF: return "a signed distance field";
+    default: return "a shape of this type";
+  }
+}
+
+// Pairs without a collider of their own, which MuJoCo leaves to its convex pipeline.
+bool is_convex_pair(int type1, int type2) {
+  if (type1 == mjGEOM_PLANE || type2 == mjGEOM_PLANE) return false;
+  if (type1 == mjGEOM_ELLIPSOID || type2 == mjGEOM_ELLIPSOID) return true;
+  const auto [low, high] = std::minmax(type1, type2);
+  return (high == mjGEOM_CYLINDER && low != mjGEOM_SPHERE) ||
+         (low == mjGEOM_CYLINDER && high == mjGEOM_BOX);
+}
+
+void judge_shapes(const mjModel& m, const CandidatePair& pair) {
+  const int geoms[] = {pair.geom1, pair.geom2};
+  for (int side = 0; side < 2; ++side) {
+    const std::string_view shape = unsupported_shape(m, geoms[side]);
+    if (shape.empty()) continue;
+    const std::string other = element(m, "ngeom", geoms[1 - side]);
+    refuse(element(m, "ngeom", geoms[side]), message(shape, " that can collide (with ", other, ")"),
+           pair.explicit_pair >= 0
+               ? "remove the contact pair or load with constraints=False"
+               : "set its contype and conaffinity to 0 or load with constraints=False");
+  }
+}
+
+void judge_convex(const mjModel& m, const CandidatePair& pair) {
+  const int type1 = m.geom_type[pair.geom1], type2 = m.geom_type[pair.geom2];
+  if (!is_convex_pair(type1, type2)) return;
+  const std::string where =
+      message(element(m, "ngeom", pair.geom1), " and ", element(m, "ngeom", pair.geom2));
+  if (m.opt.disableflags & mjDSBL_NATIVECCD) {
+    refuse(where, "convex collision without the flag nativeccd",
+           "enable the flag or load with constraints=False");
+  }
+  const bool one_contact = type1 == mjGEOM_ELLIPSOID || type2 == mjGEOM_ELLIPSOID;
+  if (!one_contact && (m.opt.disableflags & mjDSBL_MULTICCD)) {
+    refuse(where, "convex collision without the flag multiccd",
+           "enable the flag or load with constraints=False");
+  }
+}
+
+void judge_surfaces(const mjModel& m, const CandidatePair& pair) {
+  const int k = pair.explicit_pair;
+  if (k >= 0 && m.pair_adhesion[k] != 0) refuse(element(m, "npair", k), "adhesion", kLeaveOut);
+  for (const int geom : {pair.geom1, pair.geom2}) {
+    const mjtNum* velocity = m.geom_surfacevel + 6 * geom;
+    if (std::any_of(velocity, velocity + 6, [](mjtNum v) { return v != 0; })) {
+      refuse(element(m, "ngeom", geom), "a surface velocity (surfacevel)", kLeaveOut);
+    }
+    if (k < 0 && m.geom_adhesion[geom] != 0) {
+      refuse(element(m, "ngeom", geom), "adhesion", kLeaveOut);
+    }
+  }
+}
+
+SurfaceRank rank_of(const mjModel& m, int geom) {
+  return {m.geom_priority[geom], m.geom_condim[geom], m.geom_solmix[geom]};
+}
+
+// The contact's dimension and gap, which the override leaves as they are.
+int condim_of(const mjModel& m, const CandidatePair& p) {
+  if (p.explicit_pair >= 0) return m.pair_dim[p.explicit_pair];
+  return mixing(rank_of(m, p.geom1), rank_of(m, p.geom2)).condim;
+}
+double gap_of(const mjModel& m, const CandidatePair& p) {
+  if (p.explicit_pair >= 0) return m.pair_gap[p.explicit_pair];
+  return m.geom_gap[p.geom1] + m.geom_gap[p.geom2];
+}
+
+void judge_condim(const mjModel& m, const CandidatePair& pair) {
+  const int dim = condim_of(m, pair);
+  if (dim == 1 || dim == 3 || dim == 4 || dim == 6) return;
+  const std::string where =
+      pair.explicit_pair >= 0
+          ? element(m, "npair", pair.explicit_pair)
+          : message(element(m, "ngeom", pair.geom1), " and ", element(m, "ngeom", pair.geom2));
+  throw ModelError(message(where, ": condim is ", dim, "; expected 1, 3, 4 or 6"));
+}
+
+std::string pair_name(const mjModel& m, mjtSize i) { return readable(m.names + m.name_pairadr[i]); }
+
+NamedPair own_pair(const mjModel& m, mjtSize i) {
+  NamedPair p;
+  p.name = pair_name(m, i);
+  p.geom1 = m.pair_geom1[i];
+  p.geom2 = m.pair_geom2[i];
+  p.condim = m.pair_dim[i];
+  std::copy_n(m.pair_friction + 5 * i, 5, p.friction.begin());
+  std::copy_n(m.pair_solref + mjNREF * i, mjNREF, p.soft.solref.begin());
+  std::copy_n(m.pair_solimp + mjNIMP * i, mjNIMP, p.soft.solimp.begin());
+  std::copy_n(m.pair_solreffriction + mjNREF * i, mjNREF, p.solref_friction.begin());
+  p.margin = m.pair_margin[i];
+  p.gap = m.pair_gap[i];
+  return p;
+}
+
+NamedPair overridden_pair(const mjModel& m, const CandidatePair& candidate) {
+  NamedPair p;
+  if (candidate.explicit_pair >= 0) p.name = pair_name(m, candidate.explicit_pair);
+  p.geom1 = candidate.geom1;
+  p.geom2 = candidate.geom2;
+  p.condim = condim_of(m, candidate);
+  std::copy_n(m.opt.o_friction, 5, p.friction.begin());
+  std::copy_n(m.opt.o_solref, mjNREF, p.soft.solref.begin());
+  std::copy_n(m.opt.o_solimp, mjNIMP, p.soft.solimp.begin());
+  p.margin = m.opt.o_margin;
+  p.gap = gap_of(m, candidate);
+  return p;
+}
+
+}  // namespace
+
+Exclusion exclusion(const mjModel& m, mjtSize i) {
+  const auto signature = static_cast<unsigned>(m.exclude_signature[i]);
+  return {static_cast<int>(signature >> 16), static_cast<int>(signature & 0xffff)};
+}
+
+std::vector<CandidatePair> colliding_pairs(const mjModel& m) {
+  std::vector<GeomKind> kinds;
+  for (mjtSize i = 0; i < m.ngeom; ++i) kinds.push_back(kind_of(m.geom_type[i]));
+  std::vector<std::pair<int, int>> excluded, explicit_geoms;
+  for (mjtSize i = 0; i < m.nexclude; ++i) {
+    const Exclusion e = exclusion(m, i);
+    excluded.emplace_back(e.body1, e.body2);
+  }
+  for (mjtSize i = 0; i < m.npair; ++i) {
+    explicit_geoms.emplace_back(m.pair_geom1[i], m.pair_geom2[i]);
+  }
+  const auto per = [](const int* values, mjtSize count) {
+    return std::span<const int>(values, static_cast<std::size_t>(count));
+  };
+  PairFilter filter;
+  filter.kind = kinds;
+  filter.body = per(m.geom_bodyid, m.ngeom);
+  filter.contype = per(m.geom_contype, m.ngeom);
+  filter.conaffinity = per(m.geom_conaffinity, m.ngeom);
+  filter.body_weld = per(m.body_weldid, m.nbody);
+  filter.body_parent = per(m.body_parentid, m.nbody);
+  filter.body_dofs = per(m.body_dofnum, m.nbody);
+  filter.excluded_bodies = excluded;
+  filter.explicit_geoms = explicit_geoms;
+  filter.filter_parent = !(m.opt.disableflags & mjDSBL_FILTERPARENT);
+  filter.midphase = !(m.opt.disableflags & mjDSBL_MIDPHASE);
+  std::vector<CandidatePair> pairs = candidate_pairs(filter);
+  std::erase_if(pairs, [&](const CandidatePair& p) {
+    return is_unbounded(m.geom_type[p.geom1]) && is_unbounded(m.geom_type[p.geom2]);
+  });
+  return pairs;
+}
+
+void refuse_unsupported_contacts(const mjModel& m) {
+  const std::vector<CandidatePair> pairs = colliding_pairs(m);
+  if (!pairs.empty() && (m.opt.enableflags & mjENBL_SPECULATIVE)) {
+    refuse("options", "the flag speculative", "disable it or load with constraints=False");
+  }
+  for (const CandidatePair& pair : pairs) {
+    judge_shapes(m, pair);
+    judge_convex(m, pair);
+    judge_surfaces(m, pair);
+    judge_condim(m, pair);
+  }
+}
+
+std::vector<NamedPair> contact_pairs(const mjModel& m, bool contacts_act) {
+  std::vector<NamedPair> pairs;
+  if (contacts_act && (m.opt.enableflags & mjENBL_OVERRIDE)) {
+    for (const CandidatePair& p : colliding_pairs(m)) pairs.push_back(overridden_pair(m, p));
+  } else {
+    for (mjtSize i = 0; i < m.npair; ++i) pairs.push_back(own_pair(m, i));
+  }
+  return pairs;
+}
+
+}  // namespace cycloid::inline io

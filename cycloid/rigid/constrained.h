@@ -1,0 +1,248 @@
+// The dynamics of a robot under constraints at one instant, and their pullback.
+//
+//   M a + c = τ + Jᵀ f,   f = -∇s(J a - a_ref)        (1)  a minimises the problem of newton.h
+//   M̂ â = τ - c + Jᵀ f,   M̂ = M + h B                 (2)  what the integrator makes of it
+// B as in dynamics.h; where M̂ = M, â = a. Given the cotangent g of â:
+//   M̂ᵀ λ = g,   ā = M λ,   H μ = ā                     (3)  λ = M⁻¹ g where M̂ = M: ā = g
+//   Φ = μᵀ(τ - c - M a) + (J μ)·f(J a - a_ref) + λᵀM(a - â) - h λᵀB â       (4)
+// and every cotangent is the gradient of Φ with a, â, λ and μ held fixed. Its parts are
+//   μᵀ(τ - c - M a) - h λᵀB â    gather_fields of dynamics.h
+//   (J μ)·f                      the rows: wrenches on the fields of μ, a and q̇
+//   λᵀM(a - â)                   one more sweep, with the fields of λ and â - a, at rest
+// Rows that look at J a without J̇ q̇ push at the field α of a alone, which has a sweep of its own.
+#pragma once
+
+#include "cycloid/rigid/dynamics.h"
+#include "cycloid/rigid/newton_pullback.h"
+#include "cycloid/rigid/row_fields.h"
+
+namespace cycloid::inline rigid {
+
+// Memory of the solver and of the pullback, besides the step's.
+template <class S>
+struct ConstrainedSpace {
+  ConstraintProblem<S> problem;
+  NewtonSpace<S> newton;
+  S* M;                                         // (entries) Tree::row storage
+  S *x, *mu;                                    // (size) padded
+  RowCotangents<S> bars;                        // (all rows)
+  S *lambda, *difference, *zeros;               // (nv)
+  Motion<S>*alpha, *of_lambda, *change, *rest;  // (links) fields of a, λ and â - a; zeros
+  Force<S>*alpha_bar, *lambda_bar;              // (bodies)
+  BodyBars<S> own;                              // (bodies)
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const Tree& tree, const DofBlocks& dofs, ConstraintCapacity most,
+                    std::byte* memory) {
+    std::size_t used = 0;
+    const auto place = [&] { return memory ? memory + used : nullptr; };
+    const auto take = [&]<class A>(A*& array, std::size_t n) {
+      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
+      used += (n * sizeof(A) + alignof(S) - 1) / alignof(S) * alignof(S);
+    };
+    const std::size_t rows = static_cast<std::size_t>(most.diagonals + most.rows),
+                      size = static_cast<std::size_t>(dofs.size()), links = tree.links.size(),
+                      bodies = tree.model.bodies.size(),
+                      nv = static_cast<std::size_t>(tree.model.nv);
+    used += problem.carve(dofs, most, place());
+    used += newton.carve(dofs, most, place());
+    take(M, static_cast<std::size_t>(tree.entries()));
+    for (S** vector : {&x, &mu}) take(*vector, size);
+    for (S** of_rows : {&bars.a_ref, &bars.D, &bars.friction}) take(*of_rows, rows);
+    for (S** vector : {&lambda, &difference, &zeros}) take(*vector, nv);
+    for (Motion<S>** field : {&alpha, &of_lambda, &change, &rest}) take(*field, links);
+    for (Force<S>** bar : {&alpha_bar, &lambda_bar, &own.m, &own.a, &own.v, &own.pose}) {
+      take(*bar, bodies);
+    }
+    return used;
+  }
+};
+
+// Whether the integrator's matrix is not M itself.
+template <class S, class P>
+bool has_slopes(const Robot<S, P>& r) {
+  return r.implicit != Implicit::nothing;
+}
+
+template <class S, class P>
+RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  const int impratio = r.tree.options.impratio;
+  return {
+      w.frames,
+      {nullptr, nullptr, w.a, w.v},
+      x.qpos,
+      x.qvel,
+      nullptr,
+      nullptr,
+      {r.timestep(), impratio < 0 ? S(1) : S(r.p[impratio]), r.tree.model.options.acting.refsafe}};
+}
+
+// M and the rows of the problem, where the bodies have been placed and w.a is without q̈.
+template <class S, class P, class Rows>
+void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                  const ConstrainedSpace<S>& own, const Rows& rows) {
+  ConstraintProblem<S>& problem = const_cast<ConstrainedSpace<S>&>(own).problem;
+  inertia_matrix(r, w, own.M);
+  spread_mass_matrix(problem, static_cast<const S*>(own.M));
+  problem.clear();
+  rows.fill(r, row_instant(r, x, w), problem);
+  problem.close();
+}
+
+// (1) and (2): a and â, (nv) each; â is not written where M̂ = M. Returns how the solver fared.
+template <class S, class P, class Rows>
+NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x,
+                                       const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                                       const Rows& rows, const NewtonOptions& options, S* a,
+                                       S* a_hat) {
+  const Tree& tree = r.tree;
+  const int nv = tree.model.nv;
+  const ConstraintProblem<S>& problem = own.problem;
+  const DofBlocks& dofs = *problem.dofs;
+  smooth_forces(r, x, w);
+  pose_problem(r, x, w, own, rows);
+  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+  factor(tree, w.LD);
+  for (int k = 0; k < nv; ++k) a[k] = w.tau[k];
+  solve(tree, static_cast<const S*>(w.LD), a);
+  pad(dofs, static_cast<const S*>(a), problem.a0);
+  const NewtonResult<S> result = constrained_acceleration(
+      problem, options, static_cast<const S*>(nullptr), own.newton, own.x);  // (1)
+  unpad(dofs, static_cast<const S*>(own.x), a);
+  if (!has_slopes(r)) return result;
+
+  S* force = own.x;  // (2)
+  for (int i = 0; i < problem.size(); ++i) force[i] = S(0);
+  subtract_row_forces(problem, static_cast<const S*>(own.newton.at.f), force);
+  unpad(dofs, static_cast<const S*>(force), a_hat);
+  for (int k = 0; k < nv; ++k) a_hat[k] = w.tau[k] - a_hat[k];
+  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+  factor_with_slopes(r, x, w);
+  solve_inertia(r, w, false, a_hat);
+  return result;
+}
+
+// y = M x, from the storage of Tree::row.
+template <class S>
+void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
+  set_zero(y, tree.model.nv);
+  for (int k = 0; k < tree.model.nv; ++k) {
+    y[k] += *M++ * x[k];
+    for (int j = tree.parent_dof[static_cast<std::size_t>(k)]; j >= 0;
+         j = tree.parent_dof[static_cast<std::size_t>(j)], ++M) {
+      y[k] += *M * x[j];
+      y[j] += *M * x[k];
+    }
+  }
+}
+
+// λᵀM(a - â) of (4): a sweep at rest, with the fields of λ and of â - a. own.lambda_bar: what else
+// pushes at the field of λ.
+template <class S, class P>
+void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                   const ConstrainedSpace<S>& own, const InstantBars<S>& bar) {
+  const Tree& tree = r.tree;
+  const std::size_t bodies = tree.model.bodies.size();
+  set_zero(own.zeros, tree.model.nv);
+  for (std::size_t l = 0; l < tree.links.size(); ++l) own.rest[l] = Motion<S>{};
+  own.own.clear(bodies);
+  for (std::size_t b = 0; b < bodies; ++b) own.own.m[b] = own.lambda_bar[b];
+  velocity_field(tree, w.frames.column, static_cast<const S*>(own.difference), own.change);
+  const S *lambda = own.lambda, *difference = own.difference;
+  if (tree.has_tendon_armature) {
+    tendon_armature_pullback(
+        tree, r.p, RowPoint<S>{w.frames, own.of_lambda, own.rest, x.qpos, lambda, own.zeros},
+        static_cast<const Motion<S>*>(own.change), difference,
+        RowSinks<S>{own.own, bar.q, own.zeros, bar.p}, w.rows, w.row_mocap_bar);
+  }
+  for (const Tree::DofActuator& d : tree.dof_actuators) {
+    if (!bar.p) break;
+    const std::size_t i = static_cast<std::size_t>(d.actuator);
+    const int place = tree.actuators[i].gear;
+    bar.p[place] -= S(2) * S(r.p[place]) * number<S>(tree.model.actuators[i].armature) *
+                    lambda[d.dof] * difference[d.dof];
+  }
+  const SweepPoint<S> at{tree,          w.frames, w.inertia, own.rest,   own.change,
+                         own.of_lambda, x.qpos,   own.zeros, difference, lambda};
+  sweep_pullback(at, r.p, own.own, bar.q, own.zeros, bar.p, w.mocap_bar);
+  for (int k = 0; k < 6 * tree.model.nmocap; ++k) w.row_mocap_bar[k] += w.mocap_bar[k];
+}
+
+// The pullback of â, whose cotangent is in w.mu on entry; a and a_hat: those of forward. Where
+// M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null.
+template <class S, class P, class Rows>
+void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
+                                     const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                                     const Rows& rows, const S* a, const S* a_hat,
+                                     const S* act_dot_bar, const S* act_next_bar,
+                                     const InstantBars<S>& bar) {
+  const Tree& tree = r.tree;
+  const int nv = tree.model.nv;
+  const std::size_t bodies = tree.model.bodies.size();
+  const ConstraintProblem<S>& problem = own.problem;
+  const DofBlocks& dofs = *problem.dofs;
+  const bool slopes = has_slopes(r);
+  place_bodies(r, x, w);
+  if (tree.limits_compensation) {
+    for (std::size_t b = 0; b < bodies; ++b) w.wrench[b] = Force<S>{};
+    compensate_gravity(r, w);
+  }
+  pose_problem(r, x, w, own, rows);
+  set_zero(w.slope, nv);
+  for (int k = 0; k < nv; ++k) own.lambda[k] = w.mu[k];
+  if (slopes) {  // (3)
+    for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+    factor_with_slopes(r, x, w);
+    solve_inertia(r, w, true, own.lambda);
+    multiply_inertia(tree, static_cast<const S*>(own.M), static_cast<const S*>(own.lambda), w.mu);
+  }
+  for (int i = 0; i < problem.all_rows(); ++i) {
+    own.bars.a_ref[i] = own.bars.D[i] = own.bars.friction[i] = S(0);
+  }
+  pad(dofs, a, own.x);
+  pad(dofs, static_cast<const S*>(w.mu), own.newton.g);
+  constrained_acceleration_pullback(problem, static_cast<const S*>(own.x),
+                                    static_cast<const S*>(own.newton.g), own.newton, own.mu,
+                                    own.bars);
+  unpad(dofs, static_cast<const S*>(own.mu), w.mu);
+
+  velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
+  velocity_field(tree, w.frames.column, a, own.alpha);
+  w.bars.clear(bodies);
+  for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = own.lambda_bar[b] = Force<S>{};
+  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
+  RowInstant<S> at = row_instant(r, x, w);
+  motion_fields(tree, static_cast<const Motion<S>*>(w.frames.column), x.qvel, a, r.gravity(), w.v,
+                w.a);
+  at.fields.m = w.m, at.fields.alpha = own.alpha;
+  at.mu = w.mu, at.qacc = a;
+  ReferenceOptions<S> options_bar{};
+  rows.pull(r, at, problem,
+            RowResults<S>{own.newton.at.f, own.newton.r_bar, own.bars.a_ref, own.bars.D,
+                          own.bars.friction},
+            RowGradient<S>{{w.bars.m, own.alpha_bar, w.bars.a, w.bars.v, w.bars.pose},
+                           bar.q,
+                           bar.v,
+                           bar.p,
+                           options_bar});
+  bar.h += options_bar.timestep;
+  if (bar.p && tree.options.impratio >= 0) bar.p[tree.options.impratio] += options_bar.impratio;
+
+  const FieldSweepSpace<S>& sweep = w.rows.form.sweep;  // α
+  sweep.clear(tree);
+  for (std::size_t b = 0; b < bodies; ++b) sweep.bars.m[b] = own.alpha_bar[b];
+  field_sweep_pullback(tree, r.p, w.frames, x.qpos, a, static_cast<const Motion<S>*>(own.alpha),
+                       sweep, bar.q, bar.p, w.row_mocap_bar);
+  velocity_field(tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
+  gather_fields(r, x, w, a,
+                SlopePoint<S>{own.lambda, own.of_lambda, slopes ? a_hat : a, own.lambda_bar},
+                act_dot_bar, act_next_bar, true, bar);
+  if (!slopes) return;
+  for (int k = 0; k < nv; ++k) own.difference[k] = a_hat[k] - a[k];
+  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
+  gather_change(r, x, w, own, bar);
+  set_zero(w.mocap_bar, 6 * tree.model.nmocap);
+  gather_mocap(r, w, bar.u);
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,113 @@
+// ConstrainedDynamics: the dynamics of constrained.h with all rows of a robot, as a step takes them
+// (SmoothDynamics of step.h is the other).
+//
+// The record is [ a | â, where the integrator has slopes | contacts ]: how many slots were kept,
+// and two numbers for each (contact_space.h). With it the pullback neither solves nor searches.
+#pragma once
+
+#include "cycloid/rigid/constrained.h"
+#include "cycloid/rigid/constraint_plan.h"
+#include "cycloid/rigid/contact_rows_pullback.h"
+
+namespace cycloid::inline rigid {
+
+// Slots that a record has room for; a chunk with more finds its contacts again.
+inline constexpr int kRecordedSlots = 24;
+
+inline int recorded_slots(const ConstraintPlan& plan) {
+  return std::min(kRecordedSlots, plan.contacts.slots);
+}
+
+// Memory of a robot's constraints, besides the step's.
+template <class S>
+struct ConstraintMemory {
+  ConstrainedSpace<S> solver;
+  ContactSpace<S> contacts;
+  int* places;  // of the static rows
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const Tree& tree, const ConstraintPlan& plan, std::byte* memory) {
+    std::size_t used = solver.carve(tree, plan.dofs, plan.most, memory);
+    used += contacts.carve(plan.contacts, memory ? memory + used : nullptr);
+    places = memory ? reinterpret_cast<int*>(memory + used) : nullptr;
+    const std::size_t bytes = static_cast<std::size_t>(plan.rows.count()) * sizeof(int);
+    return used + (bytes + alignof(S) - 1) / alignof(S) * alignof(S);
+  }
+};
+
+// The rows of a robot at one instant, for constrained.h.
+template <class S>
+struct RobotRows {
+  const ConstraintPlan& plan;
+  ConstraintMemory<S>& memory;
+  ContactRecord<S> record;
+  bool recall;  // contacts come from the record
+
+  template <class P>
+  ContactScene<S, P> scene(const Robot<S, P>& r, const RowInstant<S>& at) const {
+    return {plan.contacts, r.tree, r.p, at.frames};
+  }
+
+  template <class P>
+  void fill(const Robot<S, P>& r, const RowInstant<S>& at, ConstraintProblem<S>& problem) const {
+    add_static_rows(plan.rows, r.tree, r.p, at, problem, memory.places);
+    const ContactScene<S, P> s = scene(r, at);
+    place_geoms(s, memory.contacts);
+    if (recall) {
+      recall_contacts(s, record, memory.contacts);
+    } else {
+      find_contacts(s, Detection::forces, memory.contacts);
+    }
+    add_contact_rows(s, memory.contacts, at, problem);
+  }
+
+  template <class P>
+  void pull(const Robot<S, P>& r, const RowInstant<S>& at, const ConstraintProblem<S>& problem,
+            const RowResults<S>& results, const RowGradient<S>& to) const {
+    static_rows_pullback(plan.rows, r.tree, r.p, at, memory.places, results, to);
+    contact_rows_pullback(scene(r, at), memory.contacts, at, problem,
+                          problem.groups - memory.contacts.slots, results, to);
+  }
+};
+
+template <class S>
+struct ConstrainedDynamics {
+  const ConstraintPlan& plan;
+  ConstraintMemory<S>& memory;
+  bool slopes;                        // the integrator's matrix is not M
+  NewtonResult<S>* result = nullptr;  // how the last solve fared, where someone asks
+
+  int record_numbers(const Tree& tree) const {
+    return (slopes ? 2 : 1) * tree.model.nv + 1 + 2 * recorded_slots(plan);
+  }
+  int moved(const Tree& tree) const { return slopes ? tree.model.nv : 0; }
+
+  template <class P>
+  void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                  S* record) const {
+    const int nv = r.tree.model.nv;
+    S* contacts = record + (slopes ? 2 : 1) * nv;
+    RobotRows<S> rows{plan, memory, {contacts + 1, recorded_slots(plan)}, false};
+    const NewtonOptions options{.scale = plan.residual_scale,
+                                .tolerance = kNewtonTolerance<Scalar<S>>};
+    const NewtonResult<S> found =
+        constrained_accelerate(r, x, w, memory.solver, rows, options, record, record + nv);
+    keep_contacts(memory.contacts, rows.record);
+    *contacts = S(rows.record.slots);
+    if (result) *result = found;
+  }
+
+  template <class P>
+  void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
+                const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
+    const int nv = r.tree.model.nv;
+    const S* contacts = record + (slopes ? 2 : 1) * nv;
+    const int slots = static_cast<int>(primal(take_lane(*contacts, 0)));
+    const RobotRows<S> rows{
+        plan, memory, {const_cast<S*>(contacts) + 1, recorded_slots(plan), slots}, true};
+    constrained_accelerate_pullback(r, x, w, memory.solver, rows, record, record + nv, act_dot_bar,
+                                    act_next_bar, bar);
+  }
+};
+
+}  // namespace cycloid::inline rigid
