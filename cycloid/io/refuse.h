@@ -23,7 +23,7 @@
 namespace cycloid::inline io {
 
 // Whether room rigid steps with constraints. While it does not, a model that has some is refused.
-constexpr bool constraints_supported() { return false; }
+constexpr bool constraints_supported() { return true; }
 
 // Throws ModelError with the element and what to try. `with_constraints`: they are supported.
 void refuse_unsupported(const mjModel& model, bool constraints,
