@@ -10,6 +10,7 @@
 //   (J μ)·f                      the rows: wrenches on the fields of μ, a and q̇
 //   λᵀM(a - â)                   one more sweep, with the fields of λ and â - a, at rest
 // Rows that look at J a without J̇ q̇ push at the field α of a alone, which has a sweep of its own.
+// Rows' forces with a cotangent of their own: (5) of newton_pullback.h.
 #pragma once
 
 #include "cycloid/rigid/dynamics.h"
@@ -169,13 +170,14 @@ void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 }
 
 // The pullback of â, whose cotangent is in w.mu on entry; a and a_hat: those of forward. Where
-// M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null.
+// M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null, and so may f_bar
+// (all rows), the cotangent of the rows' forces.
 template <class S, class P, class Rows>
 void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
                                      const Workspace<S>& w, const ConstrainedSpace<S>& own,
                                      const Rows& rows, const S* a, const S* a_hat,
                                      const S* act_dot_bar, const S* act_next_bar,
-                                     const InstantBars<S>& bar) {
+                                     const InstantBars<S>& bar, const S* f_bar = nullptr) {
   const Tree& tree = r.tree;
   const int nv = tree.model.nv;
   const std::size_t bodies = tree.model.bodies.size();
@@ -203,7 +205,7 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   pad(dofs, static_cast<const S*>(w.mu), own.newton.g);
   constrained_acceleration_pullback(problem, static_cast<const S*>(own.x),
                                     static_cast<const S*>(own.newton.g), own.newton, own.mu,
-                                    own.bars);
+                                    own.bars, f_bar);
   unpad(dofs, static_cast<const S*>(own.mu), w.mu);
 
   velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);

@@ -42,6 +42,7 @@ struct RobotRows {
   ConstraintMemory<S>& memory;
   ContactRecord<S> record;
   bool recall;  // contacts come from the record
+  Detection detection = Detection::forces;
 
   template <class P>
   ContactScene<S, P> scene(const Robot<S, P>& r, const RowInstant<S>& at) const {
@@ -56,7 +57,7 @@ struct RobotRows {
     if (recall) {
       recall_contacts(s, record, memory.contacts);
     } else {
-      find_contacts(s, Detection::forces, memory.contacts);
+      find_contacts(s, detection, memory.contacts);
     }
     add_contact_rows(s, memory.contacts, at, problem);
   }

@@ -25,6 +25,7 @@ struct Shape {
                                {RowLaw::elliptic, 4, {0, 1, 2, 4}}};
 
   int nv() const { return dofs.dofs(); }
+  int all_rows() const { return capacity().diagonals + capacity().rows; }
   int place(int k) const { return dofs.place[static_cast<std::size_t>(k)]; }
   ConstraintCapacity capacity() const {
     ConstraintCapacity most{static_cast<int>(diagonals.size()), static_cast<int>(groups.size()), 0};
@@ -189,7 +190,8 @@ std::vector<int> zones(const Numbers& in) {
 
 }  // namespace
 
-TEST_CASE("constrained_acceleration: pullback equals dual numbers in every zone") {
+TEST_CASE(
+    "constrained_acceleration: its pullback and the forces' equal dual numbers in all zones") {
   // Points until each row that has zones has been in each of them.
   std::vector<Numbers> points;
   std::set<std::pair<std::size_t, int>> seen;
@@ -202,11 +204,14 @@ TEST_CASE("constrained_acceleration: pullback equals dual numbers in every zone"
   }
   REQUIRE(seen.size() == 4 * 2 + 3);
   test::check_pullback(
-      "constrained_acceleration", shape().nv(),
+      "constrained_acceleration", shape().nv() + shape().all_rows(),  // a, and the rows' forces
       [](const auto* in, auto* out) {
         using S = std::remove_cvref_t<decltype(*in)>;
         const Solved<S> at(in);
         unpad(shape().dofs, static_cast<const S*>(at.a.data()), out);
+        row_residuals(at.problem, at.a.data(), at.space.r);
+        respond(at.problem, at.space.r, at.space.at);
+        std::copy_n(at.space.at.f, at.problem.all_rows(), out + shape().nv());
       },
       [](const auto* in, const auto* bar, auto* in_bar) {
         using S = std::remove_cvref_t<decltype(*in)>;
@@ -217,7 +222,7 @@ TEST_CASE("constrained_acceleration: pullback equals dual numbers in every zone"
         const RowCotangents<S> row_bars{bars.data(), bars.data() + rows, bars.data() + 2 * rows};
         constrained_acceleration_pullback(at.problem, static_cast<const S*>(at.a.data()),
                                           static_cast<const S*>(a_bar.data()), at.space, mu.data(),
-                                          row_bars);
+                                          row_bars, bar + shape().nv());
         add_input_cotangents(at, static_cast<const S*>(mu.data()), row_bars, in_bar);
       },
       points, {.tolerance = 1e-10});  // the minimum is known to 1e-10
