@@ -258,6 +258,13 @@ Actuator actuator_of(const mjModel& m, mjtSize i) {
   return a;
 }
 
+// The site whose volume decides which contacts a sensor sees, or -1.
+int zone_of(const mjModel& m, int sensor) {
+  const int type = m.sensor_type[sensor];
+  const bool sees = type == mjSENS_TOUCH || type == mjSENS_CONTACT;
+  return sees && m.sensor_objtype[sensor] == mjOBJ_SITE ? m.sensor_objid[sensor] : -1;
+}
+
 Sensor sensor_of(const mjModel& m, mjtSize i) {
   Sensor s;
   s.name = name_at(m, m.name_sensoradr, i);
@@ -269,7 +276,16 @@ Sensor sensor_of(const mjModel& m, mjtSize i) {
   s.dimension = m.sensor_dim[i];
   // Directions and quaternions are never cut off.
   const int kind = m.sensor_datatype[i];
-  if (kind == mjDATATYPE_REAL || kind == mjDATATYPE_POSITIVE) s.cutoff = m.sensor_cutoff[i];
+  const bool cut = kind == mjDATATYPE_REAL || kind == mjDATATYPE_POSITIVE;
+  if (cut && s.type != mjSENS_CONTACT) s.cutoff = m.sensor_cutoff[i];
+  if (const int site = zone_of(m, static_cast<int>(i)); site >= 0) {
+    s.zone = shape_of(m.site_type[site]);
+    s.zone_size = row<3>(m.site_size, site);
+  }
+  if (s.type == mjSENS_CONTACT) {
+    s.fields = m.sensor_intprm[mjNSENS * i];
+    s.reduction = m.sensor_intprm[mjNSENS * i + 1];
+  }
   s.unsupported = unsupported_sensor(m, static_cast<int>(i));
   return s;
 }
@@ -305,9 +321,13 @@ void fill(std::vector<Element>& all, mjtSize count, const mjModel& m,
 
 bool can_be_observed(int type) {
   switch (type) {
+    case mjSENS_TOUCH:
     case mjSENS_ACCELEROMETER:
     case mjSENS_VELOCIMETER:
     case mjSENS_GYRO:
+    case mjSENS_FORCE:
+    case mjSENS_TORQUE:
+    case mjSENS_CONTACT:
     case mjSENS_E_POTENTIAL:
     case mjSENS_E_KINETIC:
     case mjSENS_CLOCK: return true;
@@ -344,6 +364,13 @@ std::string unsupported_sensor(const mjModel& m, int i) {
   if (moves(m.sensor_objtype[i], m.sensor_objid[i]) ||
       moves(m.sensor_reftype[i], m.sensor_refid[i])) {
     return "sensors at a camera that tracks or targets a body are not supported";
+  }
+  const int zone = zone_of(m, i);
+  if (zone >= 0 && shape_of(m.site_type[zone]) == Shape::other) {
+    return "sensors at a site with the shape of a mesh are not supported";
+  }
+  if (m.sensor_type[i] == mjSENS_TORQUE && m.site_bodyid[m.sensor_objid[i]] == 0) {
+    return "the torque on the world has no point that it is about: MuJoCo adds those of several";
   }
   return {};
 }

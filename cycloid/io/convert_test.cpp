@@ -60,7 +60,7 @@ constexpr const char* kEverything = R"(<mujoco model="everything">
   <sensor>
     <jointpos name="angle" joint="hip" cutoff="2"/>
     <framequat name="facing" objtype="body" objname="foot" reftype="site" refname="hook"/>
-    <touch name="sole" site="tip"/>
+    <magnetometer name="north" site="tip"/>
     <gyro name="late" site="tip" nsample="4" delay=".006"/>
     <clock name="time"/>
   </sensor>
@@ -254,6 +254,22 @@ TEST_CASE("convert: sensors keep MuJoCo's numbers, and say why they cannot be ob
   CHECK(m.sensors[3].unsupported.find("delay") != std::string::npos);
   CHECK(m.sensors[4].unsupported == "");
   CHECK(m.sensors[4].object == -1);
+  const Model felt = load_model(
+      "<mujoco><worldbody><site name='w'/><body name='b'><joint/><geom size='.1'/>"
+      "<site name='s' type='capsule' size='.1 .2'/></body></worldbody><sensor>"
+      "<touch site='s' cutoff='3'/><contact site='s' body2='b' num='2' data='force normal' "
+      "reduce='maxforce' cutoff='3'/><torque site='w'/></sensor></mujoco>");
+  for (const std::size_t i : {0u, 1u}) {
+    CHECK(felt.sensors[i].unsupported == "");
+    CHECK(felt.sensors[i].zone == Shape::capsule);
+    CHECK(felt.sensors[i].zone_size[1] == 0.2);
+  }
+  CHECK(felt.sensors[0].cutoff == 3);
+  CHECK(felt.sensors[1].cutoff == 0);  // MuJoCo ignores it
+  CHECK(felt.sensors[1].fields == (1 << mjCONDATA_FORCE | 1 << mjCONDATA_NORMAL));
+  CHECK(felt.sensors[1].reduction == 2);
+  CHECK(felt.sensors[1].dimension == 12);
+  CHECK(felt.sensors[2].unsupported.find("torque on the world") != std::string::npos);
   const Model tracking = load_model(
       "<mujoco><worldbody><body name='b'><joint/><geom size='.1'/><camera name='c' mode='track'/>"
       "</body></worldbody><sensor><framepos objtype='camera' objname='c'/></sensor></mujoco>");

@@ -34,8 +34,8 @@ constexpr Group kGroups[] = {
      "jnt_pos jnt_axis jnt_stiffness jnt_stiffnesspoly jnt_range jnt_actfrcrange dof_bodyid "
      "dof_jntid dof_parentid dof_frictionloss dof_armature dof_damping dof_dampingpoly"},
     {FieldUse::used, "frames",
-     "geom_bodyid geom_pos geom_quat site_bodyid site_pos site_quat cam_mode cam_bodyid cam_pos "
-     "cam_quat"},
+     "geom_bodyid geom_pos geom_quat site_bodyid site_pos site_quat site_type site_size cam_mode "
+     "cam_bodyid cam_pos cam_quat"},
     {FieldUse::used, "tendons",
      "tendon_type tendon_adr tendon_num tendon_limited tendon_actfrclimited tendon_range "
      "tendon_actfrcrange tendon_stiffness tendon_stiffnesspoly tendon_damping tendon_dampingpoly "
@@ -49,7 +49,7 @@ constexpr Group kGroups[] = {
      "actuator_ctrllimited actuator_ctrlrange actuator_gear"},
     {FieldUse::used, "sensors",
      "sensor_type sensor_datatype sensor_objtype sensor_objid sensor_reftype sensor_refid "
-     "sensor_dim sensor_cutoff sensor_historyadr sensor_delay sensor_interval"},
+     "sensor_dim sensor_cutoff sensor_intprm sensor_historyadr sensor_delay sensor_interval"},
     {FieldUse::used, "keyframes", "key_time key_qpos key_qvel key_act key_mpos key_mquat key_ctrl"},
     {FieldUse::used, "names",
      "name_bodyadr name_jntadr name_geomadr name_siteadr name_camadr name_flexadr name_eqadr "
@@ -124,7 +124,7 @@ constexpr Group kGroups[] = {
     {FieldUse::irrelevant, "drawing",
      "vis nlight nskin nskinvert nskintexvert nskinface nskinbone nskinbonevert ntex ntexdata nmat "
      "stat.meanmass stat.meansize stat.extent stat.center jnt_group geom_matid geom_group "
-     "geom_castshadow geom_rgba site_type site_dataid site_matid site_group site_size site_rgba "
+     "geom_castshadow geom_rgba site_dataid site_matid site_group site_rgba "
      "cam_targetbodyid cam_poscom0 cam_pos0 cam_mat0 cam_projection cam_fovy cam_ipd "
      "cam_resolution cam_output cam_sensorsize cam_intrinsic light_mode light_bodyid "
      "light_targetbodyid light_type light_texid light_castshadow light_bulbradius "
@@ -138,7 +138,7 @@ constexpr Group kGroups[] = {
      "mat_texuniform mat_texrepeat mat_emission mat_specular mat_shininess mat_reflectance "
      "mat_metallic mat_roughness mat_rgba tendon_matid tendon_group tendon_width tendon_rgba"},
     {FieldUse::irrelevant, "sensors act on nothing; one that uses these cannot be observed",
-     "opt.magnetic sensor_needstage sensor_intprm sensor_adr sensor_noise sensor_history "
+     "opt.magnetic sensor_needstage sensor_adr sensor_noise sensor_history "
      "sensor_plugin nsensordata"},
     {FieldUse::irrelevant, "the user's own data",
      "nuser_body nuser_jnt nuser_geom nuser_site nuser_cam nuser_tendon nuser_actuator "
@@ -194,7 +194,7 @@ std::vector<FieldRule> all_rules() {
 // sensors and cameras are never a reason to refuse.
 bool must_be_finite(std::string_view field) {
   return !field.ends_with("range") && !field.starts_with("key_") && !field.starts_with("sensor_") &&
-         !field.starts_with("cam_");
+         !field.starts_with("cam_") && field != "site_size";
 }
 
 template <class T>

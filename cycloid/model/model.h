@@ -189,6 +189,9 @@ struct Sensor {
   int type = 0, object_type = 0, object = -1, reference_type = 0, reference = -1;
   int dimension = 1;
   double cutoff = 0;
+  Shape zone = Shape::sphere;  // the volume of the site that touch and contact sensors look at
+  std::array<double, 3> zone_size{};  // [m]
+  int fields = 0, reduction = 0;      // contact sensors: bits of mjtConDataField, way to reduce
   std::string unsupported;
 };
 

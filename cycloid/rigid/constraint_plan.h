@@ -1,6 +1,8 @@
 // ConstraintPlan: everything about a robot's constraints that is fixed with its model.
 #pragma once
 
+#include <memory>
+
 #include "cycloid/rigid/contact_plan.h"
 #include "cycloid/rigid/static_rows.h"
 
@@ -25,5 +27,12 @@ struct ConstraintPlan {
   ConstraintCapacity most;
   double residual_scale = 1;  // of the solver: 1 / (mean inertia · nv)
 };
+
+// The constraints of a model, or null where none act.
+inline std::shared_ptr<const ConstraintPlan> constraint_plan(const Tree& tree) {
+  if (!tree.model.options.acting.constraints) return nullptr;
+  const auto plan = std::make_shared<const ConstraintPlan>(tree);
+  return plan->empty() ? nullptr : plan;
+}
 
 }  // namespace cycloid::inline rigid

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
+#include "cycloid/rigid/contact_view.h"
+#include "cycloid/rigid/instant_dynamics.h"
 #include "cycloid/rigid/inverse_dynamics.h"
 #include "cycloid/rigid/robot_observers.h"
 
@@ -17,8 +19,8 @@ class ObservedInstants {
       : seen_(seen), key_(seen.observer_.key()), tree_(*key_.tree) {
     p_.resize(static_cast<std::size_t>(tree_.parameters.size()));
     length_.resize(tree_.quaternions.size());
-    memory_.resize(work.carve(tree_, nullptr) / sizeof(Block) + 1);
-    work.carve(tree_, memory_[0].bytes);
+    memory_.resize(carve(nullptr) / sizeof(Block) + 1);
+    carve(memory_[0].bytes);
     const std::size_t nv = static_cast<std::size_t>(tree_.model.nv);
     d_bar_.resize(2 * nv + static_cast<std::size_t>(tree_.model.na));
     u_bar_.resize(static_cast<std::size_t>(key_.input_size));
@@ -27,6 +29,8 @@ class ObservedInstants {
   ObservedInstants(const ObservedInstants&) = delete;
 
   const Tree& tree() const { return tree_; }
+  const ConstraintPlan* plan() const { return key_.constraints.get(); }
+  InstantDynamics<double> dynamics() { return {plan(), constraints}; }
   std::int64_t rows() const { return seen_.rows_; }
 
   void go_to(std::int64_t i) {
@@ -78,6 +82,8 @@ class ObservedInstants {
   }
 
   Workspace<double> work;
+  ConstraintMemory<double> constraints;  // with a plan
+  ContactViews<double> views;
 
  private:
   using Zeros = std::vector<double>;
@@ -85,6 +91,13 @@ class ObservedInstants {
     std::byte bytes[64];
   };
 
+  std::size_t carve(std::byte* memory) {
+    std::size_t used = work.carve(tree_, memory);
+    if (!plan()) return used;
+    const std::size_t whole = (used + sizeof(Block) - 1) / sizeof(Block) * sizeof(Block);
+    used = whole + constraints.carve(tree_, *plan(), memory ? memory + whole : nullptr);
+    return used + views.carve(plan()->contacts, memory ? memory + used : nullptr);
+  }
   std::ptrdiff_t place_of_parameters() const {
     return static_cast<std::ptrdiff_t>(seen_.parameter_rows_ == 1 ? 0 : row_ * p_.size());
   }
@@ -137,6 +150,49 @@ void fill_poses(const ObservedInstants& at, const Robot<double, double>& r, std:
   }
 }
 
+// The contacts of one row.
+void add_contacts(ObservedInstants& at, const Robot<double, double>& r, ForwardContacts& out) {
+  if (!at.plan()) return out.count.push_back(0);
+  const ContactPlan& plan = at.plan()->contacts;
+  const ContactSpace<double>& found = at.constraints.contacts;
+  const ContactScene<double, double> scene{plan, at.tree(), r.p, at.work.frames};
+  view_contacts(scene, found, at.constraints.solver.problem,
+                static_cast<const double*>(at.constraints.solver.newton.at.f), at.views);
+  out.count.push_back(at.views.slots);
+  for (int slot = 0; slot < at.views.slots; ++slot) {
+    const ContactView<double>& view = at.views.view[slot];
+    const ContactPair& pair = scene.pair(found.touched[found.groups_of(slot)->owner].pair);
+    const auto append = [](std::vector<double>& to, const double* from, int n) {
+      to.insert(to.end(), from, from + n);
+    };
+    for (const int g : {pair.geom1, pair.geom2}) out.geoms.push_back(scene.geom(g).geom);
+    for (const Vec3<double>& axis : {view.F.n, view.F.t1, view.F.t2}) append(out.frame, &axis.x, 3);
+    append(out.pos, &view.pos.x, 3);
+    append(out.dist, &view.dist, 1);
+    append(out.force, view.f, kMostRows);
+  }
+}
+
+// Gives every row the same number of entries.
+void fill_up(ForwardContacts& contacts) {
+  for (const std::int64_t n : contacts.count) contacts.most = std::max(contacts.most, n);
+  const auto spread = [&](auto& numbers, std::int64_t size, auto nothing) {
+    std::remove_reference_t<decltype(numbers)> all;
+    auto from = numbers.begin();
+    for (const std::int64_t n : contacts.count) {
+      all.insert(all.end(), from, from + n * size);
+      all.insert(all.end(), static_cast<std::size_t>((contacts.most - n) * size), nothing);
+      from += n * size;
+    }
+    numbers = std::move(all);
+  };
+  spread(contacts.geoms, 2, std::int64_t{-1});
+  spread(contacts.pos, 3, 0.0);
+  spread(contacts.frame, 9, 0.0);
+  spread(contacts.dist, 1, 0.0);
+  spread(contacts.force, kMostRows, 0.0);
+}
+
 // Whether the cotangent is there; throws where it is not as it should be.
 bool given(std::span<const double> bar, std::size_t size, const char* what) {
   if (bar.empty() && size > 0) return false;
@@ -172,13 +228,15 @@ Forward forward(const Observer& observer, const ObservedRows& rows_at) {
     at.go_to(static_cast<std::int64_t>(i));
     const Robot<double, double> r = at.robot();
     const Instant<double> x = at.instant();
-    accelerate(r, x, w, out.qacc.data() + i * nv);
+    at.dynamics().accelerate(r, x, w, out.qacc.data() + i * nv);
+    add_contacts(at, r, out.contacts);
     inverse_dynamics(r, x, w, static_cast<const double*>(nullptr), out.bias.data() + i * nv);
     out.energy[2 * i] = potential_energy(r, x, w);
     out.energy[2 * i + 1] = kinetic_energy(r, x, w);
     fill_square(tree, w.LD, out.mass_matrix.data() + i * nv * nv);
     fill_poses(at, r, i, out);
   }
+  fill_up(out.contacts);
   return out;
 }
 
@@ -197,10 +255,10 @@ ObservationGradient Forward::pullback(const ForwardBars& bars) const {
     at.go_to(static_cast<std::int64_t>(i));
     const Robot<double, double> r = at.robot();
     const Instant<double> x = at.instant();
-    const double* const none = nullptr;
     if (by_qacc) {
       std::copy_n(bars.qacc.data() + i * nv, nv, w.mu);
-      accelerate_pullback(r, x, w, qacc.data() + i * nv, none, none, at.bars());
+      at.dynamics().pullback(r, x, w, qacc.data() + i * nv, static_cast<const double*>(nullptr),
+                             at.bars());
     }
     if (by_matrix || by_bias) place_bodies(r, x, w);
     if (by_bias) {

@@ -5,8 +5,9 @@
 //   f.pullback({.qacc = qacc_bar}).states           ∂L/∂x, in the coordinates of x
 //   inverse_dynamics(observer, {.states = x}, qacc).tau      M q̈ + c
 //
-// What MuJoCo has after mj_forward, without constraints; in double precision, row by row. Poses and
-// energy have their gradients as sensors (observe.h).
+// What MuJoCo has after mj_forward; in double precision, row by row. q̈ is that of
+// instant_dynamics.h: with constraints, τ contains their forces. Poses, energy and contacts have
+// their gradients as sensors (observe.h).
 #pragma once
 
 #include "cycloid/rigid/observe.h"
@@ -16,6 +17,18 @@ namespace cycloid::inline rigid {
 // ∂L/∂ of a Forward's numbers, shaped like them; what is empty counts as zero.
 struct ForwardBars {
   std::span<const double> qacc = {}, mass_matrix = {}, bias = {};
+};
+
+// The contacts of each row, in MuJoCo's order and as in its mjContact, those within their gap
+// included. `most` is the largest count of a row; others are filled up with zeros and geoms of -1.
+struct ForwardContacts {
+  std::int64_t most = 0;
+  std::vector<std::int64_t> count = {};  // (rows)
+  std::vector<std::int64_t> geoms = {};  // (rows, most, 2) indices in the model
+  std::vector<double> pos = {};          // (rows, most, 3) in the world [m]
+  std::vector<double> frame = {};        // (rows, most, 3, 3) by rows: normal, two tangents
+  std::vector<double> dist = {};         // (rows, most) [m]
+  std::vector<double> force = {};        // (rows, most, 6) in the frame, on the second [N, N·m]
 };
 
 // Rows, one environment after another.
@@ -29,6 +42,7 @@ struct Forward {
   std::vector<double> body_quat = {};    // (bodies, 4)
   std::vector<double> site_pos = {};     // (sites, 3) [m]
   std::vector<double> energy = {};       // (2) potential, kinetic [J]
+  ForwardContacts contacts = {};
 
   // The two places of an entry of M share its cotangent: that is the sum of both. Throws Error on a
   // wrong size or a number that is not finite.

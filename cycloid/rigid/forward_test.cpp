@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cycloid/base/error.h"
+#include "cycloid/rigid/held_robot_test.h"
 #include "cycloid/rigid/robot.h"
 #include "cycloid/rigid/sense_case_test.h"
 
@@ -205,6 +206,35 @@ TEST_CASE(
       M_bar[k] += f.mass_matrix[k * nv + j] * bar[k / nv * nv + j];
   }
   CHECK(test::relative_error(g.qacc, M_bar) < 1e-13);
+}
+
+// Three rows: as the case stands, far above the floor, and a little lower.
+TEST_CASE("forward: rows have their own contacts, filled up; the gradient equals differences") {
+  ForwardCase c;
+  c.model = test::held_robot(RigidIntegrator::euler);
+  const Numbers start = test::SenseCase(c.model, 0.3).x0;
+  c.states.clear();
+  for (const double up : {0.0, 100.0, -0.05}) {
+    c.states.insert(c.states.end(), start.begin(), start.end());
+    c.states[c.states.size() - start.size() + 2] += up;
+  }
+  c.inputs.assign(3 * static_cast<std::size_t>(c.model.nu + c.model.nv), 0.2);
+  const Forward f = c.run();
+  const ForwardContacts& contacts = f.contacts;
+  REQUIRE(contacts.most == 2);
+  CHECK(contacts.count == std::vector<std::int64_t>{2, 0, 2});
+  CHECK(contacts.geoms == std::vector<std::int64_t>{0, 1, 0, 2, -1, -1, -1, -1, 0, 1, 0, 2});
+  CHECK(contacts.force.size() == 36);
+  CHECK(contacts.dist[4] < contacts.dist[0]);  // lower is deeper, and pushes more
+  CHECK(contacts.force[24] > contacts.force[0]);
+  CHECK(test::largest(std::span(contacts.pos).subspan(6, 6)) == 0);
+  const Vec3<double> n = load_vec3(contacts.frame.data()), t = load_vec3(contacts.frame.data() + 3);
+  CHECK(dot(n, n) == doctest::Approx(1));
+  CHECK(std::abs(dot(n, t)) < 1e-15);
+  c.parameters = moved_parameters(c, 1);
+  const Numbers bar = test::FixedNumbers(6).vector(f.qacc.size());
+  check_directions(c, c.run().pullback({.qacc = bar}),
+                   [&](const ForwardCase& at) { return test::dot(bar, at.run().qacc); });
 }
 
 TEST_CASE("forward, inverse_dynamics: cotangents and accelerations of a wrong size are refused") {

@@ -136,6 +136,7 @@ Observer::Observer(const System& robot, const Model& model,
     : robot_(robot) {
   ObserverKey key;
   key.tree = std::make_shared<const Tree>(model);
+  key.constraints = constraint_plan(*key.tree);
   key.inputs = places_of(robot.inputs());
   key.input_size = robot.inputs().size();
   if (key.tree->parameters.size() != robot.parameters().size() ||

@@ -5,8 +5,8 @@
 //   seen.values();                       (rows, observer.size())
 //   seen.pullback(values_bar).states     ∂L/∂x, in the coordinates of x
 //
-// Sensors are MuJoCo's, with its meaning (sense.h), as after mj_forward without constraints;
-// cutoffs count, noise does not. Numbers are computed in double precision, also for a system of
+// Sensors are MuJoCo's, with its meaning (sense.h), as after mj_forward; cutoffs count, noise does
+// not. Numbers are computed in double precision, also for a system of
 // float32. Time is no state: the clock shows what it is told.
 #pragma once
 

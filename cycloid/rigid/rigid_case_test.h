@@ -14,8 +14,10 @@ namespace cycloid::test {
 // A workspace with the memory that it is carved out of, aligned for any lanes.
 template <class Work>
 struct CarvedMemory {
-  explicit CarvedMemory(const Tree& tree) : blocks(Work().carve(tree, nullptr) / 128 + 1) {
-    work.carve(tree, blocks[0].bytes);
+  template <class... More>
+  explicit CarvedMemory(const Tree& tree, const More&... more)
+      : blocks(Work().carve(tree, more..., nullptr) / 128 + 1) {
+    work.carve(tree, more..., blocks[0].bytes);
   }
   struct alignas(128) Block {
     std::byte bytes[128];

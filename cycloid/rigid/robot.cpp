@@ -141,10 +141,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.inputs = inputs.space;
   RobotKey key;
   key.tree = std::make_shared<const Tree>(model);
-  if (model.options.acting.constraints) {
-    const auto plan = std::make_shared<const ConstraintPlan>(*key.tree);
-    if (!plan->empty()) key.constraints = plan;
-  }
+  key.constraints = constraint_plan(*key.tree);
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();
   key.vary = !options.vary.empty();

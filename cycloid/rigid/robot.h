@@ -11,6 +11,8 @@
 //   step_jacobian.h, rnea_jacobian.h   the step's Jacobians, without a pullback for each row
 //   passive.h actuator.h direct_actuator.h actuation.h tendon.h fluid.h free_body.h     forces
 //   observe.h      sensors with their pullbacks    forward.h  derived quantities at an instant
+//   sense.h        every kind of sensor; interaction.h, contact_view.h, contact_sensor.h those of
+//                  forces and contacts            instant_dynamics.h  the acceleration they see
 #pragma once
 
 #include <map>

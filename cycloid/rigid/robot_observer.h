@@ -58,7 +58,8 @@ class RobotObserver final : public ChunkObserver {
       };
       take(p, static_cast<std::size_t>(o.tree().parameters.size()));
       take(quat_length, o.tree().quaternions.size());
-      return used + space.carve(o.tree(), memory ? memory + used : nullptr);
+      return used +
+             space.carve(o.tree(), o.key_.constraints.get(), memory ? memory + used : nullptr);
     }
   };
 

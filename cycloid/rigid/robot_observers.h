@@ -10,6 +10,7 @@ namespace cycloid::inline rigid {
 
 struct ObserverKey {
   std::shared_ptr<const Tree> tree;
+  std::shared_ptr<const ConstraintPlan> constraints;  // null: none act
   InputPlaces inputs;
   int input_size = 0;
   SensorList list;

@@ -5,20 +5,24 @@
 //   actuators    length and rate of the transmission, force p scaled by its tendon's   (3)
 //                limit (actuation.h)
 //   forces       a tendon's Σ p, a joint's actuator force after its limit              (4)
-//   frames       frame_sensor.h; accelerations are those without constraints           (5)
+//   frames       frame_sensor.h, accelerations of instant_dynamics.h                   (5)
 //   subtrees     subtree.h                                                             (6)
 //   energies     energy.h                                                              (7)
 //   clock        the time it is told                                                   (8)
+//   bodies       the force between a body and its parent, interaction.h                (10)
+//   contacts     contact_sensor.h                                                      (11)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
 // out. Forces that a joint's limit holds have a derivative of zero, as in a step.
 //
 // Pullback: frames, subtrees and V put wrenches on fields and poses, rows (tendon.h, the
 // transmissions) too; one sweep brings them home. Accelerations have a cotangent of q̈ besides,
 //   q̈̄_k = S_k · Σ ā of the bodies that dof k moves                                       (9)
-// which the pullback of q̈ (dynamics.h) takes: one solve. The share of actuators in a joint's force
-// is Jᵀp, whose cotangent c is a field of its own (field_sweep.h).
+// which the pullback of q̈ (instant_dynamics.h) takes, together with the cotangents of the rows'
+// forces: one solve. The share of actuators in a joint's force is Jᵀp, whose cotangent c is a field
+// of its own (field_sweep.h).
 #pragma once
 
+#include "cycloid/rigid/contact_sensor.h"
 #include "cycloid/rigid/energy.h"
 #include "cycloid/rigid/frame_sensor.h"
 
@@ -28,7 +32,7 @@ namespace cycloid::inline rigid {
 struct SensorList {
   std::vector<int> sensors, places;
   int size = 0;
-  bool accelerations = false, joint_forces = false;
+  bool accelerations = false, joint_forces = false, interactions = false, contacts = false;
 
   void add(const Model& m, int i) {
     const Sensor& s = m.sensors[static_cast<std::size_t>(i)];
@@ -37,6 +41,8 @@ struct SensorList {
     size += s.dimension;
     accelerations = accelerations || needs_acceleration(kind_of(s));
     joint_forces = joint_forces || kind_of(s) == SensorKind::joint_actuator_force;
+    interactions = interactions || sees_interaction(kind_of(s));
+    contacts = contacts || sees_contacts(kind_of(s));
   }
 };
 
@@ -47,10 +53,24 @@ struct SenseSpace {
   S *length_bar, *rate_bar, *force_bar;    // (actuators)
   S *tendon_length_bar, *tendon_rate_bar;  // (tendons)
   S *joint_force_bar, *qacc_bar;           // (nv)
+  const ConstraintPlan* plan;  // null: nothing constrains, and what follows is not there
+  ConstraintMemory<S> constraints;
+  ContactViews<S> views;
+  S *row_force_bar, *contact_sign;  // (all rows), (slots)
+  InteractionSpace<S> interaction;
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, std::byte* memory) {
+  std::size_t carve(const Tree& tree, const ConstraintPlan* constrained, std::byte* memory) {
+    const auto place = [&](std::size_t n) { return memory ? memory + n : nullptr; };
+    plan = constrained;
     std::size_t used = work.carve(tree, memory);
+    used += interaction.carve(tree, place(used));
+    if (plan) {
+      used += constraints.carve(tree, *plan, place(used));
+      used += views.carve(plan->contacts, place(used));
+    } else {
+      views.slots = 0;
+    }
     const auto take = [&](S*& array, std::size_t n) {
       array = memory ? reinterpret_cast<S*>(memory + used) : nullptr;
       used += n * sizeof(S);
@@ -64,6 +84,12 @@ struct SenseSpace {
     for (S** array : {&joint_force_bar, &qacc_bar}) {
       take(*array, static_cast<std::size_t>(tree.model.nv));
     }
+    if (plan) {
+      take(row_force_bar, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
+      take(contact_sign, static_cast<std::size_t>(plan->contacts.slots));
+    } else {
+      row_force_bar = contact_sign = nullptr;
+    }
     return used;
   }
   void clear(const Tree& tree) const {
@@ -74,18 +100,33 @@ struct SenseSpace {
       set_zero(array, static_cast<int>(tree.model.tendons.size()));
     }
     for (S* array : {joint_force_bar, qacc_bar}) set_zero(array, tree.model.nv);
+    if (plan) set_zero(row_force_bar, constraints.solver.problem.all_rows());
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) interaction.bar[b] = Motion<S>{};
   }
 };
 
-// Poses, fields, lengths, rates and forces, and where asked for q̈ (w.qacc).
+template <class S, class P>
+InteractionPoint<S, P> interaction_point(const Robot<S, P>& r, const Instant<S>& x,
+                                         SenseSpace<S>& space) {
+  return {r, x, space.work, space.plan, space.constraints, space.views};
+}
+
+// Poses, fields, lengths, rates and forces, and where asked for q̈ (w.qacc) with what follows.
 template <class S, class P>
 void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
-             const Workspace<S>& w) {
+             SenseSpace<S>& space) {
   const Tree& tree = r.tree;
+  const Workspace<S>& w = space.work;
   if (list.accelerations) {
-    accelerate(r, x, w, w.qacc);
+    InstantDynamics<S>{space.plan, space.constraints}.accelerate(r, x, w, w.qacc);
     acceleration_field(tree, w.frames.column, x.qvel, static_cast<const S*>(w.qacc), w.v,
                        r.gravity(), w.a);
+    const InteractionPoint<S, P> at = interaction_point(r, x, space);
+    if (space.plan) {
+      view_contacts(at.scene(), space.constraints.contacts, space.constraints.solver.problem,
+                    at.row_forces(), space.views);
+    }
+    if (list.interactions) interaction_forces(at, space.interaction);
   } else {
     place_bodies(r, x, w);
     measure_actuators(r, x, w);
@@ -129,8 +170,9 @@ CYCLOID_INLINE S shown_force(const Tree& tree, int i, const Workspace<S>& w) {
 // One sensor, before its cutoff. `measure` has run.
 template <class S, class P>
 void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const S& t,
-               const Workspace<S>& w, S* out) {
+               SenseSpace<S>& space, S* out) {
   const Tree& tree = r.tree;
+  const Workspace<S>& w = space.work;
   const int i = s.object;
   const std::size_t k = static_cast<std::size_t>(i);
   const Motion<S>*const v = w.v, *const a = w.a;
@@ -142,6 +184,17 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
     if (s.reference < 0) return frame_sensor<S>(kind_of(s), o, nullptr, out);
     const SensedFrame<S> ref = frame(s.reference_type, s.reference);
     return frame_sensor(kind_of(s), o, &ref, out);
+  }
+  if (sees_interaction(kind_of(s))) {  // (10)
+    const SensedFrame<S> site =
+        sensed_frame(tree, r.p, frame_mount(tree, s.object_type, i), w.frames, v, a);
+    const Vec3<S> y = site_interaction(kind_of(s) == SensorKind::torque, site,
+                                       space.interaction.total[site.body]);
+    store(out, rotate_inverse(site.q, y));
+    return;
+  }
+  if (sees_contacts(kind_of(s))) {  // (11)
+    return contact_sensor(interaction_point(r, x, space), s, space.contact_sign, out);
   }
   if (is_subtree(kind_of(s))) {  // (6)
     const SubtreeMotion<S> m = subtree_motion(tree, r.p, i, w.frames, w.inertia, v);
@@ -183,12 +236,12 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
 // All sensors of the list: (list.size) numbers. t: the time [s].
 template <class S, class P>
 void sense(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x, const S& t,
-           const SenseSpace<S>& space, S* out) {
-  measure(r, list, x, space.work);
+           SenseSpace<S>& space, S* out) {
+  measure(r, list, x, space);
   for (std::size_t n = 0; n < list.sensors.size(); ++n) {
     const Sensor& s = r.tree.model.sensors[static_cast<std::size_t>(list.sensors[n])];
     S* const y = out + list.places[n];
-    sense_one(r, s, x, t, space.work, y);
+    sense_one(r, s, x, t, space, y);
     const Range shown{s.cutoff > 0, -s.cutoff, s.cutoff};
     for (int i = 0; i < s.dimension; ++i) y[i] = clamp(shown, y[i]);
   }

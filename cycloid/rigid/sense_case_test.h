@@ -124,7 +124,8 @@ struct SensorModel {
 
 // Every sensor of the model.
 struct SenseCase {
-  explicit SenseCase(const Model& m, double spread = 0.4) : tree(m), shape(tree) {
+  explicit SenseCase(const Model& m, double spread = 0.4)
+      : tree(m), shape(tree), plan(constraint_plan(tree)) {
     inputs.ctrl = 0;
     inputs.qfrc_applied = m.nu;
     inputs.xfrc_applied = m.nu + m.nv;
@@ -151,7 +152,7 @@ struct SenseCase {
 
   template <class S>
   void value(const S* in, S* out) const {
-    Memory<S> memory(tree);
+    Memory<S> memory(tree, plan.get());
     const std::vector<S> x = moved_state(tree, x0, in);
     const S* u = in + tangents;
     const Prepared<S> prepared(tree, u + input_size);
@@ -161,7 +162,7 @@ struct SenseCase {
 
   template <class S>
   void pullback(const S* in, const S* out_bar, S* in_bar) const {
-    Memory<S> memory(tree);
+    Memory<S> memory(tree, plan.get());
     const std::vector<S> x = moved_state(tree, x0, in);
     const S *u = in + tangents, *p = u + input_size;
     const Prepared<S> prepared(tree, p);
@@ -183,6 +184,7 @@ struct SenseCase {
 
   Tree tree;
   StepShape shape;
+  std::shared_ptr<const ConstraintPlan> plan;
   InputPlaces inputs;
   SensorList list;
   int input_size = 0, tangents = 0;

@@ -9,7 +9,7 @@ namespace cycloid::inline rigid {
 // the cotangent of T is added to kinetic_bar.
 template <class S, class P>
 void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
-                        const SenseSpace<S>& space, const S* y_bar, S& kinetic_bar,
+                        SenseSpace<S>& space, const S* y_bar, S& kinetic_bar,
                         const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
   const Workspace<S>& w = space.work;
@@ -31,6 +31,18 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     }
     sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
     return;
+  }
+  if (sees_interaction(kind)) {  // (10)
+    const FrameMount on = frame_mount(tree, s.object_type, i);
+    const SensedFrame<S> site = sensed_frame(tree, r.p, on, w.frames, v, a);
+    SensedFrameBars<S> site_bar;
+    gather_site_interaction(kind == SensorKind::torque, site, space.interaction.total[site.body],
+                            load_vec3(y_bar), space.interaction.bar[site.body], site_bar);
+    sensed_frame_pullback(tree, on, w.frames, v, a, site, site_bar, w.bars, bar.p);
+    return;
+  }
+  if (sees_contacts(kind)) {  // (11)
+    return gather_contact_sensor(interaction_point(r, x, space), s, space.contact_sign, y_bar);
   }
   if (is_subtree(kind)) {  // (6)
     const SubtreeMotion<S> m = subtree_motion(tree, r.p, i, w.frames, w.inertia, v);
@@ -176,30 +188,50 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
   }
 }
 
+// What sensors have put on the views of contacts goes to the rows' forces and to the geoms.
+template <class S, class P>
+void gather_contacts(const Robot<S, P>& r, const Instant<S>& x, SenseSpace<S>& space,
+                     const InstantBars<S>& bar) {
+  const BodyBars<S>& bars = space.work.bars;
+  ReferenceOptions<S> unused{};
+  const RowGradient<S> sink{
+      {bars.m, bars.a, bars.a, bars.v, bars.pose}, bar.q, bar.v, bar.p, unused};
+  gather_contact_views(interaction_point(r, x, space).scene(), space.constraints.contacts,
+                       space.constraints.solver.problem, space.views, space.row_force_bar, sink);
+}
+
 // Adds to bar, given the cotangent of `sense`'s numbers.
 template <class S, class P>
 void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
-                    const SenseSpace<S>& space, const S* out_bar, const InstantBars<S>& bar) {
+                    SenseSpace<S>& space, const S* out_bar, const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
   const Workspace<S>& w = space.work;
   S kinetic_bar(0);
   bool kinetic = false;
-  measure(r, list, x, w);
+  measure(r, list, x, space);
   space.clear(tree);
   w.bars.clear(tree.model.bodies.size());
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   for (std::size_t n = 0; n < list.sensors.size(); ++n) {
     const Sensor& s = tree.model.sensors[static_cast<std::size_t>(list.sensors[n])];
+    if (kind_of(s) == SensorKind::contact) {  // of any size, and never cut off
+      sense_one_pullback(r, s, x, space, out_bar + list.places[n], kinetic_bar, bar);
+      continue;
+    }
     S y_bar[4]{};
     for (int i = 0; i < s.dimension; ++i) y_bar[i] = out_bar[list.places[n] + i];
     if (s.cutoff > 0) {
       S y[4]{};
-      sense_one(r, s, x, S(0), w, y);
+      sense_one(r, s, x, S(0), space, y);
       for (int i = 0; i < s.dimension; ++i) y_bar[i] *= inside({true, -s.cutoff, s.cutoff}, y[i]);
     }
     kinetic = kinetic || kind_of(s) == SensorKind::kinetic_energy;
     sense_one_pullback(r, s, x, space, y_bar, kinetic_bar, bar);
   }
+  if (list.interactions) {
+    gather_interaction(interaction_point(r, x, space), space.interaction, space.row_force_bar, bar);
+  }
+  if (space.plan && (list.interactions || list.contacts)) gather_contacts(r, x, space, bar);
   if (list.joint_forces) gather_joint_forces(r, x, space, bar);
   gather_rows(r, x, space, bar);
   if (list.accelerations) {
@@ -217,8 +249,8 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
   if (kinetic) kinetic_energy_pullback(r, x, w, kinetic_bar, bar);
   if (!list.accelerations) return;
   for (int k = 0; k < tree.model.nv; ++k) w.mu[k] = space.qacc_bar[k];
-  accelerate_pullback(r, x, w, static_cast<const S*>(w.qacc), static_cast<const S*>(nullptr),
-                      static_cast<const S*>(nullptr), bar);
+  InstantDynamics<S>{space.plan, space.constraints}.pullback(
+      r, x, w, static_cast<const S*>(w.qacc), static_cast<const S*>(space.row_force_bar), bar);
 }
 
 }  // namespace cycloid::inline rigid

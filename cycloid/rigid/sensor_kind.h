@@ -6,9 +6,12 @@
 namespace cycloid::inline rigid {
 
 enum class SensorKind : int {
+  touch = 0,
   accelerometer = 1,
   velocimeter = 2,
   gyro = 3,
+  force = 4,
+  torque = 5,
   joint_position = 9,
   joint_velocity = 10,
   tendon_position = 11,
@@ -32,6 +35,7 @@ enum class SensorKind : int {
   subtree_com = 35,
   subtree_linear_velocity = 36,
   subtree_angular_momentum = 37,
+  contact = 42,
   potential_energy = 43,
   kinetic_energy = 44,
   clock = 45,
@@ -47,9 +51,17 @@ inline bool sees_frame(SensorKind k) {
   return (k >= SensorKind::accelerometer && k <= SensorKind::gyro) ||
          (k >= SensorKind::frame_position && k <= SensorKind::frame_angular_acceleration);
 }
+// A sensor of contacts: contact_sensor.h.
+inline bool sees_contacts(SensorKind k) {
+  return k == SensorKind::touch || k == SensorKind::contact;
+}
+// A sensor of the force between bodies: interaction.h.
+inline bool sees_interaction(SensorKind k) {
+  return k == SensorKind::force || k == SensorKind::torque;
+}
 inline bool needs_acceleration(SensorKind k) {
   return k == SensorKind::accelerometer || k == SensorKind::frame_linear_acceleration ||
-         k == SensorKind::frame_angular_acceleration;
+         k == SensorKind::frame_angular_acceleration || sees_contacts(k) || sees_interaction(k);
 }
 inline bool is_subtree(SensorKind k) {
   return k >= SensorKind::subtree_com && k <= SensorKind::subtree_angular_momentum;

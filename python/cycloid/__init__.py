@@ -22,6 +22,7 @@ from cycloid import systems
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._forward import (
+    Contacts,
     Forward,
     InverseDynamics,
     InverseDynamicsGradient,
@@ -49,6 +50,7 @@ for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
 del _error
 
 __all__ = [
+    "Contacts",
     "Diagnosis",
     "Error",
     "Failure",

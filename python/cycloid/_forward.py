@@ -15,14 +15,40 @@ from cycloid._robot import Robot
 from cycloid._rollout import Batch
 
 
+class Contacts(NamedTuple):
+    """Where geoms touch, as in MuJoCo's mjData.contact and in its order; those that are within
+    their gap and have no force are listed too. n is the most of any row of the batch; rows with
+    fewer are filled up with zeros, and geoms of -1.
+    """
+
+    pos: np.ndarray
+    """(..., n, 3): in the world [m]."""
+    frame: np.ndarray
+    """(..., n, 3, 3): by rows the normal, which points from the first geom to the second, and two
+    tangents."""
+    dist: np.ndarray
+    """(..., n): between the surfaces [m]; negative where they penetrate."""
+    force: np.ndarray
+    """(..., n, 6): force and torque on the second geom's body, in the frame, as mj_contactForce
+    [N, N·m]."""
+    geoms: np.ndarray
+    """(..., n, 2): the geoms' indices."""
+    count: np.ndarray
+    """(...): how many there are."""
+
+    def __repr__(self) -> str:
+        return f"<Contacts: {self.count.tolist()}>"
+
+
 class Forward:
     """What follows from a state and its inputs, made by `forward`. Leading axes are the batch.
 
     qacc (..., nv): accelerations [m/s², rad/s²]. mass_matrix (..., nv, nv): M, armature included.
-    bias (..., nv): Coriolis, centrifugal and gravity forces [N, N·m]; M qacc + bias = all others.
-    body_pos (..., bodies, 3): in the world [m], body 0 is the world. body_quat (..., bodies, 4).
-    site_pos (..., sites, 3) [m]. energy (..., 2): potential and kinetic [J]. sensors: by name,
-    (..., size) of every sensor that is supported.
+    bias (..., nv): Coriolis, centrifugal and gravity forces [N, N·m]; M qacc + bias = all others,
+    those of constraints included. body_pos (..., bodies, 3): in the world [m], body 0 is the world.
+    body_quat (..., bodies, 4). site_pos (..., sites, 3) [m]. energy (..., 2): potential and kinetic
+    [J]. contacts: as `Contacts` says. sensors: by name, (..., size) of every sensor that is
+    supported.
     """
 
     qacc: np.ndarray
@@ -32,6 +58,7 @@ class Forward:
     body_quat: np.ndarray
     site_pos: np.ndarray
     energy: np.ndarray
+    contacts: Contacts
     sensors: dict[str, np.ndarray]
 
     def __init__(self, batch: Batch, observer: Any, core: Any) -> None:
@@ -49,6 +76,7 @@ class Forward:
         for name, tail in tails.items():
             array = getattr(core, name)().reshape((*batch.lead, *tail))
             setattr(self, name, array.astype(dtype, copy=False))
+        self.contacts = _contacts(core.contacts(), batch)
         values = core.sensors().reshape((*batch.lead, observer.size)).astype(dtype, copy=False)
         self.sensors = {name: values[..., at : at + n] for name, at, n in observer.sensors}
 
@@ -57,7 +85,8 @@ class Forward:
     ) -> ObservationGradient:
         """The gradient of a loss, given its derivatives with respect to `qacc`, `mass_matrix` and
         `bias` (each shaped like it, or broadcast to it; None for zero). `observe` has gradients of
-        poses, energy and sensors. May be called again; the arrays are fresh.
+        poses, energy and sensors; `contacts` are values without a gradient here, a contact sensor
+        has it. May be called again; the arrays are fresh.
 
         Each entry of `mass_matrix` counts by itself: M is symmetric, and the two places of an entry
         add up. Entries that are zero for every state have no gradient.
@@ -140,6 +169,24 @@ class InverseDynamics:
         return f"<InverseDynamics: {_size(self._batch)}>"
 
 
+def _contacts(rows: dict[str, np.ndarray], batch: Batch) -> Contacts:
+    n = int(rows["count"].max(initial=0))
+
+    def shaped(name: str, *tail: int) -> np.ndarray:
+        array = rows[name].reshape((*batch.lead, n, *tail))
+        whole = array.dtype == np.int64
+        return array if whole else array.astype(batch.system.dtype, copy=False)
+
+    return Contacts(
+        shaped("pos", 3),
+        shaped("frame", 3, 3),
+        shaped("dist"),
+        shaped("force", 6),
+        shaped("geoms", 2),
+        rows["count"].reshape(batch.lead),
+    )
+
+
 def _size(batch: Batch) -> str:
     n = batch.system.nv
     lead = f", batch {batch.lead}" if batch.lead else ""
@@ -149,8 +196,8 @@ def _size(batch: Batch) -> str:
 def forward(
     system: Robot, x: Any, u: Any = None, params: Any = None, *, t: float = 0.0
 ) -> Forward:
-    """What MuJoCo has after mj_forward, without constraints: accelerations, mass matrix, bias,
-    poses, energy, sensors. Arguments as in `observe`. Computed in double precision.
+    """What MuJoCo has after mj_forward: accelerations, mass matrix, bias, poses, energy, contacts,
+    sensors. Arguments as in `observe`. Computed in double precision.
 
     >>> import cycloid as cy
     >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>

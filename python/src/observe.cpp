@@ -43,6 +43,17 @@ nb::dict inverse_gradient_of(InverseDynamicsGradient g) {
   return d;
 }
 
+nb::dict contacts_of(const ForwardContacts& contacts) {
+  nb::dict d;
+  d["count"] = to_numpy(contacts.count);
+  d["geoms"] = to_numpy(contacts.geoms);
+  d["pos"] = to_numpy(contacts.pos);
+  d["frame"] = to_numpy(contacts.frame);
+  d["dist"] = to_numpy(contacts.dist);
+  d["force"] = to_numpy(contacts.force);
+  return d;
+}
+
 void bind_forward(nb::module_& m) {
   nb::class_<Forward>(m, "Forward")
       .def("qacc", array_of(&Forward::qacc))
@@ -52,6 +63,7 @@ void bind_forward(nb::module_& m) {
       .def("body_quat", array_of(&Forward::body_quat))
       .def("site_pos", array_of(&Forward::site_pos))
       .def("energy", array_of(&Forward::energy))
+      .def("contacts", [](const Forward& f) { return contacts_of(f.contacts); })
       .def("sensors", [](const Forward& f) { return to_numpy(f.seen.values()); })
       .def_prop_ro("bodies", [](const Forward& f) { return f.body_pos.size() / 3 / f.rows; })
       .def_prop_ro("sites", [](const Forward& f) { return f.site_pos.size() / 3 / f.rows; })
