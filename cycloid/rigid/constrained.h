@@ -24,11 +24,11 @@ template <class S>
 struct ConstrainedSpace {
   ConstraintProblem<S> problem;
   NewtonSpace<S> newton;
-  S* M;                                         // (entries) Tree::row storage
-  S *x, *mu;                                    // (size) padded
-  RowCotangents<S> bars;                        // (all rows)
-  S *lambda, *delta, *zeros;                       // (nv)
-  Motion<S>*alpha, *of_lambda, *of_delta, *rest;   // (links) fields; zeros
+  S* M;                                                    // (entries) Tree::row storage
+  S *x, *mu;                                               // (size) padded
+  RowCotangents<S> bars;                                   // (all rows)
+  S *lambda, *delta, *zeros;                               // (nv)
+  Motion<S>*alpha, *of_lambda, *of_delta, *rest;           // (links) fields; zeros
   Force<S>*alpha_bar, *lambda_bar, *delta_bar, *rest_bar;  // (bodies)
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
@@ -233,8 +233,8 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
 
   const FixedField<S> alpha{a, own.alpha, own.alpha_bar};
   if (!has_slopes(r)) {
-    return gather_fields(r, x, w, a, SlopePoint<S>{w.mu, w.m, a, w.bars.m},
-                         MoreFields<S, 1>{alpha}, act_dot_bar, act_next_bar, true, bar);
+    return gather_fields(r, x, w, a, SlopePoint<S>{w.mu, w.m, a, w.bars.m}, MoreFields<S, 1>{alpha},
+                         act_dot_bar, act_next_bar, true, bar);
   }
   for (std::size_t b = 0; b < bodies; ++b) own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
   for (int k = 0; k < nv; ++k) own.delta[k] = a_hat[k] - a[k];

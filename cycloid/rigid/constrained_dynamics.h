@@ -52,7 +52,6 @@ struct RobotRows {
   void fill(const Robot<S, P>& r, const RowInstant<S>& at, ConstraintProblem<S>& problem) const {
     add_static_rows(plan.rows, r.tree, r.p, at, problem, memory.places);
     const ContactScene<S, P> s = scene(r, at);
-    place_geoms(s, memory.contacts);
     if (recall) {
       recall_contacts(s, record, memory.contacts);
     } else {
