@@ -24,8 +24,8 @@
 // Quaternion parameters gather tangent numbers in their first three places (Tree::quaternions);
 // the stepper makes four of them when the sum is complete.
 //
-// More fields y, of generalised vectors x that are held fixed, may go along: each joins (4), (6) and
-// S̄_k as m does, with x in the place of μ. Two of them, of λ and δ, may have a form of their own,
+// More fields y, of generalised vectors x that are held fixed, may go along: each joins (4), (6)
+// and S̄_k as m does, with x in the place of μ. Two, of λ and δ, may have a form of their own,
 //   Φ -= λᵀM δ:   λ̄ -= I δ,   δ̄ -= I λ                                                  (12)
 #pragma once
 
