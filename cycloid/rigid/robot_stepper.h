@@ -31,6 +31,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
     prepare_parameters(*key_.tree, at.p, at.quat_length);
     *at.pending = 0;
+    if constexpr (kConstrained) at.constraints.contacts.begin(key_.constraints->contacts);
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record, std::byte* memory) const override {
