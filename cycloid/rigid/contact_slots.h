@@ -121,7 +121,7 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   if (plan.broad.sweep) find_reach(s, w);
   return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius),
                          static_cast<const B*>(w.margin), static_cast<const Scalar<S>*>(w.reach),
-                         *w.scratch, w.near);
+                         w.scratch, w.near);
 }
 
 // Adds one place of the pair that was touched last, in the lanes that use it and have room.

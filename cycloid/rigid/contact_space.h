@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 
 #include "cycloid/rigid/contact_numbers.h"
 
@@ -187,7 +186,7 @@ struct ContactSpace {
   unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
   PairNumbers<S>* number_bars;  // (touched)
-  std::shared_ptr<BroadPhaseScratch<Scalar<S>>> scratch;
+  BroadPhaseScratch<Scalar<S>> scratch;
 
   int touched_count = 0, touch_count = 0, slots = 0;
   int count[kLanes<S>];  // contacts of each lane
@@ -201,6 +200,8 @@ struct ContactSpace {
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
   std::size_t carve(const ContactPlan& plan, std::byte* memory);
+  // To be called once in the life of the memory, before contacts are looked for.
+  void begin(const ContactPlan& plan) const { scratch.begin(plan.broad); }
   // Forgets all contacts.
   void clear() {
     touched_count = touch_count = slots = 0;
@@ -242,8 +243,8 @@ std::size_t ContactSpace<S>::carve(const ContactPlan& plan, std::byte* memory) {
   take(slot_id, static_cast<std::size_t>(plan.slots));
   take(touch_bars, touches);
   take(number_bars, owners);
-  if (memory) scratch = std::make_shared<BroadPhaseScratch<Scalar<S>>>(plan.broad);
-  return used;
+  const std::size_t bytes = scratch.carve(plan.broad, memory ? memory + used : nullptr);
+  return used + (bytes + alignof(S) - 1) / alignof(S) * alignof(S);
 }
 
 // visit(SlotGroup) for each touch that lanes of the slot have.
