@@ -90,24 +90,27 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   out.B.resize(batch * s.tangent * s.input);
   if (options.params) out.P.resize(batch * s.tangent * s.parameters);
   Tape<T> tape(run);
-  std::vector<std::vector<Failure>> failures(static_cast<std::size_t>(run.chunks()));
+  std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
   for_each_task(run, run.chunks(), options.keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
                   Sweep<T> sweep(run, tape, buffers, chunk, stop);
                   const auto take_next = [&](std::int64_t k, const T* state) {
                     if (k == 1) scatter(sweep.map(), state, s.state, out.next.data(), s.state, 0);
                   };
-                  sweep.forward(take_next, failures[static_cast<std::size_t>(chunk)]);
+                  sweep.forward(take_next, said[static_cast<std::size_t>(chunk)]);
                   sweep.reverse([&](const StepInput<T>& in, const T* record) {
                     if (options.params || !linearise_at_once(run, sweep, in, record, out)) {
                       linearise_rows(run, sweep, buffers, in, record, out);
                     }
                   });
                 });
-  for (const auto& list : failures) {
-    if (list.empty()) continue;
-    throw GradientError(message("the step cannot be linearised: ", describe(list.front())));
-  }
+  Report report;
+  report.collect(said, static_cast<double>(run.batch));
+  const auto refuse = [](const std::string& reason) {
+    throw GradientError(message("the step cannot be linearised: ", reason));
+  };
+  if (!report.failed.empty()) refuse(describe(report.failed.front()));
+  if (!report.unsolved.empty()) refuse(describe(report.unsolved.front()));
   check_derivative(system.states(), out.A, static_cast<std::size_t>(s.tangent), "the state");
   check_derivative(system.states(), out.B, static_cast<std::size_t>(s.input), "the input");
   check_derivative(system.states(), out.P, static_cast<std::size_t>(s.parameters), "a parameter");

@@ -8,6 +8,7 @@
 #include "cycloid/rigid/constrained.h"
 #include "cycloid/rigid/constraint_plan.h"
 #include "cycloid/rigid/contact_rows_pullback.h"
+#include "cycloid/rigid/step_notes.h"
 
 namespace cycloid::inline rigid {
 
@@ -53,7 +54,6 @@ struct RobotRows {
   void fill(const Robot<S, P>& r, const RowInstant<S>& at, ConstraintProblem<S>& problem) const {
     add_static_rows(plan.rows, r.tree, r.p, at, problem, memory.places);
     const ContactScene<S, P> s = scene(r, at);
-    place_geoms(s, memory.contacts);
     if (recall) {
       recall_contacts(s, record, memory.contacts);
     } else {
@@ -75,8 +75,8 @@ template <class S>
 struct ConstrainedDynamics {
   const ConstraintPlan& plan;
   ConstraintMemory<S>& memory;
-  bool slopes;                        // the integrator's matrix is not M
-  NewtonResult<S>* result = nullptr;  // how the last solve fared, where someone asks
+  bool slopes;                // the integrator's matrix is not M
+  LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
 
   int record_numbers(const Tree& tree) const {
     return (slopes ? 2 : 1) * tree.model.nv + 1 + 2 * recorded_slots(plan);
@@ -95,7 +95,7 @@ struct ConstrainedDynamics {
         constrained_accelerate(r, x, w, memory.solver, rows, options, record, record + nv);
     keep_contacts(memory.contacts, rows.record);
     *contacts = S(rows.record.slots);
-    if (result) *result = found;
+    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
   }
 
   template <class P>

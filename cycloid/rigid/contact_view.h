@@ -57,14 +57,14 @@ struct ContactViews {
   }
 };
 
-// f: the forces of all rows. The slots' groups are the last ones of the problem.
+// After add_contact_rows, whose groups are the last ones of the problem. f: the forces of all rows.
 template <class S, class P>
 void view_contacts(const ContactScene<S, P>& s, const ContactSpace<S>& w,
                    const ConstraintProblem<S>& problem, const S* f, ContactViews<S>& out) {
   out.slots = w.slots;
   const int first = problem.groups - w.slots;
   for (int slot = 0; slot < w.slots; ++slot) {
-    const ContactSlot<S> c = gather_slot(s, w, slot);
+    const ContactSlot<S>& c = w.slot[slot];
     ContactView<S>& view = out.view[slot];
     view = out.bar[slot] = ContactView<S>{};
     view.dist = c.touch.dist;
@@ -88,7 +88,7 @@ void gather_contact_views(const ContactScene<S, P>& s, const ContactSpace<S>& w,
   const int first = problem.groups - w.slots;
   std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
   for (int slot = 0; slot < w.slots; ++slot) {
-    const ContactSlot<S> c = gather_slot(s, w, slot);
+    const ContactSlot<S>& c = w.slot[slot];
     const ContactView<S>& bar = views.bar[slot];
     const int row = problem.group_row(first + slot), rows = problem.group[first + slot].rows;
     for (int i = 0; i < rows; ++i) f_bar[row + i] += select(c.rows > S(i), bar.f[i], S(0));

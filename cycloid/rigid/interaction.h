@@ -181,8 +181,9 @@ void gather_interaction(const InteractionPoint<S, P>& at, const InteractionSpace
     subtract_cross_force(bars.v[b], Y[b], Iv);
     subtract_cross_force(bars.pose[b], Y[b], body_force(I, w.v[l], w.a[l]));
     if (bar.p && tree.bodies[b].mass >= 0) {
-      body_inertia_pullback(tree.bodies[b], at.r.p, w.frames.R[b], w.frames.pos[b], Y[b], w.a[l],
-                            Yxv, w.v[l], S(1), bar.p);
+      const std::array forms{InertiaForm<S>{&Y[b], &w.a[l]}, InertiaForm<S>{&Yxv, &w.v[l]}};
+      body_inertia_pullback(tree.bodies[b], at.r.p, w.frames.R[b], w.frames.pos[b], forms, S(1),
+                            bar.p);
     }
     if (at.r.inputs.xfrc_applied < 0) continue;
     const int place = at.r.inputs.xfrc_applied + 6 * static_cast<int>(b);

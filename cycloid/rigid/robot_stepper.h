@@ -31,6 +31,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
     prepare_parameters(*key_.tree, at.p, at.quat_length);
     *at.pending = 0;
+    if constexpr (kConstrained) at.constraints.contacts.begin(key_.constraints->contacts);
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record, std::byte* memory) const override {
@@ -39,6 +40,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     S* out = reinterpret_cast<S*>(x_next);
     S* own = record ? reinterpret_cast<S*>(record) : at.record;
+    std::fill_n(at.notes, kNotes, LaneNote{});
     with_dynamics(at, [&](const auto& dynamics) {
       if (integrator() == RigidIntegrator::rk4) {
         rk4_step(r, x, u, at.work, out, own, dynamics);
@@ -48,7 +50,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     });
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < this->sizes_.state; ++i) finite = finite & finite_lanes(out[i]);
-    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+    if (!all(finite)) return StepStatus::non_finite;
+    return fell_short(at.notes, kNotes) ? StepStatus::short_of : StepStatus::ok;
   }
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
@@ -105,9 +108,14 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
+  const LaneNote* notes(const std::byte* memory) const override {
+    return kConstrained ? Layout(*this, const_cast<std::byte*>(memory)).notes : nullptr;
+  }
+
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* memory) const override;
 
  private:
+  static constexpr int kNotes = kConstrained ? kLanes<S> : 0;
   static constexpr std::int64_t kStepsPerSum = 16;
 
   RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
@@ -141,6 +149,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       };
       const std::size_t n = static_cast<std::size_t>(s.parameters());
       take(pending, 1);
+      take(notes, kNotes);
       take(p_sum, n);
       take(p, n);
       take(quat_length, s.key_.tree->quaternions.size());
@@ -154,6 +163,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       }
     }
     std::int64_t* pending;  // steps in p_bar
+    LaneNote* notes;        // (kNotes)
     Accumulator<S>* p_sum;
     P *p, *quat_length;
     S *p_bar, *record;
@@ -167,7 +177,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   void with_dynamics(Layout& at, Function&& function) const {
     if constexpr (kConstrained) {
       function(ConstrainedDynamics<S>{*key_.constraints, at.constraints,
-                                      implicit() != Implicit::nothing});
+                                      implicit() != Implicit::nothing, at.notes});
     } else {
       function(SmoothDynamics{});
     }
@@ -207,7 +217,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     } else {
       more = JacobianSpace<S>().carve(tree, s.input, nullptr);
     }
-    s.workspace = 7 * kWorkspaceAlignment + tree.quaternions.size() * sizeof(P) +
+    s.workspace = 8 * kWorkspaceAlignment + kNotes * sizeof(LaneNote) +
+                  tree.quaternions.size() * sizeof(P) +
                   n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
                   static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) + more;
     return s;

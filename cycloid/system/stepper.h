@@ -40,7 +40,16 @@ struct StepInput {
 
 enum class StepStatus {
   ok,
-  non_finite,  // at least one lane of x⁺ is NaN or infinite
+  short_of,    // at least one lane is not quite what the law says: its note has more
+  non_finite,  // at least one lane of x⁺ is NaN or infinite; others may have notes
+};
+
+// What a step has to say about a lane besides its state.
+struct LaneNote {
+  double residual = 0;   // of a solver that stopped short of its tolerance; 0: none did
+  int contacts = 0;      // that may have a force
+  int active = 0;        // rows of constraints that are stiff; a change is a switch
+  bool crowded = false;  // there were more contacts than there is room for
 };
 
 // Where a lane of a step went wrong, in the user's words.
@@ -83,7 +92,9 @@ class Stepper {
   }
   // Writes the parameters' cotangents (parameters, W), accumulated since begin.
   virtual void finish(const std::byte* workspace, double* p_bar) const = 0;
-  // Says what went wrong in a lane whose step was not ok. Called rarely; recomputes.
+  // The lanes' notes on the last step, which lie in the workspace; null: there never are any.
+  virtual const LaneNote* notes(const std::byte* /*workspace*/) const { return nullptr; }
+  // Says what went wrong in a lane whose step was not finite. Called rarely; recomputes.
   virtual StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const = 0;
 
  protected:
