@@ -122,17 +122,35 @@ NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x
   return result;
 }
 
-// y = M x, from the storage of Tree::row.
-template <class S>
-void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
-  set_zero(y, tree.model.nv);
+// What the derivatives of (1) and (2) look at besides a: places, the problem, and the factor of M̂
+// where it is not M.
+template <class S, class P, class Rows>
+void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                     const ConstrainedSpace<S>& own, const Rows& rows) {
+  const Tree& tree = r.tree;
+  place_bodies(r, x, w);
+  if (tree.limits_compensation) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
+    compensate_gravity(r, w);
+  }
+  pose_problem(r, x, w, own, rows);
+  set_zero(w.slope, tree.model.nv);
+  if (!has_slopes(r)) return;
+  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+  factor_with_slopes(r, x, w);
+}
+
+// y = M x, from the storage of Tree::row. X: S, or several vectors in lanes.
+template <class S, class X>
+void multiply_inertia(const Tree& tree, const S* M, const X* x, X* y) {
   for (int k = 0; k < tree.model.nv; ++k) {
-    y[k] += *M++ * x[k];
+    X own = *M++ * x[k];
     for (int j = tree.parent_dof[static_cast<std::size_t>(k)]; j >= 0;
          j = tree.parent_dof[static_cast<std::size_t>(j)], ++M) {
-      y[k] += *M * x[j];
+      own += *M * x[j];
       y[j] += *M * x[k];
     }
+    y[k] = own;
   }
 }
 
@@ -182,17 +200,9 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   const ConstraintProblem<S>& problem = own.problem;
   const DofBlocks& dofs = *problem.dofs;
   const bool slopes = has_slopes(r);
-  place_bodies(r, x, w);
-  if (tree.limits_compensation) {
-    for (std::size_t b = 0; b < bodies; ++b) w.wrench[b] = Force<S>{};
-    compensate_gravity(r, w);
-  }
-  pose_problem(r, x, w, own, rows);
-  set_zero(w.slope, nv);
+  pose_and_factor(r, x, w, own, rows);
   for (int k = 0; k < nv; ++k) own.lambda[k] = w.mu[k];
   if (slopes) {  // (3)
-    for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
-    factor_with_slopes(r, x, w);
     solve_inertia(r, w, true, own.lambda);
     multiply_inertia(tree, static_cast<const S*>(own.M), static_cast<const S*>(own.lambda), w.mu);
   }

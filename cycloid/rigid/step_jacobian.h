@@ -45,15 +45,16 @@ struct JacobianSpace {
   }
 };
 
-// A: (tangent, tangent), B: (tangent, inputs), row by row.
+// A: (tangent, tangent), B: (tangent, inputs), row by row; or their rows from `first` on.
 template <class S>
 struct StepJacobian {
   int nv, na, inputs;
   S *A, *B;
+  int first = 0;
 
   int tangent() const { return 2 * nv + na; }
-  S* state_row(int i) const { return A + i * tangent(); }
-  S* input_row(int i) const { return B + i * inputs; }
+  S* state_row(int i) const { return A + (i - first) * tangent(); }
+  S* input_row(int i) const { return B + (i - first) * inputs; }
 };
 
 // Whether every force acts on the dofs of one joint.
@@ -63,18 +64,24 @@ bool joints_alone(const Robot<S, P>& r) {
          r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
 }
 
+// What rows are of: forces and implicit slopes, or the slopes alone.
+enum class BlockTerms { all, slopes };
+
 // The rows of the joints' own forces: μ is 1 at place c of every joint that has one.
 template <class S, class P>
 void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
+                         const JacobianSpace<S>& space, const S* qacc, BlockTerms terms,
+                         const StepJacobian<S>& out) {
   const Model& model = r.tree.model;
   const int nv = out.nv;
+  S* const lambda = terms == BlockTerms::all ? w.mu : space.column;
   int places = 0;
   for (const Joint& j : model.joints) places = std::max(places, dof_numbers(j.kind));
   for (int c = 0; c < places; ++c) {
     set_zero(w.mu, nv);
+    set_zero(lambda, nv);
     for (const Joint& j : model.joints) {
-      if (c < dof_numbers(j.kind)) w.mu[j.dof + c] = S(1);
+      if (c < dof_numbers(j.kind)) lambda[j.dof + c] = S(1);
     }
     set_zero(space.q_bar, nv);
     set_zero(space.v_bar, nv);
@@ -82,7 +89,7 @@ void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Worksp
     set_zero(space.u_bar, out.inputs);
     S h_bar(0);
     gather_dof_forces(
-        r, x, w, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, static_cast<const S*>(nullptr),
+        r, x, w, SlopePoint<S>{lambda, w.m, qacc, w.bars.m}, static_cast<const S*>(nullptr),
         static_cast<const S*>(nullptr),
         InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
     for (const Joint& j : model.joints) {
@@ -119,15 +126,10 @@ void motion_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
                            static_cast<const SpatialInertia<S>*>(w.inertia), w.composite,
                            static_cast<const Motion<S>*>(w.v), w.a, space.rnea, out.tangent(), rows,
                            rows + nv);
-    for (std::size_t l = 1; l < r.tree.links.size(); ++l) {
-      const Link& link = r.tree.links[l];
-      if (link.kind != LinkKind::hinge) continue;
-      const P* axis = r.p + r.tree.joints[static_cast<std::size_t>(link.joint)].axis;
-      if (is_unit(axis)) continue;
-      const S rate = turning_rate(w.frames, axis, l);
-      for (int k = 0; k < nv; ++k) rows[k * out.tangent() + link.dof] *= rate;
-    }
-    gather_joint_blocks(r, x, w, space, qacc, out);
+    for_each_scaled_dof(r.tree, r.p, w.frames, [&](int dof, const S& rate) {
+      for (int k = 0; k < nv; ++k) rows[k * out.tangent() + dof] *= rate;
+    });
+    gather_joint_blocks(r, x, w, space, qacc, BlockTerms::all, out);
     return;
   }
   for (int k = 0; k < nv; ++k) {
@@ -227,6 +229,18 @@ void accelerations_jacobian(const Robot<S, P>& r, const Workspace<S>& w,
   for (int i = 0; i < nv * columns; ++i) rows[i] *= h;
 }
 
+// (2) and (3), where the rows of v⁺ hold those of h q̂. qacc: q̂.
+template <class S, class P>
+void complete_rows(const Robot<S, P>& r, const Instant<S>& x, const S* qacc, const Workspace<S>& w,
+                   const StepJacobian<S>& out) {
+  const S h = r.timestep();
+  for (int k = 0; k < out.nv; ++k) {
+    out.state_row(out.nv + k)[out.nv + k] += S(1);  // (2)
+    w.tau[k] = x.qvel[k] + h * qacc[k];
+  }
+  position_rows(r.tree, h, static_cast<const S*>(w.tau), out);
+}
+
 // A and B of a step of euler or implicitfast, with its record.
 template <class S, class P>
 void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* record,
@@ -234,7 +248,6 @@ void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* 
                          const StepJacobian<S>& out) {
   const StepShape n(r.tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
-  const S h = r.timestep();
   set_zero(out.A, out.tangent() * out.tangent());
   set_zero(out.B, out.tangent() * out.inputs);
   place_and_factor(r, at, w, record);
@@ -242,11 +255,7 @@ void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* 
   activation_jacobian(r, at, w, space, record, out);
   accelerations_jacobian(r, w, space, out.tangent(), out.state_row(n.nv));
   accelerations_jacobian(r, w, space, out.inputs, out.input_row(n.nv));
-  for (int k = 0; k < n.nv; ++k) {
-    out.state_row(n.nv + k)[n.nv + k] += S(1);  // (2)
-    w.tau[k] = at.qvel[k] + h * record[k];
-  }
-  position_rows(r.tree, h, static_cast<const S*>(w.tau), out);
+  complete_rows(r, at, record, w, out);
 }
 
 }  // namespace cycloid::inline rigid
