@@ -140,17 +140,17 @@ void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   factor_with_slopes(r, x, w);
 }
 
-// y = M x, from the storage of Tree::row. X: S, or several vectors in lanes.
-template <class S, class X>
-void multiply_inertia(const Tree& tree, const S* M, const X* x, X* y) {
+// y = M x, from the storage of Tree::row.
+template <class S>
+void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
+  set_zero(y, tree.model.nv);
   for (int k = 0; k < tree.model.nv; ++k) {
-    X own = *M++ * x[k];
+    y[k] += *M++ * x[k];
     for (int j = tree.parent_dof[static_cast<std::size_t>(k)]; j >= 0;
          j = tree.parent_dof[static_cast<std::size_t>(j)], ++M) {
-      own += *M * x[j];
+      y[k] += *M * x[j];
       y[j] += *M * x[k];
     }
-    y[k] = own;
   }
 }
 

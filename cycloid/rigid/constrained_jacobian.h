@@ -5,6 +5,7 @@
 //   C = ∂(M (a - â)) - ∂(h B â),   zero where M̂ = M                                           (2)
 //   H da = (R - C) dθ,      H = M + Jᵀ K J                                                     (3)
 //   M̂ dâ = M da + C dθ                                                                        (4)
+//   dâ = Z (R - C) dθ + M̂⁻¹ C dθ,   Z = M̂⁻¹ M H⁻¹                                             (5)
 // (3) is the derivative of M a + c = τ + Jᵀ f, and (4) that of M̂ â = M a. Then dv⁺ and dq⁺ are (2)
 // and (3) of step_jacobian.h, which has the smooth part of R too. Jᵀ f of contacts is
 // contact_jacobian.h. A row of one dof gives one number on the diagonal: all of them are the
@@ -21,27 +22,46 @@ namespace cycloid::inline rigid {
 // Memory of a Jacobian, besides the step's and the constraints'.
 template <class S>
 struct ConstrainedJacobianSpace {
-  Wide<S>*x, *y;                   // (size), (nv) columns
-  S *state_change, *input_change;  // (nv, tangents), (nv, inputs) C of (2)
+  Wide<S>*x, *y;                   // (size) columns
+  S* Z;                            // (nv, padded) h Z
+  int* filled;                     // (nv)
+  int padded;                      // nv, rounded up to whole registers
+  S *state, *inputs;               // (nv) padded rows of R
+  S *state_change, *input_change;  // ... and of C
   ContactJacobianSpace<S> contacts;
   JacobianSpace<S> step;
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, const ConstraintPlan& plan, int inputs, std::byte* memory) {
+  std::size_t carve(const Tree& tree, const ConstraintPlan& plan, int input_size,
+                    std::byte* memory) {
     std::size_t used = 0;
     const auto take = [&]<class A>(A*& array, std::size_t n) {
       array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
       used += (n * sizeof(A) + alignof(Wide<S>) - 1) / alignof(Wide<S>) * alignof(Wide<S>);
     };
     const auto place = [&] { return memory ? memory + used : nullptr; };
-    const std::size_t nv = static_cast<std::size_t>(tree.model.nv),
-                      tangents = 2 * nv + static_cast<std::size_t>(tree.model.na);
-    take(x, static_cast<std::size_t>(plan.dofs.size()));
-    take(y, nv);
-    take(state_change, nv * tangents);
-    take(input_change, nv * static_cast<std::size_t>(inputs));
+    const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
+    const int tangents = 2 * tree.model.nv + tree.model.na;
+    padded = padded_to_wide<S>(tree.model.nv);
+    for (Wide<S>** some : {&x, &y}) take(*some, static_cast<std::size_t>(plan.dofs.size()));
+    take(Z, nv * static_cast<std::size_t>(padded));
+    take(filled, nv);
+    const auto padded_size = [](int n) { return static_cast<std::size_t>(padded_to_wide<S>(n)); };
+    for (S** rows : {&state, &state_change}) take(*rows, nv * padded_size(tangents));
+    for (S** rows : {&inputs, &input_change}) take(*rows, nv * padded_size(input_size));
     used += contacts.carve(tree, place());
-    return used + step.carve(tree, inputs, place());
+    return used + step.carve(tree, input_size, place());
+  }
+
+  // Rows of v⁺ alone, zeros, in padded memory.
+  static StepJacobian<S> padded_rows(const StepJacobian<S>& of, S* state_rows, S* input_rows) {
+    StepJacobian<S> rows(of.nv, of.na, of.inputs, state_rows, input_rows);
+    rows.state_stride = padded_to_wide<S>(of.tangent());
+    rows.input_stride = padded_to_wide<S>(of.inputs);
+    rows.first = of.nv;
+    set_zero(state_rows, of.nv * rows.state_stride);
+    set_zero(input_rows, of.nv * rows.input_stride);
+    return rows;
   }
 };
 
@@ -92,8 +112,6 @@ void change_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
                      const S* a_hat, const StepJacobian<S>& out) {
   const Tree& tree = r.tree;
   const int nv = out.nv;
-  set_zero(out.A, nv * out.tangent());
-  set_zero(out.B, nv * out.inputs);
   const bool vary = slopes_vary(r);
   const bool by_rows = tree.has_tendon_armature || (vary && !joints_alone(r));
   if (by_rows) return gather_change_rows(r, x, w, own, a, a_hat, out);
@@ -102,10 +120,10 @@ void change_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   subtract_inertia_jacobian(tree, static_cast<const Motion<S>*>(w.frames.column),
                             static_cast<const SpatialInertia<S>*>(w.inertia),
                             static_cast<const SpatialInertia<S>*>(w.composite),
-                            static_cast<const Motion<S>*>(own.change), space.rnea, out.tangent(),
+                            static_cast<const Motion<S>*>(own.change), space.rnea, out.state_stride,
                             out.A);
   for_each_scaled_dof(tree, r.p, w.frames, [&](int k, const S& rate) {
-    for (int i = 0; i < nv; ++i) out.A[i * out.tangent() + k] *= rate;
+    for (int i = 0; i < nv; ++i) out.A[i * out.state_stride + k] *= rate;
   });
   if (vary) gather_joint_blocks(r, x, w, space, a_hat, BlockTerms::slopes, out);
 }
@@ -201,42 +219,93 @@ void add_spread_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Constr
   }
 }
 
-// (3) and (4): nv rows of `columns` numbers become those of h â, in place. change: the rows of C,
-// or null.
-template <class X, class S, class P>
-void constrained_columns(const Robot<S, P>& r, const Workspace<S>& w,
-                         const ConstrainedSpace<S>& own, X* x, X* y, int columns, const S* change,
-                         S* rows) {
-  const Tree& tree = r.tree;
-  const DofBlocks& dofs = *own.problem.dofs;
-  const int nv = tree.model.nv;
-  const S h = r.timestep();
-  for (int c = 0; c < columns; c += kPer<X, S>) {
-    const int n = std::min(kPer<X, S>, columns - c);
-    const auto changed = [&](int k) { return load_some<X>(change + k * columns + c, n); };
-    for (int k = 0; k < nv; ++k) {
-      y[k] = load_some<X>(static_cast<const S*>(rows + k * columns + c), n);
-      if (change) y[k] -= changed(k);
-    }
-    pad(dofs, static_cast<const X*>(y), x);
-    solve_blocks(own.problem.hessian, static_cast<const S*>(own.newton.V), x);  // (3)
-    unpad(dofs, static_cast<const X*>(x), y);
-    if (change) {
-      multiply_inertia(tree, static_cast<const S*>(own.M), static_cast<const X*>(y), x);
-      for (int k = 0; k < nv; ++k) y[k] = x[k] + changed(k);
-      if constexpr (std::is_same_v<X, S>) {
-        solve_inertia(r, w, false, y);
-      } else {
-        solve(tree, static_cast<const S*>(w.LD), y);  // (4)
-      }
-    }
-    // -0 becomes 0: whether a zero was added is not seen
-    for (int k = 0; k < nv; ++k) store_some(y[k] * X(h) + X(0), n, rows + k * columns + c);
+// x ← M̂⁻¹ x, for as many vectors as there are lanes.
+template <class S, class P>
+void solve_wide(const Robot<S, P>& r, const Workspace<S>& w, Wide<S>* x) {
+  if (!implicit_free_bodies(r)) return solve(r.tree, static_cast<const S*>(w.LD), x);
+  const int nv = r.tree.model.nv;
+  for (int l = 0; l < kNativeLanes<S>; ++l) {
+    for (int k = 0; k < nv; ++k) w.tau[k] = x[k][l];
+    solve_inertia(r, w, false, w.tau);
+    for (int k = 0; k < nv; ++k) x[k].set(l, w.tau[k]);
   }
 }
 
-// A and B of a step of euler or implicitfast under constraints, with its record. There are no
-// inputs that move mocap bodies.
+// h Z of (5).
+template <class S, class P>
+void inverse_inertia(const Robot<S, P>& r, const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                     const ConstrainedJacobianSpace<S>& space) {
+  const ConstraintProblem<S>& problem = own.problem;
+  const DofBlocks& dofs = *problem.dofs;
+  const int nv = r.tree.model.nv;
+  const Wide<S> h = r.timestep();
+  Wide<S>* const x = space.x;
+  for (int first = 0; first < nv; first += kNativeLanes<S>) {
+    for (int i = 0; i < dofs.size(); ++i) x[i] = Wide<S>(0);
+    for (int k = first; k < std::min(first + kNativeLanes<S>, nv); ++k) {
+      x[dofs.place[static_cast<std::size_t>(k)]].set(k - first, S(1));
+    }
+    solve_blocks(problem.hessian, static_cast<const S*>(own.newton.V), x);
+    if (has_slopes(r)) {
+      multiply_blocks(problem.mass, static_cast<const S*>(problem.M),
+                      static_cast<const Wide<S>*>(x), space.y);
+      unpad(dofs, static_cast<const Wide<S>*>(space.y), x);
+      solve_wide(r, w, x);
+    } else {
+      unpad(dofs, static_cast<const Wide<S>*>(x), space.y);
+      std::copy_n(space.y, nv, x);
+    }
+    for (int k = 0; k < nv; ++k) (x[k] * h).store(space.Z + k * space.padded + first);
+  }
+}
+
+// C rows of Z x + y, for the rows of x that are filled.
+template <int C, class S>
+CYCLOID_INLINE void multiply_rows(const ConstrainedJacobianSpace<S>& space, int filled, int first,
+                                  bool changes, int n, int stride, S* out) {
+  Wide<S> sum[C];
+  for (int i = 0; i < C; ++i) sum[i] = changes ? space.y[first + i] : Wide<S>(0);
+  for (int j = 0; j < filled; ++j) {
+    const int k = space.filled[j];
+    const Wide<S> own = space.x[k];
+    for (int i = 0; i < C; ++i) sum[i] += Wide<S>(space.Z[(first + i) * space.padded + k]) * own;
+  }
+  for (int i = 0; i < C; ++i) store_some(sum[i], n, out + (first + i) * stride);
+}
+
+// (5): out, nv rows of `columns` numbers `out_stride` apart, from padded rows of R and, unless it is
+// null, of C.
+template <class S, class P>
+void acceleration_rows(const Robot<S, P>& r, const Workspace<S>& w,
+                       const ConstrainedJacobianSpace<S>& space, int columns, const S* rows,
+                       const S* change, int out_stride, S* out) {
+  const int nv = r.tree.model.nv, stride = padded_to_wide<S>(columns);
+  const Wide<S> h = r.timestep(), zero = Wide<S>(0);
+  for (int c = 0; c < columns; c += kNativeLanes<S>) {
+    const int n = std::min(kNativeLanes<S>, columns - c);
+    int filled = 0;
+    bool changes = false;
+    for (int k = 0; k < nv; ++k) {
+      Wide<S> own = Wide<S>::load(rows + k * stride + c);
+      if (change) {
+        space.y[k] = Wide<S>::load(change + k * stride + c);
+        own -= space.y[k];
+        changes = changes || any(space.y[k] != zero);
+      }
+      space.x[k] = own;
+      if (any(own != zero)) space.filled[filled++] = k;
+    }
+    if (changes) solve_wide(r, w, space.y);
+    for (int k = 0; changes && k < nv; ++k) space.y[k] *= h;
+    constexpr int C = 9;
+    int k = 0;
+    for (; k + C <= nv; k += C) multiply_rows<C>(space, filled, k, changes, n, out_stride, out + c);
+    for (; k < nv; ++k) multiply_rows<1>(space, filled, k, changes, n, out_stride, out + c);
+  }
+}
+
+// A and B of a step of euler or implicitfast under constraints, with its record, in one
+// environment. There are no inputs that move mocap bodies.
 template <class S, class P>
 void constrained_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* record,
                                const Workspace<S>& w, const ConstrainedDynamics<S>& dynamics,
@@ -252,8 +321,11 @@ void constrained_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, con
   const S *a = record, *a_hat = record + dynamics.moved(tree);
   const bool slopes = has_slopes(r);
   const int columns = out.tangent();
-  set_zero(out.A, columns * columns);
-  set_zero(out.B, columns * out.inputs);
+  for (int i = 2 * n.nv; i < columns; ++i) {
+    set_zero(out.state_row(i), columns);
+    set_zero(out.input_row(i), out.inputs);
+  }
+  const StepJacobian<S> R = space.padded_rows(out, space.state, space.inputs);
   pose_and_factor(r, at, w, own, rows);
   pad(*problem.dofs, a, own.x);
   row_residuals(problem, static_cast<const S*>(own.x), own.newton.r);
@@ -265,38 +337,30 @@ void constrained_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, con
                   w.v, w.a);
   };
   move_with(a_hat);
-  motion_jacobian(r, at, w, space.step, a_hat, out);  // (1)
+  motion_jacobian(r, at, w, space.step, a_hat, R);  // (1)
   activation_jacobian(r, at, w, space.step, a_hat, out);
-  const StepJacobian<S> change{n.nv, n.na, out.inputs, space.state_change, space.input_change,
-                               n.nv};
   if (slopes) {
-    change_jacobian(r, at, w, own, space.step, a, a_hat, change);  // (2)
+    change_jacobian(r, at, w, own, space.step, a, a_hat,
+                    space.padded_rows(out, space.state_change, space.input_change));  // (2)
     move_with(a);
   }
   velocity_field(tree, w.frames.column, a, own.alpha);
   RowInstant<S> rows_at = row_instant(r, at, w);
   rows_at.fields.alpha = own.alpha, rows_at.qacc = a;
   const int groups = problem.groups - contacts.slots;
-  S* const by_q = out.state_row(n.nv);
-  add_diagonal_jacobian(r, dynamics.plan, rows_at, dynamics.memory.places, own, space.step, out);
+  add_diagonal_jacobian(r, dynamics.plan, rows_at, dynamics.memory.places, own, space.step, R);
   if (groups > 0) {
-    add_spread_jacobian(r, at, dynamics.plan, w, rows_at, dynamics.memory.places, own, groups, out);
+    add_spread_jacobian(r, at, dynamics.plan, w, rows_at, dynamics.memory.places, own, groups, R);
   }
   add_contact_jacobian(rows.scene(r, rows_at), contacts, rows_at, problem, groups,
-                       static_cast<const S*>(own.newton.r), own.newton.at, space.contacts, columns,
-                       by_q, by_q + n.nv);
+                       static_cast<const S*>(own.newton.r), own.newton.at, space.contacts,
+                       R.state_stride, R.A, R.A + n.nv);
 
-  const auto solve_for = [&]<class X>(X* one, X* other) {
-    const S *state = slopes ? space.state_change : nullptr,
-            *input = slopes ? space.input_change : nullptr;
-    constrained_columns(r, w, own, one, other, columns, state, by_q);
-    constrained_columns(r, w, own, one, other, out.inputs, input, out.input_row(n.nv));
-  };
-  if (slopes && implicit_free_bodies(r)) {
-    solve_for(reinterpret_cast<S*>(space.x), reinterpret_cast<S*>(space.y));
-  } else {
-    solve_for(space.x, space.y);
-  }
+  inverse_inertia(r, w, own, space);
+  acceleration_rows(r, w, space, columns, R.A, slopes ? space.state_change : nullptr,
+                    out.state_stride, out.state_row(n.nv));
+  acceleration_rows(r, w, space, out.inputs, R.B, slopes ? space.input_change : nullptr,
+                    out.input_stride, out.input_row(n.nv));
   complete_rows(r, at, a_hat, w, out);
 }
 

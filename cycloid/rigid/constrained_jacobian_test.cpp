@@ -18,16 +18,16 @@ struct alignas(128) Block {
   std::byte bytes[128];
 };
 
-// A and B at points of the case, one per lane.
-template <class S>
+// A and B at the case's point.
 struct Found {
-  Found(const ConstrainedCase& c, const std::vector<S>& in)
+  using S = double;
+  explicit Found(const ConstrainedCase& c)
       : A(static_cast<std::size_t>(c.tangents * c.tangents)),
         B(static_cast<std::size_t>(c.tangents * c.input_size)) {
     typename ConstrainedCase::Memory<S> memory(c);
-    const std::vector<S> x = test::moved_state(c.tree, c.x0, in.data());
-    std::vector<S> next(x.size());
-    const S* u = in.data() + c.tangents;
+    const Numbers x = test::moved_state(c.tree, c.x0, c.point.data());
+    Numbers next(x.size());
+    const S* u = c.point.data() + c.tangents;
     const test::Prepared<S> prepared(c.tree, u + c.input_size);
     const Robot<S, S> r = c.robot(prepared);
     euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data(),
@@ -35,28 +35,20 @@ struct Found {
     ConstrainedJacobianSpace<S> space;
     std::vector<Block> own(space.carve(c.tree, c.kit.plan, c.input_size, nullptr) / 128 + 1);
     space.carve(c.tree, c.kit.plan, c.input_size, own[0].bytes);
-    const StepJacobian<S> out{c.shape.nv, c.shape.na, c.input_size, A.data(), B.data()};
+    const StepJacobian<S> out(c.shape.nv, c.shape.na, c.input_size, A.data(), B.data());
     constrained_step_jacobian(r, x.data(), u, static_cast<const S*>(memory.record.data()),
                               memory.work, memory.hold.dynamics(), space, out);
     contacts = memory.hold.memory.contacts.slots;
     rows = memory.hold.memory.solver.problem.all_rows();
   }
-  std::vector<S> A, B;
+  Numbers A, B;
   int contacts, rows;
 };
-
-// Entry j of row i: of A, then of B.
-template <class S>
-const S& entry(const ConstrainedCase& c, const Found<S>& at, int i, int j) {
-  const bool state = j < c.tangents;
-  return state ? at.A[static_cast<std::size_t>(i * c.tangents + j)]
-               : at.B[static_cast<std::size_t>(i * c.input_size + j - c.tangents)];
-}
 
 // Against one pullback per row. Returns the number of contacts and rows.
 std::pair<int, int> check_jacobian(const Model& m, const StepKind& kind, double spread = 0.3) {
   const ConstrainedCase c(m, spread, kind);
-  const Found<double> found(c, c.point);
+  const Found found(c);
   double largest = 0, worst = 0;
   for (int i = 0; i < c.tangents; ++i) {
     Numbers bar(static_cast<std::size_t>(c.tangents), 0.0), row(c.point.size(), 0.0);
@@ -65,7 +57,11 @@ std::pair<int, int> check_jacobian(const Model& m, const StepKind& kind, double 
     for (int j = 0; j < c.tangents + c.input_size; ++j) {
       const double expected = row[static_cast<std::size_t>(j)];
       largest = std::max(largest, std::abs(expected));
-      worst = std::max(worst, std::abs(entry(c, found, i, j) - expected));
+      const bool state = j < c.tangents;
+      const double got = state
+                             ? found.A[static_cast<std::size_t>(i * c.tangents + j)]
+                             : found.B[static_cast<std::size_t>(i * c.input_size + j - c.tangents)];
+      worst = std::max(worst, std::abs(got - expected));
     }
   }
   CHECK(largest > 0.5);
@@ -74,7 +70,7 @@ std::pair<int, int> check_jacobian(const Model& m, const StepKind& kind, double 
 }
 
 // A model of test::ModelBuilder, with the configuration to start from.
-Model placed(Model m, RigidIntegrator integrator = RigidIntegrator::euler) {
+Model placed(Model m, RigidIntegrator integrator) {
   m.options.integrator = integrator;
   for (const Joint& j : m.joints) {
     const bool turns = j.kind == JointKind::free || j.kind == JointKind::ball;
@@ -133,40 +129,5 @@ TEST_CASE("constrained_jacobian: rows equal pullbacks for equalities, tendons an
     const Model m = placed(test::RowModel().model(), integrator);
     CHECK(check_jacobian(m, StepKind{.wrenches = false}).second > 30);
     check_jacobian(damped(m, true), StepKind{});
-  }
-}
-
-TEST_CASE("constrained_jacobian: a lane has its own numbers, bit for bit, beside any neighbours") {
-  using S = test::Lanes;
-  for (const bool elliptic : {false, true}) {
-    const ConstrainedCase c(damped(placed(test::crowd(elliptic)), false), 0.25,
-                            StepKind{.wrenches = false});
-    std::vector<S> mixed(c.point.size());
-    std::vector<Numbers> points(4, c.point);
-    RandomStream random(5);
-    for (std::size_t l = 0; l < 4; ++l) {
-      for (int k = 0; k < c.tangents; ++k) {
-        points[l][static_cast<std::size_t>(k)] += 0.15 * random.uniform(-1.0, 1.0);
-      }
-    }
-    mixed = test::in_lanes(points, {0, 1, 2, 3});
-    const Found<S> together(c, mixed);
-    for (std::size_t l = 0; l < 4; ++l) {
-      const Found<S> alone(c, test::in_lanes(points, {l, l, l, l}));
-      const Found<double> one(c, points[l]);
-      double largest = 0, worst = 0;
-      bool same = true;
-      for (int i = 0; i < c.tangents; ++i) {
-        for (int j = 0; j < c.tangents + c.input_size; ++j) {
-          const double own = lane(entry(c, alone, i, j), static_cast<int>(l));
-          const double scalar = entry(c, one, i, j);
-          same = same && own == lane(entry(c, together, i, j), static_cast<int>(l));
-          largest = std::max(largest, std::abs(scalar));
-          worst = std::max(worst, std::abs(own - scalar));
-        }
-      }
-      CHECK(same);
-      CHECK(worst < kTolerance * largest);
-    }
   }
 }

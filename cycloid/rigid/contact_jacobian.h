@@ -13,6 +13,7 @@
 // The last term is there for dofs j that move S_k; Wᶜ_k is the sum of the contacts' wrenches on
 // all that dof k moves. By q̇_j:
 //   -(Jᵀ K b J)_kj                                                                              (7)
+// One environment at a time: the loops over dofs fill the lanes (wide.h).
 // Where the tangent of a frame is frozen (geometry/contact_frame.h), t₁ does not lean with n.
 #pragma once
 
@@ -31,12 +32,9 @@ struct ContactJacobianSpace {
   S* rate;             // (padded) how fast a dof turns against its column (sweep.h)
   S* side[2];          // (padded) s₁, s₂
   S *row, *bend, *drag;  // (6, padded) (s₂-s₁) S_k; (P'; N'); K b J
-  S *dq, *dv;            // (nv, padded) sums of (6) and (7), where rows are not added to at once
+  S *dq, *dv;            // (nv, padded) sums of (6) and (7)
   Force<S>* wrench;      // (bodies)
   int *moved, *pushed;   // (nv) registers of dofs with s₁ or s₂; dofs with s₁ ≠ s₂
-
-  // Whether sums go to the Jacobian's rows at once.
-  static constexpr bool kDirect = kPer<Wide<S>, S> == 1;
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
   std::size_t carve(const Tree& tree, std::byte* memory) {
@@ -45,12 +43,12 @@ struct ContactJacobianSpace {
       array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
       used += (n * sizeof(A) + alignof(S) - 1) / alignof(S) * alignof(S);
     };
-    padded = padded_to<Wide<S>, S>(tree.model.nv);
+    padded = padded_to_wide<S>(tree.model.nv);
     const std::size_t n = static_cast<std::size_t>(padded),
                       nv = static_cast<std::size_t>(tree.model.nv);
     for (S** six : {&column, &psi[0], &psi[1], &row, &bend, &drag}) take(*six, 6 * n);
     for (S** one : {&rate, &side[0], &side[1]}) take(*one, n);
-    for (S** matrix : {&dq, &dv}) take(*matrix, kDirect ? 0 : nv * n);
+    for (S** matrix : {&dq, &dv}) take(*matrix, nv * n);
     take(wrench, tree.model.bodies.size());
     take(moved, nv);
     take(pushed, nv);
@@ -130,9 +128,9 @@ void touch_gradients(const ContactScene<S, P>& s, const ContactSpace<S>& w,
   touch[own.place] = own.at;
   feature[own.place] = own.feature;
   const Vec3<S>* const axis = &F.n;
+  TouchBar<S> bar[kMostTouches] = {}, &b = bar[own.place];
   for (int i = 0; i < kGeometryNumbers; ++i) {
-    TouchBar<S> bar[kMostTouches] = {};
-    TouchBar<S>& b = bar[own.place];
+    b = {};
     if (i == 0) b.dist = one;
     if (i >= 1 && i <= 3) b.pos = axis[i - 1];
     if (i == 4) {  // about n: t₂·t₁'
@@ -235,7 +233,6 @@ void gather_bend(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot
 template <class S, class P>
 void find_sides(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
                 const ContactJacobianSpace<S>& space, int& moved, int& pushed) {
-  constexpr int per = kPer<Wide<S>, S>;
   for (int k = 0; k < space.padded; ++k) space.side[0][k] = space.side[1][k] = S(0);
   moved = pushed = 0;
   for (int word = 0; word < s.plan.dof_words; ++word) {
@@ -257,23 +254,23 @@ void find_sides(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
       space.pushed[pushed++] = 64 * word + std::countr_zero(apart);
     }
     for (; either != 0; either &= either - 1) {
-      const int first = (64 * word + std::countr_zero(either)) / per * per;
+      const int first = (64 * word + std::countr_zero(either)) / kNativeLanes<S> * kNativeLanes<S>;
       if (moved == 0 || space.moved[moved - 1] != first) space.moved[moved++] = first;
     }
   }
 }
 
 // (1) to (5) and (7) for the dofs of one register.
-template <class S, class X, int n>
-void bend_dofs(const ContactPlan& plan, const ContactBend<X, n>& c,
+template <class S, int n>
+void bend_dofs(const ContactPlan& plan, const ContactBend<Wide<S>, n>& c,
                const ContactJacobianSpace<S>& space, int first) {
+  using X = Wide<S>;
   const int size = space.padded;
   const auto load = [&](const S* six) {
-    const auto at = [&](int i) { return load_wide<X>(six + i * size + first); };
+    const auto at = [&](int i) { return X::load(six + i * size + first); };
     return Motion<X>{{at(0), at(1), at(2)}, {at(3), at(4), at(5)}};
   };
-  const X s1 = load_wide<X>(static_cast<const S*>(space.side[0] + first)),
-          s2 = load_wide<X>(static_cast<const S*>(space.side[1] + first)), apart = s2 - s1;
+  const X s1 = X::load(space.side[0] + first), s2 = X::load(space.side[1] + first), apart = s2 - s1;
   const Vec3<X> x = plan.two_trees ? select(apart < X(0), c.x[0], c.x[1]) : c.x[1];
   const Motion<X> column = in_frame(c.F, x, load(space.column));
   X geometry[kGeometryNumbers];
@@ -313,37 +310,42 @@ void bend_dofs(const ContactPlan& plan, const ContactBend<X, n>& c,
   for (int i = 0; i < n; ++i) f[i] = c.f_x[i] * geometry[0] - push[i];  // (4)
   const Vec3<X> dP = Vec3<X>{f[0], f[1], f[2]} + turned(c.f_o);
   const Vec3<X> dN = Vec3<X>{f[3], f[4], f[5]} + turned(c.f_w) + cross(dx, c.f_o);  // (5)
-  const X rate = load_wide<X>(static_cast<const S*>(space.rate + first));
+  const X rate = X::load(space.rate + first);
   for (int i = 0; i < 3; ++i) {
-    store_wide(dP[i] * rate, space.bend + i * size + first);
-    store_wide(dN[i] * rate, space.bend + (3 + i) * size + first);
+    (dP[i] * rate).store(space.bend + i * size + first);
+    (dN[i] * rate).store(space.bend + (3 + i) * size + first);
   }
-  for (int i = 0; i < 6; ++i) store_wide(J[i], space.row + i * size + first);
-  for (int i = 0; i < n; ++i) store_wide(slow[i], space.drag + i * size + first);
+  for (int i = 0; i < 6; ++i) J[i].store(space.row + i * size + first);
+  for (int i = 0; i < n; ++i) slow[i].store(space.drag + i * size + first);
 }
 
-// (6) but for its last term, and (7), of one slot. dq, dv: rows of `stride` numbers.
-template <int n, class S>
-void add_bends(const ContactJacobianSpace<S>& space, int moved, int pushed, int stride, S* dq,
-               S* dv) {
+// (6) but for its last term, and (7), for C dofs k and all dofs j of a slot.
+template <int n, int C, class S>
+CYCLOID_INLINE void add_bends(const ContactJacobianSpace<S>& space, const int* k, int moved) {
   using X = Wide<S>;
   const int size = space.padded;
-  for (int i = 0; i < pushed; ++i) {
-    const int k = space.pushed[i];
-    X row[kMostRows];
-    for (int c = 0; c < 6; ++c) row[c] = X(space.row[c * size + k]);
-    for (int j = 0; j < moved; ++j) {
-      const int at = space.moved[j];
-      X by_q = load_wide<X>(static_cast<const S*>(dq + k * stride + at)),
-        by_v = load_wide<X>(static_cast<const S*>(dv + k * stride + at));
-      for (int c = 0; c < 6; ++c) {
-        by_q += row[c] * load_wide<X>(static_cast<const S*>(space.bend + c * size + at));
-      }
-      for (int c = 0; c < n; ++c) {
-        by_v -= row[c] * load_wide<X>(static_cast<const S*>(space.drag + c * size + at));
-      }
-      store_wide(by_q, dq + k * stride + at);
-      store_wide(by_v, dv + k * stride + at);
+  X row[C][kMostRows];
+  for (int c = 0; c < C; ++c) {
+    for (int i = 0; i < kMostRows; ++i) row[c][i] = X(space.row[i * size + k[c]]);
+  }
+  for (int j = 0; j < moved; ++j) {
+    const int at = space.moved[j];
+    X by_q[C], by_v[C];
+    for (int c = 0; c < C; ++c) {
+      by_q[c] = X::load(space.dq + k[c] * size + at);
+      by_v[c] = X::load(space.dv + k[c] * size + at);
+    }
+    for (int i = 0; i < kMostRows; ++i) {
+      const X bend = X::load(space.bend + i * size + at);
+      for (int c = 0; c < C; ++c) by_q[c] += row[c][i] * bend;
+    }
+    for (int i = 0; i < n; ++i) {
+      const X drag = X::load(space.drag + i * size + at);
+      for (int c = 0; c < C; ++c) by_v[c] -= row[c][i] * drag;
+    }
+    for (int c = 0; c < C; ++c) {
+      by_q[c].store(space.dq + k[c] * size + at);
+      by_v[c].store(space.dv + k[c] * size + at);
     }
   }
 }
@@ -380,13 +382,9 @@ void add_contact_jacobian(const ContactScene<S, P>& s, const ContactSpace<S>& w,
                           const RowInstant<S>& at, const ConstraintProblem<S>& problem, int first,
                           const S* r, const ConstraintResponse<S>& response,
                           const ContactJacobianSpace<S>& space, int stride, S* dq, S* dv) {
-  using X = Wide<S>;
   if (w.slots == 0) return;
   const int nv = s.tree.model.nv;
-  constexpr bool direct = ContactJacobianSpace<S>::kDirect;
-  S *sum_q = direct ? dq : space.dq, *sum_v = direct ? dv : space.dv;
-  const int sum_stride = direct ? stride : space.padded;
-  for (int i = 0; !direct && i < nv * space.padded; ++i) sum_q[i] = sum_v[i] = S(0);
+  for (int i = 0; i < nv * space.padded; ++i) space.dq[i] = space.dv[i] = S(0);
   for (std::size_t b = 0; b < s.tree.model.bodies.size(); ++b) space.wrench[b] = Force<S>{};
   spread_columns(s, at.fields.alpha, at.fields.v, space);
   for (int slot = 0; slot < w.slots; ++slot) {
@@ -395,16 +393,19 @@ void add_contact_jacobian(const ContactScene<S, P>& s, const ContactSpace<S>& w,
     with_row_count(problem.group[first + slot].rows, [&]<int n>(RowCount<n>) {
       ContactBend<S, n> local;
       gather_bend(s, w, slot, first + slot, at, problem, r, response, space.wrench, local);
-      ContactBend<X, n> wide;
-      widen<S, X>(local, wide);
+      ContactBend<Wide<S>, n> wide;
+      widen<S, Wide<S>>(local, wide);
       for (int i = 0; i < moved; ++i) bend_dofs(s.plan, wide, space, space.moved[i]);
-      add_bends<n>(space, moved, pushed, sum_stride, sum_q, sum_v);
+      constexpr int C = 3;
+      int k = 0;
+      for (; k + C <= pushed; k += C) add_bends<n, C>(space, space.pushed + k, moved);
+      for (; k < pushed; ++k) add_bends<n, 1>(space, space.pushed + k, moved);
     });
   }
-  for (int k = 0; !direct && k < nv; ++k) {
+  for (int k = 0; k < nv; ++k) {
     for (int j = 0; j < nv; ++j) {
-      dq[k * stride + j] += sum_q[k * space.padded + j];
-      dv[k * stride + j] += sum_v[k * space.padded + j];
+      dq[k * stride + j] += space.dq[k * space.padded + j];
+      dv[k * stride + j] += space.dv[k * space.padded + j];
     }
   }
   add_turned_columns(s.tree, at.frames, static_cast<const S*>(space.rate), space.wrench, stride,

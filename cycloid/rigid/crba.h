@@ -121,7 +121,7 @@ void factor(const Tree& tree, S* M) {
 }
 
 // x ← M⁻¹ x for C vectors side by side: number k of vector c is x[k stride + c]. X: S, or several
-// vectors in lanes.
+// at once.
 template <int C, class S, class X>
 void solve_columns(const Tree& tree, const S* LD, int stride, X* x) {
   const auto upwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // Lᵀ

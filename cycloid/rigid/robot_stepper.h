@@ -73,7 +73,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   bool jacobian(const StepInput<T>& in, const T* record, T* A, T* B,
                 std::byte* memory) const override {
-    if (integrator() == RigidIntegrator::rk4) return false;
+    if (integrator() == RigidIntegrator::rk4 || kByLane) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
     Layout at(*this, memory);
     const Model& m = key_.tree->model;
@@ -82,13 +82,13 @@ class RobotStepper final : public Stepper<Scalar<S>> {
             *own = reinterpret_cast<const S*>(record);
     const StepJacobian<S> out{m.nv, m.na, this->sizes_.input, reinterpret_cast<S*>(A),
                               reinterpret_cast<S*>(B)};
-    with_dynamics(at, [&](const auto& dynamics) {
-      if constexpr (kConstrained) {
+    if constexpr (!kConstrained) {
+      euler_step_jacobian(r, x, u, own, at.work, at.jacobian, out);
+    } else if constexpr (!kByLane) {
+      with_dynamics(at, [&](const auto& dynamics) {
         constrained_step_jacobian(r, x, u, own, at.work, dynamics, at.jacobian, out);
-      } else {
-        euler_step_jacobian(r, x, u, own, at.work, at.jacobian, out);
-      }
-    });
+      });
+    }
     return true;
   }
 
@@ -138,9 +138,23 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
-  using Jacobian = std::conditional_t<kConstrained, ConstrainedJacobianSpace<S>, JacobianSpace<S>>;
+  // Jacobians under constraints fill the lanes with the dofs of one environment.
+  static constexpr bool kByLane = kConstrained && !BuiltinScalar<S>;
+  struct NoJacobian {
+    std::size_t carve(const Tree&, int, std::byte*) { return 0; }
+  };
+  template <class A>
+  struct JacobianOf {
+    using type = std::conditional_t<kConstrained, NoJacobian, JacobianSpace<A>>;
+  };
+  template <BuiltinScalar A>
+  struct JacobianOf<A> {
+    using type = std::conditional_t<kConstrained, ConstrainedJacobianSpace<A>, JacobianSpace<A>>;
+  };
+  using Jacobian = typename JacobianOf<S>::type;
+
   static std::size_t carve_jacobian(const RobotKey& key, Jacobian& space, std::byte* memory) {
-    if constexpr (kConstrained) {
+    if constexpr (kConstrained && !kByLane) {
       return space.carve(*key.tree, *key.constraints, key.input_size, memory);
     } else {
       return space.carve(*key.tree, key.input_size, memory);
@@ -215,6 +229,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.parameters = tree.parameters.size();
     s.record = record_numbers(key);
     s.record_is_costly = true;
+    s.jacobian_by_lane = kByLane;
     const std::size_t n = static_cast<std::size_t>(s.parameters);
     Workspace<S> work;
     Jacobian jacobian;

@@ -45,16 +45,26 @@ struct JacobianSpace {
   }
 };
 
-// A: (tangent, tangent), B: (tangent, inputs), row by row; or their rows from `first` on.
+// A: (tangent, tangent), B: (tangent, inputs), row by row.
 template <class S>
 struct StepJacobian {
+  StepJacobian(int nv_, int na_, int inputs_, S* A_, S* B_)
+      : nv(nv_),
+        na(na_),
+        inputs(inputs_),
+        A(A_),
+        B(B_),
+        state_stride(2 * nv_ + na_),
+        input_stride(inputs_) {}
+
   int nv, na, inputs;
   S *A, *B;
-  int first = 0;
+  int state_stride, input_stride;  // from row to row
+  int first = 0;                   // of the rows that are there
 
   int tangent() const { return 2 * nv + na; }
-  S* state_row(int i) const { return A + (i - first) * tangent(); }
-  S* input_row(int i) const { return B + (i - first) * inputs; }
+  S* state_row(int i) const { return A + (i - first) * state_stride; }
+  S* input_row(int i) const { return B + (i - first) * input_stride; }
 };
 
 // Whether every force acts on the dofs of one joint.
@@ -62,6 +72,32 @@ template <class S, class P>
 bool joints_alone(const Robot<S, P>& r) {
   return !pushes_bodies(r) && !r.tree.limits_compensation && !implicit_free_bodies(r) &&
          r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
+}
+
+// The most dofs of a joint that feels forces of its own.
+template <class S, class P>
+int joint_places(const Robot<S, P>& r) {
+  const Model& model = r.tree.model;
+  const auto feels = [&](std::size_t i) {
+    const Joint& j = model.joints[i];
+    const auto is_target = [&](const Actuator& a) {
+      return static_cast<std::size_t>(a.target) == i;
+    };
+    bool found = r.inputs.qfrc_applied >= 0 ||
+                 may_pull(j.stiffness, r.p[r.tree.joints[i].stiffness]) ||
+                 std::any_of(model.actuators.begin(), model.actuators.end(), is_target);
+    for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
+      const std::size_t dof = static_cast<std::size_t>(k);
+      found = found || may_pull(model.dofs[dof].damping, r.p[r.tree.damping[dof]]);
+    }
+    return found;
+  };
+  int places = 1;
+  for (std::size_t i = 0; i < model.joints.size(); ++i) {
+    const int n = dof_numbers(model.joints[i].kind);
+    if (n > places && feels(i)) places = n;
+  }
+  return places;
 }
 
 // What rows are of: forces and implicit slopes, or the slopes alone.
@@ -75,8 +111,7 @@ void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Worksp
   const Model& model = r.tree.model;
   const int nv = out.nv;
   S* const lambda = terms == BlockTerms::all ? w.mu : space.column;
-  int places = 0;
-  for (const Joint& j : model.joints) places = std::max(places, dof_numbers(j.kind));
+  const int places = joint_places(r);
   for (int c = 0; c < places; ++c) {
     set_zero(w.mu, nv);
     set_zero(lambda, nv);
@@ -124,10 +159,10 @@ void motion_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
     S* rows = out.state_row(nv);
     subtract_rnea_jacobian(r.tree, static_cast<const Motion<S>*>(w.frames.column),
                            static_cast<const SpatialInertia<S>*>(w.inertia), w.composite,
-                           static_cast<const Motion<S>*>(w.v), w.a, space.rnea, out.tangent(), rows,
-                           rows + nv);
+                           static_cast<const Motion<S>*>(w.v), w.a, space.rnea, out.state_stride,
+                           rows, rows + nv);
     for_each_scaled_dof(r.tree, r.p, w.frames, [&](int dof, const S& rate) {
-      for (int k = 0; k < nv; ++k) rows[k * out.tangent() + dof] *= rate;
+      for (int k = 0; k < nv; ++k) rows[k * out.state_stride + dof] *= rate;
     });
     gather_joint_blocks(r, x, w, space, qacc, BlockTerms::all, out);
     return;

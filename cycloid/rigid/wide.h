@@ -1,69 +1,37 @@
-// Wide<S>: what a loop over the numbers of one environment works in.
+// Wide<T>: a register of neighbours in an array, for loops over the numbers of one environment.
 //
-// A builtin scalar is one environment: its loops take as many neighbours of an array at once as a
-// register holds. A pack already has an environment in each lane: its loops go number by number.
-// Numbers that such a loop does not run over are the same for all its lanes (`widen`).
+// Numbers that such a loop does not run over are the same for all its lanes (`widen`). Arrays are
+// padded to whole registers, or their last ones are moved one by one (`load_some`).
 #pragma once
 
 #include "cycloid/math/pack.h"
 
 namespace cycloid::inline rigid {
 
-template <class S>
-struct WideScalar {
-  using type = S;
-};
 template <BuiltinScalar T>
-struct WideScalar<T> {
-  using type = Pack<T, kNativeLanes<T>>;
-};
-template <class S>
-using Wide = typename WideScalar<S>::type;
+using Wide = Pack<T, kNativeLanes<T>>;
 
-// How many S are in an X, which is S or Wide<S>.
-template <class X, class S>
-inline constexpr int kPer = static_cast<int>(sizeof(X) / sizeof(S));
-
-// n, rounded up to whole X.
-template <class X, class S>
-constexpr int padded_to(int n) {
-  return (n + kPer<X, S> - 1) / kPer<X, S> * kPer<X, S>;
+// n, rounded up to whole registers.
+template <BuiltinScalar T>
+constexpr int padded_to_wide(int n) {
+  return (n + kNativeLanes<T> - 1) / kNativeLanes<T> * kNativeLanes<T>;
 }
 
-template <class X, class S>
-CYCLOID_INLINE X load_wide(const S* from) {
-  if constexpr (std::is_same_v<X, S>) {
-    return *from;
-  } else {
-    return X::load(from);
-  }
-}
-template <class X, class S>
-CYCLOID_INLINE void store_wide(const X& x, S* to) {
-  if constexpr (std::is_same_v<X, S>) {
-    *to = x;
-  } else {
-    x.store(to);
-  }
-}
-
-// The first n of them; what is missing is zero.
-template <class X, class S>
-CYCLOID_INLINE X load_some(const S* from, int n) {
-  if (n >= kPer<X, S>) return load_wide<X>(from);
-  S all[kPer<X, S>] = {};
+// The first n numbers; what is missing is zero.
+template <BuiltinScalar T>
+CYCLOID_INLINE Wide<T> load_some(const T* from, int n) {
+  if (n >= kNativeLanes<T>) return Wide<T>::load(from);
+  T all[kNativeLanes<T>] = {};
   for (int i = 0; i < n; ++i) all[i] = from[i];
-  return load_wide<X>(static_cast<const S*>(all));
+  return Wide<T>::load(all);
 }
-template <class X, class S>
-CYCLOID_INLINE void store_some(const X& x, int n, S* to) {
-  if (n >= kPer<X, S>) return store_wide(x, to);
-  S all[kPer<X, S>];
-  store_wide(x, static_cast<S*>(all));
-  for (int i = 0; i < n; ++i) to[i] = all[i];
+template <BuiltinScalar T>
+CYCLOID_INLINE void store_some(const Wide<T>& x, int n, T* to) {
+  if (n >= kNativeLanes<T>) return x.store(to);
+  for (int i = 0; i < n; ++i) to[i] = x[i];
 }
 
-// A struct of nothing but numbers, with each of them in all lanes.
+// A struct of nothing but numbers, with each of them in all lanes of an X.
 template <class S, class X, class A, class B>
 CYCLOID_INLINE void widen(const A& from, B& to) {
   static_assert(sizeof(A) / sizeof(S) == sizeof(B) / sizeof(X));
