@@ -23,6 +23,40 @@ bool linearise_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput
   return true;
 }
 
+// ... lane by lane, as the stepper of one environment finds them.
+template <class T>
+bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& buffers,
+                     const StepInput<T>& in, const T* record, Linearisation<T>& out) {
+  const Stepper<T>& one = *run.system.template steppers<T>().one;
+  const StepperSizes& s = one.sizes();
+  const LaneMap& map = sweep.map();
+  if (!buffers.lane_workspace.data()) {
+    buffers.lane_workspace = LaneBuffer<std::byte>(s.workspace);
+    buffers.lane_numbers =
+        LaneBuffer<T>(static_cast<std::size_t>(s.state + s.input + s.record + s.parameters));
+  }
+  T *x = buffers.lane_numbers.data(), *u = x + s.state, *own = u + s.input, *p = own + s.record;
+  const auto take = [&](const T* lanes, int l, int count, T* to) {
+    for (int i = 0; i < count; ++i) to[i] = lanes[i * map.lanes + l];
+  };
+  for (int l = 0; l < map.active; ++l) {
+    if (l == 0 || run.parameter_rows > 1) {
+      take(buffers.parameters.data(), l, s.parameters, p);
+      one.begin(p, buffers.lane_workspace.data());
+    }
+    take(in.x, l, s.state, x);
+    take(in.u, l, s.input, u);
+    take(record, l, s.record, own);
+    const std::int64_t first = map.environment(l) * s.tangent;
+    if (!one.jacobian({x, u, in.step, in.t0, in.wants_parameters}, own,
+                      out.A.data() + first * s.tangent, out.B.data() + first * s.input,
+                      buffers.lane_workspace.data())) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // ... a row at a time: the pullback of the unit cotangent of tangent number i.
 template <class T>
 void linearise_rows(const Run<T>& run, const Sweep<T>& sweep, const SweepBuffers<T>& buffers,
@@ -99,9 +133,11 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
                   };
                   sweep.forward(take_next, said[static_cast<std::size_t>(chunk)]);
                   sweep.reverse([&](const StepInput<T>& in, const T* record) {
-                    if (options.params || !linearise_at_once(run, sweep, in, record, out)) {
-                      linearise_rows(run, sweep, buffers, in, record, out);
-                    }
+                    const bool known =
+                        !options.params &&
+                        (s.jacobian_by_lane ? linearise_lanes(run, sweep, buffers, in, record, out)
+                                            : linearise_at_once(run, sweep, in, record, out));
+                    if (!known) linearise_rows(run, sweep, buffers, in, record, out);
                   });
                 });
   Report report;

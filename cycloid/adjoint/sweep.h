@@ -26,6 +26,8 @@ struct SweepBuffers {
   LaneBuffer<std::byte> workspace;
   LaneBuffer<T> parameters, inputs, state, next_state, record;
   LaneBuffer<T> segment_states, segment_records, snapshots;
+  LaneBuffer<std::byte> lane_workspace;  // of the stepper of one environment, where it is asked
+  LaneBuffer<T> lane_numbers;            // ... and a lane's numbers
 };
 
 // Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of

@@ -138,6 +138,24 @@ NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x
   return result;
 }
 
+// What the derivatives of (1) and (2) look at besides a: places, the problem, and the factor of M̂
+// where it is not M.
+template <class S, class P, class Rows>
+void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                     const ConstrainedSpace<S>& own, const Rows& rows) {
+  const Tree& tree = r.tree;
+  place_bodies(r, x, w);
+  if (tree.limits_compensation) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
+    compensate_gravity(r, w);
+  }
+  pose_problem(r, x, w, own, rows);
+  set_zero(w.slope, tree.model.nv);
+  if (!has_slopes(r)) return;
+  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+  factor_with_slopes(r, x, w);
+}
+
 // λᵀM(a - â) of (4), but for what the sweep adds: armatures of tendons and of actuators.
 template <class S, class P>
 void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
@@ -162,15 +180,12 @@ void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
   }
 }
 
-// λ and ā of (3) from g in w.mu, which becomes ā.
+// λ and ā of (3) from g in w.mu, which becomes ā. w.LD: the factor of M̂.
 template <class S, class P>
-void through_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                    const ConstrainedSpace<S>& own) {
+void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const ConstrainedSpace<S>& own) {
   const Tree& tree = r.tree;
   for (int k = 0; k < tree.model.nv; ++k) own.lambda[k] = w.mu[k];
-  if (!has_slopes(r)) return set_zero(w.slope, tree.model.nv);
-  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
-  factor_with_slopes(r, x, w);
+  if (!has_slopes(r)) return;
   solve_inertia(r, w, true, own.lambda);
   if (r.implicit == Implicit::dampers) {
     const S h = r.timestep();
@@ -194,13 +209,8 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   const std::size_t bodies = tree.model.bodies.size();
   const ConstraintProblem<S>& problem = own.problem;
   const DofBlocks& dofs = *problem.dofs;
-  place_bodies(r, x, w);
-  if (tree.limits_compensation) {
-    for (std::size_t b = 0; b < bodies; ++b) w.wrench[b] = Force<S>{};
-    compensate_gravity(r, w);
-  }
-  pose_problem(r, x, w, own, rows);
-  through_slopes(r, x, w, own);  // (3)
+  pose_and_factor(r, x, w, own, rows);
+  through_slopes(r, w, own);  // (3)
   for (int i = 0; i < problem.all_rows(); ++i) {
     own.bars.a_ref[i] = own.bars.D[i] = own.bars.friction[i] = S(0);
   }

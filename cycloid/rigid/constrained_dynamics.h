@@ -101,13 +101,15 @@ struct ConstrainedDynamics {
   template <class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
-    const int nv = r.tree.model.nv;
-    const S* contacts = record + (slopes ? 2 : 1) * nv;
+    constrained_accelerate_pullback(r, x, w, memory.solver, recorded_rows(r.tree, record), record,
+                                    record + r.tree.model.nv, act_dot_bar, act_next_bar, bar);
+  }
+
+  // The rows, with the contacts of the record.
+  RobotRows<S> recorded_rows(const Tree& tree, const S* record) const {
+    const S* contacts = record + (slopes ? 2 : 1) * tree.model.nv;
     const int slots = static_cast<int>(primal(take_lane(*contacts, 0)));
-    const RobotRows<S> rows{
-        plan, memory, {const_cast<S*>(contacts) + 1, recorded_slots(plan), slots}, true};
-    constrained_accelerate_pullback(r, x, w, memory.solver, rows, record, record + nv, act_dot_bar,
-                                    act_next_bar, bar);
+    return {plan, memory, {const_cast<S*>(contacts) + 1, recorded_slots(plan), slots}, true};
   }
 };
 

@@ -1,39 +1,10 @@
-#include "cycloid/rigid/constrained_dynamics.h"
-
-#include "cycloid/rigid/held_robot_test.h"
-#include "cycloid/rigid/step_case_test.h"
+#include "cycloid/rigid/constrained_case_test.h"
 
 using namespace cycloid;
-using test::held_robot;
-using test::Numbers;
+using test::ConstrainedCase;
 using test::StepKind;
 
 namespace {
-
-struct ConstrainedKit {
-  explicit ConstrainedKit(const Tree& tree) : plan(tree) {}
-  ConstraintPlan plan;
-
-  template <class S>
-  struct Hold {
-    Hold(const ConstrainedKit& kit, const Tree& tree, bool slopes_)
-        : plan(kit.plan),
-          blocks(ConstraintMemory<S>().carve(tree, plan, nullptr) / 128 + 1),
-          slopes(slopes_) {
-      memory.carve(tree, plan, blocks[0].bytes);
-    }
-    ConstrainedDynamics<S> dynamics() { return {plan, memory, slopes}; }
-
-    struct alignas(128) Block {
-      std::byte bytes[128];
-    };
-    const ConstraintPlan& plan;
-    std::vector<Block> blocks;
-    ConstraintMemory<S> memory;
-    bool slopes;
-  };
-};
-using ConstrainedCase = test::StepCaseOf<ConstrainedKit>;
 
 // How much a step with constraints differs from one without.
 double effect(const Model& m, const ConstrainedCase& held) {
@@ -53,7 +24,7 @@ TEST_CASE(
     "constrained_accelerate: a step's pullback equals dual numbers, in contact and at limits") {
   for (const auto integrator :
        {RigidIntegrator::euler, RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
-    const Model m = held_robot(integrator);
+    const Model m = test::held_robot(integrator);
     const ConstrainedCase c(m, 0.3, StepKind{.wrenches = false});
     REQUIRE(effect(m, c) > 0.01);
     // The solve stops at 1e-10 of the forces, and what a step has of it is multiplied by h.

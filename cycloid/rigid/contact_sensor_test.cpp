@@ -1,6 +1,6 @@
 #include "cycloid/rigid/contact_sensor.h"
 
-#include "cycloid/rigid/held_robot_test.h"
+#include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/sense_case_test.h"
 
 using namespace cycloid;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cycloid/base/error.h"
-#include "cycloid/rigid/held_robot_test.h"
+#include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/robot.h"
 #include "cycloid/rigid/sense_case_test.h"
 

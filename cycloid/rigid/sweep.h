@@ -81,6 +81,17 @@ CYCLOID_INLINE S turning_rate(const Frames<S>& f, const P* axis, std::size_t l) 
   return S(1) / (c * c + dot(a, a) * s * s);
 }
 
+// visit(dof, rate) for the hinges whose rate is not 1.
+template <class S, class P, class Visit>
+void for_each_scaled_dof(const Tree& tree, const P* p, const Frames<S>& f, Visit visit) {
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    if (link.kind != LinkKind::hinge) continue;
+    const P* axis = p + tree.joints[static_cast<std::size_t>(link.joint)].axis;
+    if (!is_unit(axis)) visit(link.dof, turning_rate(f, axis, l));
+  }
+}
+
 // (9): the cotangent of a hinge's own axis. torque: that of G' about the anchor, in the axes that
 // follow the joint.
 template <class S, class P>

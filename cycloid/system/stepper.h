@@ -15,6 +15,8 @@
 //   finish() -> p̄                         once: the parameters' cotangents, per lane
 // A step may also offer its Jacobians (adjoint/linearise.h) by a way of its own:
 //   jacobian(x, u, k, record) -> A, B      after begin(p) and step
+// or say that it is quicker lane by lane: by the Stepper of one environment, with that lane of the
+// record.
 //
 // The record is what step saves for pullback (stage values, active sets). Pullback always gets one,
 // kept or recomputed, and both are the work of the same function: a gradient does not depend on
@@ -65,6 +67,7 @@ struct StepperSizes {
   int input = 0, parameters = 0;
   int record = 0;
   bool record_is_costly = false;  // a solve went into it: worth keeping rather than making again
+  bool jacobian_by_lane = false;  // Jacobians are those of the Stepper of one environment
   std::size_t workspace = 0;      // bytes, aligned to kWorkspaceAlignment
 };
 

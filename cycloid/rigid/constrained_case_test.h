@@ -1,10 +1,35 @@
-// A robot that is held by constraints of several kinds, for tests.
+// Steps under constraints as functions of one flat row (step_case_test.h), and a robot for them.
 #pragma once
 
-#include "cycloid/rigid/tree.h"
-#include "tests/support/robots.h"
+#include "cycloid/rigid/constrained_dynamics.h"
+#include "cycloid/rigid/step_case_test.h"
 
 namespace cycloid::test {
+
+struct ConstrainedKit {
+  explicit ConstrainedKit(const Tree& tree) : plan(tree) {}
+  ConstraintPlan plan;
+
+  template <class S>
+  struct Hold {
+    Hold(const ConstrainedKit& kit, const Tree& tree, bool slopes_)
+        : plan(kit.plan),
+          blocks(ConstraintMemory<S>().carve(tree, plan, nullptr) / 128 + 1),
+          slopes(slopes_) {
+      memory.carve(tree, plan, blocks[0].bytes);
+    }
+    ConstrainedDynamics<S> dynamics() { return {plan, memory, slopes}; }
+
+    struct alignas(128) Block {
+      std::byte bytes[128];
+    };
+    const ConstraintPlan& plan;
+    std::vector<Block> blocks;
+    ConstraintMemory<S> memory;
+    bool slopes;
+  };
+};
+using ConstrainedCase = StepCaseOf<ConstrainedKit>;
 
 // The robot of two trees between floor and wall: a ball under its base, a capsule along its leg,
 // limits that hold, friction loss, and a cart that is held to its rail.
