@@ -110,15 +110,19 @@ class Compared(NamedTuple):
 
 
 def judged(block, horizon, got, estimates):
-    """Of each direction the two differences in a row that agree best decide."""
+    """Of each direction the two differences in a row that agree best decide. Directions without any
+    effect are not counted.
+    """
     gaps = np.abs(np.diff(estimates, axis=0))
     best = np.nanargmin(np.where(np.isnan(gaps), np.inf, gaps), axis=0)
     each = np.arange(len(got))
     expected, gap = estimates[best + 1, each], gaps[best, each]
     scale = max(np.abs(expected).max(), 1e-3)
+    off = np.abs(got - expected)
     return [
         Compared(block, horizon, *numbers)
-        for numbers in zip(got, np.abs(got - expected) / scale, gap / scale)
+        for numbers in zip(got, off / scale, gap / scale)
+        if any(numbers)
     ]
 
 
