@@ -20,6 +20,7 @@ LEFT_OUT = 0.1
 # More than a tenth of their differences reach across a switch.
 SWITCHING = {
     "gymnasium/point": "its sphere touches the floor at a distance of exactly zero",
+    "dm_control/stacker": "a row of a box that lies still lets go within 1e-8 of one of the states",
 }
 NAMES = [name for name in cm.CHOSEN if name not in cm.UNCONSTRAINED]
 # What must be seen to have an effect: state, inputs, and what constraints act through.
@@ -122,7 +123,7 @@ def test_linearise_equals_mujocos_differences(name):
         model = copy.copy(model)
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     system, at = cy.from_mujoco(model), np.flatnonzero(rows)
-    chosen, switches = at[:: -(-len(at) // 5)], 0
+    chosen, switches = at[:: -(-len(at) // (5 if model.nv < 100 else 2))], 0
     for state, control in zip(states[chosen], controls[chosen]):
         rough, fine = (transition_by_mujoco(model, state, control, step) for step in (1e-6, 1e-7))
         ours = np.hstack(cy.linearise(system, state, control))

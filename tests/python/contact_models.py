@@ -74,6 +74,11 @@ _TYPES = {g: int(getattr(mujoco.mjtGeom, f"mjGEOM_{g.upper()}")) for p in CONVEX
 _CONVEX = {frozenset(_TYPES[g] for g in pair) for pair in CONVEX}
 
 
+def by_search(model, geoms):
+    """Which pairs of geoms (n, 2) MuJoCo leaves to GJK and EPA."""
+    return np.array([frozenset(pair) in _CONVEX for pair in model.geom_type[geoms].tolist()], bool)
+
+
 class Stepped(NamedTuple):
     """One mj_step from a cold start."""
 
@@ -87,8 +92,7 @@ def step_of_mujoco(model, state, control):
     data.qpos, data.qvel, data.act = np.split(state, [model.nq, model.nq + model.nv])
     data.ctrl[:] = control
     mujoco.mj_step(model, data)
-    kinds = {frozenset(pair) for pair in model.geom_type[data.contact.geom].tolist()}
-    return Stepped(state_of(data), data.nefc, bool(kinds & _CONVEX))
+    return Stepped(state_of(data), data.nefc, by_search(model, data.contact.geom).any())
 
 
 class Run(NamedTuple):
