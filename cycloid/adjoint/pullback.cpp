@@ -346,9 +346,10 @@ std::string Pullback<T>::name_not_finite(std::int64_t environment) {
   const std::string who = message("environment ", run.user_environment(environment));
   std::string where;
   std::vector<double> sum(sum_controls() ? inputs_per_run() : 0);
-  pull_chunk(environment / run.lanes(), buffers, sum_controls() ? sum.data() : nullptr, StopToken(),
+  const std::int64_t place = run.place(environment);
+  pull_chunk(place / run.lanes(), buffers, sum_controls() ? sum.data() : nullptr, StopToken(),
              [&](std::int64_t k, const LaneMap& map, const T* x_bar, const T* u_bar) {
-               const int lane = static_cast<int>(environment - map.first);
+               const int lane = static_cast<int>(place - map.first);
                const auto look = [&](const T* bar, int numbers, const auto& name) {
                  for (int i = 0; i < numbers && where.empty(); ++i) {
                    if (std::isfinite(bar[i * map.lanes + lane])) continue;

@@ -12,12 +12,15 @@ std::string in_steps(std::int64_t count, std::int64_t first) {
                     : message(" in ", count, " steps, first in step ", first);
 }
 
-// Appends a chunk's rows in the order of their environments, which is not that of the steps.
+// All chunks' rows in the order of their environments, which is not that of steps or chunks.
 template <class Row>
-void append(std::vector<Row>& rows, std::vector<Row>& more) {
-  std::sort(more.begin(), more.end(),
+void collect_rows(std::vector<ChunkReport>& chunks, std::vector<Row> ChunkReport::* of,
+                  std::vector<Row>& rows) {
+  for (ChunkReport& chunk : chunks) {
+    rows.insert(rows.end(), (chunk.*of).begin(), (chunk.*of).end());
+  }
+  std::sort(rows.begin(), rows.end(),
             [](const Row& a, const Row& b) { return a.environment < b.environment; });
-  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -60,10 +63,10 @@ std::string Report::advice() const {
 
 void Report::collect(std::vector<ChunkReport>& chunks, double environment_steps) {
   std::int64_t contact_sum = 0, switch_sum = 0;
-  for (ChunkReport& chunk : chunks) {
-    append(failed, chunk.failed);
-    append(unsolved, chunk.unsolved);
-    append(crowded, chunk.crowded);
+  collect_rows(chunks, &ChunkReport::failed, failed);
+  collect_rows(chunks, &ChunkReport::unsolved, unsolved);
+  collect_rows(chunks, &ChunkReport::crowded, crowded);
+  for (const ChunkReport& chunk : chunks) {
     contact_sum += chunk.contacts;
     switch_sum += chunk.switches;
   }

@@ -1,5 +1,6 @@
 #include "cycloid/adjoint/rollout.h"
 
+#include "cycloid/adjoint/alike.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
@@ -70,6 +71,7 @@ std::vector<T> one_step(const System& system, std::span<const T> x, std::span<co
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
   Trajectory<T> result;
+  put_alike_together(run, keep_going);
   auto tape = std::make_shared<Tape<T>>(run);
   auto report = std::make_shared<Report>();
   auto states = std::make_shared<std::vector<T>>(static_cast<std::size_t>(

@@ -1,6 +1,7 @@
 // Run: everything that the chunks of one rollout share, and Tape: what is kept for the way back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Run {
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
   std::vector<std::int64_t> saved;  // steps whose states the user gets
   TapePlan plan;
+  std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
 
@@ -38,7 +40,14 @@ struct Run {
   }
   int lanes() const { return stepper->sizes().lanes; }
   std::int64_t chunks() const { return (batch + lanes() - 1) / lanes(); }
-  LaneMap map(std::int64_t chunk) const { return LaneMap(chunk, lanes(), batch); }
+  LaneMap map(std::int64_t chunk) const {
+    return LaneMap(chunk, lanes(), batch, order.empty() ? nullptr : order.data());
+  }
+  // Where an environment stands among all lanes.
+  std::int64_t place(std::int64_t environment) const {
+    return order.empty() ? environment
+                         : std::find(order.begin(), order.end(), environment) - order.begin();
+  }
   // Length of a step [s], which may vary between environments.
   double step_length(std::int64_t environment = 0) const {
     const Parameters& p = system.parameters();

@@ -10,6 +10,7 @@ constexpr double kFacing = 0.996;   // cosine of 5.1°
 constexpr double kAlong = 0.0888;   // its sine
 constexpr double kTowards = 1e-15;  // cosine above which a face looks towards the other geom
 constexpr double kInside = 1e-13;   // relative to the faces
+constexpr double kTie = 1e-6;       // areas that differ by less, relatively, are equal
 constexpr int kMaxCorners = 2 * kCapCorners + 2;
 
 // What ends in the feature that is closest: faces, and edges by their codes.
@@ -80,7 +81,8 @@ double quad_area(const Polygon& p, int a, int b, int c, int d) {
   return sqrt(dot(n, n));
 }
 
-// Four corners that span a large area: each is moved on around the polygon while that helps.
+// Four corners that span a large area: each is moved on around the polygon while that helps. Those
+// of a disc span equal areas in many ways, and rounding must not decide which of them are taken.
 void large_quad(const Polygon& p, int* best) {
   const int n = p.size;
   int q[4] = {0, 1, 2, 3};
@@ -90,7 +92,7 @@ void large_quad(const Polygon& p, int* best) {
     int r[4] = {q[0], q[1], q[2], q[3]};
     r[i] = (r[i] + 1) % n;
     const double moved = quad_area(p, r[0], r[1], r[2], r[3]);
-    if (!(moved > area)) return false;
+    if (!(moved > area * (1 + kTie))) return false;
     area = moved, q[i] = r[i];
     for (int k = 0; k < 4; ++k) best[k] = q[k];
     return true;

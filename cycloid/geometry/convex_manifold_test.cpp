@@ -54,6 +54,24 @@ TEST_CASE("find_manifold: four points of a cap span more than half of the disc")
   CHECK(std::sqrt(dot(area, area)) > 0.5 * M_PI * 0.09);  // the largest quadrilateral has 2 r²
 }
 
+TEST_CASE("find_manifold: rounding does not choose among corners that span equal areas") {
+  FixedNumbers random(8);
+  for (const double rounding : {1e-15, 1e-8}) {  // of double, of float
+    for (int disc = 0; disc < 20; ++disc) {
+      const double lean = 0.05 * random.next(), y = 0.2 * random.next();
+      FoundContact first[kManifoldTouches], found[kManifoldTouches];
+      for (int draw = 0; draw < 20; ++draw) {
+        const double off = draw * rounding;
+        const GeomPair<double> g{
+            turned(lean - off, y + off, 0.98), {0.3, 0.5, 0}, pose_at(0), {1, 1, 0.5}};
+        FoundContact* to = draw == 0 ? first : found;
+        REQUIRE(find_convex(GeomKind::cylinder, GeomKind::box, g, 0.1, to) == 4);
+        for (int k = 0; k < 4; ++k) CHECK(to[k].code == first[k].code);
+      }
+    }
+  }
+}
+
 TEST_CASE("find_manifold: within the margin, before they touch") {
   const GeomPair<double> g{turned(0, 0, 1.02), {0.3, 0.5, 0}, pose_at(0), {1, 1, 0.5}};
   CHECK(count(GeomKind::cylinder, GeomKind::box, g, 0.05) == 4);

@@ -180,6 +180,24 @@ void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
   }
 }
 
+// (4) but for the rows, where M̂ is not M: for μ in w.mu, λ, δ and the fields of μ, a and δ.
+// own.alpha_bar and w.bars: what rows push at.
+template <class S, class P>
+void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                           const ConstrainedSpace<S>& own, const S* a, const S* a_hat,
+                           const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
+  for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
+    own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
+  }
+  velocity_field(r.tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
+  gather_change(r, x, w, own, bar);
+  gather_fields(r, x, w, a, SlopePoint<S>{own.lambda, own.of_lambda, a_hat, own.lambda_bar},
+                MoreFields<S, 3>{FixedField<S>{a, own.alpha, own.alpha_bar},
+                                 FixedField<S>{own.lambda, own.of_lambda, own.lambda_bar},
+                                 FixedField<S>{own.delta, own.of_delta, own.delta_bar}},
+                act_dot_bar, act_next_bar, true, bar);
+}
+
 // λ and ā of (3) from g in w.mu, which becomes ā. w.LD: the factor of M̂.
 template <class S, class P>
 void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const ConstrainedSpace<S>& own) {
@@ -248,15 +266,9 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
     return gather_fields(r, x, w, a, SlopePoint<S>{w.mu, w.m, a, w.bars.m}, MoreFields<S, 1>{alpha},
                          act_dot_bar, act_next_bar, true, bar);
   }
-  for (std::size_t b = 0; b < bodies; ++b) own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
   for (int k = 0; k < nv; ++k) own.delta[k] = a_hat[k] - a[k];
-  velocity_field(tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
   velocity_field(tree, w.frames.column, static_cast<const S*>(own.delta), own.of_delta);
-  gather_change(r, x, w, own, bar);
-  gather_fields(r, x, w, a, SlopePoint<S>{own.lambda, own.of_lambda, a_hat, own.lambda_bar},
-                MoreFields<S, 3>{alpha, FixedField<S>{own.lambda, own.of_lambda, own.lambda_bar},
-                                 FixedField<S>{own.delta, own.of_delta, own.delta_bar}},
-                act_dot_bar, act_next_bar, true, bar);
+  gather_changed_fields(r, x, w, own, a, a_hat, act_dot_bar, act_next_bar, bar);
 }
 
 }  // namespace cycloid::inline rigid

@@ -98,6 +98,27 @@ struct ConstrainedDynamics {
     if (notes) take_notes(found, memory.solver, memory.contacts, notes);
   }
 
+  // The first pairs that touch, in order: Stepper::work_keys.
+  template <class P>
+  void work_keys(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                 std::uint64_t* keys) const {
+    constexpr int kBits = 16;
+    ContactSpace<S>& contacts = memory.contacts;
+    place_bodies(r, x, w);
+    find_contacts(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames}, Detection::forces,
+                  contacts);
+    std::fill_n(keys, kLanes<S>, 0);
+    for (int slot = 0, shift = 64 - kBits; slot < contacts.slots && shift >= 0;
+         ++slot, shift -= kBits) {
+      for_each_group(contacts, slot, [&](const SlotGroup<S>& group) {
+        const int pair = std::min(contacts.touched[group.owner].pair + 1, (1 << kBits) - 1);
+        for (unsigned bits = group.bits; bits != 0; bits &= bits - 1) {
+          keys[std::countr_zero(bits)] |= static_cast<std::uint64_t>(pair) << shift;
+        }
+      });
+    }
+  }
+
   template <class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {

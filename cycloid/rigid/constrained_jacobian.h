@@ -85,22 +85,22 @@ void gather_change_rows(const Robot<S, P>& r, const Instant<S>& x, const Workspa
   const Tree& tree = r.tree;
   const std::size_t bodies = tree.model.bodies.size();
   for (int k = 0; k < out.nv; ++k) {
-    own.difference[k] = a_hat[k] - a[k];
+    own.delta[k] = a_hat[k] - a[k];
     own.lambda[k] = w.mu[k] = S(0);
   }
   velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
+  velocity_field(tree, w.frames.column, static_cast<const S*>(own.delta), own.of_delta);
+  velocity_field(tree, w.frames.column, a, own.alpha);
   for (int k = 0; k < out.nv; ++k) {
     own.lambda[k] = S(1);
-    velocity_field(tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
     w.bars.clear(bodies);
-    for (std::size_t b = 0; b < bodies; ++b) own.lambda_bar[b] = Force<S>{};
+    for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
     set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
     S h_bar(0), *row = out.state_row(out.nv + k);
     const InstantBars<S> bar{row,     row + out.nv, row + 2 * out.nv, out.input_row(out.nv + k),
                              nullptr, h_bar};
-    gather_fields(r, x, w, a, SlopePoint<S>{own.lambda, own.of_lambda, a_hat, own.lambda_bar},
-                  static_cast<const S*>(nullptr), static_cast<const S*>(nullptr), true, bar);
-    gather_change(r, x, w, own, bar);
+    const S* const none = nullptr;
+    gather_changed_fields(r, x, w, own, a, a_hat, none, none, bar);
     own.lambda[k] = S(0);
   }
 }
@@ -115,13 +115,13 @@ void change_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   const bool vary = slopes_vary(r);
   const bool by_rows = tree.has_tendon_armature || (vary && !joints_alone(r));
   if (by_rows) return gather_change_rows(r, x, w, own, a, a_hat, out);
-  for (int k = 0; k < nv; ++k) own.difference[k] = a_hat[k] - a[k];
-  velocity_field(tree, w.frames.column, static_cast<const S*>(own.difference), own.change);
+  for (int k = 0; k < nv; ++k) own.delta[k] = a_hat[k] - a[k];
+  velocity_field(tree, w.frames.column, static_cast<const S*>(own.delta), own.of_delta);
   subtract_inertia_jacobian(tree, static_cast<const Motion<S>*>(w.frames.column),
                             static_cast<const SpatialInertia<S>*>(w.inertia),
                             static_cast<const SpatialInertia<S>*>(w.composite),
-                            static_cast<const Motion<S>*>(own.change), space.rnea, out.state_stride,
-                            out.A);
+                            static_cast<const Motion<S>*>(own.of_delta), space.rnea,
+                            out.state_stride, out.A);
   for_each_scaled_dof(tree, r.p, w.frames, [&](int k, const S& rate) {
     for (int i = 0; i < nv; ++i) out.A[i * out.state_stride + k] *= rate;
   });

@@ -25,11 +25,9 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     constexpr int kStride = std::is_same_v<P, S> ? 1 : kLanes<S>;
     for (int i = 0; i < parameters(); ++i) {
       at.p[i] = reinterpret_cast<const P*>(p)[i * kStride];
-      at.p_bar[i] = S(0);
-      at.p_sum[i] = Accumulator<S>{};
     }
     prepare_parameters(*key_.tree, at.p, at.quat_length);
-    *at.pending = 0;
+    *at.sums = {};
     if constexpr (kConstrained) at.constraints.contacts.begin(key_.constraints->contacts);
   }
 
@@ -56,6 +54,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
                 std::byte* memory) const override {
     Layout at(*this, memory);
+    clear_first(at);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     const S *own = reinterpret_cast<const S*>(record),
@@ -71,7 +70,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       }
     });
     at.p_bar[key_.tree->options.timestep] += h_bar;
-    if (++*at.pending == kStepsPerSum) add_to_sums(at);
+    if (++at.sums->pending == kStepsPerSum) add_to_sums(at);
   }
 
   bool jacobian(const StepInput<T>& in, const T* record, T* A, T* B,
@@ -97,6 +96,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   void finish(const std::byte* memory, double* p_bar) const override {
     const Layout at(*this, const_cast<std::byte*>(memory));
+    clear_first(at);
     add_to_sums(at);
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * static_cast<std::size_t>(parameters()));
     constexpr int W = kLanes<S>;
@@ -112,6 +112,17 @@ class RobotStepper final : public Stepper<Scalar<S>> {
         out[0] = bar.w, out[W] = bar.x, out[2 * W] = bar.y, out[3 * W] = bar.z;
       }
       ++length;
+    }
+  }
+
+  void work_keys(const StepInput<T>& in, std::uint64_t* keys, std::byte* memory) const override {
+    if constexpr (kConstrained) {
+      Layout at(*this, memory);
+      const StepShape n(*key_.tree);
+      const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
+      with_dynamics(at, [&](const auto& dynamics) {
+        dynamics.work_keys(robot(at), {x, x + n.nq, x + n.nq + n.nv, u}, at.work, keys);
+      });
     }
   }
 
@@ -169,6 +180,11 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
+  // What p_bar and p_sum hold since begin.
+  struct Sums {
+    std::int64_t pending = 0;            // steps in p_bar
+    bool cleared = false, some = false;  // p_bar has been set to zero; p_sum has been written
+  };
   struct Layout {
     Layout(const RobotStepper& s, std::byte* memory) {
       std::size_t used = 0;
@@ -178,7 +194,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
             (n * sizeof(A) + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
       };
       const std::size_t n = static_cast<std::size_t>(s.parameters());
-      take(pending, 1);
+      take(sums, 1);
       take(notes, kNotes);
       take(p_sum, n);
       take(p, n);
@@ -192,8 +208,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
         constraints.carve(*s.key_.tree, *s.key_.constraints, memory + used);
       }
     }
-    std::int64_t* pending;  // steps in p_bar
-    LaneNote* notes;        // (kNotes)
+    Sums* sums;
+    LaneNote* notes;  // (kNotes)
     Accumulator<S>* p_sum;
     P *p, *quat_length;
     S *p_bar, *record;
@@ -240,6 +256,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.record = record_numbers(key);
     s.record_is_costly = true;
     s.jacobian_by_lane = kByLane;
+    if constexpr (kConstrained) s.has_work_keys = !key.constraints->contacts.pairs.empty();
     const std::size_t n = static_cast<std::size_t>(s.parameters);
     Workspace<S> work;
     Jacobian jacobian;
@@ -258,12 +275,18 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     return {*key_.tree, key_.inputs, at.p, implicit(), implicit() != Implicit::all_slopes};
   }
 
+  void clear_first(const Layout& at) const {
+    if (at.sums->cleared) return;
+    for (int i = 0; i < parameters(); ++i) at.p_bar[i] = S(0);
+    at.sums->cleared = true;
+  }
   void add_to_sums(const Layout& at) const {
     for (int i = 0; i < parameters(); ++i) {
+      if (!at.sums->some) at.p_sum[i] = Accumulator<S>{};
       at.p_sum[i].add(at.p_bar[i]);
       at.p_bar[i] = S(0);
     }
-    *at.pending = 0;
+    *at.sums = {0, true, true};
   }
 
   RobotKey key_;

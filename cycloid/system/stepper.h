@@ -67,6 +67,7 @@ struct StepperSizes {
   int input = 0, parameters = 0;
   int record = 0;
   bool record_is_costly = false;  // a solve went into it: worth keeping rather than making again
+  bool has_work_keys = false;     // lanes' work differs, and work_keys says how
   bool jacobian_by_lane = false;  // Jacobians are those of the Stepper of one environment
   std::size_t workspace = 0;      // bytes, aligned to kWorkspaceAlignment
 };
@@ -93,6 +94,9 @@ class Stepper {
                         std::byte* /*workspace*/) const {
     return false;
   }
+  // Writes a number for each lane after begin, near to each other where steps have like work.
+  virtual void work_keys(const StepInput<T>& /*in*/, std::uint64_t* /*keys*/,
+                         std::byte* /*workspace*/) const {}
   // Writes the parameters' cotangents (parameters, W), accumulated since begin.
   virtual void finish(const std::byte* workspace, double* p_bar) const = 0;
   // The lanes' notes on the last step, which lie in the workspace; null: there never are any.

@@ -51,24 +51,29 @@ def kind_and_field(name):
 class Case:
     """A model with every input, at a random point at which everything acts."""
 
+    least = 0.02  # of what may not be negative
+
     def __init__(self, name, integrator):
         if name == "zoo":
-            self.model = mujoco.MjModel.from_xml_string(ZOO.format(option=""))
-            self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+            model = mujoco.MjModel.from_xml_string(ZOO.format(option=""))
+            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         else:
-            self.model = models.in_mujoco(models.MODELS[name])
-        kind = getattr(mujoco.mjtIntegrator, "mjINT_" + integrator.upper())
-        self.model.opt.integrator = kind
+            model = models.in_mujoco(models.MODELS[name])
+        model.opt.integrator = getattr(mujoco.mjtIntegrator, "mjINT_" + integrator.upper())
         if name == "dm_control/quadruped":
-            self.model.opt.timestep = 1e-3  # its actuators are too stiff for its own with RK4
-        names = cy.from_mujoco(self.model).parameters.names
-        self.system = cy.from_mujoco(self.model, inputs=INPUTS, vary=tuple(names))
+            model.opt.timestep = 1e-3  # its actuators are too stiff for its own with RK4
         # Limits of forces and the drag of a medium have kinks, across which steps must not reach.
         self.largest_step = 4e-3 if name in ("zoo", "dm_control/fish") else 0.1
-        self.draw = np.random.default_rng(len(name))
-        self.x, self.u, self.p = self.state(), self.inputs(), self.parameters()
-        self.infos = [self.system.parameters.info(n) for n in names]
+        self.set_up(model, len(name))
         self.infos = random.Random(1).sample(self.infos, min(MOST, len(self.infos)))
+
+    def set_up(self, model, seed):
+        self.model = model
+        names = cy.from_mujoco(model).parameters.names
+        self.system = cy.from_mujoco(model, inputs=INPUTS, vary=tuple(names))
+        self.infos = [self.system.parameters.info(n) for n in names]
+        self.draw = np.random.default_rng(seed)
+        self.x, self.u, self.p = self.state(), self.inputs(), self.parameters()
 
     def numbers(self, shape):
         """In ±[0.5, 1): none so small that it hides an error."""
@@ -107,7 +112,7 @@ class Case:
             if field == "inertia":
                 part[:3] += 0.05 * part[:3].sum()
             elif field in ("stiffness", "damping", "armature", "density", "viscosity"):
-                part[part == 0] = 0.02
+                part[part == 0] = self.least
         return p
 
     def directions(self):
@@ -126,14 +131,32 @@ class Case:
         return d
 
 
-def extrapolated(loss, largest):
+class Loss:
+    """A random weighting of the states of a run, and its gradient g."""
+
+    def __init__(self, case, steps=STEPS):
+        self.case, self.u = case, case.u[:steps]
+        self.run = cy.rollout(case.system, case.x, self.u, case.p)
+        self.weights = case.draw.normal(size=self.run.states.shape)
+        self.g = self.run.pullback(self.weights)
+
+    def __call__(self, x=None, u=None, p=None):
+        """Of other runs, less that of the run itself, for digits."""
+        own = (self.case.x, self.u, self.case.p)
+        given = (old if new is None else new for old, new in zip(own, (x, u, p)))
+        batch = cy.rollout(self.case.system, *given)
+        assert not batch.report.failed
+        return np.einsum("...si,si->...", batch.states - self.run.states, self.weights)
+
+
+def extrapolated(loss, largest, sizes=SIZES):
     """Estimates of d loss / d s at s = 0, one per step size. loss(s): its values at every s.
 
     Differences at h and h/5 cancel the error in h².
     """
-    steps = largest * 0.2 ** np.arange(SIZES)
+    steps = largest * 0.2 ** np.arange(sizes)
     ends = loss(np.concatenate([steps, -steps]))  # (2 sizes, ...)
-    d = (ends[:SIZES] - ends[SIZES:]) / (2 * steps.reshape(-1, *(ends.ndim - 1) * (1,)))
+    d = (ends[:sizes] - ends[sizes:]) / (2 * steps.reshape(-1, *(ends.ndim - 1) * (1,)))
     return (25 * d[1:] - d[:-1]) / 24
 
 
@@ -220,14 +243,8 @@ def integrator(request):
 def test_the_gradient_of_100_steps(name, integrator):
     case = Case(name, integrator)
     system, x, u, p, largest = case.system, case.x, case.u, case.p, case.largest_step
-    run = cy.rollout(system, x, u, p)
-    weights = case.draw.normal(size=run.states.shape)
-    g = run.pullback(weights)
-
-    def losses(x=x, u=u, p=p):  # less that of the run itself, for digits
-        batch = cy.rollout(system, x, u, p)
-        assert not batch.report.failed
-        return np.einsum("...si,si->...", batch.states - run.states, weights)
+    losses = Loss(case)
+    g = losses.g
 
     # The state, number by number; quaternions as raw numbers.
     by_x = extrapolated(lambda s: losses(x=x + s[:, None, None] * np.eye(x.size)), largest)

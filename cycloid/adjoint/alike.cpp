@@ -1,0 +1,42 @@
+#include "cycloid/adjoint/alike.h"
+
+#include <numeric>
+
+#include "cycloid/adjoint/sweep.h"
+
+namespace cycloid::inline adjoint {
+
+template <class T>
+void put_alike_together(Run<T>& run, const KeepGoing& keep_going) {
+  const StepperSizes& s = run.stepper->sizes();
+  if (!s.has_work_keys || run.chunks() < 2 || run.steps < kWorthOrdering || run.x0_rows == 1) {
+    return;
+  }
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(run.chunks() * s.lanes));
+  for_each_task(run, run.chunks(), keep_going,
+                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken&) {
+                  const LaneMap map = run.map(chunk);
+                  std::byte* const memory = buffers.workspace.data();
+                  gather(map, run.parameters.data(), run.parameter_stride(), 0, s.parameters,
+                         buffers.parameters.data());
+                  run.stepper->begin(buffers.parameters.data(), memory);
+                  gather(map, run.x0.data(), run.x0_stride(), 0, s.state, buffers.state.data());
+                  std::fill_n(buffers.inputs.data(), s.input * s.lanes, T(0));
+                  if (run.control_rows > 0) {
+                    gather(map, run.controls.data(), run.control_stride(), 0, s.input,
+                           buffers.inputs.data());
+                  }
+                  run.stepper->work_keys({buffers.state.data(), buffers.inputs.data(), 0, run.t0},
+                                         keys.data() + chunk * s.lanes, memory);
+                });
+  run.order.resize(static_cast<std::size_t>(run.batch));
+  std::iota(run.order.begin(), run.order.end(), 0);
+  std::stable_sort(run.order.begin(), run.order.end(), [&](std::int64_t a, std::int64_t b) {
+    return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
+  });
+}
+
+template void put_alike_together(Run<float>&, const KeepGoing&);
+template void put_alike_together(Run<double>&, const KeepGoing&);
+
+}  // namespace cycloid::inline adjoint
