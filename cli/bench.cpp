@@ -32,8 +32,7 @@ constexpr std::size_t kLeastRounds = 5;
 // Microseconds per environment and step, one number per round.
 struct Costs {
   std::vector<double> forward, forward_backward, linearise;
-  int lanes = 1;
-  std::string instruction_set;
+  Report report;  // of the last round's run
 
   void forget() {
     for (auto* values : {&forward, &forward_backward, &linearise}) values->clear();
@@ -104,6 +103,8 @@ class Bench {
     const double env_steps =
         static_cast<double>(options_.run.batch) * static_cast<double>(options_.run.steps);
     costs_.forward.push_back(microseconds([&] { check(roll_out()); }) / env_steps);
+    // An environment that is not solved costs as much as another.
+    if (!costs_.report.unsolved.empty()) pullback_options.failed = PullbackOptions::Failed::skip;
     costs_.forward_backward.push_back(
         microseconds([&] { roll_out().pullback(states_bar_, pullback_options); }) / env_steps);
     const UnwatchedCall unwatched;
@@ -118,8 +119,7 @@ class Bench {
 
   // A frozen environment costs as much as another, but says nothing about the law.
   void check(const Trajectory<T>& run) {
-    costs_.lanes = run.report().lanes;
-    costs_.instruction_set = run.report().instruction_set;
+    costs_.report = run.report();
     if (run.report().failed.empty()) return;
     throw Error(message("the run to be measured diverges: ", describe(run.report().failed.front()),
                         "; take fewer --steps, a smaller --dt or a smaller --push"));
@@ -148,12 +148,14 @@ Answer bench(const BenchOptions& options, const Terminal& terminal) {
   json["batch"] = options.run.batch;
   json["steps"] = options.run.steps;
   json["threads"] = options.run.threads_used();
-  json["instruction_set"] = costs.instruction_set;
-  json["lanes"] = costs.lanes;
+  json["instruction_set"] = costs.report.instruction_set;
+  json["lanes"] = costs.report.lanes;
   json["forward_us"] = median(costs.forward);
   json["forward_backward_us"] = median(costs.forward_backward);
   json["linearise_us"] = median(costs.linearise);
-  json["contacts"] = 0;  // a closed-form law has none
+  json["contacts"] = costs.report.contacts;
+  json["unsolved"] = costs.report.unsolved.size();
+  json["crowded"] = costs.report.crowded.size();
   json["noise"] = std::max({relative_noise(costs.forward), relative_noise(costs.forward_backward),
                             relative_noise(costs.linearise)});
   json["rounds"] = costs.forward.size();
@@ -167,11 +169,17 @@ Answer bench(const BenchOptions& options, const Terminal& terminal) {
   line("forward", costs.forward);
   line("forward and backward", costs.forward_backward);
   line("linearise", costs.linearise);
-  return {json, message(options.law.headline(system), "batch ", options.run.batch, ", ",
-                        counted(options.run.steps, "step"), ", threads ",
-                        options.run.threads_used(), " (", costs.instruction_set, ", ",
-                        counted(costs.lanes, "lane"), "); per environment and step, median of ",
-                        costs.forward.size(), " rounds:\n\n", table.text())};
+  std::string text = message(
+      options.law.headline(system), "batch ", options.run.batch, ", ",
+      counted(options.run.steps, "step"), ", threads ", options.run.threads_used(), " (",
+      costs.report.instruction_set, ", ", counted(costs.report.lanes, "lane"),
+      "); per environment and step, median of ", costs.forward.size(), " rounds:\n\n", table.text(),
+      "\ncontacts: ", shown(costs.report.contacts), " per environment and step\n");
+  if (const std::string advice = costs.report.advice(); !advice.empty()) {
+    text += message(counted(static_cast<std::int64_t>(costs.report.unsolved.size()), "environment"),
+                    " not solved, ", costs.report.crowded.size(), " crowded. ", advice, "\n");
+  }
+  return {json, text};
 }
 
 Run declare(Options& options) {
@@ -191,7 +199,8 @@ Run declare(Options& options) {
 const Command kBench = {
     "bench", "what a step costs, with and without its gradient",
     "Measures what a step costs per environment: forward (\"forward_us\"), together with\n"
-    "its gradient (\"forward_backward_us\"), and linearised (\"linearise_us\").",
+    "its gradient (\"forward_backward_us\"), and linearised (\"linearise_us\"); and counts\n"
+    "what touches (\"contacts\").",
     "cycloid bench pendulum --batch 1024 --dtype float32 --threads 1 --json", declare};
 
 }  // namespace cycloid::cli

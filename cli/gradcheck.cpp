@@ -69,6 +69,7 @@ Answer gradcheck(const GradcheckOptions& options, const Terminal& terminal) {
                              {"gradient", b.gradient},
                              {"difference", b.difference}};
   }
+  json["crowded"] = check.crowded.size();
   const std::string verdict = check.ok ? terminal.good("ok") : terminal.bad("not ok");
   return {json,
           message(options.law.headline(system), counted(steps, "step"), ", batch ", batch, ": ",

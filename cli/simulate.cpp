@@ -32,12 +32,10 @@ struct SimulateOptions {
 };
 
 struct Simulation {
-  std::int64_t steps_done = 0;  // of each environment
-  double seconds = 0;           // of stepping alone: drawing the inputs is not the engine's work
-  std::vector<Failure> failed;
+  std::int64_t steps_done = 0;     // of each environment
+  double seconds = 0;              // of stepping alone: drawing the inputs is not the engine's work
+  Report report;                   // over all segments; its memory and contacts are not filled in
   std::vector<double> last_state;  // of environment 0
-  int lanes = 1;
-  std::string instruction_set;
 };
 
 // Numbers that a segment may hold, and steps of environments it should have.
@@ -62,7 +60,8 @@ class Simulator {
     const double total = static_cast<double>(options_.run.steps) * static_cast<double>(batch_);
     Progress progress(terminal, "simulating " + system_.name(), total, "steps");
     const std::int64_t all = options_.run.steps, most = segment_steps();
-    while (result_.steps_done < all && result_.failed.size() < static_cast<std::size_t>(batch_)) {
+    while (result_.steps_done < all &&
+           result_.report.failed.size() < static_cast<std::size_t>(batch_)) {
       try {
         advance(std::min(most, all - result_.steps_done), progress.keep_going());
         progress.reached(static_cast<double>(result_.steps_done) * static_cast<double>(batch_));
@@ -71,6 +70,8 @@ class Simulator {
       }
     }
     if (file_) file_->close();
+    for (const auto& [environment, row] : unsolved_) result_.report.unsolved.push_back(row);
+    for (const auto& [environment, row] : crowded_) result_.report.crowded.push_back(row);
     const std::size_t nx = static_cast<std::size_t>(system_.states().size());
     result_.last_state.assign(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(nx));
     return std::move(result_);
@@ -110,8 +111,9 @@ class Simulator {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
     result_.steps_done += steps;
-    result_.lanes = run.report().lanes;
-    result_.instruction_set = run.report().instruction_set;
+    result_.report.lanes = run.report().lanes;
+    result_.report.instruction_set = run.report().instruction_set;
+    take_shortfalls(run.report(), first);
     take_failures(run, first);
     take_states(run);
     record(first, run.states(), saved);
@@ -128,13 +130,31 @@ class Simulator {
     return saved;
   }
 
+  // Of environments that had not diverged before; segments of one environment become one row.
+  void take_shortfalls(const Report& report, std::int64_t first) {
+    const auto take = [&](const auto& rows, auto& all) {
+      for (auto row : rows) {
+        if (frozen_.contains(row.environment)) continue;
+        row.step += first;
+        const auto [at, is_new] = all.try_emplace(row.environment, row);
+        if (is_new) continue;
+        at->second.count += row.count;
+        if constexpr (requires { row.residual; }) {
+          at->second.residual = std::max(at->second.residual, row.residual);
+        }
+      }
+    };
+    take(report.unsolved, unsolved_);
+    take(report.crowded, crowded_);
+  }
+
   void take_failures(const Trajectory<T>& run, std::int64_t first) {
     for (Failure failure : run.report().failed) {
       if (frozen_.contains(failure.environment)) continue;
       const std::span<const T> state = run.state(failure.environment, -1);
       frozen_[failure.environment] = {first + failure.step, {state.begin(), state.end()}};
       failure.step += first;
-      result_.failed.push_back(std::move(failure));
+      result_.report.failed.push_back(std::move(failure));
     }
   }
 
@@ -174,6 +194,8 @@ class Simulator {
   std::optional<TrajectoryFile> file_;
   std::vector<T> x_;
   std::map<std::int64_t, Frozen> frozen_;  // environments that diverged
+  std::map<std::int64_t, Unsolved> unsolved_;
+  std::map<std::int64_t, Crowded> crowded_;
   Simulation result_;
 };
 
@@ -184,15 +206,22 @@ std::string in_words(const SimulateOptions& options, const System& system, const
   text += message(counted(options.run.batch, "environment"), ", ",
                   counted(options.run.steps, "step"), " (", shown(duration),
                   " s) each: ", terminal.strong(short_number(rate) + " steps per second"), " (",
-                  run.instruction_set, ", ", counted(run.lanes, "lane"), ")\n");
-  constexpr std::size_t kNamed = 5;
-  for (std::size_t i = 0; i < std::min(kNamed, run.failed.size()); ++i) {
-    text += terminal.bad("diverged: ") + describe(run.failed[i]) + "\n";
-  }
-  if (run.failed.size() > kNamed) {
-    text += message("… and ", run.failed.size() - kNamed, " more (--json lists all)\n");
-  }
-  if (!run.failed.empty()) text += "Try a smaller --dt, or another integrator.\n";
+                  run.report.instruction_set, ", ", counted(run.report.lanes, "lane"), ")\n");
+  const auto name_first = [&](const char* what, const auto& rows) {
+    constexpr std::size_t kNamed = 5;
+    std::size_t named = 0;
+    for (const auto& row : rows) {
+      if (named++ == kNamed) break;
+      text += terminal.bad(what) + describe(row) + "\n";
+    }
+    if (rows.size() > kNamed) {
+      text += message("… and ", rows.size() - kNamed, " more (--json lists all)\n");
+    }
+  };
+  name_first("diverged: ", run.report.failed);
+  name_first("not solved: ", run.report.unsolved);
+  name_first("crowded: ", run.report.crowded);
+  if (const std::string advice = run.report.advice(); !advice.empty()) text += advice + "\n";
   text += message("\nEnvironment 0 at the end:\n");
   Table table({Table::Align::left, Table::Align::right, Table::Align::left});
   const std::vector<NamedNumber> numbers = numbers_of(system.states());
@@ -216,23 +245,35 @@ Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
   json["batch"] = options.run.batch;
   json["seed"] = options.run.seed;
   json["threads"] = options.run.threads_used();
-  json["instruction_set"] = run.instruction_set;
-  json["lanes"] = run.lanes;
+  json["instruction_set"] = run.report.instruction_set;
+  json["lanes"] = run.report.lanes;
   json["seconds"] = run.seconds;
   json["steps_per_second"] = rate;
   json["failed"] = Json::array();
-  for (const Failure& f : run.failed) {
+  for (const Failure& f : run.report.failed) {
     json["failed"].push_back({{"environment", f.environment},
                               {"step", f.step},
                               {"stage", f.stage},
                               {"body", f.body},
                               {"reason", f.reason}});
   }
+  json["unsolved"] = Json::array();
+  for (const Unsolved& u : run.report.unsolved) {
+    json["unsolved"].push_back({{"environment", u.environment},
+                                {"step", u.step},
+                                {"residual", u.residual},
+                                {"count", u.count}});
+  }
+  json["crowded"] = Json::array();
+  for (const Crowded& c : run.report.crowded) {
+    json["crowded"].push_back(
+        {{"environment", c.environment}, {"step", c.step}, {"count", c.count}});
+  }
   json["state_names"] = names_of(system.states());
   json["final_state"] = run.last_state;
   if (!options.output.empty()) json["output"] = options.output;
   return {json, in_words(options, system, run, rate, terminal),
-          run.failed.empty() ? kSuccess : kAnswerIsNo};
+          run.report.failed.empty() ? kSuccess : kAnswerIsNo};
 }
 
 Run declare(Options& options) {

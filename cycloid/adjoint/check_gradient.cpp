@@ -48,6 +48,7 @@ class Checker {
     weights_.resize(run.states().size());
     for (double& w : weights_) w = random.uniform(-1.0, 1.0);
     take_gradient(run);
+    crowded_ = run.report().crowded;
   }
 
   GradientCheck check() {
@@ -61,7 +62,9 @@ class Checker {
       result.by_block[block.name] = b;
     }
     result.ok = result.max_relative_error <= result.tolerance;
+    result.crowded = crowded_;
     result.text = describe(result);
+    if (!crowded_.empty()) result.text += adjoint::describe(crowded_.front()) + ".\n";
     return result;
   }
 
@@ -306,6 +309,7 @@ class Checker {
   Run<double> base_;
   std::vector<double> weights_;
   Gradient<double> gradient_;
+  std::vector<Crowded> crowded_;
 };
 
 }  // namespace

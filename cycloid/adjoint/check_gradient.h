@@ -44,10 +44,11 @@ struct GradientCheck {
   double max_relative_error = 0;
   double tolerance = 0;
   std::map<std::string, BlockCheck> by_block;  // "x0.angle", "controls", "params.length"
+  std::vector<Crowded> crowded;                // of the run whose gradient it is
   std::string text;                            // a table and a verdict
 };
 
-// Rows as in rollout. Throws as rollout and pullback do.
+// Rows as in rollout. Throws as rollout and pullback do: GradientError where a step is not solved.
 GradientCheck check_gradient(const System& system, std::span<const double> x0,
                              const Controls<double>& controls, std::span<const double> params = {},
                              const CheckOptions& options = {});

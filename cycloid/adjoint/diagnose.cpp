@@ -237,11 +237,18 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
     }
   }
   d.verdict = *std::max_element(d.verdicts.begin(), d.verdicts.end());
-  d.reliable = d.verdict == Verdict::fine || d.verdict == Verdict::vanishing;
+  const Report& report = trajectory.report();
+  d.switch_fraction = report.switch_fraction;
+  d.reliable =
+      (d.verdict == Verdict::fine || d.verdict == Verdict::vanishing) && report.unsolved.empty();
   d.horizon =
       largest_exponent > 0 ? kLarge / largest_exponent : std::numeric_limits<double>::infinity();
   d.advice = words(d, std::count(d.verdicts.begin(), d.verdicts.end(), d.verdict),
                    run.step_length() * static_cast<double>(run.steps));
+  if (!report.unsolved.empty()) {
+    d.advice += message(" But ", describe(report.unsolved.front()),
+                        "; failed = skip leaves such environments out.");
+  }
   return d;
 }
 

@@ -42,9 +42,10 @@ struct Diagnosis {
   std::vector<double> lyapunov;     // (batch), (3)
   std::vector<Verdict> verdicts;    // (batch)
   Verdict verdict = Verdict::fine;  // the gravest of them
-  double switch_fraction = 0;       // steps that came near a switch of contact; 0 for laws
+  // share of the steps whose active constraints are others than in the step before; 0 for laws
+  double switch_fraction = 0;
   std::optional<FirstNonFinite> first_nonfinite;
-  bool reliable = true;  // fine or vanishing everywhere
+  bool reliable = true;  // fine or vanishing everywhere, and every step solved
   // time over which a cotangent grows a thousandfold [s]; infinite if it does not
   double horizon = 0;
   std::string advice;

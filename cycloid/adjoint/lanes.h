@@ -7,24 +7,43 @@
 #include <memory>
 #include <new>
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline adjoint {
 
-// Numbers aligned for any lane type, uninitialised.
+inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+
+// A wish, where the system knows such pages.
+inline void ask_for_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  madvise(first, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+#endif
+}
+
+// Numbers aligned for any lane type, uninitialised. Large arrays ask for large pages: a tape is
+// written once from end to end, and the kernel's work for small pages would show.
 template <class T>
 class LaneBuffer {
  public:
   LaneBuffer() = default;
-  explicit LaneBuffer(std::size_t n)
-      : data_(n == 0 ? nullptr
-                     : static_cast<T*>(
-                           ::operator new(n * sizeof(T), std::align_val_t(kWorkspaceAlignment)))) {}
+  explicit LaneBuffer(std::size_t n) : data_(nullptr, Free{alignment(n)}) {
+    if (n == 0) return;
+    data_.reset(static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(alignment(n)))));
+    if (alignment(n) == kLargePage) ask_for_large_pages(data_.get(), n * sizeof(T));
+  }
   T* data() const { return data_.get(); }
 
  private:
+  static std::size_t alignment(std::size_t n) {
+    return n * sizeof(T) >= 2 * kLargePage ? kLargePage : kWorkspaceAlignment;
+  }
   struct Free {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t(kWorkspaceAlignment)); }
+    std::size_t alignment = kWorkspaceAlignment;
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t(alignment)); }
   };
   std::unique_ptr<T, Free> data_;
 };

@@ -23,6 +23,40 @@ bool linearise_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput
   return true;
 }
 
+// ... lane by lane, as the stepper of one environment finds them.
+template <class T>
+bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& buffers,
+                     const StepInput<T>& in, const T* record, Linearisation<T>& out) {
+  const Stepper<T>& one = *run.system.template steppers<T>().one;
+  const StepperSizes& s = one.sizes();
+  const LaneMap& map = sweep.map();
+  if (!buffers.lane_workspace.data()) {
+    buffers.lane_workspace = LaneBuffer<std::byte>(s.workspace);
+    buffers.lane_numbers =
+        LaneBuffer<T>(static_cast<std::size_t>(s.state + s.input + s.record + s.parameters));
+  }
+  T *x = buffers.lane_numbers.data(), *u = x + s.state, *own = u + s.input, *p = own + s.record;
+  const auto take = [&](const T* lanes, int l, int count, T* to) {
+    for (int i = 0; i < count; ++i) to[i] = lanes[i * map.lanes + l];
+  };
+  for (int l = 0; l < map.active; ++l) {
+    if (l == 0 || run.parameter_rows > 1) {
+      take(buffers.parameters.data(), l, s.parameters, p);
+      one.begin(p, buffers.lane_workspace.data());
+    }
+    take(in.x, l, s.state, x);
+    take(in.u, l, s.input, u);
+    take(record, l, s.record, own);
+    const std::int64_t first = map.environment(l) * s.tangent;
+    if (!one.jacobian({x, u, in.step, in.t0, in.wants_parameters}, own,
+                      out.A.data() + first * s.tangent, out.B.data() + first * s.input,
+                      buffers.lane_workspace.data())) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // ... a row at a time: the pullback of the unit cotangent of tangent number i.
 template <class T>
 void linearise_rows(const Run<T>& run, const Sweep<T>& sweep, const SweepBuffers<T>& buffers,
@@ -90,24 +124,29 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   out.B.resize(batch * s.tangent * s.input);
   if (options.params) out.P.resize(batch * s.tangent * s.parameters);
   Tape<T> tape(run);
-  std::vector<std::vector<Failure>> failures(static_cast<std::size_t>(run.chunks()));
+  std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
   for_each_task(run, run.chunks(), options.keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
                   Sweep<T> sweep(run, tape, buffers, chunk, stop);
                   const auto take_next = [&](std::int64_t k, const T* state) {
                     if (k == 1) scatter(sweep.map(), state, s.state, out.next.data(), s.state, 0);
                   };
-                  sweep.forward(take_next, failures[static_cast<std::size_t>(chunk)]);
+                  sweep.forward(take_next, said[static_cast<std::size_t>(chunk)]);
                   sweep.reverse([&](const StepInput<T>& in, const T* record) {
-                    if (options.params || !linearise_at_once(run, sweep, in, record, out)) {
-                      linearise_rows(run, sweep, buffers, in, record, out);
-                    }
+                    const bool known =
+                        !options.params &&
+                        (s.jacobian_by_lane ? linearise_lanes(run, sweep, buffers, in, record, out)
+                                            : linearise_at_once(run, sweep, in, record, out));
+                    if (!known) linearise_rows(run, sweep, buffers, in, record, out);
                   });
                 });
-  for (const auto& list : failures) {
-    if (list.empty()) continue;
-    throw GradientError(message("the step cannot be linearised: ", describe(list.front())));
-  }
+  Report report;
+  report.collect(said, static_cast<double>(run.batch));
+  const auto refuse = [](const std::string& reason) {
+    throw GradientError(message("the step cannot be linearised: ", reason));
+  };
+  if (!report.failed.empty()) refuse(describe(report.failed.front()));
+  if (!report.unsolved.empty()) refuse(describe(report.unsolved.front()));
   check_derivative(system.states(), out.A, static_cast<std::size_t>(s.tangent), "the state");
   check_derivative(system.states(), out.B, static_cast<std::size_t>(s.input), "the input");
   check_derivative(system.states(), out.P, static_cast<std::size_t>(s.parameters), "a parameter");

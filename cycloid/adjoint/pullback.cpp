@@ -157,12 +157,12 @@ class InputBarWriter {
 // Where chunks put their parts of the gradient.
 template <class T>
 struct Parts {
-  std::vector<T> x0_tangent;   // (batch, tangents)
-  std::vector<T> controls;     // (batch, T, inputs), when each environment has its own
-  std::vector<double> sums;    // (groups, T, inputs), when they share
-  std::vector<double> params;  // (batch, parameters), or (chunks, parameters) when they share
-  std::vector<char> left_out;  // (batch): failed on the way forward, or not finite on the way back
-  std::vector<char> not_finite;          // (batch): found on this way back
+  std::vector<T> x0_tangent;     // (batch, tangents)
+  std::vector<T> controls;       // (batch, T, inputs), when each environment has its own
+  std::vector<double> sums;      // (groups, T, inputs), when they share
+  std::vector<double> params;    // (batch, parameters), or (chunks, parameters) when they share
+  std::vector<char> left_out;    // (batch): failed or unsolved forward, or not finite backward
+  std::vector<char> not_finite;  // (batch): found on this way back
   std::vector<std::int64_t> recomputed;  // (chunks)
 };
 
@@ -200,9 +200,11 @@ Pullback<T>::Pullback(const Trajectory<T>& t, std::span<const T> bar, const Pull
     : trajectory(t), run(t.run()), options(o), states_bar(bar.data()) {
   if (sum_controls()) groups = std::min(kGroups, run.chunks());
   parts.left_out.assign(batch(), 0);
-  for (const Failure& f : t.report().failed) {
-    parts.left_out[static_cast<std::size_t>(f.environment)] = 1;
-  }
+  const auto leave_out = [&](const auto& rows) {
+    for (const auto& row : rows) parts.left_out[static_cast<std::size_t>(row.environment)] = 1;
+  };
+  leave_out(t.report().failed);
+  leave_out(t.report().unsolved);
 }
 
 // Clears the parts and pulls every chunk back.
@@ -442,6 +444,11 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
   if (raise && !report().failed.empty()) {
     throw GradientError(message("there is no gradient through an environment that failed: ",
                                 describe(report().failed.front()),
+                                "; pass failed = skip to give it a zero gradient"));
+  }
+  if (raise && !report().unsolved.empty()) {
+    throw GradientError(message("there is no gradient through a step that is not solved: ",
+                                describe(report().unsolved.front()),
                                 "; pass failed = skip to give it a zero gradient"));
   }
   Pullback<T> pullback(*this, states_bar, options);

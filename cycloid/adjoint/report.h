@@ -16,15 +16,53 @@ struct Failure {
   std::string reason;
 };
 
+// An environment in which the solver of the constraints stopped short of its tolerance. It goes on,
+// with the best that was found; there is no gradient through it.
+struct Unsolved {
+  std::int64_t environment = 0;
+  std::int64_t step = 0;   // the first such step
+  std::int64_t count = 0;  // how many there were
+  double residual = 0;     // the largest of theirs, scaled as the tolerance is
+};
+
+// An environment that had more contacts than there is room for. The first are kept, the others have
+// no force; the gradient is that of the step so taken.
+struct Crowded {
+  std::int64_t environment = 0;
+  std::int64_t step = 0, count = 0;  // as above
+};
+
 // "environment 3, step 17, rk4 stage 2, velocity: its rate of change (x_dot) is not finite"
 std::string describe(const Failure& failure);
+// "environment 3: the constraint solver stopped short of its tolerance in 2 steps, first in step
+// 17, with residuals up to 0.001"
+std::string describe(const Unsolved& unsolved);
+std::string describe(const Crowded& crowded);
+
+// What one chunk has to say.
+struct ChunkReport {
+  std::vector<Failure> failed;
+  std::vector<Unsolved> unsolved;
+  std::vector<Crowded> crowded;
+  std::int64_t contacts = 0;  // summed over environments and steps
+  std::int64_t switches = 0;  // steps whose active constraints are not those of the step before
+};
 
 struct Report {
-  std::vector<Failure> failed;  // in the order of environments
-  std::string memory;           // what the adjoint keeps and why, in words
+  std::vector<Failure> failed;     // in the order of environments
+  std::vector<Unsolved> unsolved;  // likewise; one for each environment at most
+  std::vector<Crowded> crowded;    // likewise
+  double contacts = 0;             // that may have a force, mean over environments and steps
+  double switch_fraction = 0;      // share of steps whose active constraints are others than before
+  std::string memory;              // what the adjoint keeps and why, in words
   std::uint64_t tape_bytes = 0;
   int lanes = 1;
   std::string instruction_set;
+
+  // What to try about failed, unsolved and crowded environments; empty where there are none.
+  std::string advice() const;
+  // Takes in what the chunks say, in their order, about a run of so many steps of environments.
+  void collect(std::vector<ChunkReport>& chunks, double environment_steps);
 };
 
 }  // namespace cycloid::inline adjoint

@@ -52,7 +52,7 @@ Trajectory<T> checked_rollout(const System& system, std::span<const T> x0,
 
 template <class T>
 std::vector<T> one_step(const System& system, std::span<const T> x, std::span<const T> u,
-                        std::span<const double> params) {
+                        std::span<const double> params, Report* report) {
   const Controls<T> controls = u.empty() ? Controls<T>(1) : Controls<T>(u, 1);
   RolloutOptions options;
   options.save = Save::last();
@@ -61,15 +61,11 @@ std::vector<T> one_step(const System& system, std::span<const T> x, std::span<co
   if (!run.report().failed.empty()) {
     throw Error(message("the step failed: ", describe(run.report().failed.front())));
   }
+  if (report) *report = run.report();
   return {run.states().begin(), run.states().end()};
 }
 
 }  // namespace
-
-std::string describe(const Failure& f) {
-  return message("environment ", f.environment, ", step ", f.step, ", ", f.stage,
-                 f.body.empty() ? "" : ", ", f.body, ": ", f.reason);
-}
 
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
@@ -78,21 +74,17 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
   auto report = std::make_shared<Report>();
   auto states = std::make_shared<std::vector<T>>(static_cast<std::size_t>(
       run.batch * static_cast<std::int64_t>(run.saved.size()) * run.stepper->sizes().state));
-  std::vector<std::vector<Failure>> failures(static_cast<std::size_t>(run.chunks()));
+  std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
 
   for_each_task(run, run.chunks(), keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
                   Sweep<T> sweep(run, *tape, buffers, chunk, stop);
                   StateWriter<T> writer(run, sweep.map(), states->data());
-                  sweep.forward(writer, failures[static_cast<std::size_t>(chunk)]);
+                  sweep.forward(writer, said[static_cast<std::size_t>(chunk)]);
                   writer.flush();
                 });
 
-  for (auto& list : failures) {
-    std::sort(list.begin(), list.end(),
-              [](const Failure& a, const Failure& b) { return a.environment < b.environment; });
-    report->failed.insert(report->failed.end(), list.begin(), list.end());
-  }
+  report->collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps));
   report->memory = run.plan.words;
   report->tape_bytes = run.plan.bytes;
   report->lanes = run.lanes();
@@ -157,13 +149,13 @@ Trajectory<float> rollout(const System& system, std::span<const float> x0,
 }
 
 std::vector<double> step(const System& system, std::span<const double> x, std::span<const double> u,
-                         std::span<const double> params) {
-  return one_step(system, x, u, params);
+                         std::span<const double> params, Report* report) {
+  return one_step(system, x, u, params, report);
 }
 
 std::vector<float> step(const System& system, std::span<const float> x, std::span<const float> u,
-                        std::span<const double> params) {
-  return one_step(system, x, u, params);
+                        std::span<const double> params, Report* report) {
+  return one_step(system, x, u, params, report);
 }
 
 template Trajectory<float> roll_out(Run<float>, const KeepGoing&);

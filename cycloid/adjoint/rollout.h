@@ -7,6 +7,7 @@
 //   rollout.h      the user's edge: rollout, Trajectory, Gradient
 //   memory.h       what the adjoint keeps;   schedule.h  the binomial schedule
 //   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
+//   report.h       what a run has to say about itself
 //   pushforward.h  tangents (jvp), and Hessian-vector products
 //   linearise.h    A, B, P of one step
 //   check_gradient.h, diagnose.h   how far to trust a gradient
@@ -61,8 +62,8 @@ struct RolloutOptions {
 
 struct PullbackOptions {
   bool x0 = true, controls = true, params = true;  // what to differentiate with respect to
-  // Environments that failed, or whose cotangent is not finite: raise GradientError, or zero
-  // gradient.
+  // Environments that failed, whose solver stopped short, or whose cotangent is not finite: raise
+  // GradientError, or zero gradient.
   enum class Failed { raise, skip } failed = Failed::raise;
   KeepGoing keep_going = {};
 };
@@ -115,10 +116,13 @@ Trajectory<float> rollout(const System& system, std::span<const float> x0,
                           const RolloutOptions& options = {});
 
 // One step of each row of x; u may be empty for zero inputs. The result is shaped like the batch.
-// Throws Error when a step fails, with where and why.
+// Throws Error when a step fails, with where and why. `report`, unless null, has what else there is
+// to say: a solver that stopped short, contacts without room.
 std::vector<double> step(const System& system, std::span<const double> x,
-                         std::span<const double> u = {}, std::span<const double> params = {});
+                         std::span<const double> u = {}, std::span<const double> params = {},
+                         Report* report = nullptr);
 std::vector<float> step(const System& system, std::span<const float> x,
-                        std::span<const float> u = {}, std::span<const double> params = {});
+                        std::span<const float> u = {}, std::span<const double> params = {},
+                        Report* report = nullptr);
 
 }  // namespace cycloid::inline adjoint

@@ -29,7 +29,9 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
       state_numbers_(static_cast<std::int64_t>(sizes_.state) * sizes_.lanes),
       map_(run.map(chunk)),
       stop_(stop),
-      failed_step_(tape.failed_step.data() + chunk * sizes_.lanes) {
+      failed_step_(tape.failed_step.data() + chunk * sizes_.lanes),
+      notes_(run.stepper->notes(workspace())),
+      active_rows_(static_cast<std::size_t>(notes_ ? sizes_.lanes : 0), -1) {
   for (int l = 0; l < map_.lanes; ++l) any_failed_ = any_failed_ || lane_failed(l);
   gather(map_, run.parameters.data(), run.parameter_stride(), 0, sizes_.parameters,
          buffers.parameters.data());
@@ -65,10 +67,16 @@ void Sweep<T>::freeze(const StepInput<T>& in, T* x_next) const {
 }
 
 template <class T>
-void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record,
-                          std::vector<Failure>& failures) {
+void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said) {
   const StepStatus status = run_.stepper->step(in, x_next, record, workspace());
-  if (status == StepStatus::ok && !any_failed_) return;
+  const bool all_ok = status == StepStatus::ok;
+  if (!all_ok) note_failures(in, x_next, said);
+  if (notes_) take_notes(in.step, all_ok, said);
+  if (any_failed_) freeze(in, x_next);
+}
+
+template <class T>
+void Sweep<T>::note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said) {
   for (int l = 0; l < map_.lanes; ++l) {
     if (lane_failed(l)) continue;
     bool finite = true;
@@ -81,10 +89,41 @@ void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record,
     any_failed_ = true;
     if (l >= map_.active) continue;
     StepTrouble trouble = run_.stepper->explain(in, l, workspace());
-    failures.push_back({map_.environment(l), in.step, std::move(trouble.stage),
-                        std::move(trouble.body), std::move(trouble.reason)});
+    said.failed.push_back({map_.environment(l), in.step, std::move(trouble.stage),
+                           std::move(trouble.body), std::move(trouble.reason)});
   }
-  freeze(in, x_next);
+}
+
+// The row of an environment, a new one if it has none.
+template <class Row>
+Row& row_of(std::vector<Row>& rows, std::int64_t environment, std::int64_t step) {
+  for (Row& row : rows) {
+    if (row.environment == environment) return row;
+  }
+  Row& row = rows.emplace_back();
+  row.environment = environment;
+  row.step = step;
+  return row;
+}
+
+// Of environments that have not failed; copies that pad the chunk are none.
+template <class T>
+void Sweep<T>::take_notes(std::int64_t step, bool all_ok, ChunkReport& said) {
+  for (int l = 0; l < map_.active; ++l) {
+    if (lane_failed(l)) continue;
+    const LaneNote& note = notes_[l];
+    int& before = active_rows_[static_cast<std::size_t>(l)];
+    said.contacts += note.contacts;
+    said.switches += before >= 0 && before != note.active;
+    before = note.active;
+    if (all_ok) continue;
+    if (note.residual > 0) {
+      Unsolved& row = row_of(said.unsolved, map_.environment(l), step);
+      ++row.count;
+      row.residual = std::max(row.residual, note.residual);
+    }
+    if (note.crowded) ++row_of(said.crowded, map_.environment(l), step).count;
+  }
 }
 
 template <class T>

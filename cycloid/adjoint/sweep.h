@@ -1,7 +1,8 @@
 // Sweep: one chunk's way forward through a run, and its way back over the tape.
 //
 // Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane
-// that goes non-finite is frozen at its last finite state and reported; the others go on. Reverse:
+// that goes non-finite is frozen at its last finite state and reported; the others go on. What a
+// step notes about a lane is reported too, on the way forward only. Reverse:
 // visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
 // work of the same function on the same numbers, so it equals the first one bit for bit.
 #pragma once
@@ -25,6 +26,8 @@ struct SweepBuffers {
   LaneBuffer<std::byte> workspace;
   LaneBuffer<T> parameters, inputs, state, next_state, record;
   LaneBuffer<T> segment_states, segment_records, snapshots;
+  LaneBuffer<std::byte> lane_workspace;  // of the stepper of one environment, where it is asked
+  LaneBuffer<T> lane_numbers;            // ... and a lane's numbers
 };
 
 // Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of
@@ -56,9 +59,9 @@ class Sweep {
   Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
         const StopToken& stop);
 
-  // Calls save(k, x) for every step k of 0…T with the state's lanes. Appends to `failures`.
+  // Calls save(k, x) for every step k of 0…T with the state's lanes. Adds to `said`.
   template <class SaveState>
-  void forward(SaveState&& save, std::vector<Failure>& failures);
+  void forward(SaveState&& save, ChunkReport& said);
 
   // Calls visit(input of step k, record of step k) for k = T-1 … 0.
   template <class Visit>
@@ -76,7 +79,9 @@ class Sweep {
  private:
   StepInput<T> input(const T* x, std::int64_t k);
   bool stop_requested() { return stopped_ = stopped_ || stop_.stop_requested(); }
-  void first_step(const StepInput<T>& in, T* x_next, T* record, std::vector<Failure>& failures);
+  void first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said);
+  void note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said);
+  void take_notes(std::int64_t step, bool all_ok, ChunkReport& said);
   void step_again(const StepInput<T>& in, T* x_next, T* record);
   void freeze(const StepInput<T>& in, T* x_next) const;
   void keep(std::int64_t k, const T* x);
@@ -94,6 +99,8 @@ class Sweep {
   LaneMap map_;
   const StopToken& stop_;
   std::int64_t* failed_step_;
+  const LaneNote* notes_;         // of the last step, or null
+  std::vector<int> active_rows_;  // per lane: those of the step before; -1: there was none
   std::int64_t input_block_ = -1, recomputed_ = 0;
   bool any_failed_ = false, stopped_ = false, wants_parameters_ = true;
   std::vector<std::int64_t> kept_steps_;  // binomial: steps kept on the way forward
@@ -102,7 +109,7 @@ class Sweep {
 
 template <class T>
 template <class SaveState>
-void Sweep<T>::forward(SaveState&& save, std::vector<Failure>& failures) {
+void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   const TapePlan& plan = run_.plan;
   const bool all = plan.snapshots == 0 && plan.segment == 1;
   if (plan.snapshots > 0) kept_steps_ = BinomialSchedule(run_.steps, plan.snapshots).stored_steps();
@@ -114,8 +121,7 @@ void Sweep<T>::forward(SaveState&& save, std::vector<Failure>& failures) {
     if (!all) keep(k, x);
     save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
-    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : nullptr,
-               failures);
+    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : nullptr, said);
     other = all ? other : x;
     x = x_next;
   }

@@ -9,7 +9,8 @@
 // reach: for every pair, reach[geom 1] + reach[geom 2] is at least its margin (margin_reach). Pairs
 // with a plane are always tested. A lane whose numbers are not finite is near nothing.
 //
-// No allocation after construction. The result does not depend on what the scratch held before.
+// Nothing is allocated: the scratch lies in memory that is given. The result does not depend on
+// what an earlier call left there.
 #pragma once
 
 #include <algorithm>
@@ -41,17 +42,35 @@ struct BroadPhase {
 
 BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<CandidatePair> pairs);
 
-// What a sweep writes; one per thread.
+// What a sweep writes; one per thread. Empty for a plan that does not sweep.
 template <class T>
 struct BroadPhaseScratch {
-  explicit BroadPhaseScratch(const BroadPhase& plan)
-      : low(3 * (plan.first.size() - 1)),
-        high(low.size()),
-        order(plan.swept),
-        near_bits((plan.pairs.size() + 63) / 64) {}
-  std::vector<T> low, high;  // per geom and axis
-  std::vector<int> order;
-  std::vector<std::uint64_t> near_bits;
+  T *low, *high;             // per geom and axis
+  int* order;                // of the swept geoms; kept from one call to the next
+  std::uint32_t* near_bits;  // one per pair, 0 between calls
+
+  static std::size_t words(const BroadPhase& plan) { return (plan.pairs.size() + 31) / 32; }
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const BroadPhase& plan, std::byte* memory) {
+    if (!plan.sweep) return 0;
+    std::size_t used = 0;
+    const auto take = [&]<class A>(A*& array, std::size_t n) {
+      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
+      used += n * sizeof(A);
+    };
+    const std::size_t numbers = 3 * (plan.first.size() - 1);
+    take(low, numbers);
+    take(high, numbers);
+    take(order, plan.swept.size());
+    take(near_bits, words(plan));
+    return used;
+  }
+  // To be called once, before the first sweep.
+  void begin(const BroadPhase& plan) const {
+    if (!plan.sweep) return;
+    std::copy(plan.swept.begin(), plan.swept.end(), order);
+    std::fill_n(near_bits, words(plan), 0u);
+  }
 };
 
 // reach (per geom) from the margins (per pair) of all lanes.
@@ -90,7 +109,7 @@ CYCLOID_INLINE Scalar<S> lowest_lane(const S& x) {
 // 1. Boxes of all lanes.
 template <class S>
 void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
-                 const Scalar<S>* reach, BroadPhaseScratch<Scalar<S>>& scratch) {
+                 const Scalar<S>* reach, const BroadPhaseScratch<Scalar<S>>& scratch) {
   using T = Scalar<S>;
   constexpr T wide = 1 + 16 * std::numeric_limits<T>::epsilon();
   for (const int g : plan.swept) {
@@ -122,10 +141,10 @@ int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<T>& scratch) {
 
 // Insertion sort: from one step to the next the order hardly changes.
 template <class T>
-void sweep_order(int axis, BroadPhaseScratch<T>& scratch) {
-  const auto low = [&](int g) { return scratch.low[static_cast<std::size_t>(3 * g + axis)]; };
-  std::vector<int>& order = scratch.order;
-  for (std::size_t i = 1; i < order.size(); ++i) {
+void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& scratch) {
+  const auto low = [&](int g) { return scratch.low[3 * g + axis]; };
+  int* const order = scratch.order;
+  for (std::size_t i = 1; i < plan.swept.size(); ++i) {
     const int g = order[i];
     std::size_t j = i;
     for (; j > 0 && low(g) < low(order[j - 1]); --j) order[j] = order[j - 1];
@@ -135,7 +154,7 @@ void sweep_order(int axis, BroadPhaseScratch<T>& scratch) {
 
 template <class T>
 bool boxes_overlap(const BroadPhaseScratch<T>& scratch, int a, int b, int axis) {
-  const T *low = scratch.low.data(), *high = scratch.high.data();
+  const T *low = scratch.low, *high = scratch.high;
   const int i = (axis + 1) % 3, j = (axis + 2) % 3;
   return low[3 * a + i] <= high[3 * b + i] && low[3 * b + i] <= high[3 * a + i] &&
          low[3 * a + j] <= high[3 * b + j] && low[3 * b + j] <= high[3 * a + j];
@@ -144,11 +163,11 @@ bool boxes_overlap(const BroadPhaseScratch<T>& scratch, int a, int b, int axis) 
 // 3. Calls `test` with each candidate whose boxes overlap.
 template <class T, class Test>
 void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& scratch, Test test) {
-  const std::vector<int>& order = scratch.order;
-  const T *low = scratch.low.data(), *high = scratch.high.data();
-  for (std::size_t i = 0; i < order.size(); ++i) {
+  const int* const order = scratch.order;
+  const T *low = scratch.low, *high = scratch.high;
+  for (std::size_t i = 0; i < plan.swept.size(); ++i) {
     const int a = order[i];
-    for (std::size_t j = i + 1; j < order.size(); ++j) {
+    for (std::size_t j = i + 1; j < plan.swept.size(); ++j) {
       const int b = order[j];
       if (!(low[3 * b + axis] <= high[3 * a + axis])) break;
       if (!boxes_overlap(scratch, a, b, axis)) continue;
@@ -168,7 +187,8 @@ void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& s
 // Per geom: pose, radius, reach; per pair: margin (with the gap).
 template <class S>
 int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius, const S* margin,
-                    const Scalar<S>* reach, BroadPhaseScratch<Scalar<S>>& scratch, int* near) {
+                    const Scalar<S>* reach, const BroadPhaseScratch<Scalar<S>>& scratch,
+                    int* near) {
   int count = 0;
   if (!plan.sweep) {
     for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
@@ -178,16 +198,16 @@ int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius
   }
   const auto test = [&](std::size_t k) {
     const bool is_near = pair_near(plan, k, pose, radius, margin);
-    scratch.near_bits[k / 64] |= std::uint64_t(is_near) << (k % 64);
+    scratch.near_bits[k / 32] |= std::uint32_t(is_near) << (k % 32);
   };
   sweep_boxes(plan, pose, radius, reach, scratch);
   const int axis = sweep_axis(plan, scratch);
-  sweep_order(axis, scratch);
+  sweep_order(plan, axis, scratch);
   sweep_pairs(plan, axis, scratch, test);
   for (const int k : plan.tested) test(static_cast<std::size_t>(k));
-  for (std::size_t word = 0; word < scratch.near_bits.size(); ++word) {
-    for (std::uint64_t& bits = scratch.near_bits[word]; bits != 0; bits &= bits - 1) {
-      near[count++] = static_cast<int>(64 * word) + std::countr_zero(bits);
+  for (std::size_t word = 0; word < scratch.words(plan); ++word) {
+    for (std::uint32_t& bits = scratch.near_bits[word]; bits != 0; bits &= bits - 1) {
+      near[count++] = static_cast<int>(32 * word) + std::countr_zero(bits);
     }
   }
   return count;

@@ -67,8 +67,19 @@ std::vector<int> brute_force(const Cloud<T>& c) {
   return near;
 }
 
+// A scratch with memory of its own.
 template <class T>
-std::vector<int> find(const BroadPhase& plan, const Cloud<T>& c, BroadPhaseScratch<T>& scratch) {
+struct Scratch : BroadPhaseScratch<T> {
+  explicit Scratch(const BroadPhase& plan) : memory(this->carve(plan, nullptr) / sizeof(T) + 1) {
+    this->carve(plan, reinterpret_cast<std::byte*>(memory.data()));
+    this->begin(plan);
+  }
+  std::vector<T> memory;
+};
+
+template <class T>
+std::vector<int> find(const BroadPhase& plan, const Cloud<T>& c,
+                      const BroadPhaseScratch<T>& scratch) {
   std::vector<T> reach(c.kind.size());
   margin_reach(plan, c.margin.data(), reach.data());
   std::vector<int> near(c.pairs.size());
@@ -83,7 +94,7 @@ void check_against_brute_force(int planes, int balls, double spread, bool sweep)
   const Cloud<T> shape(planes, balls, spread, 1);
   const BroadPhase plan = make_broad_phase(shape.kind, shape.pairs);
   CHECK(plan.sweep == sweep);
-  BroadPhaseScratch<T> scratch(plan);
+  const Scratch<T> scratch(plan);
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {  // one scratch for all of them
     const Cloud<T> cloud(planes, balls, spread, seed);
     const std::vector<int> expected = brute_force(cloud);
@@ -107,7 +118,7 @@ TEST_CASE("find_near_pairs: a lane that is not finite neither hides its neighbou
     set_lane(x.p.y, 2, std::numeric_limits<double>::infinity());
   }
   const BroadPhase plan = make_broad_phase(cloud.kind, cloud.pairs);
-  BroadPhaseScratch<double> scratch(plan);
+  const Scratch<double> scratch(plan);
   CHECK(plan.sweep);
   const std::vector<int> near = find(plan, cloud, scratch);
   CHECK(near == brute_force(cloud));
@@ -117,7 +128,7 @@ TEST_CASE("find_near_pairs: a lane that is not finite neither hides its neighbou
 TEST_CASE("find_near_pairs: every pair of spheres that touches in some lane is found") {
   const Cloud<double> cloud(0, 100, 2, 3);
   const BroadPhase plan = make_broad_phase(cloud.kind, cloud.pairs);
-  BroadPhaseScratch<double> scratch(plan);
+  const Scratch<double> scratch(plan);
   const std::vector<int> near = find(plan, cloud, scratch);
   int touching = 0;
   for (std::size_t k = 0; k < cloud.pairs.size(); ++k) {
@@ -137,7 +148,7 @@ TEST_CASE("find_near_pairs: every pair of spheres that touches in some lane is f
 TEST_CASE("find_near_pairs: one geom, no pairs, and scalars") {
   const std::vector<GeomKind> kind{GeomKind::sphere};
   const BroadPhase plan = make_broad_phase(kind, {});
-  BroadPhaseScratch<double> scratch(plan);
+  const Scratch<double> scratch(plan);
   const Pose<double> pose{};
   const double radius = 1, reach = 0;
   int near = 0;

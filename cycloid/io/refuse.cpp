@@ -1,7 +1,5 @@
 #include "cycloid/io/refuse.h"
 
-#include <utility>
-
 #include "cycloid/base/error.h"
 #include "cycloid/io/contacts.h"
 
@@ -105,72 +103,18 @@ void judge_constraints(const mjModel& m) {
   if (!(m.opt.disableflags & mjDSBL_CONTACT)) refuse_unsupported_contacts(m);
 }
 
-std::string first_contact(const mjModel& m) {
-  const std::vector<CandidatePair> pairs = colliding_pairs(m);
-  if (pairs.empty()) return {};
-  return message(element(m, "ngeom", pairs[0].geom1), " and ", element(m, "ngeom", pairs[0].geom2),
-                 " can collide");
-}
-
-std::string first_limit(const mjModel& m) {
-  for (mjtSize i = 0; i < m.njnt; ++i) {
-    if (m.jnt_limited[i]) return element(m, "njnt", i) + " is limited";
-  }
-  for (mjtSize i = 0; i < m.ntendon; ++i) {
-    if (m.tendon_limited[i]) return element(m, "ntendon", i) + " is limited";
-  }
-  return {};
-}
-
-std::string first_frictionloss(const mjModel& m) {
-  for (mjtSize i = 0; i < m.nv; ++i) {
-    if (m.dof_frictionloss[i] > 0) return element(m, "nv", i) + " has frictionloss";
-  }
-  for (mjtSize i = 0; i < m.ntendon; ++i) {
-    if (m.tendon_frictionloss[i] > 0) return element(m, "ntendon", i) + " has frictionloss";
-  }
-  return {};
-}
-
-std::string first_equality(const mjModel& m) {
-  for (mjtSize i = 0; i < m.neq; ++i) {
-    if (m.eq_active0[i]) return element(m, "neq", i) + " is active";
-  }
-  return {};
-}
-
 }  // namespace
 
 bool constraints_act(const mjModel& m, const LoadOptions& options) {
   return options.constraints && !(m.opt.disableflags & mjDSBL_CONSTRAINT);
 }
 
-std::string first_constraint(const mjModel& m) {
-  using Search = std::string (*)(const mjModel&);
-  constexpr std::pair<int, Search> kSearches[] = {{mjDSBL_CONTACT, &first_contact},
-                                                  {mjDSBL_LIMIT, &first_limit},
-                                                  {mjDSBL_FRICTIONLOSS, &first_frictionloss},
-                                                  {mjDSBL_EQUALITY, &first_equality}};
-  for (const auto& [flag, search] : kSearches) {
-    if (m.opt.disableflags & flag) continue;
-    if (std::string found = search(m); !found.empty()) return found;
-  }
-  return {};
-}
-
-void refuse_unsupported(const mjModel& m, bool constraints, bool with_constraints) {
+void refuse_unsupported(const mjModel& m, bool constraints) {
   judge_options(m, constraints);
   judge_tendons(m);
   judge_actuators(m);
   refuse_by_field(m, constraints);
-  if (!constraints) return;
-  judge_constraints(m);
-  if (with_constraints) return;
-  if (const std::string source = first_constraint(m); !source.empty()) {
-    throw ModelError(message(source,
-                             ", and constraints are not supported; load with "
-                             "constraints=False to leave them out"));
-  }
+  if (constraints) judge_constraints(m);
 }
 
 }  // namespace cycloid::inline io

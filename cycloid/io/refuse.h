@@ -7,8 +7,7 @@
 //   muscles, DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
 //   slider-crank and body transmissions; tendons that wrap around geoms; plastic springs
 //   ellipsoid fluid forces
-//   with constraints: diagexact, noslip, equalities of flexes, what contacts.h lists and, until
-//   constraints_supported, whatever can make a constraint
+//   with constraints: diagexact, noslip, equalities of flexes, and what contacts.h lists
 // What only leads to the constrained optimum and does not change it (solver, iterations,
 // tolerances, warm start, islands, sparse or dense matrices) is never looked at.
 #pragma once
@@ -22,18 +21,10 @@
 
 namespace cycloid::inline io {
 
-// Whether room rigid steps with constraints. While it does not, a model that has some is refused.
-constexpr bool constraints_supported() { return true; }
-
-// Throws ModelError with the element and what to try. `with_constraints`: they are supported.
-void refuse_unsupported(const mjModel& model, bool constraints,
-                        bool with_constraints = constraints_supported());
+// Throws ModelError with the element and what to try.
+void refuse_unsupported(const mjModel& model, bool constraints);
 
 // The options ask for constraints and the model does not disable them.
 bool constraints_act(const mjModel& model, const LoadOptions& options);
-
-// The first thing that could make a constraint, such as "joint \"hip\" is limited"; empty when
-// there is none. The model's flags for limits, dry friction, equalities and contact are respected.
-std::string first_constraint(const mjModel& model);
 
 }  // namespace cycloid::inline io

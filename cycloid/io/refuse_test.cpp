@@ -138,65 +138,18 @@ std::string constrained(std::string_view joint, std::string_view parts = "",
                   "/></body></worldbody>");
 }
 
-TEST_CASE("first_constraint: what can make a constraint, by name") {
-  const auto found = [](const std::string& text) {
-    return first_constraint(*compile_model(text, {}));
-  };
-  CHECK(found(constrained("")) == "");
-  CHECK(found(constrained("", "", "")) == "geom \"floor\" and geom \"g\" can collide");
-  CHECK(found(constrained("limited='true' range='0 1'")) == "joint \"j\" is limited");
-  CHECK(found(constrained("frictionloss='1'")) == "joint \"j\" has frictionloss");
-  CHECK(found(constrained("", "<equality><joint name='e' joint1='j'/></equality>")) ==
-        "equality \"e\" is active");
-  CHECK(found(constrained("", "<equality><joint joint1='j' active='false'/></equality>")) == "");
-  CHECK(found(constrained("", "<contact><pair geom1='floor' geom2='g'/></contact>")) ==
-        "geom \"floor\" and geom \"g\" can collide");
-  CHECK(found(constrained("",
-                          "<tendon><fixed name='t' limited='true' range='0 1'><joint joint='j' "
-                          "coef='1'/></fixed></tendon>")) == "tendon \"t\" is limited");
+TEST_CASE("refuse_unsupported: contacts, limits, dry friction and equalities are no reason") {
+  const std::string held = constrained("limited='true' range='0 1' frictionloss='1'",
+                                       "<equality><joint joint1='j'/></equality>", "");
+  CHECK(refusal(held, true) == "");
+  CHECK(refusal(held, false) == "");
 }
 
-TEST_CASE("first_constraint: the model's own flags and filters are respected") {
-  const auto found = [](const std::string& text) {
-    return first_constraint(*compile_model(text, {}));
-  };
-  const auto flag = [](std::string_view name) {
-    return "<option><flag " + std::string(name) + "='disable'/></option>";
-  };
-  CHECK(found(constrained("", flag("contact"), "")) == "");
-  CHECK(found(constrained("limited='true' range='0 1'", flag("limit"))) == "");
-  CHECK(found(constrained("frictionloss='1'", flag("frictionloss"))) == "");
-  CHECK(found(constrained("", "<contact><exclude body1='world' body2='b'/></contact>", "")) == "");
-  // A parent and its child do not collide, unless the filter is off; bodies without dofs never do.
-  const std::string chain =
-      "<worldbody><body name='p'><joint/><geom size='.1'/><body name='c'><joint/><geom "
-      "size='.1'/></body></body></worldbody>";
-  CHECK(found(with("", chain)) == "");
-  CHECK(found(with(flag("filterparent"), chain)) == "geom #0 and geom #1 can collide");
-  CHECK(found("<mujoco><worldbody><geom size='1'/><body><geom size='1'/></body></worldbody>"
-              "</mujoco>") == "");
-}
-
-TEST_CASE("constraints_supported: one switch, with a hint while it is off") {
-  const std::string limited = constrained("limited='true' range='0 1' frictionloss='1'", "", "");
-  const std::string off =
-      "geom \"floor\" and geom \"g\" can collide, and constraints are not "
-      "supported; load with constraints=False to leave them out";
-  CHECK(refusal(limited, true) == (constraints_supported() ? "" : off));
-  CHECK(refusal(limited, false) == "");
-  const CompiledModel m = compile_model(limited, {});
-  CHECK_NOTHROW(refuse_unsupported(*m, true, true));
-  CHECK_THROWS_WITH_AS(refuse_unsupported(*m, true, false), off.c_str(), ModelError);
-  CHECK(refusal(constrained("limited='true' range='0 1'",
-                            "<option><flag constraint='disable'/></option>", ""),
-                true) == "");
-}
-
-// With constraints, and as if they were supported.
+// With constraints, where the model does not disable them.
 std::string constrained_refusal(const std::string& text) {
   const CompiledModel m = compile_model(text, {});
   try {
-    refuse_unsupported(*m, constraints_act(*m, {}), true);
+    refuse_unsupported(*m, constraints_act(*m, {}));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -247,13 +200,13 @@ TEST_CASE("refuse_unsupported: an equality of another kind, where equalities act
   const CompiledModel m =
       compile_model(constrained("", "<equality><joint name='e' joint1='j'/></equality>"), {});
   m->eq_type[0] = mjEQ_DISTANCE;
-  CHECK_THROWS_WITH_AS(refuse_unsupported(*m, true, true),
+  CHECK_THROWS_WITH_AS(refuse_unsupported(*m, true),
                        "equality \"e\": an equality of this type is not supported; use connect, "
                        "weld, joint or tendon, or load with constraints=False",
                        ModelError);
-  CHECK_NOTHROW(refuse_unsupported(*m, false, true));
+  CHECK_NOTHROW(refuse_unsupported(*m, false));
   m->opt.disableflags |= mjDSBL_EQUALITY;
-  CHECK_NOTHROW(refuse_unsupported(*m, true, true));
+  CHECK_NOTHROW(refuse_unsupported(*m, true));
   CHECK_FALSE(convert(*m, {}).equalities[0].active);
 }
 

@@ -115,33 +115,34 @@ void factor_blocks(const BlockPattern& pattern, Assemble assemble, S* V) {
   }
 }
 
-// Turns x from b into H⁻¹ b.
-template <class S>
-void solve_blocks(const BlockPattern& pattern, const S* V, S* x) {
+// Turns x from b into H⁻¹ b. X: S, or several right-hand sides at
+// once.
+template <class S, class X>
+void solve_blocks(const BlockPattern& pattern, const S* V, X* x) {
   const auto at = [&](int I, int J) { return V + pattern.place(I, J) * kBlockEntries; };
   for (int I = pattern.blocks - 1; I >= 0; --I) {  // (3), Vᵀ
     const S* d = at(I, I);
-    S* y = x + I * kBlock;
-    const S y2 = y[2] * d[8];
-    const S y1 = (y[1] - d[7] * y2) * d[4];
-    const S y0 = (y[0] - d[6] * y2 - d[3] * y1) * d[0];
+    X* y = x + I * kBlock;
+    const X y2 = y[2] * d[8];
+    const X y1 = (y[1] - d[7] * y2) * d[4];
+    const X y0 = (y[0] - d[6] * y2 - d[3] * y1) * d[0];
     y[0] = y0, y[1] = y1, y[2] = y2;
     for_each(pattern.row(I), [&](int J) {
       if (J == I) return;
       const S* v = at(I, J);
-      S* other = x + J * kBlock;
+      X* other = x + J * kBlock;
 #pragma GCC unroll 3
       for (int j = 0; j < kBlock; ++j) other[j] -= v[j] * y0 + v[3 + j] * y1 + v[6 + j] * y2;
     });
   }
   for (int I = 0; I < pattern.blocks; ++I) {  // (3), V
     const S* d = at(I, I);
-    S* y = x + I * kBlock;
-    S y0 = y[0], y1 = y[1], y2 = y[2];
+    X* y = x + I * kBlock;
+    X y0 = y[0], y1 = y[1], y2 = y[2];
     for_each(pattern.row(I), [&](int J) {
       if (J == I) return;
       const S* v = at(I, J);
-      const S* other = x + J * kBlock;
+      const X* other = x + J * kBlock;
       y0 -= v[0] * other[0] + v[1] * other[1] + v[2] * other[2];
       y1 -= v[3] * other[0] + v[4] * other[1] + v[5] * other[2];
       y2 -= v[6] * other[0] + v[7] * other[1] + v[8] * other[2];
@@ -152,20 +153,20 @@ void solve_blocks(const BlockPattern& pattern, const S* V, S* x) {
   }
 }
 
-// y = H x for H stored in blocks; its diagonal blocks are whole.
-template <class S>
-void multiply_blocks(const BlockPattern& pattern, const S* H, const S* x, S* y) {
+// y = H x for H stored in blocks; its diagonal blocks are whole. X: S, or several vectors at once.
+template <class S, class X>
+void multiply_blocks(const BlockPattern& pattern, const S* H, const X* x, X* y) {
   for (int I = 0; I < pattern.blocks; ++I) {
-    const S x0 = x[I * kBlock], x1 = x[I * kBlock + 1], x2 = x[I * kBlock + 2];
-    S y0 = S(0), y1 = S(0), y2 = S(0);
+    const X x0 = x[I * kBlock], x1 = x[I * kBlock + 1], x2 = x[I * kBlock + 2];
+    X y0 = X(0), y1 = X(0), y2 = X(0);
     for_each(pattern.row(I), [&](int J) {
       const S* h = H + pattern.place(I, J) * kBlockEntries;
-      const S* other = x + J * kBlock;
+      const X* other = x + J * kBlock;
       y0 += h[0] * other[0] + h[1] * other[1] + h[2] * other[2];
       y1 += h[3] * other[0] + h[4] * other[1] + h[5] * other[2];
       y2 += h[6] * other[0] + h[7] * other[1] + h[8] * other[2];
       if (J == I) return;
-      S* mirror = y + J * kBlock;
+      X* mirror = y + J * kBlock;
 #pragma GCC unroll 3
       for (int j = 0; j < kBlock; ++j) mirror[j] += h[j] * x0 + h[3 + j] * x1 + h[6 + j] * x2;
     });

@@ -8,8 +8,9 @@
 // and every cotangent is the gradient of Φ with a, â, λ and μ held fixed. Its parts are
 //   μᵀ(τ - c - M a) - h λᵀB â    gather_fields of dynamics.h
 //   (J μ)·f                      the rows: wrenches on the fields of μ, a and q̇
-//   λᵀM(a - â)                   one more sweep, with the fields of λ and â - a, at rest
-// Rows that look at J a without J̇ q̇ push at the field α of a alone, which has a sweep of its own.
+//   λᵀM(a - â)                   the fields of λ and δ = â - a, (12) of sweep.h
+// Rows that look at J a without J̇ q̇ push at the field α of a alone. All fields share one sweep.
+// Where B is diagonal, as Euler's is, M̂ δ = -h B a and ā = g - h B λ.
 #pragma once
 
 #include "cycloid/rigid/dynamics.h"
@@ -23,13 +24,12 @@ template <class S>
 struct ConstrainedSpace {
   ConstraintProblem<S> problem;
   NewtonSpace<S> newton;
-  S* M;                                         // (entries) Tree::row storage
-  S *x, *mu;                                    // (size) padded
-  RowCotangents<S> bars;                        // (all rows)
-  S *lambda, *difference, *zeros;               // (nv)
-  Motion<S>*alpha, *of_lambda, *change, *rest;  // (links) fields of a, λ and â - a; zeros
-  Force<S>*alpha_bar, *lambda_bar;              // (bodies)
-  BodyBars<S> own;                              // (bodies)
+  S* M;                                                    // (entries) Tree::row storage
+  S *x, *mu;                                               // (size) padded
+  RowCotangents<S> bars;                                   // (all rows)
+  S *lambda, *delta, *zeros;                               // (nv)
+  Motion<S>*alpha, *of_lambda, *of_delta, *rest;           // (links) fields; zeros
+  Force<S>*alpha_bar, *lambda_bar, *delta_bar, *rest_bar;  // (bodies)
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
   std::size_t carve(const Tree& tree, const DofBlocks& dofs, ConstraintCapacity most,
@@ -49,11 +49,9 @@ struct ConstrainedSpace {
     take(M, static_cast<std::size_t>(tree.entries()));
     for (S** vector : {&x, &mu}) take(*vector, size);
     for (S** of_rows : {&bars.a_ref, &bars.D, &bars.friction}) take(*of_rows, rows);
-    for (S** vector : {&lambda, &difference, &zeros}) take(*vector, nv);
-    for (Motion<S>** field : {&alpha, &of_lambda, &change, &rest}) take(*field, links);
-    for (Force<S>** bar : {&alpha_bar, &lambda_bar, &own.m, &own.a, &own.v, &own.pose}) {
-      take(*bar, bodies);
-    }
+    for (S** vector : {&lambda, &delta, &zeros}) take(*vector, nv);
+    for (Motion<S>** field : {&alpha, &of_lambda, &of_delta, &rest}) take(*field, links);
+    for (Force<S>** bar : {&alpha_bar, &lambda_bar, &delta_bar, &rest_bar}) take(*bar, bodies);
     return used;
   }
 };
@@ -89,6 +87,20 @@ void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
   problem.close();
 }
 
+// y = M x, from the storage of Tree::row.
+template <class S>
+void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
+  set_zero(y, tree.model.nv);
+  for (int k = 0; k < tree.model.nv; ++k) {
+    y[k] += *M++ * x[k];
+    for (int j = tree.parent_dof[static_cast<std::size_t>(k)]; j >= 0;
+         j = tree.parent_dof[static_cast<std::size_t>(j)], ++M) {
+      y[k] += *M * x[j];
+      y[j] += *M * x[k];
+    }
+  }
+}
+
 // (1) and (2): a and â, (nv) each; â is not written where M̂ = M. Returns how the solver fared.
 template <class S, class P, class Rows>
 NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x,
@@ -111,61 +123,75 @@ NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x
   unpad(dofs, static_cast<const S*>(own.x), a);
   if (!has_slopes(r)) return result;
 
-  S* force = own.x;  // (2)
-  for (int i = 0; i < problem.size(); ++i) force[i] = S(0);
-  subtract_row_forces(problem, static_cast<const S*>(own.newton.at.f), force);
-  unpad(dofs, static_cast<const S*>(force), a_hat);
-  for (int k = 0; k < nv; ++k) a_hat[k] = w.tau[k] - a_hat[k];
-  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];  // (2)
   factor_with_slopes(r, x, w);
-  solve_inertia(r, w, false, a_hat);
+  if (r.implicit == Implicit::dampers) {
+    const S h = r.timestep();
+    for (int k = 0; k < nv; ++k) own.delta[k] = -h * w.slope[k] * a[k];
+    solve_inertia(r, w, false, own.delta);
+    for (int k = 0; k < nv; ++k) a_hat[k] = a[k] + own.delta[k];
+  } else {
+    multiply_inertia(tree, static_cast<const S*>(own.M), static_cast<const S*>(a), a_hat);
+    solve_inertia(r, w, false, a_hat);
+  }
   return result;
 }
 
-// y = M x, from the storage of Tree::row.
-template <class S>
-void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
-  set_zero(y, tree.model.nv);
-  for (int k = 0; k < tree.model.nv; ++k) {
-    y[k] += *M++ * x[k];
-    for (int j = tree.parent_dof[static_cast<std::size_t>(k)]; j >= 0;
-         j = tree.parent_dof[static_cast<std::size_t>(j)], ++M) {
-      y[k] += *M * x[j];
-      y[j] += *M * x[k];
-    }
+// What the derivatives of (1) and (2) look at besides a: places, the problem, and the factor of M̂
+// where it is not M.
+template <class S, class P, class Rows>
+void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                     const ConstrainedSpace<S>& own, const Rows& rows) {
+  const Tree& tree = r.tree;
+  place_bodies(r, x, w);
+  if (tree.limits_compensation) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
+    compensate_gravity(r, w);
   }
+  pose_problem(r, x, w, own, rows);
+  set_zero(w.slope, tree.model.nv);
+  if (!has_slopes(r)) return;
+  for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
+  factor_with_slopes(r, x, w);
 }
 
-// λᵀM(a - â) of (4): a sweep at rest, with the fields of λ and of â - a. own.lambda_bar: what else
-// pushes at the field of λ.
+// λᵀM(a - â) of (4), but for what the sweep adds: armatures of tendons and of actuators.
 template <class S, class P>
 void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                    const ConstrainedSpace<S>& own, const InstantBars<S>& bar) {
   const Tree& tree = r.tree;
-  const std::size_t bodies = tree.model.bodies.size();
-  set_zero(own.zeros, tree.model.nv);
-  for (std::size_t l = 0; l < tree.links.size(); ++l) own.rest[l] = Motion<S>{};
-  own.own.clear(bodies);
-  for (std::size_t b = 0; b < bodies; ++b) own.own.m[b] = own.lambda_bar[b];
-  velocity_field(tree, w.frames.column, static_cast<const S*>(own.difference), own.change);
-  const S *lambda = own.lambda, *difference = own.difference;
+  const S *lambda = own.lambda, *delta = own.delta;
   if (tree.has_tendon_armature) {
+    set_zero(own.zeros, tree.model.nv);
+    for (std::size_t l = 0; l < tree.links.size(); ++l) own.rest[l] = Motion<S>{};
+    const BodyBars<S> bars{own.lambda_bar, own.delta_bar, own.rest_bar, w.bars.pose};
     tendon_armature_pullback(
         tree, r.p, RowPoint<S>{w.frames, own.of_lambda, own.rest, x.qpos, lambda, own.zeros},
-        static_cast<const Motion<S>*>(own.change), difference,
-        RowSinks<S>{own.own, bar.q, own.zeros, bar.p}, w.rows, w.row_mocap_bar);
+        static_cast<const Motion<S>*>(own.of_delta), delta,
+        RowSinks<S>{bars, bar.q, own.zeros, bar.p}, w.rows, w.row_mocap_bar);
   }
   for (const Tree::DofActuator& d : tree.dof_actuators) {
     if (!bar.p) break;
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;
     bar.p[place] -= S(2) * S(r.p[place]) * number<S>(tree.model.actuators[i].armature) *
-                    lambda[d.dof] * difference[d.dof];
+                    lambda[d.dof] * delta[d.dof];
   }
-  const SweepPoint<S> at{tree,          w.frames, w.inertia, own.rest,   own.change,
-                         own.of_lambda, x.qpos,   own.zeros, difference, lambda};
-  sweep_pullback(at, r.p, own.own, bar.q, own.zeros, bar.p, w.mocap_bar);
-  for (int k = 0; k < 6 * tree.model.nmocap; ++k) w.row_mocap_bar[k] += w.mocap_bar[k];
+}
+
+// λ and ā of (3) from g in w.mu, which becomes ā. w.LD: the factor of M̂.
+template <class S, class P>
+void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const ConstrainedSpace<S>& own) {
+  const Tree& tree = r.tree;
+  for (int k = 0; k < tree.model.nv; ++k) own.lambda[k] = w.mu[k];
+  if (!has_slopes(r)) return;
+  solve_inertia(r, w, true, own.lambda);
+  if (r.implicit == Implicit::dampers) {
+    const S h = r.timestep();
+    for (int k = 0; k < tree.model.nv; ++k) w.mu[k] -= h * w.slope[k] * own.lambda[k];
+  } else {
+    multiply_inertia(tree, static_cast<const S*>(own.M), static_cast<const S*>(own.lambda), w.mu);
+  }
 }
 
 // The pullback of â, whose cotangent is in w.mu on entry; a and a_hat: those of forward. Where
@@ -181,21 +207,8 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   const std::size_t bodies = tree.model.bodies.size();
   const ConstraintProblem<S>& problem = own.problem;
   const DofBlocks& dofs = *problem.dofs;
-  const bool slopes = has_slopes(r);
-  place_bodies(r, x, w);
-  if (tree.limits_compensation) {
-    for (std::size_t b = 0; b < bodies; ++b) w.wrench[b] = Force<S>{};
-    compensate_gravity(r, w);
-  }
-  pose_problem(r, x, w, own, rows);
-  set_zero(w.slope, nv);
-  for (int k = 0; k < nv; ++k) own.lambda[k] = w.mu[k];
-  if (slopes) {  // (3)
-    for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
-    factor_with_slopes(r, x, w);
-    solve_inertia(r, w, true, own.lambda);
-    multiply_inertia(tree, static_cast<const S*>(own.M), static_cast<const S*>(own.lambda), w.mu);
-  }
+  pose_and_factor(r, x, w, own, rows);
+  through_slopes(r, w, own);  // (3)
   for (int i = 0; i < problem.all_rows(); ++i) {
     own.bars.a_ref[i] = own.bars.D[i] = own.bars.friction[i] = S(0);
   }
@@ -209,7 +222,7 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
   velocity_field(tree, w.frames.column, a, own.alpha);
   w.bars.clear(bodies);
-  for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = own.lambda_bar[b] = Force<S>{};
+  for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   RowInstant<S> at = row_instant(r, x, w);
   motion_fields(tree, static_cast<const Motion<S>*>(w.frames.column), x.qvel, a, r.gravity(), w.v,
@@ -228,21 +241,20 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   bar.h += options_bar.timestep;
   if (bar.p && tree.options.impratio >= 0) bar.p[tree.options.impratio] += options_bar.impratio;
 
-  const FieldSweepSpace<S>& sweep = w.rows.form.sweep;  // α
-  sweep.clear(tree);
-  for (std::size_t b = 0; b < bodies; ++b) sweep.bars.m[b] = own.alpha_bar[b];
-  field_sweep_pullback(tree, r.p, w.frames, x.qpos, a, static_cast<const Motion<S>*>(own.alpha),
-                       sweep, bar.q, bar.p, w.row_mocap_bar);
+  const FixedField<S> alpha{a, own.alpha, own.alpha_bar};
+  if (!has_slopes(r)) {
+    return gather_fields(r, x, w, a, SlopePoint<S>{w.mu, w.m, a, w.bars.m}, MoreFields<S, 1>{alpha},
+                         act_dot_bar, act_next_bar, true, bar);
+  }
+  for (std::size_t b = 0; b < bodies; ++b) own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
+  for (int k = 0; k < nv; ++k) own.delta[k] = a_hat[k] - a[k];
   velocity_field(tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
-  gather_fields(r, x, w, a,
-                SlopePoint<S>{own.lambda, own.of_lambda, slopes ? a_hat : a, own.lambda_bar},
-                act_dot_bar, act_next_bar, true, bar);
-  if (!slopes) return;
-  for (int k = 0; k < nv; ++k) own.difference[k] = a_hat[k] - a[k];
-  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
+  velocity_field(tree, w.frames.column, static_cast<const S*>(own.delta), own.of_delta);
   gather_change(r, x, w, own, bar);
-  set_zero(w.mocap_bar, 6 * tree.model.nmocap);
-  gather_mocap(r, w, bar.u);
+  gather_fields(r, x, w, a, SlopePoint<S>{own.lambda, own.of_lambda, a_hat, own.lambda_bar},
+                MoreFields<S, 3>{alpha, FixedField<S>{own.lambda, own.of_lambda, own.lambda_bar},
+                                 FixedField<S>{own.delta, own.of_delta, own.delta_bar}},
+                act_dot_bar, act_next_bar, true, bar);
 }
 
 }  // namespace cycloid::inline rigid

@@ -8,6 +8,7 @@
 #include "cycloid/rigid/constrained.h"
 #include "cycloid/rigid/constraint_plan.h"
 #include "cycloid/rigid/contact_rows_pullback.h"
+#include "cycloid/rigid/step_notes.h"
 
 namespace cycloid::inline rigid {
 
@@ -52,7 +53,6 @@ struct RobotRows {
   void fill(const Robot<S, P>& r, const RowInstant<S>& at, ConstraintProblem<S>& problem) const {
     add_static_rows(plan.rows, r.tree, r.p, at, problem, memory.places);
     const ContactScene<S, P> s = scene(r, at);
-    place_geoms(s, memory.contacts);
     if (recall) {
       recall_contacts(s, record, memory.contacts);
     } else {
@@ -74,8 +74,8 @@ template <class S>
 struct ConstrainedDynamics {
   const ConstraintPlan& plan;
   ConstraintMemory<S>& memory;
-  bool slopes;                        // the integrator's matrix is not M
-  NewtonResult<S>* result = nullptr;  // how the last solve fared, where someone asks
+  bool slopes;                // the integrator's matrix is not M
+  LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
 
   int record_numbers(const Tree& tree) const {
     return (slopes ? 2 : 1) * tree.model.nv + 1 + 2 * recorded_slots(plan);
@@ -94,19 +94,21 @@ struct ConstrainedDynamics {
         constrained_accelerate(r, x, w, memory.solver, rows, options, record, record + nv);
     keep_contacts(memory.contacts, rows.record);
     *contacts = S(rows.record.slots);
-    if (result) *result = found;
+    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
   }
 
   template <class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
-    const int nv = r.tree.model.nv;
-    const S* contacts = record + (slopes ? 2 : 1) * nv;
+    constrained_accelerate_pullback(r, x, w, memory.solver, recorded_rows(r.tree, record), record,
+                                    record + r.tree.model.nv, act_dot_bar, act_next_bar, bar);
+  }
+
+  // The rows, with the contacts of the record.
+  RobotRows<S> recorded_rows(const Tree& tree, const S* record) const {
+    const S* contacts = record + (slopes ? 2 : 1) * tree.model.nv;
     const int slots = static_cast<int>(primal(take_lane(*contacts, 0)));
-    const RobotRows<S> rows{
-        plan, memory, {const_cast<S*>(contacts) + 1, recorded_slots(plan), slots}, true};
-    constrained_accelerate_pullback(r, x, w, memory.solver, rows, record, record + nv, act_dot_bar,
-                                    act_next_bar, bar);
+    return {plan, memory, {const_cast<S*>(contacts) + 1, recorded_slots(plan), slots}, true};
   }
 };
 

@@ -162,22 +162,11 @@ void ConstraintProblem<S>::close() {
 // M from rows of a dof and its ancestors (Tree::row), into blocks. Whole blocks on the diagonal.
 template <class S>
 void spread_mass_matrix(const ConstraintProblem<S>& problem, const S* rows) {
-  const DofBlocks& dofs = *problem.dofs;
-  for (int i = 0; i < problem.mass.count * kBlockEntries; ++i) problem.M[i] = S(0);
-  const auto entry = [&](int i, int j) -> S& {
-    const int block = problem.mass.place(i / kBlock, j / kBlock);
-    return problem.M[block * kBlockEntries + i % kBlock * kBlock + j % kBlock];
-  };
-  for (int k = 0; k < dofs.dofs(); ++k) {
-    const int i = dofs.place[static_cast<std::size_t>(k)];
-    for (int j = k; j >= 0; j = dofs.parent[static_cast<std::size_t>(j)]) {
-      const int place = dofs.place[static_cast<std::size_t>(j)];
-      entry(i, place) = *rows;
-      if (i / kBlock == place / kBlock) entry(place, i) = *rows;
-      ++rows;
-    }
+  const std::vector<int>& spread = problem.dofs->spread;
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const int from = spread[i];
+    problem.M[i] = from >= 0 ? rows[from] : S(from == DofBlocks::kOne ? 1 : 0);
   }
-  for (const int i : dofs.padding) entry(i, i) = S(1);
 }
 
 // A vector of the dofs, padded with zeros, and back.

@@ -153,10 +153,7 @@ struct ContactCase {
     space.carve(plan, space_memory[0].bytes);
     problem.carve(dofs, plan.capacity(), problem_memory[0].bytes);
   }
-  void find() {
-    place_geoms(at, space);
-    find_contacts(at, Detection::forces, space);
-  }
+  void find() { find_contacts(at, Detection::forces, space); }
   void add_rows() {
     problem.clear();
     first = add_contact_rows(at, space, instant, problem);

@@ -68,18 +68,23 @@ struct RecordWalk {
   }
 };
 
-// The contacts of a record, after place_geoms.
+// The contacts of a record; places the geoms that have some.
 template <class S, class P>
 void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record,
                      ContactSpace<S>& w) {
   if (record.slots < 0) return find_contacts(s, Detection::forces, w);
   w.clear();
+  std::fill_n(w.placed, s.plan.geoms.size(), false);
   RecordWalk<S> walk(record);
   Touch<S> touch[kMostTouches];
   S feature[kMostTouches];
   Mask<S> used[kMostTouches];
   for (int k = walk.next_pair(feature); k >= 0; k = walk.next_pair(feature)) {
     const ContactPair& pair = s.pair(k);
+    for (const int g : {pair.geom1, pair.geom2}) {
+      if (!w.placed[g]) place_geom(s, w, g);
+      w.placed[g] = true;
+    }
     const PlacedPair<S> at(s, w, pair);
     collide_again(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2,
                   S(detection_margin(s, w, pair)), static_cast<const S*>(feature), touch);

@@ -25,7 +25,6 @@ TEST_CASE("recall_contacts: the same contacts from the record, bit for bit") {
     keep_contacts(c.space, record);
     CHECK(record.slots == (room == slots ? slots : -1));
     c.space.clear();
-    place_geoms(c.at, c.space);
     recall_contacts(c.at, record, c.space);
     CHECK(c.space.slots == slots);
     for (int l = 0; l < 4; ++l) CHECK(contacts_of(c, l) == found[static_cast<std::size_t>(l)]);

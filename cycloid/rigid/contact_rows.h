@@ -17,23 +17,6 @@
 
 namespace cycloid::inline rigid {
 
-// A slot's contacts, lane by lane. In a lane without one: rows = 0, and harmless numbers.
-template <class S>
-struct ContactSlot {
-  S rows{}, margin{};
-  Touch<S> touch{S(0), {}, {S(0), S(0), S(1)}, {}};  // pos about the second body's origin, ...
-  Vec3<S> x1{};                                      // ... and about the first's
-  ContactNumbers<S> numbers;
-
-  ContactSlot() {
-    const Compliance usual;
-    for (std::size_t i = 0; i < 2; ++i) numbers.soft.solref[i] = constant<S>(usual.solref[i]);
-    for (std::size_t i = 0; i < 5; ++i) numbers.soft.solimp[i] = constant<S>(usual.solimp[i]);
-    for (S& g : numbers.friction) g = S(1);
-    numbers.A = S(1);
-  }
-};
-
 template <class S, class P>
 CYCLOID_INLINE void move_numbers(const SlotGroup<S>& group, const PairNumbers<P>& from,
                                  ContactSlot<S>& to) {
@@ -78,15 +61,15 @@ int slot_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
   return rows;
 }
 
-// Tells the problem which blocks the slot's lanes move, and sets w.sign there.
+// Tells the problem which blocks the slot's lanes move, and sets w.moves1 and w.moves2 there.
 template <class S, class P>
-void find_signs(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
-                const ConstraintProblem<S>& problem, int g) {
+void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
+                 const ConstraintProblem<S>& problem, int g) {
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
     problem.touch(g, s.plan.moved_blocks(w.touched[group.owner].pair));
   });
   for_each(problem.support(g), [&](int I) {
-    for (int i = 0; i < kBlock; ++i) w.sign[I * kBlock + i] = S(0);
+    for (int i = I * kBlock; i < (I + 1) * kBlock; ++i) w.moves1[i] = w.moves2[i] = 0;
   });
   const std::vector<int>& place = problem.dofs->place;
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
@@ -95,8 +78,8 @@ void find_signs(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
     for (int word = 0; word < s.plan.dof_words; ++word) {
       for (std::uint64_t bits = first[word] ^ second[word]; bits != 0; bits &= bits - 1) {
         const int bit = std::countr_zero(bits);
-        const S side = S((second[word] >> bit & 1) != 0 ? 1 : -1);
-        group.move(&side, w.sign + place[static_cast<std::size_t>(64 * word + bit)], 1);
+        unsigned* const lanes = (second[word] >> bit & 1) != 0 ? w.moves2 : w.moves1;
+        lanes[place[static_cast<std::size_t>(64 * word + bit)]] |= group.bits;
       }
     }
   });
@@ -105,7 +88,7 @@ void find_signs(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
 // (2), and J q̇ into `velocity` (n).
 template <int n, class S>
 void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
-                           const ContactSlot<S>& c, const S* sign, const S* qvel,
+                           const ContactSlot<S>& c, const ContactSpace<S>& w, const S* qvel,
                            const ConstraintProblem<S>& problem, int g, S* velocity) {
   const ContactFrame<S> F = contact_frame(c.touch.normal, c.touch.tangent);
   const Vec3<S>* const axis = &F.n;
@@ -123,7 +106,8 @@ void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
         for (int i = 0; i < n; ++i) J[i * size + place] = S(0);
         continue;
       }
-      const S side = sign[place];
+      S side = select(lanes_of_bits<S>(w.moves2[place]), S(1), S(0));
+      if (w.moves1[place] != 0) side = select(lanes_of_bits<S>(w.moves1[place]), S(-1), side);
       const Vec3<S> x = plan.two_trees ? select(side < S(0), c.x1, c.touch.pos) : c.touch.pos;
       const Vec3<S> moved = field_at(column[dof], x) * side;
 #pragma GCC unroll 3
@@ -152,12 +136,12 @@ int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, cons
     const int rows = slot_rows(s, w, slot), g = problem.groups;
     const RowLaw law = contact_law<S>(s.tree.model, rows);
     const int row = problem.add_group(law, rows);
-    const ContactSlot<S> c = gather_slot(s, w, slot);
-    find_signs(s, w, slot, problem, g);
+    const ContactSlot<S>& c = w.slot[slot] = gather_slot(s, w, slot);
+    find_movers(s, w, slot, problem, g);
     S* const velocity = w.velocity + slot * kMostRows;
     with_row_count(rows, [&]<int n>(RowCount<n>) {
-      fill_contact_jacobian<n>(s.plan, static_cast<const Motion<S>*>(s.frames.column), c,
-                               static_cast<const S*>(w.sign), at.qvel, problem, g, velocity);
+      fill_contact_jacobian<n>(s.plan, static_cast<const Motion<S>*>(s.frames.column), c, w,
+                               at.qvel, problem, g, velocity);
       contact_reference(law, n, at.options, c.numbers, c.rows, c.touch.dist - c.margin,
                         static_cast<const S*>(velocity), problem.D + row, problem.a_ref + row,
                         problem.friction + row);  // (3)

@@ -98,7 +98,7 @@ template <class S, class P>
 void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot, int g,
                       const RowInstant<S>& at, const ConstraintProblem<S>& problem,
                       const RowResults<S>& results, const RowGradient<S>& sink) {
-  const ContactSlot<S> c = gather_slot(s, w, slot);
+  const ContactSlot<S>& c = w.slot[slot];
   const SlotCotangents<S> bar(c, w.velocity + slot * kMostRows, at, problem, g, results,
                               sink.options_bar);
   SlotSide<S> one, two;

@@ -37,7 +37,6 @@ void rows_of_pullback(const Tree& tree, const S* in, const S* out_bar, S* in_bar
   std::vector<S> numbers(static_cast<std::size_t>(2 * kSlots + 2));
   ContactRecord<S> record{numbers.data(), kSlots};
   keep_contacts(c.space, record);
-  place_geoms(c.at, c.space);
   recall_contacts(c.at, record, c.space);
   c.add_rows();
   const std::size_t all = static_cast<std::size_t>(c.problem.all_rows()) + 1;
@@ -125,7 +124,6 @@ TEST_CASE("add_contact_rows: one parameter vector for all lanes acts as one per 
   const Numbers per_lane = all_rows(c);
   const test::Prepared<double> prepared(tree, points[0].data() + first);
   const ContactScene<test::Lanes, double> shared{c.plan, tree, prepared.p.data(), c.scene.frames};
-  place_geoms(shared, c.space);
   find_contacts(shared, Detection::forces, c.space);
   c.problem.clear();
   add_contact_rows(shared, c.space, c.instant, c.problem);

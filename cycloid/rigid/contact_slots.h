@@ -38,13 +38,15 @@ CYCLOID_INLINE Vec3<S> placed_from(const ContactScene<S, P>& s, const TouchingGe
 }
 
 template <class S, class P>
+void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w, int i) {
+  const TouchingGeom& g = s.geom(i);
+  w.pose[i] = geom_pose(g, s.p, s.frames.R[g.body], s.frames.pos[g.body] + placed_from(s, g));
+  store(w.size + 3 * i, vec3_of<S>(s.p + g.at.size));
+  w.near_margin[i] = primal(S(s.p[g.at.margin] + s.p[g.at.gap]));
+}
+template <class S, class P>
 void place_geoms(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
-  for (std::size_t i = 0; i < s.plan.geoms.size(); ++i) {
-    const TouchingGeom& g = s.plan.geoms[i];
-    w.pose[i] = geom_pose(g, s.p, s.frames.R[g.body], s.frames.pos[g.body] + placed_from(s, g));
-    store(w.size + 3 * i, vec3_of<S>(s.p + g.at.size));
-    w.near_margin[i] = primal(S(s.p[g.at.margin] + s.p[g.at.gap]));
-  }
+  for (int i = 0; i < static_cast<int>(s.plan.geoms.size()); ++i) place_geom(s, w, i);
 }
 
 // margin + gap of a pair.
@@ -119,7 +121,7 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   if (plan.broad.sweep) find_reach(s, w);
   return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius),
                          static_cast<const B*>(w.margin), static_cast<const Scalar<S>*>(w.reach),
-                         *w.scratch, w.near);
+                         w.scratch, w.near);
 }
 
 // Adds one place of the pair that was touched last, in the lanes that use it and have room.
@@ -172,11 +174,12 @@ void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch, cons
   }
 }
 
-// After place_geoms.
+// Places the geoms, and finds their contacts.
 template <class S, class P>
 void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpace<S>& w) {
   w.clear();
   if (s.plan.pairs.empty()) return;
+  place_geoms(s, w);
   const int near = find_near(s, w);
   Touch<S> touch[kMostTouches];
   S feature[kMostTouches];

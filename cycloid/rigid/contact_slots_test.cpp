@@ -89,7 +89,6 @@ TEST_CASE("find_contacts: within the gap a contact is listed, but has no force")
     std::copy(start.begin(), start.end(), in.end() - std::ssize(start));
     in[2] = dist + 0.1 - 0.7;  // the scene has the body at a height of 0.7
     ContactCase<double> c(tree, in.data());
-    place_geoms(c.at, c.space);
     find_contacts(c.at, detection, c.space);
     if (c.space.slots > 0 && dist > 0.02) CHECK(gather_slot(c.at, c.space, 0).rows == 0);
     return c.space.slots;

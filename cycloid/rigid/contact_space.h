@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 
 #include "cycloid/rigid/contact_numbers.h"
 
@@ -41,6 +40,27 @@ CYCLOID_INLINE unsigned lane_bits(const PackMask<T, N>& m) {
 #pragma GCC unroll 16
   for (int l = 0; l < N; ++l) bits |= unsigned(m[l]) << l;
   return bits;
+}
+
+// The lanes whose bit is set.
+template <class S>
+CYCLOID_INLINE Mask<S> lanes_of_bits(unsigned bits) {
+  if constexpr (std::is_same_v<Mask<S>, bool>) {
+    return (bits & 1) != 0;
+  } else {
+    Mask<S> m;
+    using Register = std::remove_cvref_t<decltype(m.r[0])>;
+    using Integer = std::remove_cvref_t<decltype(m.r[0][0])>;
+    constexpr int kWidth = static_cast<int>(sizeof(Register) / sizeof(Integer));
+#pragma GCC unroll 16
+    for (int k = 0; k < static_cast<int>(sizeof(m) / sizeof(Register)); ++k) {
+      Register own{};
+#pragma GCC unroll 16
+      for (int i = 0; i < kWidth; ++i) own[i] = Integer(1) << (k * kWidth + i);
+      m.r[k] = ((Register{} + static_cast<Integer>(bits)) & own) != Register{};
+    }
+    return m;
+  }
 }
 
 // Numbers as the elements that they consist of, lanes innermost; a Dual has several per lane.
@@ -127,6 +147,23 @@ struct SlotGroup : LaneGroup {
   }
 };
 
+// A slot's contacts, lane by lane. In a lane without one: rows = 0, and harmless numbers.
+template <class S>
+struct ContactSlot {
+  S rows{}, margin{};
+  Touch<S> touch{S(0), {}, {S(0), S(0), S(1)}, {}};  // pos about the second body's origin, ...
+  Vec3<S> x1{};                                      // ... and about the first's
+  ContactNumbers<S> numbers;
+
+  ContactSlot() {
+    const Compliance usual;
+    for (std::size_t i = 0; i < 2; ++i) numbers.soft.solref[i] = constant<S>(usual.solref[i]);
+    for (std::size_t i = 0; i < 5; ++i) numbers.soft.solimp[i] = constant<S>(usual.solimp[i]);
+    for (S& g : numbers.friction) g = S(1);
+    numbers.A = S(1);
+  }
+};
+
 template <class S>
 struct ContactSpace {
   using B = PlainScalar<S>;
@@ -136,6 +173,7 @@ struct ContactSpace {
   B *radius, *near_margin;  // (geoms) bounding sphere; margin + gap
   B* margin;                // (pairs) margin + gap of the pair
   Scalar<S>* reach;         // (geoms)
+  bool* placed;             // (geoms)
   int* near;                // (pairs)
   TouchedPair* touched;     // in rising order of pairs
   PairTouch<S>* touch;
@@ -143,11 +181,12 @@ struct ContactSpace {
   LaneGroup* group;             // (slots, lanes)
   int* groups;                  // (slots) of a slot
   S* slot_id;                   // (slots) the touch of each lane, -1 where there is none
+  ContactSlot<S>* slot;         // (slots)
   S* velocity;                  // (slots, kMostRows) J q̇
-  S* sign;                      // (padded dofs) 1 or -1 where a dof moves a slot's second or first
+  unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
   PairNumbers<S>* number_bars;  // (touched)
-  std::shared_ptr<BroadPhaseScratch<Scalar<S>>> scratch;
+  BroadPhaseScratch<Scalar<S>> scratch;
 
   int touched_count = 0, touch_count = 0, slots = 0;
   int count[kLanes<S>];  // contacts of each lane
@@ -157,10 +196,12 @@ struct ContactSpace {
   PairNumbers<P>* numbers() const {
     return reinterpret_cast<PairNumbers<P>*>(numbers_memory);
   }
-  LaneGroup* groups_of(int slot) const { return group + slot * kLanes<S>; }
+  LaneGroup* groups_of(int k) const { return group + k * kLanes<S>; }
 
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
   std::size_t carve(const ContactPlan& plan, std::byte* memory);
+  // To be called once in the life of the memory, before contacts are looked for.
+  void begin(const ContactPlan& plan) const { scratch.begin(plan.broad); }
   // Forgets all contacts.
   void clear() {
     touched_count = touch_count = slots = 0;
@@ -188,19 +229,22 @@ std::size_t ContactSpace<S>::carve(const ContactPlan& plan, std::byte* memory) {
   take(near_margin, geoms);
   take(margin, pairs);
   take(reach, geoms);
+  take(placed, geoms);
   take(near, pairs);
   take(touched, owners);
   take(touch, touches);
   take(numbers_memory, owners, sizeof(PairNumbers<S>));
   take(group, most);
   take(groups, static_cast<std::size_t>(plan.slots));
+  take(slot, static_cast<std::size_t>(plan.slots));
   take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
-  take(sign, plan.dof_at.size());
+  take(moves1, plan.dof_at.size());
+  take(moves2, plan.dof_at.size());
   take(slot_id, static_cast<std::size_t>(plan.slots));
   take(touch_bars, touches);
   take(number_bars, owners);
-  if (memory) scratch = std::make_shared<BroadPhaseScratch<Scalar<S>>>(plan.broad);
-  return used;
+  const std::size_t bytes = scratch.carve(plan.broad, memory ? memory + used : nullptr);
+  return used + (bytes + alignof(S) - 1) / alignof(S) * alignof(S);
 }
 
 // visit(SlotGroup) for each touch that lanes of the slot have.

@@ -87,7 +87,6 @@ const double* check_state(const double* table) {
   std::copy(defaults.begin(), defaults.end(), in.end() - std::ssize(defaults));
   test::ContactCase<double> c(tree, in.data());
   const ContactScene<double, double> scene{c.plan, tree, prepared.p.data(), w.frames};
-  place_geoms(scene, c.space);
   find_contacts(scene, Detection::all, c.space);
   CHECK(c.space.slots == count);
   RowInstant<double> at{w.frames, {}, qpos, qvel, nullptr, nullptr, c.instant.options};

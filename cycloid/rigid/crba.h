@@ -120,14 +120,15 @@ void factor(const Tree& tree, S* M) {
   for (const Tree::Chain& chain : tree.chains) for_chain(chain, eliminate);
 }
 
-// x ← M⁻¹ x for C vectors side by side: number k of vector c is x[k stride + c].
-template <int C, class S>
-void solve_columns(const Tree& tree, const S* LD, int stride, S* x) {
+// x ← M⁻¹ x for C vectors side by side: number k of vector c is x[k stride + c]. X: S, or several
+// at once.
+template <int C, class S, class X>
+void solve_columns(const Tree& tree, const S* LD, int stride, X* x) {
   const auto upwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // Lᵀ
     const ChainRows<B, const S> rows(tree, k, LD);
-    S own[B][C];
+    X own[B][C];
     for (int b = 0; b < B; ++b) {
-      S* const x_k = x + (k - b) * stride;
+      X* const x_k = x + (k - b) * stride;
       for (int c = 0; c < C; ++c) own[b][c] = x_k[c];
       for (int a = 0; a < b; ++a) {
         for (int c = 0; c < C; ++c) own[b][c] -= rows.of[a][b - a] * own[a][c];
@@ -136,9 +137,9 @@ void solve_columns(const Tree& tree, const S* LD, int stride, S* x) {
     }
     int i = rows.above;
     for (int n = B; n < rows.length; ++n) {
-      S* const x_i = x + i * stride;
+      X* const x_i = x + i * stride;
       for (int c = 0; c < C; ++c) {
-        S sum = x_i[c];
+        X sum = x_i[c];
         for (int b = 0; b < B; ++b) sum -= rows.of[b][n - b] * own[b][c];
         x_i[c] = sum;
       }
@@ -147,13 +148,13 @@ void solve_columns(const Tree& tree, const S* LD, int stride, S* x) {
   };
   const auto downwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // D, then L
     const ChainRows<B, const S> rows(tree, k, LD);
-    S own[B][C];
+    X own[B][C];
     for (int b = 0; b < B; ++b) {
       for (int c = 0; c < C; ++c) own[b][c] = x[(k - b) * stride + c] * rows.of[b][0];
     }
     int i = rows.above;
     for (int n = B; n < rows.length; ++n) {
-      const S* const x_i = x + i * stride;
+      const X* const x_i = x + i * stride;
       for (int b = 0; b < B; ++b) {
         const S L = rows.of[b][n - b];
         for (int c = 0; c < C; ++c) own[b][c] -= L * x_i[c];
@@ -171,8 +172,8 @@ void solve_columns(const Tree& tree, const S* LD, int stride, S* x) {
   for (std::size_t c = tree.chains.size(); c-- > 0;) for_chain(tree.chains[c], downwards);
 }
 
-template <class S>
-void solve(const Tree& tree, const S* LD, S* x) {
+template <class S, class X>
+void solve(const Tree& tree, const S* LD, X* x) {
   solve_columns<1>(tree, LD, 1, x);
 }
 

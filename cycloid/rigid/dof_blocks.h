@@ -7,6 +7,8 @@
 //
 //   place[k]      where dof k stands in a padded vector (size = 3 blocks)
 //   couples(I)    blocks J ≤ I that hold dofs of I's chains to the root: the mass matrix's pattern
+//   spread        for each entry of its blocks, row by row: where it stands among rows of a dof and
+//                 its ancestors (Tree::row), or kZero, or kOne
 //
 // The parent of a dof is the dof before it on the way to the root, or -1. Parents come first.
 #pragma once
@@ -37,10 +39,16 @@ struct DofBlocks {
     }
   }
 
+  static constexpr int kZero = -1, kOne = -2;
+
   int blocks = 0, words = 0, coupled = 0;  // coupled: pairs of blocks in the mass matrix
   std::vector<int> parent, place;
   std::vector<int> padding;            // places that hold no dof
   std::vector<std::uint64_t> couples;  // (blocks, words)
+  std::vector<int> spread;             // (coupled, kBlockEntries)
+
+ private:
+  void find_spread();
 };
 
 inline DofBlocks::DofBlocks(std::span<const int> parents)
@@ -63,6 +71,32 @@ inline DofBlocks::DofBlocks(std::span<const int> parents)
     add_chain_difference(static_cast<int>(k), -1, row);
   }
   for (const std::uint64_t word : couples) coupled += std::popcount(word);
+  find_spread();
+}
+
+inline void DofBlocks::find_spread() {
+  spread.assign(static_cast<std::size_t>(coupled * kBlockEntries), kZero);
+  std::vector<int> first(static_cast<std::size_t>(blocks * blocks));
+  int count = 0;
+  for (int I = 0; I < blocks; ++I) {
+    for_each(BlockSet{couples.data() + I * words, words}, [&](int J) {
+      first[static_cast<std::size_t>(I * blocks + J)] = kBlockEntries * count++;
+    });
+  }
+  const auto entry = [&](int i, int j) -> int& {
+    const int block = first[static_cast<std::size_t>(i / kBlock * blocks + j / kBlock)];
+    return spread[static_cast<std::size_t>(block + i % kBlock * kBlock + j % kBlock)];
+  };
+  int row = 0;
+  for (int k = 0; k < dofs(); ++k) {
+    const int i = place[static_cast<std::size_t>(k)];
+    for (int j = k; j >= 0; j = parent[static_cast<std::size_t>(j)], ++row) {
+      const int other = place[static_cast<std::size_t>(j)];
+      entry(i, other) = row;
+      if (i / kBlock == other / kBlock) entry(other, i) = row;
+    }
+  }
+  for (const int i : padding) entry(i, i) = kOne;
 }
 
 }  // namespace cycloid::inline rigid

@@ -408,12 +408,13 @@ Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
 }
 
 // Φ's gradient for μ in w.mu and its field in w.m, after place_and_factor. act_dot_bar and
-// act_next_bar (na) may be null. Where `pushed` is true, w.bars and w.row_mocap_bar hold what
-// others have put there, or zeros.
-template <class S, class P>
+// act_next_bar (na) may be null. Where `pushed` is true, w.bars, w.row_mocap_bar and the bars of
+// `more` (sweep.h) hold what others have put there, or zeros.
+template <class S, class P, std::size_t n>
 void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
-                   const S* qacc, const SlopePoint<S>& slopes, const S* act_dot_bar,
-                   const S* act_next_bar, bool pushed, const InstantBars<S>& bar) {
+                   const S* qacc, const SlopePoint<S>& slopes, const MoreFields<S, n>& more,
+                   const S* act_dot_bar, const S* act_next_bar, bool pushed,
+                   const InstantBars<S>& bar) {
   const Tree& tree = given.tree;
   const Robot<S, P> r = with_absent_medium(given, w, bar);
   if (tree.has_tendon_armature) {
@@ -446,7 +447,7 @@ void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspac
                          w.rows.wrenches);
     }
   }
-  sweep_pullback(at, r.p, w.bars, bar.q, bar.v, bar.p, w.mocap_bar, pushed);
+  sweep_pullback(at, r.p, w.bars, more, bar.q, bar.v, bar.p, w.mocap_bar, pushed);
   gather_mocap(r, w, bar.u);
   gravity_bar -= w.bars.a[0].force;
   if (bar.p && tree.model.options.acting.gravity) {
@@ -463,8 +464,8 @@ void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
   const bool pushed = pushes_bodies(r) || implicit_medium;
   if (pushed) w.bars.clear(r.tree.model.bodies.size());
   set_zero(w.row_mocap_bar, 6 * r.tree.model.nmocap);
-  gather_fields(r, x, w, qacc, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, act_dot_bar, act_next_bar,
-                pushed, bar);
+  gather_fields(r, x, w, qacc, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, MoreFields<S, 0>{},
+                act_dot_bar, act_next_bar, pushed, bar);
 }
 
 // The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈.

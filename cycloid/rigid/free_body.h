@@ -126,7 +126,8 @@ void free_body_pullback(const SweepPoint<S>& at, const P* p, std::size_t body,
   const int of_tree = tree.model.bodies[body].tree;
   for (std::size_t b = tree.model.bodies.size(); b-- > body;) {
     if (tree.model.bodies[b].tree != of_tree) continue;
-    body_inertia_pullback(tree.bodies[b], p, at.frames.R[b], at.frames.pos[b], x1, y1, x2, y2, -h,
+    body_inertia_pullback(tree.bodies[b], p, at.frames.R[b], at.frames.pos[b],
+                          std::array{InertiaForm<S>{&x1, &y1}, InertiaForm<S>{&x2, &y2}}, -h,
                           p_bar);
     const SpatialInertia<S>& I = at.inertia[b];
     const Force<S> own = cross_force(x1, I * y1) + cross_force(y1, I * x1) +

@@ -20,7 +20,7 @@ template <class S>
 RowBlock<S> dof_friction_block(const DofFriction& friction, const RowInstant<S>& at) {
   RowBlock<S> block;
   block.stiff = false;
-  block.soft = constant_softness<S>(friction.soft);
+  take_softness(friction.soft, block);
   block.weight[0] = number<S>(friction.weight);
   block.v[0] = at.qvel[friction.dof];  // (1)
   return block;

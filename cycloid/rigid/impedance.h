@@ -77,10 +77,10 @@ CYCLOID_HD S impedance(const S* solimp, const S& x) {
   return ImpedanceCurve<S>(solimp, x).d;
 }
 
+// The part of impedance_pullback that goes to solimp.
 template <class S>
-CYCLOID_HD void impedance_pullback(const S* solimp, const S& x, const S& d_bar, S* solimp_bar,
-                                   S& x_bar) {
-  const ImpedanceCurve<S> at(solimp, x);
+CYCLOID_HD void add_solimp_cotangent(const ImpedanceCurve<S>& at, const S* solimp, const S& x,
+                                     const S& d_bar, S* solimp_bar) {
   const S zero = S(0), one = S(1), half = S(0.5);
   const Mask<S> curved = !(at.flat | at.full);
   const S Z = select(at.below, at.P, one - at.P);
@@ -88,12 +88,19 @@ CYCLOID_HD void impedance_pullback(const S* solimp, const S& x, const S& d_bar, 
   const S share = select(at.flat, half, select(at.full, one, Z));
   solimp_bar[0] += held_slope(solimp[0]) * (one - share) * d_bar;  // (2)
   solimp_bar[1] += held_slope(solimp[1]) * share * d_bar;
-  x_bar += at.slope * d_bar;
   solimp_bar[2] -= at.slope * x * at.inverse_width * d_bar;  // (1)
   const S t_power = at.P / at.m;
   solimp_bar[3] -= held_slope(solimp[3]) * (at.power - one) * t_power * Z_bar;  // (4)
   const S bend = at.P * log(select(curved & (at.t > zero), at.t, one));
   solimp_bar[4] += select(solimp[4] >= one, select(at.below, bend, -bend) * Z_bar, zero);
+}
+
+// solimp_bar may be null.
+template <class S>
+CYCLOID_HD void impedance_pullback(const ImpedanceCurve<S>& at, const S* solimp, const S& x,
+                                   const S& d_bar, S* solimp_bar, S& x_bar) {
+  x_bar += at.slope * d_bar;
+  if (solimp_bar) add_solimp_cotangent(at, solimp, x, d_bar, solimp_bar);
 }
 
 // k and b of (5) to (7); dw: held.

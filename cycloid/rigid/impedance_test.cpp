@@ -66,7 +66,8 @@ TEST_CASE("impedance: value and slope are continuous at the middle and at the wi
 TEST_CASE("impedance: pullback equals dual numbers on every piece of the curve") {
   const auto f = [](const auto* in, auto* out) { *out = impedance(in, in[5]); };
   const auto f_pullback = [](const auto* in, const auto* bar, auto* in_bar) {
-    impedance_pullback(in, in[5], bar[0], in_bar, in_bar[5]);
+    using S = std::remove_cvref_t<decltype(*in_bar)>;
+    impedance_pullback(ImpedanceCurve<S>(in, in[5]), in, in[5], bar[0], in_bar, in_bar[5]);
   };
   test::check_pullback("impedance", 1, f, f_pullback, kPoints);
 }

@@ -13,6 +13,8 @@
 // The pose's share is part of the sweep's rigid motions (sweep.h).
 #pragma once
 
+#include <array>
+
 #include "cycloid/rigid/kinematics.h"
 
 namespace cycloid::inline rigid {
@@ -76,31 +78,39 @@ CYCLOID_INLINE SpatialInertia<S> body_inertia(const BodyPlaces& at, const P* p, 
           turn(R, SymMat3<S>{S(J[0]), S(J[1]), S(J[2]), S(J[3]), S(J[4]), S(J[5])})};  // (2)
 }
 
-// Adds the cotangents of mass, com and inertia for two pairs (x, y) at once: `scale` Σ sym(x yᵀ).
-template <class S, class P>
+// Two motions x, y of a body, of which xᵀI y is taken.
+template <class S>
+struct InertiaForm {
+  const Motion<S>*x, *y;
+};
+
+// Adds the cotangents of mass, com and inertia for some pairs at once: `scale` Σ sym(x yᵀ).
+template <class S, class P, std::size_t n>
 CYCLOID_INLINE void body_inertia_pullback(const BodyPlaces& at, const P* p, const Mat3<S>& R,
-                                          const Vec3<S>& r, const Motion<S>& x1,
-                                          const Motion<S>& y1, const Motion<S>& x2,
-                                          const Motion<S>& y2, const S& scale, S* p_bar) {
+                                          const Vec3<S>& r,
+                                          const std::array<InertiaForm<S>, n>& forms,
+                                          const S& scale, S* p_bar) {
   const Vec3<S> c = r + R * vec3_of<S>(p + at.com);
-  const Vec3<S> x1_c = field_at(x1, c), y1_c = field_at(y1, c);
-  const Vec3<S> x2_c = field_at(x2, c), y2_c = field_at(y2, c);
-  p_bar[at.mass] += scale * (dot(x1_c, y1_c) + dot(x2_c, y2_c));  // (5)
-  Vec3<S> along = cross(y1_c, x1.angular);
-  add_cross(along, x1_c, y1.angular);
-  add_cross(along, y2_c, x2.angular);
-  add_cross(along, x2_c, y2.angular);
+  S mass_bar(0), I_bar[6] = {S(0), S(0), S(0), S(0), S(0), S(0)};
+  Vec3<S> along{};
+  for (const InertiaForm<S>& form : forms) {
+    const Motion<S>&x = *form.x, &y = *form.y;
+    const Vec3<S> x_c = field_at(x, c), y_c = field_at(y, c);
+    mass_bar += dot(x_c, y_c);  // (5)
+    add_cross(along, y_c, x.angular);
+    add_cross(along, x_c, y.angular);
+    const Vec3<S> a = transpose_vector_product(R, x.angular),
+                  b = transpose_vector_product(R, y.angular);
+    I_bar[0] += a.x * b.x;
+    I_bar[1] += a.y * b.y;
+    I_bar[2] += a.z * b.z;
+    I_bar[3] += a.x * b.y + a.y * b.x;
+    I_bar[4] += a.x * b.z + a.z * b.x;
+    I_bar[5] += a.y * b.z + a.z * b.y;
+  }
+  p_bar[at.mass] += scale * mass_bar;
   add_to(p_bar + at.com, transpose_vector_product(R, along) * (scale * S(p[at.mass])));
-  const auto body = [&](const Vec3<S>& v) { return transpose_vector_product(R, v); };
-  const Vec3<S> a = body(x1.angular), b = body(y1.angular) * scale;
-  const Vec3<S> d = body(x2.angular), e = body(y2.angular) * scale;
-  S* I = p_bar + at.inertia;
-  I[0] += a.x * b.x + d.x * e.x;
-  I[1] += a.y * b.y + d.y * e.y;
-  I[2] += a.z * b.z + d.z * e.z;
-  I[3] += a.x * b.y + a.y * b.x + d.x * e.y + d.y * e.x;
-  I[4] += a.x * b.z + a.z * b.x + d.x * e.z + d.z * e.x;
-  I[5] += a.y * b.z + a.z * b.y + d.y * e.z + d.z * e.y;
+  for (int i = 0; i < 6; ++i) p_bar[at.inertia + i] += scale * I_bar[i];
 }
 
 }  // namespace cycloid::inline rigid

@@ -77,8 +77,11 @@ TEST_CASE("body_inertia: pullback of two pairs of motions equals dual numbers") 
   const auto pullback = [&](const auto* p, const auto* out_bar, auto* p_bar) {
     using S = std::remove_cvref_t<decltype(*p_bar)>;
     const auto [R, r] = place(S(0));
-    body_inertia_pullback(at, p, R, r, motion(0, S(0)), motion(1, S(0)), motion(2, S(0)),
-                          motion(3, S(0)), out_bar[0], p_bar);
+    const Motion<S> x1 = motion(0, S(0)), y1 = motion(1, S(0)), x2 = motion(2, S(0)),
+                    y2 = motion(3, S(0));
+    body_inertia_pullback(at, p, R, r,
+                          std::array{InertiaForm<S>{&x1, &y1}, InertiaForm<S>{&x2, &y2}},
+                          out_bar[0], p_bar);
   };
   test::check_pullback("body_inertia", 1, value, pullback,
                        {{2.0, 0.1, -0.2, 0.3, 0.5, 0.6, 0.7, 0.05, -0.03, 0.02}});

@@ -65,7 +65,7 @@ template <class S, class P>
 LimitGap<S> joint_limit_block(const JointLimit& limit, const P* p, const RowInstant<S>& at,
                               RowBlock<S>& block) {
   const LimitGap<S> gap = limit_gap(limit.end, p + limit.range, at.qpos[limit.qpos]);
-  block.soft = constant_softness<S>(limit.soft);
+  take_softness(limit.soft, block);
   block.weight[0] = number<S>(limit.weight);
   block.x[0] = gap.gap - number<S>(limit.margin);
   block.v[0] = gap.sign * at.qvel[limit.dof];
@@ -126,7 +126,7 @@ RowBlock<S> ball_limit_block(const BallLimit& limit, const P* p, const RowInstan
                              const BallTurn<S>& turn) {
   RowBlock<S> block;
   const S reach = max(S(p[limit.range + 1]), S(p[limit.range]));
-  block.soft = constant_softness<S>(limit.soft);
+  take_softness(limit.soft, block);
   block.weight[0] = number<S>(limit.weight);
   block.x[0] = reach - turn.angle - number<S>(limit.margin);  // (2)
   block.v[0] = -dot(turn.u, load_vec3(at.qvel + limit.dof));

@@ -64,7 +64,7 @@ CYCLOID_INLINE Vec3<S> spring_bar(const Polynomial& poly, const S& k, const Vec3
   return f_bar * -(k + n * (b + c * n)) - x * (dot(along.unit, f_bar) * (b + S(2) * c * n));
 }
 
-// Whether a joint's spring can ever pull: its stiffness may be changed by a parameter vector.
+// Whether a spring or damper can ever pull: its number may be changed by a parameter vector.
 template <class P>
 CYCLOID_INLINE bool may_pull(const Polynomial& poly, const P& k) {
   if constexpr (BuiltinScalar<P>) {

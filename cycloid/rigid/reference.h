@@ -82,14 +82,16 @@ CYCLOID_INLINE void add_gain_cotangents(const ReferenceOptions<S>& options, cons
   soft_bar.solimp[1] += held_slope(soft.solimp[1]) * dw_bar;
 }
 
+// soft_bar may be null, where the softness is a constant.
 template <class S>
 CYCLOID_HD void block_reference_pullback(int n, bool stiff, const ReferenceOptions<S>& options,
                                          const Softness<S>& soft, const S* A, const S* x,
                                          const S* v, const S* D_bar, const S* a_ref_bar,
-                                         ReferenceOptions<S>& options_bar, Softness<S>& soft_bar,
+                                         ReferenceOptions<S>& options_bar, Softness<S>* soft_bar,
                                          S* A_bar, S* x_bar, S* v_bar) {
   const BlockResidual<S> at(n, x);
-  const S d = impedance(soft.solimp, at.length), ratio = (S(1) - d) / d;
+  const ImpedanceCurve<S> curve(soft.solimp, at.length);
+  const S d = curve.d, ratio = (S(1) - d) / d;
   const ReferenceGains<S> gains = reference_gains(soft.solref, held_impedance(soft.solimp[1]),
                                                   options.timestep, options.refsafe);
   const S on = S(stiff ? 1 : 0);
@@ -107,10 +109,12 @@ CYCLOID_HD void block_reference_pullback(int n, bool stiff, const ReferenceOptio
     gains_bar.b -= v[i] * a_ref_bar[i];
   }
   S length_bar = S(0);
-  impedance_pullback(soft.solimp, at.length, d_bar, soft_bar.solimp, length_bar);
+  impedance_pullback(curve, soft.solimp, at.length, d_bar, soft_bar ? soft_bar->solimp : nullptr,
+                     length_bar);
   for (int i = 0; i < n; ++i) x_bar[i] += length_bar * at.unit[i];
-  add_gain_cotangents(options, soft.solref, soft, gains_bar, options_bar, soft_bar.solref,
-                      soft_bar);
+  Softness<S> unused;
+  Softness<S>& to = soft_bar ? *soft_bar : unused;
+  add_gain_cotangents(options, soft.solref, soft, gains_bar, options_bar, to.solref, to);
 }
 
 // The numbers of a contact; also their cotangents.
@@ -161,7 +165,8 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
                                            const S* v, const S* D_bar, const S* a_ref_bar,
                                            const S* friction_bar, ReferenceOptions<S>& options_bar,
                                            ContactNumbers<S>& c_bar, S& x_bar, S* v_bar) {
-  const S zero = S(0), one = S(1), d = impedance(c.soft.solimp, x), least = S(kLeastNumber);
+  const ImpedanceCurve<S> curve(c.soft.solimp, x);
+  const S zero = S(0), one = S(1), d = curve.d, least = S(kLeastNumber);
   const S dw = held_impedance(c.soft.solimp[1]), ratio = (one - d) / d;
   const ReferenceGains<S> gains =
       reference_gains(c.soft.solref, dw, options.timestep, options.refsafe);
@@ -199,7 +204,7 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
   c_bar.friction[0] += S(2) * g1 * (ln_soft_bar / lean + mu2_bar / rho);
   options_bar.impratio -= select(options.impratio >= least, mu2_bar * mu2 / rho, zero);
 
-  impedance_pullback(c.soft.solimp, x, d_bar, c_bar.soft.solimp, x_bar);
+  impedance_pullback(curve, c.soft.solimp, x, d_bar, c_bar.soft.solimp, x_bar);
   add_gain_cotangents(options, c.soft.solref, c.soft, gains_bar, options_bar, c_bar.soft.solref,
                       c_bar.soft);
   add_gain_cotangents(options, c.solref_friction, c.soft, own_bar, options_bar,

@@ -47,7 +47,7 @@ void check_block(int n, bool stiff, const std::vector<Numbers>& points) {
         Softness<S> soft_bar;
         S* A_bar = in_bar + 8;
         block_reference_pullback(n, stiff, b.options, b.soft, b.A, b.x, b.v, bar, bar + n,
-                                 options_bar, soft_bar, A_bar, A_bar + n, A_bar + 2 * n);
+                                 options_bar, &soft_bar, A_bar, A_bar + n, A_bar + 2 * n);
         in_bar[0] += options_bar.timestep;
         for (int i = 0; i < 2; ++i) in_bar[1 + i] += soft_bar.solref[i];
         for (int i = 0; i < 5; ++i) in_bar[3 + i] += soft_bar.solimp[i];

@@ -152,4 +152,39 @@ void subtract_rnea_jacobian(const Tree& tree, const Motion<S>* column,
   }
 }
 
+// Subtracts d(M x)/dq, x held fixed, from dq: (6) and (8) at rest and without gravity. y: (links)
+// the field of x. Writes space.force and space.psi_ddot.
+template <class S>
+void subtract_inertia_jacobian(const Tree& tree, const Motion<S>* column,
+                               const SpatialInertia<S>* inertia, const SpatialInertia<S>* composite,
+                               const Motion<S>* y, const RneaJacobianSpace<S>& space, int stride,
+                               S* dq) {
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree >= 0) space.force[b] = inertia[b] * y[tree.last_link[b]];
+  }
+  for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
+    if (tree.model.bodies[b].tree < 0 || tree.root[b]) continue;
+    space.force[tree.model.bodies[b].parent] += space.force[b];
+  }
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    const int first = link.dof, end = first + dof_numbers(link.kind);
+    const SpatialInertia<S>& I = composite[link.body];
+    for (int i = first; i < end; ++i) {
+      space.psi_ddot[i] = cross_motion(y[link.parent], column[i]);
+    }
+    for (int i = first; i < end; ++i) {
+      const Force<S> U = I * column[i];
+      Force<S> by_q = I * space.psi_ddot[i];
+      add_cross_force(by_q, column[i], space.force[link.body]);
+      for (int j = first; j < end; ++j) dq[i * stride + j] -= power(U, space.psi_ddot[j]);
+      for (int j = tree.parent_dof[static_cast<std::size_t>(first)]; j >= 0;
+           j = tree.parent_dof[static_cast<std::size_t>(j)]) {
+        dq[i * stride + j] -= power(U, space.psi_ddot[j]);  // (6)
+        dq[j * stride + i] -= power(by_q, column[j]);       // (8)
+      }
+    }
+  }
+}
+
 }  // namespace cycloid::inline rigid

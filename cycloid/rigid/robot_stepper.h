@@ -6,10 +6,9 @@
 #pragma once
 
 #include "cycloid/base/error.h"
-#include "cycloid/rigid/constrained_dynamics.h"
+#include "cycloid/rigid/constrained_jacobian.h"
 #include "cycloid/rigid/rk4_step.h"
 #include "cycloid/rigid/robot_steppers.h"
-#include "cycloid/rigid/step_jacobian.h"
 #include "cycloid/system/lane_sums.h"
 
 namespace cycloid::inline rigid {
@@ -31,6 +30,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
     prepare_parameters(*key_.tree, at.p, at.quat_length);
     *at.pending = 0;
+    if constexpr (kConstrained) at.constraints.contacts.begin(key_.constraints->contacts);
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record, std::byte* memory) const override {
@@ -39,6 +39,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     S* out = reinterpret_cast<S*>(x_next);
     S* own = record ? reinterpret_cast<S*>(record) : at.record;
+    std::fill_n(at.notes, kNotes, LaneNote{});
     with_dynamics(at, [&](const auto& dynamics) {
       if (integrator() == RigidIntegrator::rk4) {
         rk4_step(r, x, u, at.work, out, own, dynamics);
@@ -48,7 +49,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     });
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < this->sizes_.state; ++i) finite = finite & finite_lanes(out[i]);
-    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+    if (!all(finite)) return StepStatus::non_finite;
+    return fell_short(at.notes, kNotes) ? StepStatus::short_of : StepStatus::ok;
   }
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
@@ -74,14 +76,22 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   bool jacobian(const StepInput<T>& in, const T* record, T* A, T* B,
                 std::byte* memory) const override {
-    if (kConstrained || integrator() == RigidIntegrator::rk4) return false;
-    const Layout at(*this, memory);
+    if (integrator() == RigidIntegrator::rk4 || kByLane) return false;
+    if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
+    Layout at(*this, memory);
     const Model& m = key_.tree->model;
-    euler_step_jacobian(robot(at), reinterpret_cast<const S*>(in.x),
-                        reinterpret_cast<const S*>(in.u), reinterpret_cast<const S*>(record),
-                        at.work, at.jacobian,
-                        StepJacobian<S>{m.nv, m.na, this->sizes_.input, reinterpret_cast<S*>(A),
-                                        reinterpret_cast<S*>(B)});
+    const Robot<S, P> r = robot(at);
+    const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u),
+            *own = reinterpret_cast<const S*>(record);
+    const StepJacobian<S> out{m.nv, m.na, this->sizes_.input, reinterpret_cast<S*>(A),
+                              reinterpret_cast<S*>(B)};
+    if constexpr (!kConstrained) {
+      euler_step_jacobian(r, x, u, own, at.work, at.jacobian, out);
+    } else if constexpr (!kByLane) {
+      with_dynamics(at, [&](const auto& dynamics) {
+        constrained_step_jacobian(r, x, u, own, at.work, dynamics, at.jacobian, out);
+      });
+    }
     return true;
   }
 
@@ -105,9 +115,14 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
+  const LaneNote* notes(const std::byte* memory) const override {
+    return kConstrained ? Layout(*this, const_cast<std::byte*>(memory)).notes : nullptr;
+  }
+
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* memory) const override;
 
  private:
+  static constexpr int kNotes = kConstrained ? kLanes<S> : 0;
   static constexpr std::int64_t kStepsPerSum = 16;
 
   RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
@@ -131,6 +146,29 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
+  // Jacobians under constraints fill the lanes with the dofs of one environment.
+  static constexpr bool kByLane = kConstrained && !BuiltinScalar<S>;
+  struct NoJacobian {
+    std::size_t carve(const Tree&, int, std::byte*) { return 0; }
+  };
+  template <class A>
+  struct JacobianOf {
+    using type = std::conditional_t<kConstrained, NoJacobian, JacobianSpace<A>>;
+  };
+  template <BuiltinScalar A>
+  struct JacobianOf<A> {
+    using type = std::conditional_t<kConstrained, ConstrainedJacobianSpace<A>, JacobianSpace<A>>;
+  };
+  using Jacobian = typename JacobianOf<S>::type;
+
+  static std::size_t carve_jacobian(const RobotKey& key, Jacobian& space, std::byte* memory) {
+    if constexpr (kConstrained && !kByLane) {
+      return space.carve(*key.tree, *key.constraints, key.input_size, memory);
+    } else {
+      return space.carve(*key.tree, key.input_size, memory);
+    }
+  }
+
   struct Layout {
     Layout(const RobotStepper& s, std::byte* memory) {
       std::size_t used = 0;
@@ -141,25 +179,27 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       };
       const std::size_t n = static_cast<std::size_t>(s.parameters());
       take(pending, 1);
+      take(notes, kNotes);
       take(p_sum, n);
       take(p, n);
       take(quat_length, s.key_.tree->quaternions.size());
       take(p_bar, n);
       take(record, static_cast<std::size_t>(s.sizes_.record));
       used += work.carve(*s.key_.tree, memory + used);
+      used = (used + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+      used += carve_jacobian(s.key_, jacobian, memory + used);
       if constexpr (kConstrained) {
         constraints.carve(*s.key_.tree, *s.key_.constraints, memory + used);
-      } else {
-        jacobian.carve(*s.key_.tree, s.sizes_.input, memory + used);
       }
     }
     std::int64_t* pending;  // steps in p_bar
+    LaneNote* notes;        // (kNotes)
     Accumulator<S>* p_sum;
     P *p, *quat_length;
     S *p_bar, *record;
     Workspace<S> work;
-    JacobianSpace<S> jacobian;        // without constraints
-    ConstraintMemory<S> constraints;  // with them
+    Jacobian jacobian;
+    ConstraintMemory<S> constraints;  // where there are any
   };
 
   // Calls function(dynamics) with the dynamics of this robot.
@@ -167,7 +207,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   void with_dynamics(Layout& at, Function&& function) const {
     if constexpr (kConstrained) {
       function(ConstrainedDynamics<S>{*key_.constraints, at.constraints,
-                                      implicit() != Implicit::nothing});
+                                      implicit() != Implicit::nothing, at.notes});
     } else {
       function(SmoothDynamics{});
     }
@@ -199,15 +239,16 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.parameters = tree.parameters.size();
     s.record = record_numbers(key);
     s.record_is_costly = true;
+    s.jacobian_by_lane = kByLane;
     const std::size_t n = static_cast<std::size_t>(s.parameters);
     Workspace<S> work;
-    std::size_t more;
+    Jacobian jacobian;
+    std::size_t more = carve_jacobian(key, jacobian, nullptr);
     if constexpr (kConstrained) {
-      more = ConstraintMemory<S>().carve(tree, *key.constraints, nullptr);
-    } else {
-      more = JacobianSpace<S>().carve(tree, s.input, nullptr);
+      more += ConstraintMemory<S>().carve(tree, *key.constraints, nullptr);
     }
-    s.workspace = 7 * kWorkspaceAlignment + tree.quaternions.size() * sizeof(P) +
+    s.workspace = 9 * kWorkspaceAlignment + kNotes * sizeof(LaneNote) +
+                  tree.quaternions.size() * sizeof(P) +
                   n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
                   static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) + more;
     return s;

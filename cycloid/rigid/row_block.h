@@ -18,6 +18,7 @@ template <class S>
 struct RowBlock {
   int rows = 1;
   bool stiff = true;
+  bool constant = false;  // the softness is, and has no cotangent
   Softness<S> soft;
   S weight[kMostRows] = {}, x[kMostRows] = {}, v[kMostRows] = {};
 };
@@ -32,11 +33,10 @@ struct RowBlockBars {
 
 // The softness of a limit or of friction loss, a constant of the model.
 template <class S>
-CYCLOID_INLINE Softness<S> constant_softness(const Compliance& from) {
-  Softness<S> soft;
-  for (std::size_t i = 0; i < 2; ++i) soft.solref[i] = number<S>(from.solref[i]);
-  for (std::size_t i = 0; i < 5; ++i) soft.solimp[i] = number<S>(from.solimp[i]);
-  return soft;
+CYCLOID_INLINE void take_softness(const Compliance& from, RowBlock<S>& block) {
+  block.constant = true;
+  for (std::size_t i = 0; i < 2; ++i) block.soft.solref[i] = number<S>(from.solref[i]);
+  for (std::size_t i = 0; i < 5; ++i) block.soft.solimp[i] = number<S>(from.solimp[i]);
 }
 
 // That of an equality, from the parameters.
@@ -80,7 +80,7 @@ RowBlockBars<S> row_block_pullback(const ReferenceOptions<S>& options, const Row
   }
   block_reference_pullback(block.rows, block.stiff, options, block.soft, block.weight, block.x,
                            block.v, results.D_bar + row, results.a_ref_bar + row, options_bar,
-                           bar.soft, weight_bar, bar.x, bar.v);  // (1)
+                           block.constant ? nullptr : &bar.soft, weight_bar, bar.x, bar.v);  // (1)
   return bar;
 }
 

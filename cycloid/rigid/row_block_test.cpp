@@ -48,7 +48,7 @@ TEST_CASE("put_row_block: lanes that do not count have no weight and no referenc
   int row = -1;
   add_dense_rows(at.problem, RowLaw::one_sided, 1, BlockSet{&word, 1}, row);
   RowBlock<S> block;
-  block.soft = constant_softness<S>(Compliance{});
+  take_softness(Compliance{}, block);
   block.weight[0] = S(0.5);
   block.v[0] = S(2);
   for (int l = 0; l < 4; ++l) set_lane(block.x[0], l, l - 1.5);

@@ -25,7 +25,7 @@ inline const Compliance kHasty = compliance({0.003, 1.2}, {0.4, 0.8, 3.1, 0.6, 1
 
 class RowModel {
  public:
-  RowModel() : t_(two_trees()) {
+  RowModel() : t_(TwoTrees::make()) {
     b_.model = t_.model;
     FixedNumbers random(5);
     for (Body& b : b_.model.bodies) {

@@ -76,17 +76,26 @@ void add_static_rows(const StaticRows& rows, const Tree& tree, const P* p, const
   for (const auto& r : rows.ball_limits) *place++ = add_ball_limit(r, p, at, moved(r), problem);
 }
 
-// Adds the cotangents. place: as add_static_rows left it; at.fields: of μ, q̈ and q̇.
+// Adds the cotangents of the rows of single dofs. place: as add_static_rows left it. Returns the
+// places of the others.
 template <class S, class P>
-void static_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
-                          const RowInstant<S>& at, const int* place, const RowResults<S>& results,
-                          const RowGradient<S>& to) {
-  const TendonRowPlan plan{tree, rows.last_dof.data()};
+const int* diagonal_rows_pullback(const StaticRows& rows, const P* p, const RowInstant<S>& at,
+                                  const int* place, const RowResults<S>& results,
+                                  const RowGradient<S>& to) {
   for (const auto& r : rows.joint_limits) {
     if (*place >= 0) joint_limit_pullback(r, p, at, *place, results, to);
     ++place;
   }
   for (const auto& r : rows.dof_frictions) dof_friction_pullback(r, at, *place++, results, to);
+  return place;
+}
+
+// ... and those of the others, from their places on. at.fields: of μ, q̈ and q̇.
+template <class S, class P>
+void spread_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
+                          const RowInstant<S>& at, const int* place, const RowResults<S>& results,
+                          const RowGradient<S>& to) {
+  const TendonRowPlan plan{tree, rows.last_dof.data()};
   for (const auto& r : rows.connects) connect_pullback(r, p, at, *place++, results, to);
   for (const auto& r : rows.welds) weld_pullback(r, p, at, *place++, results, to);
   for (const auto& r : rows.joint_equalities) {
@@ -106,6 +115,14 @@ void static_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
     if (*place >= 0) ball_limit_pullback(r, p, at, *place, results, to);
     ++place;
   }
+}
+
+template <class S, class P>
+void static_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
+                          const RowInstant<S>& at, const int* place, const RowResults<S>& results,
+                          const RowGradient<S>& to) {
+  spread_rows_pullback(rows, tree, p, at, diagonal_rows_pullback(rows, p, at, place, results, to),
+                       results, to);
 }
 
 }  // namespace cycloid::inline rigid

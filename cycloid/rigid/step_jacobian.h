@@ -48,12 +48,23 @@ struct JacobianSpace {
 // A: (tangent, tangent), B: (tangent, inputs), row by row.
 template <class S>
 struct StepJacobian {
+  StepJacobian(int nv_, int na_, int inputs_, S* A_, S* B_)
+      : nv(nv_),
+        na(na_),
+        inputs(inputs_),
+        A(A_),
+        B(B_),
+        state_stride(2 * nv_ + na_),
+        input_stride(inputs_) {}
+
   int nv, na, inputs;
   S *A, *B;
+  int state_stride, input_stride;  // from row to row
+  int first = 0;                   // of the rows that are there
 
   int tangent() const { return 2 * nv + na; }
-  S* state_row(int i) const { return A + i * tangent(); }
-  S* input_row(int i) const { return B + i * inputs; }
+  S* state_row(int i) const { return A + (i - first) * state_stride; }
+  S* input_row(int i) const { return B + (i - first) * input_stride; }
 };
 
 // Whether every force acts on the dofs of one joint.
@@ -63,18 +74,49 @@ bool joints_alone(const Robot<S, P>& r) {
          r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
 }
 
+// The most dofs of a joint that feels forces of its own.
+template <class S, class P>
+int joint_places(const Robot<S, P>& r) {
+  const Model& model = r.tree.model;
+  const auto feels = [&](std::size_t i) {
+    const Joint& j = model.joints[i];
+    const auto is_target = [&](const Actuator& a) {
+      return static_cast<std::size_t>(a.target) == i;
+    };
+    bool found = r.inputs.qfrc_applied >= 0 ||
+                 may_pull(j.stiffness, r.p[r.tree.joints[i].stiffness]) ||
+                 std::any_of(model.actuators.begin(), model.actuators.end(), is_target);
+    for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
+      const std::size_t dof = static_cast<std::size_t>(k);
+      found = found || may_pull(model.dofs[dof].damping, r.p[r.tree.damping[dof]]);
+    }
+    return found;
+  };
+  int places = 1;
+  for (std::size_t i = 0; i < model.joints.size(); ++i) {
+    const int n = dof_numbers(model.joints[i].kind);
+    if (n > places && feels(i)) places = n;
+  }
+  return places;
+}
+
+// What rows are of: forces and implicit slopes, or the slopes alone.
+enum class BlockTerms { all, slopes };
+
 // The rows of the joints' own forces: μ is 1 at place c of every joint that has one.
 template <class S, class P>
 void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
+                         const JacobianSpace<S>& space, const S* qacc, BlockTerms terms,
+                         const StepJacobian<S>& out) {
   const Model& model = r.tree.model;
   const int nv = out.nv;
-  int places = 0;
-  for (const Joint& j : model.joints) places = std::max(places, dof_numbers(j.kind));
+  S* const lambda = terms == BlockTerms::all ? w.mu : space.column;
+  const int places = joint_places(r);
   for (int c = 0; c < places; ++c) {
     set_zero(w.mu, nv);
+    set_zero(lambda, nv);
     for (const Joint& j : model.joints) {
-      if (c < dof_numbers(j.kind)) w.mu[j.dof + c] = S(1);
+      if (c < dof_numbers(j.kind)) lambda[j.dof + c] = S(1);
     }
     set_zero(space.q_bar, nv);
     set_zero(space.v_bar, nv);
@@ -82,7 +124,7 @@ void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Worksp
     set_zero(space.u_bar, out.inputs);
     S h_bar(0);
     gather_dof_forces(
-        r, x, w, SlopePoint<S>{w.mu, w.m, qacc, w.bars.m}, static_cast<const S*>(nullptr),
+        r, x, w, SlopePoint<S>{lambda, w.m, qacc, w.bars.m}, static_cast<const S*>(nullptr),
         static_cast<const S*>(nullptr),
         InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
     for (const Joint& j : model.joints) {
@@ -117,17 +159,12 @@ void motion_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
     S* rows = out.state_row(nv);
     subtract_rnea_jacobian(r.tree, static_cast<const Motion<S>*>(w.frames.column),
                            static_cast<const SpatialInertia<S>*>(w.inertia), w.composite,
-                           static_cast<const Motion<S>*>(w.v), w.a, space.rnea, out.tangent(), rows,
-                           rows + nv);
-    for (std::size_t l = 1; l < r.tree.links.size(); ++l) {
-      const Link& link = r.tree.links[l];
-      if (link.kind != LinkKind::hinge) continue;
-      const P* axis = r.p + r.tree.joints[static_cast<std::size_t>(link.joint)].axis;
-      if (is_unit(axis)) continue;
-      const S rate = turning_rate(w.frames, axis, l);
-      for (int k = 0; k < nv; ++k) rows[k * out.tangent() + link.dof] *= rate;
-    }
-    gather_joint_blocks(r, x, w, space, qacc, out);
+                           static_cast<const Motion<S>*>(w.v), w.a, space.rnea, out.state_stride,
+                           rows, rows + nv);
+    for_each_scaled_dof(r.tree, r.p, w.frames, [&](int dof, const S& rate) {
+      for (int k = 0; k < nv; ++k) rows[k * out.state_stride + dof] *= rate;
+    });
+    gather_joint_blocks(r, x, w, space, qacc, BlockTerms::all, out);
     return;
   }
   for (int k = 0; k < nv; ++k) {
@@ -227,6 +264,18 @@ void accelerations_jacobian(const Robot<S, P>& r, const Workspace<S>& w,
   for (int i = 0; i < nv * columns; ++i) rows[i] *= h;
 }
 
+// (2) and (3), where the rows of v⁺ hold those of h q̂. qacc: q̂.
+template <class S, class P>
+void complete_rows(const Robot<S, P>& r, const Instant<S>& x, const S* qacc, const Workspace<S>& w,
+                   const StepJacobian<S>& out) {
+  const S h = r.timestep();
+  for (int k = 0; k < out.nv; ++k) {
+    out.state_row(out.nv + k)[out.nv + k] += S(1);  // (2)
+    w.tau[k] = x.qvel[k] + h * qacc[k];
+  }
+  position_rows(r.tree, h, static_cast<const S*>(w.tau), out);
+}
+
 // A and B of a step of euler or implicitfast, with its record.
 template <class S, class P>
 void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* record,
@@ -234,7 +283,6 @@ void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* 
                          const StepJacobian<S>& out) {
   const StepShape n(r.tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
-  const S h = r.timestep();
   set_zero(out.A, out.tangent() * out.tangent());
   set_zero(out.B, out.tangent() * out.inputs);
   place_and_factor(r, at, w, record);
@@ -242,11 +290,7 @@ void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* 
   activation_jacobian(r, at, w, space, record, out);
   accelerations_jacobian(r, w, space, out.tangent(), out.state_row(n.nv));
   accelerations_jacobian(r, w, space, out.inputs, out.input_row(n.nv));
-  for (int k = 0; k < n.nv; ++k) {
-    out.state_row(n.nv + k)[n.nv + k] += S(1);  // (2)
-    w.tau[k] = at.qvel[k] + h * record[k];
-  }
-  position_rows(r.tree, h, static_cast<const S*>(w.tau), out);
+  complete_rows(r, at, record, w, out);
 }
 
 }  // namespace cycloid::inline rigid

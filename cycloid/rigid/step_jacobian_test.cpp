@@ -32,7 +32,7 @@ struct Found {
     };
     std::vector<Block> own(space.carve(c.tree, c.input_size, nullptr) / 128 + 1);
     space.carve(c.tree, c.input_size, own[0].bytes);
-    const StepJacobian<S> out{c.shape.nv, c.shape.na, c.input_size, A.data(), B.data()};
+    const StepJacobian<S> out(c.shape.nv, c.shape.na, c.input_size, A.data(), B.data());
     euler_step_jacobian(r, x.data(), u, static_cast<const S*>(memory.record.data()), memory.work,
                         space, out);
   }

@@ -109,7 +109,8 @@ void subtree_motion_pullback(const Tree& tree, const P* p, int body, const Frame
     bars.pose[b] -= cross_force(X, inertia[b] * v_b);
     if (!p_bar) return;
     const BodyPlaces& at = tree.bodies[b];
-    body_inertia_pullback(at, p, f.R[b], f.pos[b], X, v_b, Motion<S>{}, Motion<S>{}, S(1), p_bar);
+    body_inertia_pullback(at, p, f.R[b], f.pos[b], std::array{InertiaForm<S>{&X, &v_b}}, S(1),
+                          p_bar);
     add_to(p_bar + at.com, transpose_vector_product(f.R[b], c_bar));
     p_bar[at.mass] += per_mass * (dot(com_bar, to_tree + c) - dot(out_bar.velocity, out.velocity));
   });

@@ -23,7 +23,13 @@
 //   body: pos += R_Pᵀ G_f,  quat: torque of G about the frame, in its own axes             (11)
 // Quaternion parameters gather tangent numbers in their first three places (Tree::quaternions);
 // the stepper makes four of them when the sum is complete.
+//
+// More fields y, of generalised vectors x that are held fixed, may go along: each joins (4), (6)
+// and S̄_k as m does, with x in the place of μ. Two, of λ and δ, may have a form of their own,
+//   Φ -= λᵀM δ:   λ̄ -= I δ,   δ̄ -= I λ                                                  (12)
 #pragma once
+
+#include <array>
 
 #include "cycloid/rigid/rnea.h"
 
@@ -49,6 +55,18 @@ struct SweepPoint {
   const S *qpos, *qvel, *qacc, *mu;
 };
 
+// The field of a generalised vector x (nv), per link, and its cotangent per body, used up.
+template <class S>
+struct FixedField {
+  const S* x;
+  const Motion<S>* y;
+  Force<S>* bar;
+};
+
+// With three of them, the last two are λ and δ of (12).
+template <class S, std::size_t n>
+using MoreFields = std::array<FixedField<S>, n>;
+
 template <class S>
 CYCLOID_INLINE Force<S> moved_to(const Force<S>& w, const Vec3<S>& origin) {
   return {w.torque + cross(origin, w.force), w.force};
@@ -61,6 +79,17 @@ CYCLOID_INLINE S turning_rate(const Frames<S>& f, const P* axis, std::size_t l) 
   const Vec3<S> a = vec3_of<S>(axis);
   const S s = f.turn_sin[l], c = f.turn_cos[l];
   return S(1) / (c * c + dot(a, a) * s * s);
+}
+
+// visit(dof, rate) for the hinges whose rate is not 1.
+template <class S, class P, class Visit>
+void for_each_scaled_dof(const Tree& tree, const P* p, const Frames<S>& f, Visit visit) {
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    if (link.kind != LinkKind::hinge) continue;
+    const P* axis = p + tree.joints[static_cast<std::size_t>(link.joint)].axis;
+    if (!is_unit(axis)) visit(link.dof, turning_rate(f, axis, l));
+  }
 }
 
 // (9): the cotangent of a hinge's own axis. torque: that of G' about the anchor, in the axes that
@@ -76,16 +105,19 @@ CYCLOID_INLINE Vec3<S> hinge_axis_bar(const Frames<S>& f, const P* own, std::siz
 }
 
 // (7)-(10) of one link. G: (4); X: v̄ - v_P ×* ā.
-template <class S, class P>
+template <class S, class P, std::size_t n>
 CYCLOID_INLINE void gather_joint_parameters(const SweepPoint<S>& at, const P* p, std::size_t l,
-                                            const Force<S>& m_bar, const Force<S>& a_bar,
+                                            const MoreFields<S, n>& more, const Force<S>& m_bar,
+                                            const Force<S>& a_bar, const Force<S>* more_bar,
                                             const Force<S>& X, const Force<S>& G, S* p_bar) {
   const Link& link = at.tree.links[l];
   const JointPlaces& places = at.tree.joints[static_cast<std::size_t>(link.joint)];
   const Frames<S>& f = at.frames;
   const int dofs = dof_numbers(link.kind);
   for (int k = link.dof; k < link.dof + dofs; ++k) {
-    p_bar[at.tree.armature[static_cast<std::size_t>(k)]] -= at.mu[k] * at.qacc[k];
+    S form = at.mu[k] * at.qacc[k];
+    if constexpr (n == 3) form += more[1].x[k] * more[2].x[k];
+    p_bar[at.tree.armature[static_cast<std::size_t>(k)]] -= form;
   }
   if (places.pos < 0 && places.axis < 0) return;
   Force<S> rest = G;  // G'
@@ -95,6 +127,7 @@ CYCLOID_INLINE void gather_joint_parameters(const SweepPoint<S>& at, const P* p,
     Force<S> S_bar = m_bar * at.mu[k];
     S_bar += a_bar * at.qacc[k];
     S_bar += X * at.qvel[k];
+    for (std::size_t i = 0; i < n; ++i) S_bar += more_bar[i] * more[i].x[k];
     subtract_cross_force(rest, f.column[k], S_bar);
     add_cross(p_anchor_bar, f.column[k].angular, S_bar.force);  // (7)
     e_bar =
@@ -137,35 +170,52 @@ CYCLOID_INLINE void hand_on(bool assign, const Vec3<S>* origin, const Force<S>& 
   to = assign ? W : to + W;
 }
 
-// Adds to q_bar and v_bar (nv), and to p_bar unless it is null. `bars` holds what applied forces
-// have put there, and is used up; when there were none (`pushed` is false) it need not be cleared.
-// mocap_bar: (nmocap, 6), assigned: the force on a mocap body's place, and the torque on it in its
-// own axes.
-template <class S, class P>
-void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars, S* q_bar,
-                    S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
+// The inertia of body b: (2), (12), and the cotangents of its numbers.
+template <class S, class P, std::size_t n>
+CYCLOID_INLINE void gather_inertia(const SweepPoint<S>& at, const P* p, std::size_t b,
+                                   std::size_t l, const MoreFields<S, n>& more, Force<S>& m_bar,
+                                   Force<S>& a_bar, Force<S>& v_bar, Force<S>* more_bar, S* p_bar) {
+  const SpatialInertia<S>& I = at.inertia[b];
+  const Motion<S>&v = at.v[l], &a = at.a[l], &m = at.m[l];
+  const Force<S> Iv = I * v;
+  const Motion<S> mxv = cross_motion(m, v);
+  m_bar -= I * a;
+  subtract_cross_force(m_bar, v, Iv);
+  a_bar -= I * m;
+  v_bar -= I * mxv;
+  add_cross_force(v_bar, m, Iv);  // (2)
+  std::array<InertiaForm<S>, n == 3 ? 3 : 2> forms = {{{&m, &a}, {&mxv, &v}}};
+  if constexpr (n == 3) {
+    const Motion<S>&lambda = more[1].y[l], &delta = more[2].y[l];
+    more_bar[1] -= I * delta;
+    more_bar[2] -= I * lambda;  // (12)
+    forms[2] = {&lambda, &delta};
+  }
+  if (p_bar) {
+    body_inertia_pullback(at.tree.bodies[b], p, at.frames.R[b], at.frames.pos[b], forms, S(-1),
+                          p_bar);
+  }
+}
+
+// Adds to q_bar and v_bar (nv), and to p_bar unless it is null. `bars` and those of `more` hold
+// what applied forces have put there, and are used up; when there were none (`pushed` is false)
+// they need not be cleared. mocap_bar: (nmocap, 6), assigned: the force on a mocap body's place,
+// and the torque on it in its own axes.
+template <class S, class P, std::size_t n>
+void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
+                    const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar, S* mocap_bar,
+                    bool pushed) {
   const Tree& tree = at.tree;
   if (!pushed) bars.a[0] = Force<S>{};
   std::size_t l = tree.links.size() - 1;
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
-    Force<S> m_bar{}, a_bar{}, v_bar_b{};
-    if (pushed || tree.has_children[b]) m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
-    if (body.tree >= 0) {  // (2)
-      const SpatialInertia<S>& I = at.inertia[b];
-      const Motion<S>&v = at.v[l], &a = at.a[l], &m = at.m[l];
-      const Force<S> Iv = I * v;
-      const Motion<S> mxv = cross_motion(m, v);
-      m_bar -= I * a;
-      subtract_cross_force(m_bar, v, Iv);
-      a_bar -= I * m;
-      v_bar_b -= I * mxv;
-      add_cross_force(v_bar_b, m, Iv);
-      if (p_bar) {
-        body_inertia_pullback(tree.bodies[b], p, at.frames.R[b], at.frames.pos[b], m, a, mxv, v,
-                              S(-1), p_bar);
-      }
+    Force<S> m_bar{}, a_bar{}, v_bar_b{}, more_bar[n + 1] = {};
+    if (pushed || tree.has_children[b]) {
+      m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
+      for (std::size_t i = 0; i < n; ++i) more_bar[i] = more[i].bar[b];
     }
+    if (body.tree >= 0) gather_inertia(at, p, b, l, more, m_bar, a_bar, v_bar_b, more_bar, p_bar);
     Force<S> G{};
     for (;; --l) {
       const Link& link = tree.links[l];
@@ -177,6 +227,7 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
       if (P_ != 0) {
         subtract_cross_force(G, at.m[P_], m_bar);
         subtract_cross_force(G, v_P, v_next);
+        for (std::size_t i = 0; i < n; ++i) subtract_cross_force(G, more[i].y[P_], more_bar[i]);
       }
       subtract_cross_force(G, at.a[P_], a_bar);  // (4)
       const int dofs = dof_numbers(link.kind);
@@ -192,7 +243,10 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
           q_bar[k] += scaled ? turned * turning_rate(at.frames, axis, l) : turned;
           v_bar[k] += power(X, at.frames.column[k]);
         }
-        if (p_bar) gather_joint_parameters(at, p, l, m_bar, a_bar, X, G, p_bar);
+        if (p_bar) {
+          gather_joint_parameters(at, p, l, more, m_bar, a_bar,
+                                  static_cast<const Force<S>*>(more_bar), X, G, p_bar);
+        }
       }
       v_bar_b = v_next;
       if (link.first) break;
@@ -211,8 +265,14 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
     hand_on(assign, origin, m_bar, bars.m[parent]);
     hand_on(assign, origin, a_bar, bars.a[parent]);
     hand_on(assign, origin, v_bar_b, bars.v[parent]);
+    for (std::size_t i = 0; i < n; ++i) hand_on(assign, origin, more_bar[i], more[i].bar[parent]);
     if (pushed) hand_on(false, origin, bars.pose[b], bars.pose[parent]);
   }
+}
+template <class S, class P>
+void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars, S* q_bar,
+                    S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
+  sweep_pullback(at, p, bars, MoreFields<S, 0>{}, q_bar, v_bar, p_bar, mocap_bar, pushed);
 }
 
 }  // namespace cycloid::inline rigid

@@ -93,7 +93,7 @@ RowBlock<S> tendon_limit_block(const TendonRowPlan& plan, const TendonLimit& lim
   length = tendon_length(plan.tree, p, limit.tendon, at.qpos, at.frames);
   gap = limit_gap(limit.end, p + limit.range, length);  // (1)
   RowBlock<S> block;
-  block.soft = constant_softness<S>(limit.soft);
+  take_softness(limit.soft, block);
   block.weight[0] = number<S>(limit.weight);
   block.x[0] = gap.gap - number<S>(limit.margin);
   return block;
@@ -145,7 +145,7 @@ RowBlock<S> tendon_friction_block(const TendonRowPlan& plan, const TendonFrictio
                                   const P* p, const RowInstant<S>& at) {
   RowBlock<S> block;
   block.stiff = false;
-  block.soft = constant_softness<S>(friction.soft);
+  take_softness(friction.soft, block);
   block.weight[0] = number<S>(friction.weight);
   block.v[0] = tendon_rate(plan.tree, p, friction.tendon, at.frames, at.fields.v, at.qvel);  // (2)
   return block;

@@ -112,14 +112,16 @@ class ModelBuilder {
   }
 };
 
-// Indices of the elements of `two_trees`.
+// The robot, and indices of its elements.
 struct TwoTrees {
+  static TwoTrees make();
+
   Model model;
   int a1, a2, ball, side, free, r1, r2;                                   // joints
   int w, on_post, on_arm, on_fore, on_tool, on_side, on_drone, on_rotor;  // sites
 };
 
-inline TwoTrees two_trees() {
+inline TwoTrees TwoTrees::make() {
   ModelBuilder b;
   TwoTrees t;
   const int post = b.body("post", 0, {0.2, 0.1, 0.4}, {0.8, 0.3, 0.1, -0.2});
@@ -150,6 +152,7 @@ inline TwoTrees two_trees() {
   t.model = b.model;
   return t;
 }
+inline TwoTrees two_trees() { return TwoTrees::make(); }
 
 // Kinematics and the fields of μ and q̇ at a row of inputs.
 template <class S>

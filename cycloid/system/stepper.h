@@ -15,6 +15,8 @@
 //   finish() -> p̄                         once: the parameters' cotangents, per lane
 // A step may also offer its Jacobians (adjoint/linearise.h) by a way of its own:
 //   jacobian(x, u, k, record) -> A, B      after begin(p) and step
+// or say that it is quicker lane by lane: by the Stepper of one environment, with that lane of the
+// record.
 //
 // The record is what step saves for pullback (stage values, active sets). Pullback always gets one,
 // kept or recomputed, and both are the work of the same function: a gradient does not depend on
@@ -40,7 +42,16 @@ struct StepInput {
 
 enum class StepStatus {
   ok,
-  non_finite,  // at least one lane of x⁺ is NaN or infinite
+  short_of,    // at least one lane is not quite what the law says: its note has more
+  non_finite,  // at least one lane of x⁺ is NaN or infinite; others may have notes
+};
+
+// What a step has to say about a lane besides its state.
+struct LaneNote {
+  double residual = 0;   // of a solver that stopped short of its tolerance; 0: none did
+  int contacts = 0;      // that may have a force
+  int active = 0;        // rows of constraints that are stiff; a change is a switch
+  bool crowded = false;  // there were more contacts than there is room for
 };
 
 // Where a lane of a step went wrong, in the user's words.
@@ -56,6 +67,7 @@ struct StepperSizes {
   int input = 0, parameters = 0;
   int record = 0;
   bool record_is_costly = false;  // a solve went into it: worth keeping rather than making again
+  bool jacobian_by_lane = false;  // Jacobians are those of the Stepper of one environment
   std::size_t workspace = 0;      // bytes, aligned to kWorkspaceAlignment
 };
 
@@ -83,7 +95,9 @@ class Stepper {
   }
   // Writes the parameters' cotangents (parameters, W), accumulated since begin.
   virtual void finish(const std::byte* workspace, double* p_bar) const = 0;
-  // Says what went wrong in a lane whose step was not ok. Called rarely; recomputes.
+  // The lanes' notes on the last step, which lie in the workspace; null: there never are any.
+  virtual const LaneNote* notes(const std::byte* /*workspace*/) const { return nullptr; }
+  // Says what went wrong in a lane whose step was not finite. Called rarely; recomputes.
   virtual StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const = 0;
 
  protected:

@@ -31,13 +31,16 @@ from cycloid._forward import (
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
 from cycloid._results import (
+    Crowded,
     Diagnosis,
     Failure,
     Gradient,
     GradientCheck,
     Linearisation,
     Report,
+    SolverWarning,
     Truncate,
+    Unsolved,
 )
 from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
@@ -49,6 +52,7 @@ for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
 del _error
 
 __all__ = [
+    "Crowded",
     "Diagnosis",
     "Error",
     "Failure",
@@ -68,9 +72,11 @@ __all__ = [
     "Parameters",
     "Report",
     "Robot",
+    "SolverWarning",
     "System",
     "Trajectory",
     "Truncate",
+    "Unsolved",
     "__version__",
     "check_gradient",
     "diagnose",

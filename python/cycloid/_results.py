@@ -36,12 +36,55 @@ class Failure(NamedTuple):
     reason: str
 
 
+class Unsolved(NamedTuple):
+    """An environment in which the solver of the constraints stopped short of its tolerance. It goes
+    on with the best that was found; a pullback through it raises GradientError, or leaves it out.
+    """
+
+    environment: int
+    """Its index in the flattened batch."""
+    step: int
+    """The first step that is not solved."""
+    residual: float
+    """The largest of all such steps, scaled as the tolerance is: 1e-10 in float64, 1e-5 in
+    float32."""
+    count: int
+    """How many steps are not solved."""
+
+
+class Crowded(NamedTuple):
+    """An environment that had more contacts than there is room for (256). The first are kept, in
+    MuJoCo's order; the gradient is that of the step so taken.
+    """
+
+    environment: int
+    """Its index in the flattened batch."""
+    step: int
+    """The first such step."""
+    count: int
+    """How many there were."""
+
+
+class SolverWarning(UserWarning):
+    """`step` could not do all that the model says: its solver stopped short of its tolerance, or
+    there were more contacts than there is room for. `rollout` has this in its report instead.
+    """
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """What a rollout has to say about itself."""
 
     failed: list[Failure]
     """Environments that went non-finite, in their order."""
+    unsolved: list[Unsolved]
+    """Environments in which the solver of the constraints stopped short, in their order."""
+    crowded: list[Crowded]
+    """Environments that had more contacts than there is room for, in their order."""
+    advice: str
+    """What to try about these; empty where there are none."""
+    contacts: float
+    """Contacts that may have a force, mean over environments and steps."""
     memory: str
     """What the adjoint keeps, in words."""
     tape_bytes: int
@@ -134,11 +177,12 @@ class Diagnosis:
     verdicts: list[str]
     """... and that of every environment of the flattened batch."""
     switch_fraction: float
-    """Share of the steps that came near a switch of contact; 0 for smooth laws."""
+    """Share of the steps in which other constraints act than in the step before, or a contact
+    begins or ends to slip; 0 for smooth laws."""
     first_nonfinite: tuple[int, int, str, str] | None
     """(environment, step, block, "rollout" or "cotangent"), or None."""
     reliable: bool
-    """Whether every environment is fine or vanishing."""
+    """Whether every environment is fine or vanishing, and every step solved."""
     horizon: float
     """Time over which a cotangent grows a thousandfold [s]; infinite if it does not."""
     advice: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,7 @@ from cycloid._options import (
     is_integer,
     kept_states,
 )
-from cycloid._results import Failure, Gradient, Report
+from cycloid._results import Crowded, Failure, Gradient, Report, SolverWarning, Unsolved
 from cycloid._system import System, check_system
 
 
@@ -139,7 +140,8 @@ class Trajectory:
         self.steps.flags.writeable = self.times.flags.writeable = False
         self.states = core.states.reshape((*batch.lead, self.steps.size, batch.system.state_size))
         report = core.report
-        report["failed"] = [Failure(*f) for f in report["failed"]]
+        for name, row in (("failed", Failure), ("unsolved", Unsolved), ("crowded", Crowded)):
+            report[name] = [row(*values) for values in report[name]]
         self.report = Report(**report)
 
     @property
@@ -157,8 +159,8 @@ class Trajectory:
         """The gradient of a loss, given its derivative with respect to `states`.
 
         states_bar: shaped like `states`, or broadcast to it. wrt: any of "x0", "controls",
-        "params". failed: "raise" GradientError if an environment failed or has a gradient that is
-        not finite, or "skip" it: its gradient is zero.
+        "params". failed: "raise" GradientError if an environment failed, has a step that is not
+        solved or a gradient that is not finite, or "skip" it: its gradient is zero.
 
         May be called again; the arrays are fresh.
 
@@ -208,10 +210,14 @@ class Trajectory:
     def __repr__(self) -> str:
         batch = self._batch
         lead = f", batch {batch.lead}" if batch.lead else ""
-        failed = f", {len(self.report.failed)} FAILED" if self.report.failed else ""
+        wrong = "".join(
+            f", {len(rows)} {name.upper()}"
+            for name in ("failed", "unsolved", "crowded")
+            if (rows := getattr(self.report, name))
+        )
         return (
             f"<Trajectory of {self.system.name}: {batch.steps} steps{lead}, "
-            f"{self.steps.size} saved{failed}>"
+            f"{self.steps.size} saved{wrong}>"
         )
 
 
@@ -275,14 +281,17 @@ def step(
 ) -> np.ndarray:
     """One time step: the next state (..., state_size) of x (..., state_size) under the inputs u
     (..., input_size), None for zero, at time t [s]. params as in `rollout`. Raises Error when the
-    next state is not finite.
+    next state is not finite; warns with SolverWarning of what `rollout` has in its report as
+    unsolved or crowded.
 
     >>> import cycloid as cy
     >>> cy.step(cy.systems.projectile(dt=1.0), [0, 0, 0, 1, 0, 0]).round(12)
     array([ 1.   ,  0.   , -4.905,  1.   ,  0.   , -9.81 ])
     """
     batch = one_step(system, x, u, params)
-    result = getattr(_core, f"step_{system._precision}")(
+    result, warning = getattr(_core, f"step_{system._precision}")(
         *batch.rows, system._threads, as_real(t, "t")
     )
+    if warning:
+        warnings.warn(warning, SolverWarning, stacklevel=2)
     return result.reshape((*batch.lead, system.state_size))

@@ -32,13 +32,34 @@ nb::dict report_of(const Report& report) {
   for (const Failure& f : report.failed) {
     failed.append(nb::make_tuple(f.environment, f.step, f.stage, f.body, f.reason));
   }
+  nb::list unsolved, crowded;
+  for (const Unsolved& u : report.unsolved) {
+    unsolved.append(nb::make_tuple(u.environment, u.step, u.residual, u.count));
+  }
+  for (const Crowded& c : report.crowded) {
+    crowded.append(nb::make_tuple(c.environment, c.step, c.count));
+  }
   nb::dict d;
   d["failed"] = failed;
+  d["unsolved"] = unsolved;
+  d["crowded"] = crowded;
+  d["advice"] = report.advice();
+  d["contacts"] = report.contacts;
   d["memory"] = report.memory;
   d["tape_bytes"] = report.tape_bytes;
   d["lanes"] = report.lanes;
   d["instruction_set"] = report.instruction_set;
   return d;
+}
+
+// What a step that is finite has to be warned of; empty: nothing.
+std::string warning_of(const Report& report) {
+  const std::size_t count = report.unsolved.size() + report.crowded.size();
+  if (count == 0) return {};
+  const std::string first = report.unsolved.empty() ? describe(report.crowded.front())
+                                                    : describe(report.unsolved.front());
+  return message(first, count > 1 ? message(" (the first of ", count, ")") : "", ". ",
+                 report.advice());
 }
 
 template <class T>
@@ -136,7 +157,8 @@ void bind_precision(nb::module_& m, const char* suffix) {
         nb::arg("params").none(), nb::arg("save"), nb::arg("memory"), nb::arg("threads"),
         nb::arg("t0"));
 
-  // As cycloid::step, on the caller's choice of threads, and open to Ctrl-C.
+  // As cycloid::step, on the caller's choice of threads, and open to Ctrl-C. With a warning, which
+  // may be empty.
   m.def((std::string("step_") + suffix).c_str(),
         [](const System& system, const Rows<T>& x, const std::optional<Rows<T>>& u,
            std::int64_t steps, const std::optional<Rows<double>>& params, int threads, double t) {
@@ -146,6 +168,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
           options.threads = threads;
           options.t0 = t;
           std::vector<T> next;
+          std::string warning;
           {
             const Unlocked call;
             options.keep_going = call.keep_going();
@@ -155,8 +178,9 @@ void bind_precision(nb::module_& m, const char* suffix) {
               throw Error(message("the step failed: ", describe(run.report().failed.front())));
             }
             next.assign(run.states().begin(), run.states().end());
+            warning = warning_of(run.report());
           }
-          return to_numpy(std::move(next));
+          return nb::make_tuple(to_numpy(std::move(next)), warning);
         },
         nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
         nb::arg("params").none(), nb::arg("threads"), nb::arg("t"));

@@ -56,11 +56,30 @@ def test_bench_and_linearise_answer_for_a_robot(program, swing):
     assert len(answer["A"]) == 8
 
 
-def test_constraints_are_refused_with_the_way_out(program):
+def test_constraints_act_unless_they_are_left_out(program):
     (program.folder / "limited.xml").write_text(SWING.format(limit='range="-60 60"'))
-    done = program.run("simulate", "limited.xml")
-    assert done.returncode == 2 and "constraints" in done.stderr
-    assert program.run("simulate", "limited.xml", "--no-constraints").returncode == 0
+    words = ["simulate", "limited.xml", "--steps", 1, "--spread", 0, "--x", "3,1,0,0,0,0,0,0,0"]
+    held, free = program.answer(*words), program.answer(*words, "--no-constraints")
+    assert held["unsolved"] == held["crowded"] == []
+    assert held["final_state"][5] < -1 < free["final_state"][5]
+
+
+BED = """<mujoco> <worldbody> <geom type="plane" size="5 5 1"/> <body pos="0 0 0.04"> <freejoint/>
+  <replicate count="{n}" offset="0.11 0 0"> <replicate count="{n}" offset="0 0.11 0">
+    <geom size="0.05"/> </replicate> </replicate> </body> </worldbody> </mujoco>"""
+
+
+def test_contacts_are_counted_and_those_without_room_named(program):
+    (program.folder / "bed.xml").write_text(BED.format(n=2))
+    words = ["bed.xml", "--steps", 5, "--spread", 0, "--batch", 2]
+    answer = program.answer("bench", *words, "--seconds", 0)
+    assert (answer["contacts"], answer["unsolved"], answer["crowded"]) == (4, 0, 0)
+    assert "contacts: 4 per" in program.run("bench", *words, "--seconds", 0).stdout
+    (program.folder / "bed.xml").write_text(BED.format(n=17))  # 289 contacts
+    answer = program.answer("simulate", *words)
+    assert answer["crowded"] == [{"environment": e, "step": 0, "count": 5} for e in (0, 1)]
+    told = program.run("simulate", *words)
+    assert told.returncode == 0 and "crowded: environment 1" in told.stdout
 
 
 def test_a_broken_file_is_told_in_one_line(program):

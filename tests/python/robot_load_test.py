@@ -126,13 +126,36 @@ def test_an_existing_model_is_read_with_its_options_and_not_kept():
     assert np.isfinite(cy.step(robot, robot.initial_state("up"))).all()
 
 
-def test_constraints_are_refused_until_they_are_left_out():
-    falling = POLE.replace("<worldbody>", '<worldbody> <geom type="plane" size="1 1 1"/>')
-    with pytest.raises(cy.ModelError, match="constraints=False"):
-        cy.load(falling)
-    with pytest.raises(cy.ModelError, match="constraints=False"):
-        cy.from_mujoco(mujoco.MjModel.from_xml_string(falling))
-    assert cy.load(falling, constraints=False).nv == 1
+def test_constraints_act_unless_they_are_left_out():
+    limited = POLE.replace('name="hinge"', 'name="hinge" limited="true" range="-10 10"')
+    x = [1.0, 0.0, 0.0]  # far beyond the limit
+    held = cy.step(cy.load(limited), x)
+    assert held[1] < -1 and abs(cy.step(cy.load(limited, constraints=False), x)[1]) < 0.5
+    mj_model = mujoco.MjModel.from_xml_string(limited)
+    assert (cy.step(cy.from_mujoco(mj_model), x) == held).all()
+
+
+STONE = """<mujoco> <asset> <mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+  <hfield name="hills" nrow="3" ncol="3" size="1 1 1 1"/> </asset> <option {option}/>
+  <worldbody> <geom name="floor" type="{floor}" size="1 1 1" {hills}/>
+    <body> <freejoint/> <geom name="stone" {shape}/> </body> </worldbody> </mujoco>"""
+PLAIN = {"floor": "plane", "hills": "", "shape": 'size="0.1"', "option": ""}
+REFUSED_CONSTRAINTS = [
+    ({"shape": 'type="mesh" mesh="wedge"'}, 'geom "stone": a mesh that can collide'),
+    ({"floor": "hfield", "hills": 'hfield="hills"'}, 'geom "floor": a height field'),
+    ({"shape": 'size="0.1" adhesion="1"'}, 'geom "stone": adhesion'),
+    ({"option": 'noslip_iterations="3"'}, "options: the noslip solver"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), REFUSED_CONSTRAINTS)
+def test_constraints_that_are_not_supported_are_refused_by_name(change, words):
+    text = STONE.format(**(PLAIN | change))
+    with pytest.raises(cy.ModelError, match=f"^{words}.* is not supported;.*constraints=False"):
+        cy.load(text)
+    with pytest.raises(cy.ModelError, match=words):
+        cy.from_mujoco(mujoco.MjModel.from_xml_string(text))
+    assert cy.load(text, constraints=False).nv == 6
 
 
 def test_parameters_may_vary_between_environments():

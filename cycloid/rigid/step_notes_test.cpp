@@ -1,0 +1,181 @@
+// What a step says about its lanes, and that neither it nor its pullback allocates.
+#include "cycloid/rigid/step_notes.h"
+
+#include "cycloid/rigid/allocation_count_test.h"
+#include "cycloid/rigid/contact_case_test.h"
+#include "cycloid/rigid/robot.h"
+#include "tests/support/stepper_run.h"
+
+namespace cycloid::test {
+namespace {
+
+// A chunk of a robot. Row l of `x` is lane l's.
+template <class T>
+struct Chunk {
+  Chunk(const System& system, const Rows<double>& x)
+      : stepper(*system.steppers<T>().packed),
+        n(stepper.sizes()),
+        workspace(n.workspace),
+        p(numbers(n.parameters)),
+        state(numbers(n.state)),
+        next(numbers(n.state)),
+        u(numbers(n.input)),
+        record(numbers(n.record)),
+        bar(numbers(n.tangent)),
+        x_bar(numbers(n.tangent)),
+        u_bar(numbers(n.input)) {
+    const auto values = system.parameters().default_values();
+    to_lanes(Rows<double>{Numbers(values.begin(), values.end())}, n.parameters, n.lanes, p.data());
+    to_lanes(x, n.state, n.lanes, state.data());
+    std::fill_n(u.data(), numbers(n.input), T(0));
+    std::fill_n(bar.data(), numbers(n.tangent), T(1));
+    std::fill_n(x_bar.data(), numbers(n.tangent), T(0));
+    std::fill_n(u_bar.data(), numbers(n.input), T(0));
+    stepper.begin(p.data(), workspace.data());
+  }
+  std::size_t numbers(int count) const { return static_cast<std::size_t>(count * n.lanes); }
+
+  StepStatus step() {
+    return stepper.step({state.data(), u.data(), 0, 0.0}, next.data(), record.data(),
+                        workspace.data());
+  }
+  void pull() {
+    stepper.pullback({state.data(), u.data(), 0, 0.0}, record.data(), bar.data(), x_bar.data(),
+                     u_bar.data(), workspace.data());
+  }
+  const LaneNote& note(int l) { return stepper.notes(workspace.data())[l]; }
+
+  const Stepper<T>& stepper;
+  const StepperSizes& n;
+  LaneMemory<std::byte> workspace;
+  LaneMemory<T> p, state, next, u, record, bar, x_bar, u_bar;
+};
+
+System robot(Model m, Precision precision = Precision::float64) {
+  m.qpos0.assign(static_cast<std::size_t>(m.nq), 0.0);
+  for (const Joint& j : m.joints) {
+    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
+      m.qpos0[static_cast<std::size_t>(j.qpos + (j.kind == JointKind::free ? 3 : 0))] = 1;
+    }
+  }
+  return make_robot(m, {.precision = precision});
+}
+
+// A slab on `side`² balls, above a floor.
+Model slab(int side, bool with_floor = true) {
+  CrowdBuilder b;
+  if (with_floor) b.geom("floor", 0, Shape::plane, {});
+  const int body = b.free_body("slab");
+  for (int i = 0; i < side * side; ++i) {
+    b.geom("", body, Shape::sphere, {0.05}, {0.11 * (i % side), 0.11 * (i / side), 0});
+  }
+  complete(b.model);
+  return b.model;
+}
+
+// So many balls on rails, in a row, of which neighbours touch.
+Model necklace(int balls) {
+  CrowdBuilder b;
+  for (int i = 0; i < balls; ++i) {
+    const int body = b.body("", 0, {0.19 * i, 0, 0.01 * (i % 3)}, {1, 0, 0, 0});
+    b.joint("", JointKind::slide, {0, 0.3, 1}, {});
+    b.geom("", body, Shape::sphere, {0.1});
+  }
+  complete(b.model);
+  return b.model;
+}
+
+template <class T>
+std::int64_t allocations_of(const System& system) {
+  const auto x = system.initial_state();
+  Chunk<T> chunk(system, {Numbers(x.begin(), x.end())});
+  const std::int64_t before = allocation_count();
+  for (int k = 0; k < 3; ++k) {
+    CHECK(chunk.step() == StepStatus::ok);
+    chunk.pull();
+  }
+  return allocation_count() - before;
+}
+
+}  // namespace
+
+TEST_CASE("allocation_count: counts what new hands out, aligned or not") {
+  const std::int64_t before = allocation_count();
+  const LaneMemory<double> aligned(3);
+  const std::vector<double> plain(3);
+  CHECK(allocation_count() == before + 2);
+}
+
+TEST_CASE("RobotStepper: neither a step nor its pullback allocates") {
+  for (const auto integrator :
+       {RigidIntegrator::euler, RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
+    Model touching = crowd(true), many = necklace(40), smooth = slab(2, false);
+    for (Model* m : {&touching, &many, &smooth}) {
+      m->options.integrator = integrator;
+      CHECK(allocations_of<double>(robot(*m)) == 0);
+      CHECK(allocations_of<float>(robot(*m, Precision::float32)) == 0);
+    }
+  }
+  CHECK(ContactPlan(Tree(necklace(40)), DofBlocks(Tree(necklace(40)).parent_dof)).broad.sweep);
+}
+
+TEST_CASE("RobotStepper: notes have each lane's contacts and active rows") {
+  const System system = robot(slab(2));
+  const Numbers above = {0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  Numbers on = above, tilted = above;
+  on[2] = 0.04;
+  tilted[2] = 0.04, tilted[3] = std::cos(0.5), tilted[4] = std::sin(0.5);  // two feet up
+  Chunk<double> chunk(system, {above, on, tilted});
+  REQUIRE(chunk.n.lanes >= 2);
+  CHECK(chunk.step() == StepStatus::ok);
+  CHECK(chunk.note(0).contacts == 0);
+  CHECK(chunk.note(0).active == 0);
+  CHECK(chunk.note(1).contacts == 4);
+  CHECK(chunk.note(1).active > 0);
+  for (int l = 0; l < chunk.n.lanes; ++l) {
+    CHECK(chunk.note(l).residual == 0);
+    CHECK_FALSE(chunk.note(l).crowded);
+    if (l % 3 == 2) CHECK(chunk.note(l).contacts == 2);
+  }
+  const System smooth = robot(slab(2, false));
+  CHECK(smooth.steppers<double>().packed->notes(nullptr) == nullptr);
+}
+
+TEST_CASE("RobotStepper: a lane with more contacts than slots is crowded, its neighbour is not") {
+  const System system = robot(slab(17));  // 289 feet
+  Numbers on = {0, 0, 0.04, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, above = on;
+  above[2] = 1;
+  Chunk<double> chunk(system, {on, above});
+  REQUIRE(chunk.n.lanes >= 2);
+  CHECK(chunk.step() == StepStatus::short_of);
+  CHECK(chunk.note(0).crowded);
+  CHECK(chunk.note(0).contacts == kMostContacts);
+  CHECK_FALSE(chunk.note(1).crowded);
+  CHECK(chunk.note(1).contacts == 0);
+}
+
+TEST_CASE("take_notes: lanes that are not solved keep the largest residual of their solves") {
+  using S = Pack<float, 4>;
+  ConstrainedSpace<S> solver;
+  solver.problem.clear();
+  ContactSpace<S> contacts;
+  contacts.clear();
+  LaneNote notes[4];
+  S residual(0.5f);
+  set_lane(residual, 2, std::numeric_limits<float>::quiet_NaN());
+  set_lane(residual, 3, 0.25f);
+  S which(1);
+  set_lane(which, 0, 0.0f);  // solved
+  NewtonResult<S> result{residual, S(3), which == S(0), Mask<S>(true)};
+  take_notes(result, solver, contacts, notes);
+  CHECK(fell_short(notes, 4));
+  result.residual = S(0.375f);
+  take_notes(result, solver, contacts, notes);
+  CHECK(notes[0].residual == 0);
+  CHECK(notes[1].residual == 0.5);
+  CHECK(notes[2].residual == std::numeric_limits<double>::infinity());
+  CHECK(notes[3].residual == 0.375);
+  CHECK_FALSE(fell_short(notes, 1));
+}
+
+}  // namespace cycloid::test
