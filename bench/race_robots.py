@@ -50,10 +50,11 @@ def mujoco_model(name):
     return model
 
 
-def start_states(model, name, count):
-    """(count, state) along MuJoCo's own runs with random controls, and controls (count, T, nu)."""
-    controls = models.random_controls(model, name, steps=200)
+def start_states(model, name, count, steps=200, wanted=lambda state: True):
+    """(count, state) along MuJoCo's own run with random controls, and controls (count, T, nu)."""
+    controls = models.random_controls(model, name, steps=steps)
     states, good = models.run(model, controls)
+    good &= [bool(wanted(state)) for state in states[:-1]]
     at = np.flatnonzero(good)[np.linspace(0, good.sum() - 1, count).astype(int)]
     draw = np.random.default_rng(1)
     return states[at], controls[draw.integers(0, len(controls), size=(count, STEPS))]
@@ -73,13 +74,12 @@ class Peer:
                                          nstep=controls.shape[1])
 
 
-def race(name):
-    model = mujoco_model(name)
+def race(model, states, controls, constraints):
+    """Figures of one robot, from (BATCH, state) and (BATCH, STEPS, nu)."""
     peer = Peer(model)
-    states, controls = start_states(model, name, BATCH)
     out = {"nv": model.nv}
 
-    lanes = cy.from_mujoco(model, dtype="float32", constraints=False)
+    lanes = cy.from_mujoco(model, dtype="float32", constraints=constraints)
     x, u = states.astype("float32"), controls.astype("float32")
     held = {}
 
@@ -100,7 +100,7 @@ def race(name):
     out["forward+backward x"] = out["mujoco"] / (out["forward"] + out["backward"])
     out["backward / forward"] = back / ours
 
-    one = cy.from_mujoco(model, constraints=False)
+    one = cy.from_mujoco(model, constraints=constraints)
     alone = np.resize(controls[0], (LONG, model.nu))
     ours, theirs = best(lambda: cy.rollout(one, states[0], alone, save="last", threads=1),
                         peer.run(states[:1], alone[None]))
@@ -124,6 +124,12 @@ def race(name):
     out["linearise"] = ours / LINEARISED * 1e6
     if not runge_kutta:
         out["linearise x"] = theirs / CALLS / ours * LINEARISED
+    return out
+
+
+def race_robot(name):
+    model = mujoco_model(name)
+    out = race(model, *start_states(model, name, BATCH), constraints=False)
     if name.startswith("urdf/"):
         out["Pinocchio's ABA derivatives"] = aba_derivatives(name)
         out["linearise / Pinocchio"] = out["linearise"] / out["Pinocchio's ABA derivatives"]
@@ -146,17 +152,18 @@ def aba_derivatives(name):
     return best(calls)[0] / 200 * 1e6
 
 
-def main():
+def main(robots, measure):
+    """Prints the figures of those robots that the command line names, or of all."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     wanted = sys.argv[1:]
-    names = [n for n in ROBOTS if not wanted or any(w in n for w in wanted)]
+    names = [n for n in robots if not wanted or any(w in n for w in wanted)]
     results = {}
     for name in names:
         print(f"bench: {name} ...", file=sys.stderr, flush=True)
-        results[name] = race(name)
+        results[name] = measure(name)
     json.dump(results, sys.stdout, indent=1)
     print()
 
 
 if __name__ == "__main__":
-    main()
+    main(ROBOTS, race_robot)

@@ -81,6 +81,35 @@ def hold_robots(robots, held):
                  own["linearise / Pinocchio"], "x", 1, True)
 
 
+def hold_contact(robots, held):
+    """The figures of race_contact.py that are held to something."""
+    figures = robots["dm_control/humanoid"]
+    what = f"humanoid in contact ({figures['contacts']:.1f} contacts)"
+    held(f"{what}, float32 lanes: MuJoCo / ours, forward", figures["forward x"], "x", 5, False)
+    held(f"{what}, float32 lanes: MuJoCo's forward / ours, forward+backward",
+         figures["forward+backward x"], "x", 3, False)
+    held(f"{what}, float32 lanes: backward / forward", figures["backward / forward"], "x", 0.8,
+         True)
+    held(f"{what}, float32 lanes against double: change of velocity, 95th percentile",
+         figures["agreement"]["velocity change"], "", 1e-4, True)
+    held(f"{what}, float32 lanes against double: gradients of 20 steps with cosine 0.999",
+         figures["agreement"]["gradient"], "", 0.9, False)
+    held(f"{what}, one in double: ours / MuJoCo", 1 / figures["one in double x"], "x", 1.2, True)
+    held(f"{what}, linearise: one-sided mjd_transitionFD / ours", figures["linearise x"], "x", 25,
+         False)
+    mjx = figures["MJX"]
+    held(f"{what}, gradient: MJX / ours (its compile {mjx['compile_s']:.0f} s apart, "
+         f"{mjx['finite']:.0%} of its gradients finite)", figures["MJX's gradient x"], "x", 20,
+         False)
+
+
+def raced(script):
+    """What a script of this folder prints."""
+    return json.loads(subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
+                                     stdout=subprocess.PIPE, text=True,
+                                     env=dict(os.environ, OMP_NUM_THREADS="1")).stdout)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      epilog="example: .venv/bin/python bench/run.py --quick")
@@ -134,16 +163,15 @@ def main():
 
     if not options.quick:
         say("bench: robots without constraints, against MuJoCo and Pinocchio ...")
-        robots = results["robots"] = json.loads(
-            subprocess.run([sys.executable, ROOT / "bench" / "race_robots.py"], check=True,
-                           capture_output=True, text=True).stdout)
-        hold_robots(robots, held)
+        results["robots"] = raced("race_robots.py")
+        hold_robots(results["robots"], held)
+
+        say("bench: robots in contact, against MuJoCo and MJX (compiles for minutes) ...")
+        results["contact"] = raced("race_contact.py")
+        hold_contact(results["contact"], held)
 
         say("bench: diffrax (compiles for a while) ...")
-        race = json.loads(subprocess.run([sys.executable, ROOT / "bench" / "race_diffrax.py"],
-                                         check=True, capture_output=True, text=True,
-                                         env=dict(os.environ, OMP_NUM_THREADS="1")).stdout)
-        results["diffrax"] = race
+        race = results["diffrax"] = raced("race_diffrax.py")
         ours = laws()
         for name, peer in race["cases"].items():
             case = name.split(" ")[0]

@@ -118,7 +118,7 @@ bool loads(const std::string& text, bool constraints) {
   try {
     const LoadOptions options{.constraints = constraints};
     const CompiledModel compiled = compile_model(text, options);
-    refuse_unsupported(*compiled, constraints_act(*compiled, options), true);
+    refuse_unsupported(*compiled, constraints_act(*compiled, options));
     convert(*compiled, options);
     return true;
   } catch (const Error& error) {

@@ -7,7 +7,9 @@
 // is never stored. The diagonal of V holds reciprocals.
 //
 // A pivot is not let below n ε H_ii, the rounding error of the sum that it is: then V is the factor
-// of a slightly stiffer matrix. NaN in a lane stays in that lane.
+// of a slightly stiffer matrix. One below zero shows an error of its own size, because earlier ones
+// were nearly lost; its magnitude is taken, so that V does not outgrow H. NaN in a lane stays in
+// that lane.
 #pragma once
 
 #include <limits>
@@ -65,7 +67,7 @@ template <class S>
 CYCLOID_INLINE void factor_diagonal(const S* before, int n, BlockEntries<S>& b) {
   const S rounding = S(Scalar<S>(n) * std::numeric_limits<Scalar<S>>::epsilon());
   const auto reciprocal_root = [&](const S& pivot, int i) {
-    return S(1) / sqrt(max(pivot, before[i] * rounding));
+    return S(1) / sqrt(max(abs(pivot), before[i] * rounding));
   };
   S* e = b.e;
   e[8] = reciprocal_root(e[8], 2);

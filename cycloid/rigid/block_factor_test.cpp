@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cycloid/base/random.h"
 #include "cycloid/math/pack.h"
 #include "tests/support/pullback_check.h"
 
@@ -127,4 +128,43 @@ TEST_CASE("factor_blocks: a pivot that rounding makes negative is held above zer
       V.data());
   solve_blocks(pattern, static_cast<const double*>(V.data()), x.data());
   for (const double v : x) CHECK(std::isfinite(v));
+}
+
+TEST_CASE("factor_blocks: where float loses the matrix, no entry outgrows it") {
+  // A light body with a long lever: three rows make H, what is left to its turning is rounding.
+  // A pivot that comes out below zero shows how large that rounding is.
+  const DofBlocks dofs(std::vector<int>{-1, 0, 1, 2, 3, 4});
+  std::vector<std::uint64_t> words(BlockPattern::words_needed(dofs));
+  std::vector<int> places(BlockPattern::places_needed(dofs));
+  BlockPattern pattern;
+  pattern.start(dofs, words.data(), places.data());
+  for (int J : {0, 1}) pattern.row(1).insert(J);
+  pattern.close();
+  const double J[3][6] = {{0.198, 0.113, 0.974, -0.00571, -0.00129, -0.00333},
+                          {-0.0225, 0.994, -0.111, 0.887, 1.77, 4.57},
+                          {-0.98, 0, 0.199, 4.89, -0.317, -0.829}};
+  const double D[3] = {0.19, 1.9, 1.9};
+  RandomStream random(5);
+  for (int trial = 0; trial < 1000; ++trial) {
+    double rows[3][6], H[6][6] = {};
+    for (int k = 0; k < 18; ++k)
+      rows[k / 6][k % 6] = J[k / 6][k % 6] * random.uniform(0.999, 1.001);
+    for (int i = 0; i < 36; ++i) {
+      for (int k = 0; k < 3; ++k) H[i / 6][i % 6] += D[k] * rows[k][i / 6] * rows[k][i % 6];
+    }
+    for (int i = 0; i < 6; ++i) H[i][i] += i < 3 ? 0.01 : 7e-7;
+    std::vector<float> V(static_cast<std::size_t>(pattern.count * kBlockEntries));
+    factor_blocks(
+        pattern,
+        [&](int I, int K, BlockEntries<float>& b) {
+          for (int e = 0; e < kBlockEntries; ++e) {
+            b.e[e] = static_cast<float>(H[kBlock * I + e / kBlock][kBlock * K + e % kBlock]);
+          }
+        },
+        V.data());
+    const float* between = V.data() + pattern.place(1, 0) * kBlockEntries;
+    for (int e = 0; e < kBlockEntries; ++e) {  // of V = √H, |V_ij| ≤ √H_jj
+      CHECK(std::abs(between[e]) <= 2 * std::sqrt(H[e % kBlock][e % kBlock]));
+    }
+  }
 }

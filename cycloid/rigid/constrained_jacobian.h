@@ -148,7 +148,7 @@ void add_diagonal_jacobian(const Robot<S, P>& r, const ConstraintPlan& plan,
   set_zero(space.q_bar, out.nv);
   set_zero(space.v_bar, out.nv);
   ReferenceOptions<S> unused{};
-  diagonal_rows_pullback(
+  gather_diagonal_rows(
       plan.rows, r.p, at, places,
       RowResults<S>{newton.at.f, newton.r_bar, own.bars.a_ref, own.bars.D, own.bars.friction},
       RowGradient<S>{{}, space.q_bar, space.v_bar, nullptr, unused});
@@ -206,7 +206,7 @@ void add_spread_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Constr
     w.bars.clear(bodies);
     for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
     S* const row = out.state_row(out.nv + k);
-    spread_rows_pullback(
+    gather_spread_rows(
         plan.rows, tree, r.p, at, places + own_dofs,
         RowResults<S>{newton.at.f, newton.r_bar, own.bars.a_ref, own.bars.D, own.bars.friction},
         RowGradient<S>{{w.bars.m, own.alpha_bar, w.bars.a, w.bars.v, w.bars.pose},
@@ -273,8 +273,8 @@ CYCLOID_INLINE void multiply_rows(const ConstrainedJacobianSpace<S>& space, int 
   for (int i = 0; i < C; ++i) store_some(sum[i], n, out + (first + i) * stride);
 }
 
-// (5): out, nv rows of `columns` numbers `out_stride` apart, from padded rows of R and, unless it is
-// null, of C.
+// (5): out, nv rows of `columns` numbers `out_stride` apart, from padded rows of R and of C, which
+// may be null.
 template <class S, class P>
 void acceleration_rows(const Robot<S, P>& r, const Workspace<S>& w,
                        const ConstrainedJacobianSpace<S>& space, int columns, const S* rows,

@@ -1,20 +1,21 @@
 // The derivative of the contacts' generalised force Jᵀ f by q and q̇, with q̈ held fixed.
 //
-// Numbers are those of contact_rows.h; f depends on q̈ through K = ∇²s. Vectors are in the contact's
-// own frame F, motions and wrenches about its point x. S_j is the column of dof j, s₁ and s₂ are 1
-// where it moves body 1 or 2, else 0. y: the fields of q̈ and of q̇, y_P that of the link before dof
-// j. A prime is the derivative by q_j:
-//   (dist, x, θ)' = (s₁ L₁ + s₂ L₂) S_j          L: narrow phase; θ turns the frame                (1)
-//   (y₂ - y₁)' = (s₂ - s₁) ψ_j - (s₂ y₂ - s₁ y₁) × S_j,   ψ_j = y_P × S_j                          (2)
-//   (J y)' = (y₂ - y₁)' + (Δ_ω × x' ; 0) - θ' × Δ,   Δ = y₂ - y₁                                  (3)
-//   f' = f_x dist' - K ((J q̈)' + b (J q̇)'),   a_ref = -b (J q̇) - …                              (4)
-//   P' = f_o' + θ' × f_o,   N' = f_ω' + θ' × f_ω + x' × f_o                                      (5)
-//   (Jᵀ f)'_k = (s₂ - s₁)_k S_k·(N'; P') + S_j·(S_k ×* Wᶜ_k)                                      (6)
+// Numbers are those of contact_rows.h; f depends on q̈ through K = ∇²s. Vectors are in the
+// contact's own frame F, motions and wrenches about its point x. S_j is the column of dof j, s₁ and
+// s₂ are 1 where it moves body 1 or 2, else 0. y: the fields of q̈ and of q̇, y_P that of the link
+// before dof j. A prime is the derivative by q_j:
+//   (dist, x, θ)' = (s₁ L₁ + s₂ L₂) S_j          L: narrow phase; θ turns the frame         (1)
+//   (y₂ - y₁)' = (s₂ - s₁) ψ_j - (s₂ y₂ - s₁ y₁) × S_j,   ψ_j = y_P × S_j                   (2)
+//   (J y)' = (y₂ - y₁)' + (Δ_ω × x' ; 0) - θ' × Δ,   Δ = y₂ - y₁                            (3)
+//   f' = f_x dist' - K ((J q̈)' + b (J q̇)'),   a_ref = -b (J q̇) - …                         (4)
+//   P' = f_o' + θ' × f_o,   N' = f_ω' + θ' × f_ω + x' × f_o                                 (5)
+//   (Jᵀ f)'_k = (s₂ - s₁)_k S_k·(N'; P') + S_j·(S_k ×* Wᶜ_k)                                (6)
 // The last term is there for dofs j that move S_k; Wᶜ_k is the sum of the contacts' wrenches on
 // all that dof k moves. By q̇_j:
-//   -(Jᵀ K b J)_kj                                                                              (7)
-// One environment at a time: the loops over dofs fill the lanes (wide.h).
+//   -(Jᵀ K b J)_kj                                                                         (7)
 // Where the tangent of a frame is frozen (geometry/contact_frame.h), t₁ does not lean with n.
+//
+// One environment at a time: the loops over dofs fill the lanes (wide.h).
 #pragma once
 
 #include "cycloid/rigid/contact_rows_pullback.h"
@@ -28,9 +29,9 @@ inline constexpr int kGeometryNumbers = 7;  // dist, x, θ
 template <class S>
 struct ContactJacobianSpace {
   int padded;
-  S *column, *psi[2];  // (6, padded) S_j and ψ_j of q̈ and q̇, in world axes about the tree's origin
-  S* rate;             // (padded) how fast a dof turns against its column (sweep.h)
-  S* side[2];          // (padded) s₁, s₂
+  S *column, *psi[2];    // (6, padded) S_j, ψ_j of q̈ and q̇, in world axes about the tree's origin
+  S* rate;               // (padded) how fast a dof turns against its column (sweep.h)
+  S* side[2];            // (padded) s₁, s₂
   S *row, *bend, *drag;  // (6, padded) (s₂-s₁) S_k; (P'; N'); K b J
   S *dq, *dv;            // (nv, padded) sums of (6) and (7)
   Force<S>* wrench;      // (bodies)
@@ -117,7 +118,8 @@ CYCLOID_INLINE Motion<S> in_frame(const ContactFrame<S>& F, const Vec3<S>& x, co
 template <class S, class P>
 void touch_gradients(const ContactScene<S, P>& s, const ContactSpace<S>& w,
                      const SlotGroup<S>& group, const ContactFrame<S>& F, TouchGradients<S>* out) {
-  const ContactPair& pair = s.pair(w.touched[group.owner].pair);
+  const TouchedPair& owner = w.touched[group.owner];
+  const ContactPair& pair = s.pair(owner.pair);
   const PlacedPair<S> at(s, w, pair);
   const PairTouch<S>& own = w.touch[group.touch];
   Touch<S> touch[kMostTouches];
@@ -125,8 +127,10 @@ void touch_gradients(const ContactScene<S, P>& s, const ContactSpace<S>& w,
   const S zero = S(0), one = S(1);
   const Vec3<S> zeros{zero, zero, zero};
   for (S& none : feature) none = S(kNoFeature);
-  touch[own.place] = own.at;
-  feature[own.place] = own.feature;
+  for (int i = owner.first; i < owner.first + owner.count; ++i) {
+    touch[w.touch[i].place] = w.touch[i].at;
+    feature[w.touch[i].place] = w.touch[i].feature;
+  }
   const Vec3<S>* const axis = &F.n;
   TouchBar<S> bar[kMostTouches] = {}, &b = bar[own.place];
   for (int i = 0; i < kGeometryNumbers; ++i) {

@@ -12,7 +12,8 @@
 //
 // A lane leaves when its residual, ‖g‖ times `scale`, is within tolerance (in float, a hundred
 // times that where the step was exact), or when rounding forbids more: twice, the slope at x was
-// lost in the rounding of the terms that it is the sum of, and the residual did not fall. From then
+// lost in the rounding of the terms that it is the sum of, and the residual did not fall; it is
+// then solved if the residual is below a hundred tolerances, relative to forces above 1. From then
 // on its x is not touched. A lane with NaN or infinity leaves at once, marked. The loop ends when
 // no lane is left.
 #pragma once
@@ -32,10 +33,13 @@ struct NewtonOptions {
 template <class T>
 inline constexpr double kNewtonTolerance = sizeof(T) == 4 ? 1e-5 : 1e-10;
 
+// Tolerances that a lane may be off, relative to forces above 1, where rounding forbids more.
+inline constexpr double kRoundedTolerances = 100;
+
 template <class S>
 struct NewtonResult {
   S residual, steps;
-  Mask<S> solved;  // within tolerance, or as far as rounding allows
+  Mask<S> solved;  // within tolerance, or near it and as far as rounding allows
   Mask<S> finite;
 };
 
@@ -193,8 +197,15 @@ NewtonResult<S> constrained_acceleration(const ConstraintProblem<S>& problem,
     least = min(residual, least);
     const Mask<S> finite = is_finite(residual);
     result.finite = result.finite & Mask<S>(finite | Mask<S>(!active));
-    const Mask<S> done = (residual <= select(changed, tolerance, exact)) | at_rounding;
-    result.solved = result.solved | (active & finite & done);
+    const Mask<S> near_enough = residual <= select(changed, tolerance, exact);
+    const Mask<S> done = near_enough | at_rounding;
+    result.solved = result.solved | (active & finite & near_enough);
+    const Mask<S> rounded = active & finite & at_rounding;
+    if (any(rounded)) {
+      const S forces = scale * sqrt(inner_product<S>(n, w.Md, w.Md));
+      const S most = S(kRoundedTolerances) * tolerance * (S(1) + forces);
+      result.solved = result.solved | (rounded & (result.residual <= most));
+    }
     active = active & finite & Mask<S>(!done);
   }
   respond(problem, w.r, w.at);

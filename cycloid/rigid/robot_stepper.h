@@ -315,7 +315,8 @@ StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, in
     const S* qacc = at.record + stage * (this->sizes_.record / 4);
     for (int k = 0; k < n.nv; ++k) {
       if (!finite(qacc[k])) {
-        return {rk4 ? message("rk4 stage ", stage + 1) : "dynamics", body_of(k),
+        const char* const part = kConstrained ? "constrained dynamics" : "smooth dynamics";
+        return {rk4 ? message("rk4 stage ", stage + 1) : part, body_of(k),
                 "its acceleration is not finite"};
       }
     }

@@ -79,9 +79,9 @@ void add_static_rows(const StaticRows& rows, const Tree& tree, const P* p, const
 // Adds the cotangents of the rows of single dofs. place: as add_static_rows left it. Returns the
 // places of the others.
 template <class S, class P>
-const int* diagonal_rows_pullback(const StaticRows& rows, const P* p, const RowInstant<S>& at,
-                                  const int* place, const RowResults<S>& results,
-                                  const RowGradient<S>& to) {
+const int* gather_diagonal_rows(const StaticRows& rows, const P* p, const RowInstant<S>& at,
+                                const int* place, const RowResults<S>& results,
+                                const RowGradient<S>& to) {
   for (const auto& r : rows.joint_limits) {
     if (*place >= 0) joint_limit_pullback(r, p, at, *place, results, to);
     ++place;
@@ -92,9 +92,9 @@ const int* diagonal_rows_pullback(const StaticRows& rows, const P* p, const RowI
 
 // ... and those of the others, from their places on. at.fields: of μ, q̈ and q̇.
 template <class S, class P>
-void spread_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
-                          const RowInstant<S>& at, const int* place, const RowResults<S>& results,
-                          const RowGradient<S>& to) {
+void gather_spread_rows(const StaticRows& rows, const Tree& tree, const P* p,
+                        const RowInstant<S>& at, const int* place, const RowResults<S>& results,
+                        const RowGradient<S>& to) {
   const TendonRowPlan plan{tree, rows.last_dof.data()};
   for (const auto& r : rows.connects) connect_pullback(r, p, at, *place++, results, to);
   for (const auto& r : rows.welds) weld_pullback(r, p, at, *place++, results, to);
@@ -121,8 +121,8 @@ template <class S, class P>
 void static_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
                           const RowInstant<S>& at, const int* place, const RowResults<S>& results,
                           const RowGradient<S>& to) {
-  spread_rows_pullback(rows, tree, p, at, diagonal_rows_pullback(rows, p, at, place, results, to),
-                       results, to);
+  gather_spread_rows(rows, tree, p, at, gather_diagonal_rows(rows, p, at, place, results, to),
+                     results, to);
 }
 
 }  // namespace cycloid::inline rigid

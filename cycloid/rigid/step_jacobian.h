@@ -9,6 +9,8 @@
 // bodies (tendons, fluids, applied wrenches) couple dofs; there the sweep runs once for each k.
 #pragma once
 
+#include <algorithm>
+
 #include "cycloid/rigid/rnea_jacobian.h"
 #include "cycloid/rigid/step.h"
 
