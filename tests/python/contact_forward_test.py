@@ -1,0 +1,61 @@
+"""Contacts that cy.forward reports equal MuJoCo's: number, place, frame and force."""
+
+import contact_models as cm
+import mujoco
+import numpy as np
+import pytest
+
+import cycloid as cy
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what MuJoCo says about some files
+
+CLOSED_FORM = 1e-6  # of places [m], frames, and forces over the largest of them
+DISTANCE = 1e-6  # [m], where GJK and EPA find the contact
+STATES = 25 if cm.LONG else 5  # of each model
+ROUNDING = 1e-12  # [m]; whether shapes touch that are as near as this, rounding decides
+
+
+def contacts_of_mujoco(model, state, control):
+    """(geoms, dist, pos, frame, force) of every contact, in MuJoCo's order."""
+    data = mujoco.MjData(model)
+    data.qpos, data.qvel, data.act = np.split(state, [model.nq, model.nq + model.nv])
+    data.ctrl[:] = control
+    mujoco.mj_forward(model, data)
+    force = np.zeros((data.ncon, 6))
+    for i, row in enumerate(force):
+        mujoco.mj_contactForce(model, data, i, row)
+    c = data.contact
+    return c.geom.copy(), c.dist.copy(), c.pos.copy(), c.frame.reshape(-1, 3, 3).copy(), force
+
+
+def counts(geoms, dist):
+    """{pair: number of contacts}, but for those that rounding decides."""
+    clear = np.abs(dist) > ROUNDING
+    pairs, numbers = np.unique(np.asarray(geoms)[clear], axis=0, return_counts=True)
+    return {tuple(p): n for p, n in zip(pairs.tolist(), numbers)}
+
+
+@pytest.mark.parametrize("name", [n for n in cm.CHOSEN if n not in cm.UNCONSTRAINED])
+def test_contacts_equal_mujocos(name):
+    if name in cm.BY_ROUNDING:
+        pytest.skip(cm.BY_ROUNDING[name])
+    model, states, controls, rows = cm.run(name)
+    system, at = cy.from_mujoco(model), np.flatnonzero(rows)
+    seen = 0
+    for i in at[:: -(-len(at) // STATES)]:
+        geoms, dist, pos, frame, force = contacts_of_mujoco(model, states[i], controls[i])
+        ours = cy.forward(system, states[i], controls[i]).contacts
+        assert counts(ours.geoms, ours.dist) == counts(geoms, dist)
+        by_search = cm.by_search(model, geoms).any()
+        # The same order among the contacts of a pair is not part of the contract.
+        scale = max(np.abs(force).max(initial=0), 1e-3)
+        for k in np.flatnonzero(np.abs(dist) > ROUNDING):
+            same = np.flatnonzero((np.asarray(ours.geoms) == geoms[k]).all(axis=1))
+            near = same[np.linalg.norm(ours.pos[same] - pos[k], axis=1).argmin()]
+            assert abs(ours.dist[near] - dist[k]) <= DISTANCE
+            if not by_search:
+                assert np.abs(ours.pos[near] - pos[k]).max() <= CLOSED_FORM
+                assert np.abs(ours.frame[near] - frame[k]).max() <= CLOSED_FORM
+                assert np.abs(ours.force[near] - force[k]).max() <= CLOSED_FORM * scale
+            seen += 1
+    assert seen or model.ngeom < 2 or "limits" in name
