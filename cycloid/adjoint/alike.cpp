@@ -9,7 +9,8 @@ namespace cycloid::inline adjoint {
 template <class T>
 void put_alike_together(Run<T>& run, const KeepGoing& keep_going) {
   const StepperSizes& s = run.stepper->sizes();
-  if (!s.has_work_keys || run.chunks() < 2 || run.steps < kWorthOrdering || run.x0_rows == 1) {
+  if (!s.has_work_keys || run.chunks() < 2 || run.steps < kWorthOrdering || run.x0_rows == 1 ||
+      run.pair_width > 0) {
     return;
   }
   std::vector<std::uint64_t> keys(static_cast<std::size_t>(run.chunks() * s.lanes));

@@ -45,7 +45,7 @@ struct ChunkReport {
   std::vector<Unsolved> unsolved;
   std::vector<Crowded> crowded;
   std::int64_t contacts = 0;  // summed over environments and steps
-  std::int64_t switches = 0;  // steps whose active constraints are not those of the step before
+  std::int64_t switches = 0;  // steps with another number of active rows than the step before
 };
 
 struct Report {
@@ -53,7 +53,7 @@ struct Report {
   std::vector<Unsolved> unsolved;  // likewise; one for each environment at most
   std::vector<Crowded> crowded;    // likewise
   double contacts = 0;             // that may have a force, mean over environments and steps
-  double switch_fraction = 0;      // share of steps whose active constraints are others than before
+  double switch_fraction = 0;      // share of steps with another number of active rows
   std::string memory;              // what the adjoint keeps and why, in words
   std::uint64_t tape_bytes = 0;
   int lanes = 1;

@@ -6,6 +6,7 @@
 // Where to start reading:
 //   rollout.h      the user's edge: rollout, Trajectory, Gradient
 //   memory.h       what the adjoint keeps;   schedule.h  the binomial schedule
+//   alike.h        which environments share a chunk
 //   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
 //   report.h       what a run has to say about itself
 //   pushforward.h  tangents (jvp), and Hessian-vector products

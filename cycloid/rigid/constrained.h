@@ -39,7 +39,7 @@ struct ConstrainedSpace {
     const auto place = [&] { return memory ? memory + used : nullptr; };
     const auto take = [&]<class A>(A*& array, std::size_t n) {
       array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + alignof(S) - 1) / alignof(S) * alignof(S);
+      used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
     };
     const std::size_t rows = static_cast<std::size_t>(most.diagonals + most.rows),
                       size = static_cast<std::size_t>(dofs.size()), links = tree.links.size(),
@@ -165,6 +165,7 @@ void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
   if (tree.has_tendon_armature) {
     set_zero(own.zeros, tree.model.nv);
     for (std::size_t l = 0; l < tree.links.size(); ++l) own.rest[l] = Motion<S>{};
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) own.rest_bar[b] = Force<S>{};
     const BodyBars<S> bars{own.lambda_bar, own.delta_bar, own.rest_bar, w.bars.pose};
     tendon_armature_pullback(
         tree, r.p, RowPoint<S>{w.frames, own.of_lambda, own.rest, x.qpos, lambda, own.zeros},

@@ -32,7 +32,7 @@ struct ConstraintMemory {
     used += contacts.carve(plan.contacts, memory ? memory + used : nullptr);
     places = memory ? reinterpret_cast<int*>(memory + used) : nullptr;
     const std::size_t bytes = static_cast<std::size_t>(plan.rows.count()) * sizeof(int);
-    return used + (bytes + alignof(S) - 1) / alignof(S) * alignof(S);
+    return used + (bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
   }
 };
 

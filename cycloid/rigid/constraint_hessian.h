@@ -25,7 +25,7 @@ struct NewtonSpace {
     std::size_t used = 0;
     const auto take = [&]<class A>(A*& array, std::size_t n) {
       array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + alignof(S) - 1) / alignof(S) * alignof(S);
+      used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
     };
     const auto n = [](auto x) { return static_cast<std::size_t>(x); };
     for (S** vector : {&x1, &p, &g, &Md, &Md1, &diagonal}) take(*vector, n(dofs.size()));

@@ -15,7 +15,9 @@
 // lane moves together are left out of the Hessian.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "cycloid/math/scalar.h"
 #include "cycloid/rigid/block_pattern.h"
@@ -25,6 +27,10 @@ namespace cycloid::inline rigid {
 enum class RowLaw : std::uint8_t { equality, friction_loss, one_sided, pyramid, elliptic };
 
 inline constexpr int kMostRows = 6;  // of a group
+
+// What arrays that are carved side by side are aligned to: numbers, and words of bits.
+template <class S>
+inline constexpr std::size_t kCarved = std::max(alignof(S), alignof(std::uint64_t));
 
 struct RowGroup {
   RowLaw law;
@@ -111,7 +117,7 @@ std::size_t ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapac
   std::size_t used = 0;
   const auto take = [&]<class A>(A*& array, std::size_t n) {
     array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-    used += (n * sizeof(A) + alignof(S) - 1) / alignof(S) * alignof(S);
+    used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
     return array;
   };
   dofs = &layout;

@@ -42,7 +42,7 @@ struct ContactJacobianSpace {
     std::size_t used = 0;
     const auto take = [&]<class A>(A*& array, std::size_t n) {
       array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + alignof(S) - 1) / alignof(S) * alignof(S);
+      used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
     };
     padded = padded_to_wide<S>(tree.model.nv);
     const std::size_t n = static_cast<std::size_t>(padded),

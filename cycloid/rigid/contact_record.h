@@ -2,7 +2,7 @@
 //
 //   keep_contacts     writes, for each lane's contact, its pair and place, and the touch's feature
 //   recall_contacts   has the same touches and slots from it, bit for bit, without looking for near
-//                     pairs, and without the search of pairs that are searched (narrow_phase.h)
+//                     pairs, and for boxes without their search (narrow_phase.h)
 // A record has room for so many slots; a chunk with more is marked, and its contacts are found
 // again.
 #pragma once

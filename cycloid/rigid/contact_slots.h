@@ -99,7 +99,15 @@ void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   }
 }
 
-// Writes w.near; returns the number of pairs there.
+// More than rounding moves a place by.
+template <class S>
+CYCLOID_INLINE PlainScalar<S> place_rounding(const Vec3<S>& p) {
+  constexpr double wide = 32 * double(std::numeric_limits<Scalar<S>>::epsilon());
+  return primal(S(wide) * (abs(p.x) + abs(p.y) + abs(p.z)));
+}
+
+// Writes w.near; returns the number of pairs there. Bounding spheres are wide enough for the
+// rounding of places, so that no lane needs a neighbour's nearness to find its contacts.
 template <class S, class P>
 int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   using B = PlainScalar<S>;
@@ -109,11 +117,15 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   for (std::size_t i = 0; i < plan.geoms.size(); ++i) {
     const TouchingGeom& g = plan.geoms[i];
     w.radius[i] = primal(bounding_radius(g.kind, static_cast<const S*>(w.size + 3 * i)));
-    if (pose != w.common) continue;
     Vec3<S> p = w.pose[i].p;
+    if (pose != w.common) {
+      w.radius[i] += place_rounding(p);
+      continue;
+    }
     if (!plan.one_tree) p += s.frames.origin[g.body] - s.frames.origin[plan.origin_body];
     for (int k = 0; k < 9; ++k) w.common[i].R.e[k] = primal(w.pose[i].R.e[k]);
     w.common[i].p = {primal(p.x), primal(p.y), primal(p.z)};
+    w.radius[i] += place_rounding(p);
   }
   for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
     w.margin[k] = detection_margin(s, w, plan.pairs[k]);
@@ -188,9 +200,9 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     const int k = w.near[i];
     const ContactPair& pair = s.pair(k);
     const PlacedPair<S> at(s, w, pair);
-    if (all(shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(w.margin[k])))) {
-      continue;
-    }
+    const Mask<S> apart =
+        shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(w.margin[k]));
+    if (all(apart)) continue;
     collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(w.margin[k]), touch, feature);
     Mask<S> some = Mask<S>(false);
     for (int place = 0; place < pair.touches; ++place) some = some | (feature[place] >= S(0));
@@ -198,7 +210,8 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     const PairNumbers<P> numbers = pair_numbers(s.plan, s.tree.model, s.p, pair);
     for (int place = 0; place < pair.touches; ++place) {
       const Mask<S> forced = touch[place].dist < S(numbers.margin);
-      used[place] = (feature[place] >= S(0)) & (Mask<S>(detection == Detection::all) | forced);
+      used[place] = (feature[place] >= S(0)) & Mask<S>(!apart) &
+                    (Mask<S>(detection == Detection::all) | forced);
     }
     add_touches(s, k, touch, static_cast<const S*>(feature), numbers, used, w);
   }

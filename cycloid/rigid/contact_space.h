@@ -215,7 +215,7 @@ std::size_t ContactSpace<S>::carve(const ContactPlan& plan, std::byte* memory) {
   std::size_t used = 0;
   const auto take = [&]<class A>(A*& array, std::size_t n, std::size_t bytes = sizeof(A)) {
     array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-    used += (n * bytes + alignof(S) - 1) / alignof(S) * alignof(S);
+    used += (n * bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
   };
   const std::size_t geoms = plan.geoms.size(), pairs = plan.pairs.size(), lanes = kLanes<S>,
                     most = static_cast<std::size_t>(plan.slots) * lanes;
@@ -244,7 +244,7 @@ std::size_t ContactSpace<S>::carve(const ContactPlan& plan, std::byte* memory) {
   take(touch_bars, touches);
   take(number_bars, owners);
   const std::size_t bytes = scratch.carve(plan.broad, memory ? memory + used : nullptr);
-  return used + (bytes + alignof(S) - 1) / alignof(S) * alignof(S);
+  return used + (bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
 }
 
 // visit(SlotGroup) for each touch that lanes of the slot have.

@@ -21,6 +21,7 @@ class ObservedInstants {
     length_.resize(tree_.quaternions.size());
     memory_.resize(carve(nullptr) / sizeof(Block) + 1);
     carve(memory_[0].bytes);
+    if (plan()) constraints.contacts.begin(plan()->contacts);
     const std::size_t nv = static_cast<std::size_t>(tree_.model.nv);
     d_bar_.resize(2 * nv + static_cast<std::size_t>(tree_.model.na));
     u_bar_.resize(static_cast<std::size_t>(key_.input_size));

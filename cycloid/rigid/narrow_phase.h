@@ -4,7 +4,8 @@
 // detection: margin + gap of the contact.
 //
 // A pair that is searched lane by lane (geometry/by_lane.h) costs most of its time in the search.
-// Where the features of its touches are known, `collide_again` gives the same touches without it.
+// Where the features of its touches are known, `collide_again` gives the same touches, for boxes
+// without it.
 #pragma once
 
 #include "cycloid/geometry/box_box.h"

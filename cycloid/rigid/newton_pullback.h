@@ -9,8 +9,8 @@
 // A step does not form (4): it needs μ, f, w and r̄, and M's part is a sweep over the bodies. H and
 // K are those at a. There is one assembly, one factor, one solve; of forward only a is needed.
 //
-// (1) to (3) hold at the minimum. `polish` brings a point that stopped short of it closer by one
-// Newton step.
+// (1) to (3) hold at the minimum: a is within the tolerance, or as near as rounding allows, where
+// one more Newton step brings nothing. A lane that is neither is reported and has no gradient.
 #pragma once
 
 #include "cycloid/rigid/newton.h"
@@ -22,28 +22,6 @@ template <class S>
 struct RowCotangents {
   S *a_ref, *D, *friction;
 };
-
-// One full Newton step in the lanes whose residual is above the tolerance, where it makes the
-// residual smaller. Returns the residual.
-template <class S>
-S polish(const ConstraintProblem<S>& problem, const NewtonOptions& options, const NewtonSpace<S>& w,
-         S* x) {
-  const S scale = S(options.scale);
-  evaluate(problem, static_cast<const S*>(x), w.p, w.Md, w.r);
-  respond(problem, w.r, w.at);
-  const S residual = scale * gradient(problem, w.Md, w.at.f, w.g);
-  const Mask<S> rough = residual > S(options.tolerance);
-  if (!any(rough)) return residual;
-  factor_hessian(problem, rough, w);
-  newton_direction(problem, w);
-  for (int i = 0; i < problem.size(); ++i) w.x1[i] = x[i] + w.p[i];
-  evaluate(problem, static_cast<const S*>(w.x1), w.g, w.Md1, w.r1);
-  respond(problem, w.r1, w.at);
-  const S next = scale * gradient(problem, w.Md1, w.at.f, w.g);
-  const Mask<S> better = rough & (next < residual);
-  for (int i = 0; i < problem.size(); ++i) x[i] = select(better, w.x1[i], x[i]);
-  return select(better, next, residual);
-}
 
 // (3) for every row, from f̄ = w; r_bar is added to.
 template <class S>

@@ -249,17 +249,3 @@ TEST_CASE("constrained_acceleration_pullback: D̄ D summed over a contact is w·
     }
   }
 }
-
-TEST_CASE("polish: one step brings a rough point to the minimum, and leaves others alone") {
-  const Numbers in = random_point(3);
-  Solved<double> at(in.data());
-  const Numbers minimum = at.a;
-  Numbers rough = minimum;
-  for (const int i : shape().dofs.place) rough[static_cast<std::size_t>(i)] += 1e-6;
-  const double residual = polish(at.problem, {}, at.space, rough.data());
-  CHECK(residual < 1e-10);
-  CHECK(test::relative_error(rough, minimum) < 1e-10);
-  Numbers same = minimum;
-  polish(at.problem, {}, at.space, same.data());
-  CHECK(same == minimum);
-}

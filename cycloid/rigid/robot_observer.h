@@ -17,16 +17,14 @@ class RobotObserver final : public ChunkObserver {
 
   void sense(const double* x, const double* u, const double* p, double t, double* out,
              std::byte* memory) const override {
-    Layout at;
-    at.carve(*this, memory);
+    Layout at = layout(memory);
     const Robot<S, S> r = robot(p, at);
     cycloid::sense(r, key_.list, instant(x, u), S(t), at.space, reinterpret_cast<S*>(out));
   }
 
   void pullback(const double* x, const double* u, const double* p, const double* out_bar,
                 double* x_bar, double* u_bar, double* p_bar, std::byte* memory) const override {
-    Layout at;
-    at.carve(*this, memory);
+    Layout at = layout(memory);
     const Robot<S, S> r = robot(p, at);
     const int nv = tree().model.nv, parameters = tree().parameters.size();
     S *q_bar = reinterpret_cast<S*>(x_bar), *own = reinterpret_cast<S*>(p_bar);
@@ -64,6 +62,13 @@ class RobotObserver final : public ChunkObserver {
   };
 
   const Tree& tree() const { return *key_.tree; }
+
+  Layout layout(std::byte* memory) const {
+    Layout at;
+    at.carve(*this, memory);
+    if (key_.constraints) at.space.constraints.contacts.begin(key_.constraints->contacts);
+    return at;
+  }
 
   Robot<S, S> robot(const double* p, const Layout& at) const {
     for (int i = 0; i < tree().parameters.size(); ++i) at.p[i] = reinterpret_cast<const S*>(p)[i];

@@ -204,6 +204,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       used += work.carve(*s.key_.tree, memory + used);
       used = (used + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
       used += carve_jacobian(s.key_, jacobian, memory + used);
+      used = (used + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
       if constexpr (kConstrained) {
         constraints.carve(*s.key_.tree, *s.key_.constraints, memory + used);
       }
@@ -264,7 +265,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     if constexpr (kConstrained) {
       more += ConstraintMemory<S>().carve(tree, *key.constraints, nullptr);
     }
-    s.workspace = 9 * kWorkspaceAlignment + kNotes * sizeof(LaneNote) +
+    s.workspace = 10 * kWorkspaceAlignment + kNotes * sizeof(LaneNote) +
                   tree.quaternions.size() * sizeof(P) +
                   n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
                   static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) + more;

@@ -62,7 +62,7 @@ class Crowded(NamedTuple):
     step: int
     """The first such step."""
     count: int
-    """How many there were."""
+    """In how many steps there were more contacts than there is room for."""
 
 
 class SolverWarning(UserWarning):
@@ -177,8 +177,8 @@ class Diagnosis:
     verdicts: list[str]
     """... and that of every environment of the flattened batch."""
     switch_fraction: float
-    """Share of the steps in which other constraints act than in the step before, or a contact
-    begins or ends to slip; 0 for smooth laws."""
+    """Share of the steps in which more or fewer rows of constraints are stiff than in the step
+    before: contacts that begin, end or start to slip; 0 for smooth laws."""
     first_nonfinite: tuple[int, int, str, str] | None
     """(environment, step, block, "rollout" or "cotangent"), or None."""
     reliable: bool

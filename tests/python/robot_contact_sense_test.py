@@ -300,3 +300,28 @@ def test_contacts_are_shaped_like_the_batch():
         cy.observe(ball, x, names="twist")
     single = cy.forward(cy.load(BALL, dtype="float32"), x[0, 0])
     assert single.contacts.force.dtype == np.float32 and single.contacts.geoms.dtype == np.int64
+
+
+def test_a_heap_of_many_geoms_is_seen_whole():
+    """More pairs than are tested one by one: a sweep finds those that are near."""
+    draw = np.random.default_rng(7)
+    bodies = "".join(
+        f'<body pos="{x} {y} {z}"><freejoint/><geom size="0.1"/></body>'
+        for x, y, z in draw.uniform(0, 0.6, size=(45, 3))
+    )
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco>
+      <worldbody><geom type="plane" size="5 5 1"/>{bodies}
+        <body pos="0.3 0.3 0.7"><freejoint/><geom size="0.1"/><site name="top"/></body></worldbody>
+      <sensor><accelerometer site="top"/><touch site="top"/></sensor></mujoco>""")
+    model.opt.solver, model.opt.tolerance = mujoco.mjtSolver.mjSOL_NEWTON, 0
+    model.opt.iterations = 200
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.ncon > 100
+    system, x = cy.from_mujoco(model), np.concatenate([data.qpos, data.qvel])
+    for seen in (cy.forward(system, x, None), cy.forward(system, np.array([x, x]), None)):
+        assert np.all(seen.contacts.count == data.ncon)
+        assert models.relative_errors(seen.qacc.reshape(-1, model.nv)[-1:], data.qacc[None]) < 1e-8
+    for rows in (x, np.array([x] * 3)):
+        values = cy.observe(system, rows).values.reshape(-1, 4)[-1:]
+        assert models.relative_errors(values, data.sensordata[None]) < 1e-8
