@@ -71,6 +71,7 @@ void trace_chunk(const Trajectory<T>& trajectory, std::span<const T> states_bar,
   const Run<T>& run = trajectory.run();
   const StepperSizes& sizes = run.stepper->sizes();
   Sweep<T> sweep(run, trajectory.tape(), buffers, chunk, stop);
+  sweep.want_parameters(false);
   const LaneMap& map = sweep.map();
   const int W = map.lanes, nt = sizes.tangent;
   const std::size_t numbers = static_cast<std::size_t>(nt) * static_cast<std::size_t>(W);

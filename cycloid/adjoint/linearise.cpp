@@ -128,6 +128,7 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   for_each_task(run, run.chunks(), options.keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
                   Sweep<T> sweep(run, tape, buffers, chunk, stop);
+                  sweep.want_parameters(options.params);
                   const auto take_next = [&](std::int64_t k, const T* state) {
                     if (k == 1) scatter(sweep.map(), state, s.state, out.next.data(), s.state, 0);
                   };
