@@ -20,8 +20,8 @@ from cycloid._system import System
 
 Arrays = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]  # x, u, p
 
-# Without a gradient, a run keeps as little as it can.
-_LEAST = ("checkpoints", 1)
+# Without a gradient, a run keeps as little as it can, where it is left to it.
+_LEFT_TO_US, _LEAST = ("auto", "all", "sqrt"), ("checkpoints", 1)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class RolloutCall:
     def forward(self, x: Any, u: Any, p: Any, keep: bool) -> tuple[np.ndarray, Trajectory]:
         """The states, and the tape: if not `keep`, a small one."""
         batch = Batch(self.system, x, self.steps if u is None else u, p, self.system.dtype)
-        memory = self.memory if keep else _LEAST
+        memory = self.memory if keep or self.memory[0] not in _LEFT_TO_US else _LEAST
         run = roll_out(batch, self.save, memory, self.threads, self.t0)
         report = run.report
         if self.single and ((report.failed and not self.skip) or report.unsolved or report.crowded):

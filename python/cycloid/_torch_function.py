@@ -142,6 +142,11 @@ class Forward(torch.autograd.Function):
     def backward(ctx: Any, bar: Any, _: Any) -> Any:
         *tensors, token = ctx.saved_tensors
         wanted = tuple(ctx.needs_input_grad[:3])
+        if bar is not None and torch._C._functorch.is_legacy_batchedtensor(bar):
+            raise GradientError(
+                "is_grads_batched=True and jacobian(vectorize=True) are not supported by cycloid: "
+                "use torch.func.jacrev, or vmap over torch.func.vjp"
+            )
         if bar is None or not any(wanted):
             return None, None, None, None
         shapes = tuple(None if t is None else tuple(t.shape) for t in tensors)

@@ -53,6 +53,14 @@ from cycloid._torch_function import Forward, Options
 
 __all__ = ["observe", "rollout", "step"]
 
+def _constant(function: Any) -> Any:
+    """A function of constants, for Dynamo to call: torch.compiler.assume_constant_result without
+    importing Dynamo, which takes a second.
+    """
+    function._dynamo_marked_constant = True
+    return function
+
+
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -199,7 +207,7 @@ def _needs_gradient(*tensors: Any) -> bool:
     return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
 
 
-@torch.compiler.assume_constant_result
+@_constant
 def _rollout_options(
     save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, t0: Any, failed: Any
 ) -> tuple[Any, ...]:
@@ -210,7 +218,7 @@ def _rollout_options(
     return *as_save(save), *kept, number, as_real(t0, "t0"), failed == "skip"
 
 
-@torch.compiler.assume_constant_result
+@_constant
 def _observe_options(handle: int, names: Any, t: Any) -> tuple[Any, ...]:
     chosen = None if names is None else [as_text(n) for n in as_names(names, "names")]
     return chosen, observer_of(system_of(handle), names).size, as_real(t, "t")
