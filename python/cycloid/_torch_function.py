@@ -7,6 +7,7 @@ leading axis of the batch.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -192,3 +193,9 @@ class Backward(torch.autograd.Function):
         own = [s for s, want in zip(o.shapes, o.wanted) if want]
         out = tuple(g.reshape(info.batch_size, *s) for g, s in zip(gradients, own))
         return out, (0,) * len(out)
+
+
+# Looked up at every call; made once, it costs nothing.
+for _function in (Forward, Backward):
+    _function.forward.__signature__ = inspect.signature(_function.forward)  # type: ignore[attr-defined]
+del _function
