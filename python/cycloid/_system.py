@@ -349,6 +349,12 @@ class System:
             for name, b in self.state_slices.items()
         )
 
+    def __copy__(self) -> System:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, memo: Any) -> System:
+        return self
+
     def __repr__(self) -> str:
         return f"<{self._core.describe()}>"
 

@@ -38,7 +38,7 @@ def run_forward(call: Call, tensors: tuple[Any, ...], keep: bool) -> tuple[Any, 
     """The result, in memory of its own, and the token of its tape."""
     result, tape = call.forward(*map(_array, tensors), keep=keep)
     token = TAPES.put(tape, call.size(tape)) if keep else no_tape()
-    return torch.from_numpy(result.copy()), token
+    return torch.from_numpy(result), token
 
 
 def run_backward(

@@ -1,8 +1,10 @@
 """cycloid in compiled PyTorch: one graph without breaks, with the numbers of PyTorch line by line."""
 
+import doctest
 import gc
 import os
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
@@ -227,3 +229,9 @@ def test_what_is_wrong_is_said_in_a_graph_too():
         compiled(lambda x: cyt.rollout(SYSTEM, x, 4))(torch.zeros(3))
     with pytest.raises(Exception, match='did you mean "last"'):
         compiled(lambda x: cyt.rollout(SYSTEM, x, 4, save="lost"))(torch.zeros(2))
+
+
+def test_the_examples_of_the_page_are_true():
+    page = Path(__file__).resolve().parents[2] / "docs" / "torch.md"
+    failures, attempted = doctest.testfile(str(page), module_relative=False)
+    assert failures == 0 and attempted > 15

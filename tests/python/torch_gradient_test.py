@@ -1,5 +1,6 @@
 """cycloid.torch has the numbers of cycloid, and gradients that hold against differences."""
 
+import copy
 import warnings
 
 import models
@@ -153,14 +154,14 @@ def test_only_what_wants_a_gradient_is_computed(wanted, monkeypatch):
     asked = []
     pullback = cyt.RolloutCall.rows
 
-    def spy(call, tape, bar, which):
-        asked.append(which)
-        return pullback(call, tape, bar, which)
+    def spy(call, tape, bar, which, each):
+        asked.append((which, each))
+        return pullback(call, tape, bar, which, each)
 
     monkeypatch.setattr(cyt.RolloutCall, "rows", spy)
     tensors = [t.requires_grad_(i in wanted) for i, t in enumerate(map(torch.clone, DETACHED))]
     cyt.rollout(SYSTEM, *tensors).sum().backward()
-    assert asked == [tuple(i in wanted for i in range(3))]
+    assert asked == [(tuple(i in wanted for i in range(3)), False)]
     assert [t.grad is not None for t in tensors] == [i in wanted for i in range(3)]
 
 
@@ -263,3 +264,33 @@ def test_the_result_does_not_depend_on_threads_or_on_what_is_kept():
     for options in ({"threads": 1}, {"threads": 2}, {"memory": "sqrt"}, {"memory": 2}):
         assert torch.equal(gradient(**options), expected)
     assert not torch.equal(gradient(memory=cy.Truncate(2)), expected)
+
+
+class Simulator(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.system, self.length = SYSTEM, torch.nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        return cyt.rollout(self.system, x, 20, {"length": self.length}, save="last")
+
+
+def test_a_module_with_a_system_in_it_is_copied_and_trained():
+    module = Simulator()
+    twin = copy.deepcopy(module)
+    assert twin.system is module.system and twin.length is not module.length
+    target = Simulator()
+    target.length.data += 0.2
+    x = torch.rand(10, 2, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        wanted = target(x)
+    optimiser = torch.optim.LBFGS(twin.parameters(), max_iter=20, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimiser.zero_grad()
+        loss = (twin(x) - wanted).square().mean()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    assert abs(twin.length.item() - 0.7) < 1e-4 and module.length.item() == 0.5
