@@ -1,5 +1,5 @@
-"""What PyTorch adds: 4096 humanoids in contact through cycloid.torch against the same through NumPy,
-and the first gradient of a process.
+"""What PyTorch adds: 4096 humanoids in contact through cycloid.torch and through NumPy, and the
+first gradient of a process.
 
     python bench/race_torch.py
 

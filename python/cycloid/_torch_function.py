@@ -195,7 +195,6 @@ class Backward(torch.autograd.Function):
         return out, (0,) * len(out)
 
 
-# Looked up at every call; made once, it costs nothing.
-for _function in (Forward, Backward):
-    _function.forward.__signature__ = inspect.signature(_function.forward)  # type: ignore[attr-defined]
-del _function
+# PyTorch asks for these at every call, and making them takes a while.
+Forward.forward.__signature__ = inspect.signature(Forward.forward)  # type: ignore[attr-defined]
+Backward.forward.__signature__ = inspect.signature(Backward.forward)  # type: ignore[attr-defined]

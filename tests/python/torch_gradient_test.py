@@ -101,8 +101,9 @@ def test_gradcheck_of_sensors():
 
 SYSTEM = cy.systems.pendulum(damping=0.2)
 SENSORS = """<mujoco> <worldbody> <body name="arm"> <joint name="hinge" axis="0 1 0"/>
-    <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.02" mass="1"/> <site name="tip" pos="0 0 -1"/>
-    </body> </worldbody> <actuator> <motor joint="hinge"/> </actuator>
+    <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.02" mass="1"/>
+    <site name="tip" pos="0 0 -1"/> </body>
+    </worldbody> <actuator> <motor joint="hinge"/> </actuator>
     <sensor> <framepos name="place" objtype="site" objname="tip"/>
     <accelerometer name="felt" site="tip"/> </sensor> </mujoco>"""
 

@@ -1,4 +1,4 @@
-"""What cycloid.torch keeps, how long, and what others may do to it: tapes live as long as graphs."""
+"""What cycloid.torch keeps, and how long: a tape lives as long as the graph that needs it."""
 
 import gc
 import multiprocessing
@@ -133,7 +133,8 @@ def test_calls_with_and_without_backward_leave_nothing_behind():
     def round_of_calls():
         cyt.rollout(SYSTEM, x, 50)
         cyt.rollout(SYSTEM, x, 50).sum().backward()
-        cyt.step(SYSTEM, x, None, {"length": torch.tensor(0.5, requires_grad=True)}).sum().backward()
+        length = torch.tensor(0.5, requires_grad=True)
+        cyt.step(SYSTEM, x, None, {"length": length}).sum().backward()
         x.grad = None
 
     for _ in range(50):
