@@ -36,9 +36,9 @@ class RolloutCall:
     save: tuple[str, list[int]]
     memory: tuple[str, int]
     threads: int
-    t0: float
     skip: bool
     """Environments without a gradient have the gradient zero, and a step that fails is frozen."""
+    t0: float
     single: bool
 
     trailing = (1, 2, 1)  # axes of x, u and p after the leading ones

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from cycloid._calls import Call, ObserveCall, RolloutCall
-from cycloid._options import saved_states
+from cycloid._options import as_real, saved_states
 from cycloid._system import system_of
 from cycloid._torch_function import (
     axis_in_front,
@@ -116,12 +116,12 @@ def _rollout_call(
     memory: str,
     memory_value: int,
     threads: int,
-    t0: float,
     skip: bool,
+    t0: float,
     single: bool,
 ) -> RolloutCall:
-    kept, living = (memory, memory_value), system_of(system)
-    return RolloutCall(living, steps, (save, saved), kept, threads, t0, skip, single)
+    kept, time = (memory, memory_value), as_real(t0, "t0")
+    return RolloutCall(system_of(system), steps, (save, saved), kept, threads, skip, time, single)
 
 
 def _states_shape(x: Any, u: Any, system: int, steps: int, save: str, saved: Any, *_: Any) -> Any:
@@ -133,7 +133,7 @@ rollout = _define(
     "rollout",
     RolloutCall,
     "int system, SymInt steps, str save, int[] saved, str memory, int memory_value, int threads, "
-    "float t0, bool skip, bool single",
+    "bool skip, float t0, bool single",
     _rollout_call,
     _states_shape,
 )
@@ -142,7 +142,7 @@ observe = _define(
     "observe",
     ObserveCall,
     "int system, SymInt size, str[]? names, float t",
-    lambda system, size, names, t: ObserveCall(system_of(system), names, t),
+    lambda system, size, names, t: ObserveCall(system_of(system), names, as_real(t, "t")),
     lambda x, u, system, size, names, t: (size,),
 )
 

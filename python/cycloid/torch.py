@@ -53,6 +53,7 @@ from cycloid._torch_function import Forward, Options
 
 __all__ = ["observe", "rollout", "step"]
 
+
 def _constant(function: Any) -> Any:
     """A function of constants, for Dynamo to call: torch.compiler.assume_constant_result without
     importing Dynamo, which takes a second.
@@ -105,8 +106,8 @@ def rollout(
     p = _flat(system, params)
     cut = memory.k if isinstance(memory, Truncate) else None  # a number, which Dynamo can keep
     memory = "auto" if cut is not None else memory
-    options = _rollout_options(save, memory, cut, threads, system._threads, t0, failed)
-    return _rolled_out(system, x, u, p, steps, options, False)
+    options = _rollout_options(save, memory, cut, threads, system._threads, failed)
+    return _rolled_out(system, x, u, p, steps, options, _time(t0, "t0"), False)
 
 
 def step(
@@ -141,8 +142,8 @@ def step(
             check_trailing(u, (system.input_size,), "u", "the inputs of one step")
         u = u.unsqueeze(-2)
     p = _flat(system, params)
-    options = _rollout_options("last", "all", None, None, system._threads, t, failed)
-    return _rolled_out(system, x, u, p, 1, options, True)[..., 0, :]
+    options = _rollout_options("last", "all", None, None, system._threads, failed)
+    return _rolled_out(system, x, u, p, 1, options, _time(t, "t"), True)[..., 0, :]
 
 
 def observe(
@@ -176,7 +177,8 @@ def observe(
     if u is not None:
         u = _tensor(u, system._precision, "u")
     p = _flat(system, params)
-    names, size, t = _observe_options(system._handle, names, t)
+    names, size = _observe_options(system._handle, names)
+    t = _time(t, "t")
     keep = _needs_gradient(x, u, p)
     if torch.compiler.is_compiling():
         return _torch_ops.observe(x, u, p, keep, system._handle, size, names, t)[0]
@@ -184,17 +186,14 @@ def observe(
 
 
 def _rolled_out(
-    system: System, x: Any, u: Any, p: Any, steps: Any, options: Any, single: bool
+    system: System, x: Any, u: Any, p: Any, steps: Any, options: Any, t: Any, single: bool
 ) -> torch.Tensor:
-    save, saved, memory, memory_value, threads, t0, skip = options
+    """By the operator that compiles, or by the function that torch.func transforms."""
     keep = _needs_gradient(x, u, p)
     if torch.compiler.is_compiling():
-        return _torch_ops.rollout(
-            x, u, p, keep, system._handle, steps, *options, single
-        )[0]
-    call = RolloutCall(
-        system, steps, (save, saved), (memory, memory_value), threads, t0, skip, single
-    )
+        return _torch_ops.rollout(x, u, p, keep, system._handle, steps, *options, t, single)[0]
+    save, saved, memory, value, threads, skip = options
+    call = RolloutCall(system, steps, (save, saved), (memory, value), threads, skip, t, single)
     return Forward.apply(x, u, p, Options(call, keep))[0]
 
 
@@ -209,19 +208,24 @@ def _needs_gradient(*tensors: Any) -> bool:
 
 @_constant
 def _rollout_options(
-    save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, t0: Any, failed: Any
+    save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, failed: Any
 ) -> tuple[Any, ...]:
     """As the core takes them. cut: k of Truncate(k), in place of memory."""
     check_one_of(failed, ("raise", "skip"), "failed")
     kept = as_memory(memory if cut is None else Truncate(cut))
     number = as_threads(threads, default_threads)
-    return *as_save(save), *kept, number, as_real(t0, "t0"), failed == "skip"
+    return *as_save(save), *kept, number, failed == "skip"
 
 
 @_constant
-def _observe_options(handle: int, names: Any, t: Any) -> tuple[Any, ...]:
+def _observe_options(handle: int, names: Any) -> tuple[Any, ...]:
     chosen = None if names is None else [as_text(n) for n in as_names(names, "names")]
-    return chosen, observer_of(system_of(handle), names).size, as_real(t, "t")
+    return chosen, observer_of(system_of(handle), names).size
+
+
+def _time(t: Any, what: str) -> Any:
+    """One finite number. In a graph it may change from call to call: the operator looks at it."""
+    return t if torch.compiler.is_compiling() else as_real(t, what)
 
 
 def _tensor(value: Any, precision: str, what: str) -> torch.Tensor:

@@ -6,6 +6,7 @@ import os
 import weakref
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.library import opcheck
@@ -84,11 +85,28 @@ def recomputed(monkeypatch):
 
 
 def test_a_system_may_be_an_argument_and_steps_and_batch_may_change():
-    function = compiled(lambda system, x, T: cyt.rollout(system, x, T).sum())
+    function = compiled(lambda system, x, T: cyt.rollout(system, x, T))
     for system in (SYSTEM, cy.systems.pendulum(length=3.0), cy.systems.double_pendulum()):
         for T in (3, 4, 5):
             x = torch.ones(T, system.state_size, dtype=DOUBLE)
-            assert torch.equal(function(system, x, T), cyt.rollout(system, x, T).sum())
+            assert torch.equal(function(system, x, T), cyt.rollout(system, x, T))
+
+
+def test_time_may_change_from_call_to_call():
+    driven = cy.own_law(
+        lambda x, u, p, t, dt: x + dt * np.sin(t)[:, None],
+        lambda x, u, p, t, dt, bar: (bar, None, None),
+        states={"x": 1},
+    )
+    x = torch.ones(3, 1, dtype=DOUBLE)
+
+    def both(x, t):
+        return cyt.rollout(driven, x, 4, t0=t)[:, -1] + cyt.step(driven, x, t=t)
+
+    function = compiled(both)
+    for t in (0.0, 0.5, 1.0, 1.5):
+        assert torch.equal(function(x, t), both(x, t))
+    assert not torch.equal(function(x, 0.0), function(x, 1.0))
 
 
 def test_a_policy_in_the_loop_is_one_graph():
@@ -134,14 +152,14 @@ def test_vmap_in_a_graph():
 OPERATORS = [
     (
         _torch_ops.rollout,
-        # keep, system, steps, save, memory, threads, t0, skip, single
-        lambda x, u, p: (x, u, p, True, SYSTEM._handle, 0, "every", [3], "auto", 0, 1, 0.0)
-        + (False, False),
+        # keep, system, steps, save, memory, threads, skip, t0, single
+        lambda x, u, p: (x, u, p, True, SYSTEM._handle, 0, "every", [3], "auto", 0, 1, False)
+        + (0.0, False),
     ),
     (
         _torch_ops.rollout,
-        lambda x, u, p: (x, None, None, False, SYSTEM._handle, 4, "last", [], "all", 0, 1, 0.0)
-        + (True, False),
+        lambda x, u, p: (x, None, None, False, SYSTEM._handle, 4, "last", [], "all", 0, 1, True)
+        + (0.0, False),
     ),
 ]
 
@@ -165,7 +183,7 @@ def test_the_operators_of_sensors_and_gradients_keep_them_too():
     opcheck(_torch_ops.default_params, (robot._handle, robot.parameters.size))
     x, u, p = x.detach(), inputs()[1].detach(), torch.tensor(SYSTEM.parameters.default)
     bar, token = torch.ones(3, 1, 2, dtype=DOUBLE), torch.zeros(1, dtype=torch.int64)
-    options = SYSTEM._handle, 0, "last", [], "auto", 0, 1, 0.0, False, False
+    options = SYSTEM._handle, 0, "last", [], "auto", 0, 1, False, 0.0, False
     arguments = bar, x, u, p, token, [True, False, True], [3, 2], [8, 1], [5], *options
     opcheck(torch.ops.cycloid.rollout_pullback.default, arguments)
 
@@ -186,7 +204,7 @@ def test_a_graph_that_copies_the_token_has_the_same_gradient(recomputed):
 
 def test_second_derivatives_and_forward_mode_are_refused_here_too():
     x, u, p = inputs()[0], inputs()[1], None
-    options = True, SYSTEM._handle, 0, "all", [], "auto", 0, 1, 0.0, False, False
+    options = True, SYSTEM._handle, 0, "all", [], "auto", 0, 1, False, 0.0, False
     states, _ = _torch_ops.rollout(x, u, p, *options)
     (g,) = torch.autograd.grad(states.square().sum(), x, create_graph=True)
     with pytest.raises(cy.GradientError, match="first derivatives .* not second"):
