@@ -186,6 +186,9 @@ def test_the_operators_of_sensors_and_gradients_keep_them_too():
     options = SYSTEM._handle, 0, "last", [], "auto", 0, 1, False, 0.0, False
     arguments = bar, x, u, p, token, [True, False, True], [3, 2], [8, 1], [5], *options
     opcheck(torch.ops.cycloid.rollout_pullback.default, arguments)
+    options = robot._handle, 1, ["angle"], 0.0
+    arguments = bar[:, 0, :1], x, None, None, token, [True, False, False], [3, 2], [], [], *options
+    opcheck(torch.ops.cycloid.observe_pullback.default, arguments)
 
 
 def test_a_graph_that_copies_the_token_has_the_same_gradient(recomputed):

@@ -60,6 +60,21 @@ def test_gradcheck_of_a_law_by_x0_controls_and_params():
     assert gradcheck(lambda *t: cyt.step(SYSTEM, *t), (x, u.detach()[0].requires_grad_(), p))
 
 
+def test_gradcheck_of_a_law_written_in_python():
+    law = cy.own_law(
+        lambda x, u, p, t, dt: x + dt * (u - p["drag"] * x**3),
+        lambda x, u, p, t, dt, bar: (
+            bar * (1 - 3 * dt * p["drag"] * x**2),
+            dt * bar,
+            {"drag": -dt * x**3 * bar},
+        ),
+        states={"x": 1},
+        inputs={"u": 1},
+        parameters={"drag": [0.3]},
+    )
+    assert gradcheck(lambda *t: cyt.rollout(law, *t), inputs(law, (3,)))
+
+
 # (robot, the parameters to look at). eps of the differences: contacts are stiff, and 1e-6 is where
 # rounding (1e-16 / eps) and curvature (some 1e4 · eps²) are both far below gradcheck's tolerances,
 # which are its own.
