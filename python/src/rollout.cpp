@@ -108,27 +108,41 @@ void bind_precision(nb::module_& m, const char* suffix) {
                                                    self);
           },
           nb::rv_policy::automatic)
+      .def(
+          "own_states",
+          [](const Run& run) {  // writable, and keeps nothing else alive: the adjoint does without
+            auto* held = new std::shared_ptr<std::vector<T>>(run.shared_states());
+            const nb::capsule owner(held, [](void* p) noexcept {
+              delete static_cast<std::shared_ptr<std::vector<T>>*>(p);
+            });
+            return nb::ndarray<nb::numpy, T>((*held)->data(), {(*held)->size()}, owner);
+          },
+          nb::rv_policy::automatic)
       .def_prop_ro(
           "steps", [](const Run& r) { return to_numpy(r.saved_steps()); }, nb::rv_policy::automatic)
       .def_prop_ro(
           "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
-      .def("pullback",
-           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
-              bool skip) {
-             PullbackOptions options;
-             options.x0 = x0;
-             options.controls = controls;
-             options.params = params;
-             options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
-             Gradient<T> g;
-             {
-               const Unlocked call;
-               options.keep_going = call.keep_going();
-               g = run.pullback(span_of(states_bar), options);
-             }
-             return gradient_of(std::move(g));
-           })
+      .def(
+          "pullback",
+          [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
+             bool skip, bool each) {
+            PullbackOptions options;
+            options.each = each;
+            options.x0 = x0;
+            options.controls = controls;
+            options.params = params;
+            options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+            Gradient<T> g;
+            {
+              const Unlocked call;
+              options.keep_going = call.keep_going();
+              g = run.pullback(span_of(states_bar), options);
+            }
+            return gradient_of(std::move(g));
+          },
+          nb::arg("states_bar"), nb::arg("x0"), nb::arg("controls"), nb::arg("params"),
+          nb::arg("skip"), nb::arg("each") = false)
       .def("diagnose", [](const Run& run, const Rows<T>& states_bar) {
         Diagnosis d;
         {
