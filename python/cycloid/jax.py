@@ -19,8 +19,6 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,15 +29,14 @@ from cycloid._extras import missing
 try:
     import jax
     import jax.numpy as jnp
-    from jax.custom_batching import custom_vmap
-    from jax.custom_derivatives import SymbolicZero
 except ModuleNotFoundError as error:
     if error.name != "jax":
         raise
     raise missing("jax", "jax") from None
 
 from cycloid._arrays import Shape, broadcast, check_memory, check_trailing
-from cycloid._core import GradientError, ParameterError
+from cycloid._core import GradientError
+from cycloid._jax_rows import Call, apply
 from cycloid._observe import observer_of
 from cycloid._options import (
     MOST_STEPS,
@@ -134,8 +131,9 @@ def step(
     Array(-19.6, dtype=float32)
     """
     check_system(system)
-    x = _as_array(x, _edge(system), "x0")
-    check_trailing(x, (system.state_size,), "x0", system._meaning)
+    t = _as_time(t, "t")
+    x = _as_array(x, _edge(system), "x")
+    check_trailing(x, (system.state_size,), "x", system._meaning)
     if u is not None:
         u = _as_array(u, _edge(system), "u")
         check_trailing(u, (system.input_size,), "u", "the inputs of one step")
@@ -165,7 +163,7 @@ def observe(
     >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
     ...     <geom size="0.1" pos="0 0 -2"/> <site name="bob" pos="0 0 -2"/> </body> </worldbody>
     ...     <sensor> <velocimeter name="speed" site="bob"/> </sensor> </mujoco>''')
-    >>> jax.jacrev(partial(cyj.observe, robot))(jax.numpy.zeros(2))[0].round(6)   # of x [m/s]
+    >>> jax.jacrev(lambda x: cyj.observe(robot, x))(jax.numpy.zeros(2))[0].round(6)
     Array([ 0., -2.], dtype=float32)
     """
     observer = observer_of(system, names)
@@ -178,7 +176,7 @@ def observe(
         leads["u"] = u.shape[:-1]
     params, columns, lacks, lead = _as_params(system, params)
     leads["params"] = lead
-    call = _Call(
+    call = Call(
         target="cycloid_observe",
         lead=broadcast(leads),
         tail=(observer.size,),
@@ -192,27 +190,7 @@ def observe(
             ("t", _as_time(t, "t")),
         ),
     )
-    return _apply(call, x, u, params)
-
-
-# ---- from a call of the user to arrays in rows -------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What XLA calls, all but the arrays: it tells compiled functions apart."""
-
-    target: str
-    lead: Shape  # leading axes of the batch
-    tail: Shape  # of the values of one environment
-    dtype: str  # of the values
-    each: bool  # whether states and inputs come in one row per environment, never in one for all
-    second: Shape  # of the second argument of one environment
-    columns: tuple[int, ...]  # where the parameters that are given lie among all; empty: everywhere
-    lacks: tuple[str, ...]  # why each of the named parameters has no gradient; empty: it has
-    attributes: tuple[tuple[str, Any], ...]
-    forward: tuple[tuple[str, Any], ...] = ()  # ... of the forward call alone
-    backward: tuple[tuple[str, Any], ...] = ()  # ... of the pullback alone
+    return _applied(call, x, u, params)
 
 
 def _edge(system: System) -> np.dtype:
@@ -302,7 +280,7 @@ def _run(
     check_memory(saved * numbers, "the saved states", '; save="last" keeps only the last')
     kept = kept_states(memory, steps)
     check_memory(kept * numbers, "what memory= keeps", '; memory="auto" keeps less')
-    call = _Call(
+    call = Call(
         target="cycloid_rollout",
         lead=lead,
         tail=(saved, system.state_size),
@@ -324,204 +302,15 @@ def _run(
         forward=(("check", int(check)),),
         backward=(("skip", int(failed == "skip")),),
     )
-    return _apply(call, x0, controls, params)
+    return _applied(call, x0, controls, params)
 
 
-@partial(jax.jit, static_argnums=0, inline=True)
-def _apply(call: _Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
-    rows = math.prod(call.lead)
-    if second is not None:
-        second = _to_rows(second, call.lead, len(call.second), call.each)
-    x = _to_rows(x, call.lead, 1, call.each)
-    params = tuple(_to_rows(p, call.lead, 1, False) for p in params)
-    counts = [len(x), *(len(p) for p in params)]
-    # Inputs without numbers may say how large the batch is.
-    if second is not None and 0 not in call.second:
-        counts.append(len(second))
-    if max(counts) < rows:
-        x = jnp.repeat(x, rows, axis=0)
-    return _rows(call, x, second, params).reshape(call.lead + call.tail)
-
-
-def _to_rows(array: Any, lead: Shape, trailing: int, each: bool) -> Any:
-    """One row for all, or one per environment of the batch `lead`."""
-    own, tail = array.shape[: array.ndim - trailing], array.shape[array.ndim - trailing :]
-    if math.prod(own) == 1 and not each:
-        return array.reshape((1, *tail))
-    return jnp.broadcast_to(array, lead + tail).reshape((math.prod(lead), *tail))
-
-
-# ---- the gradient ------------------------------------------------------------------------------
-
-_X, _SECOND, _PARAMS = 1, 2, 4  # bits of wrt
-
-
-@partial(jax.tree_util.register_dataclass, data_fields=(), meta_fields=("wrt",))
-@dataclass(frozen=True)
-class _Wrt:
-    """With respect to what a gradient is asked for, among residuals."""
-
-    wrt: int
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _rows(call: _Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
-    """The values (rows, *tail) of arguments in rows."""
-    return _forward(call, 0, *_operands(call, x, second, params))[0]
-
-
-def _rows_forward(call: _Call, x: Any, second: Any, params: tuple[Any, ...]) -> tuple[Any, Any]:
-    wrt = _X * x.perturbed
-    if second is not None:
-        wrt |= _SECOND * second.perturbed
-    for p, lack in zip(params, call.lacks):
-        if p.perturbed and lack:
-            raise ParameterError(f"{lack}: it is not differentiated")
-        wrt |= _PARAMS * p.perturbed
-    x = x.value
-    second = None if second is None else second.value
-    params = tuple(p.value for p in params)
-    values, token = _forward(call, wrt, *_operands(call, x, second, params))
-    return values, (_Wrt(wrt), token, x, second, params)
-
-
-def _rows_backward(call: _Call, kept: Any, bar: Any) -> tuple[Any, Any, Any]:
-    static, token, x, second, params = kept
-    if isinstance(bar, SymbolicZero):
-        return None, None, None
-    operands = _operands(call, x, second, params)
-    bars = _backward(call, static.wrt, token, *operands, bar[None])
-    x_bar = bars[0][0] if static.wrt & _X else None
-    second_bar = bars[1][0] if static.wrt & _SECOND else None
-    if not static.wrt & _PARAMS:
-        return x_bar, second_bar, None
-    params_bar, first = [], 0
-    for p in params:
-        part = bars[2][0][:, first : first + p.shape[1]]
-        params_bar.append(part.sum(axis=0, keepdims=True) if len(p) < len(part) else part)
-        first += p.shape[1]
-    return x_bar, second_bar, tuple(params_bar)
-
-
-_rows.defvjp(_rows_forward, _rows_backward, symbolic_zeros=True)
-
-
-def _operands(call: _Call, x: Any, second: Any, params: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """The three arrays that the core takes; without rows where nothing was given."""
-    if second is None:
-        second = jnp.zeros((0, *call.second), x.dtype)
-    if not params:
-        return x, second, jnp.zeros((0, 0), x.dtype)
-    rows = max(len(p) for p in params)
-    parts = [jnp.broadcast_to(p, (rows, p.shape[1])) for p in params]
-    return x, second, jnp.concatenate(parts, axis=1)
-
-
-# ---- calls of XLA, and what vmap makes of them: more rows of one call --------------------------
-
-
-def _attributes(call: _Call, **more: int) -> dict[str, Any]:
-    kinds = {int: np.int64, float: np.float64, str: str, tuple: partial(np.array, dtype=np.int64)}
-    named = {**dict(call.attributes), "columns": call.columns, **more}
-    return {name: kinds[type(value)](value) for name, value in named.items()}
-
-
-def _forward(call: _Call, wrt: int, *operands: Any) -> tuple[jax.Array, jax.Array]:
-    """Values (rows, *tail), and the token of what is kept for a pullback."""
-
-    @custom_vmap
-    def run(*operands: Any) -> Any:
-        values = jax.ShapeDtypeStruct((max(map(len, operands)), *call.tail), call.dtype)
-        token = jax.ShapeDtypeStruct((2,), np.uint32)
-        attributes = _attributes(call, keep=int(wrt != 0), **dict(call.forward))
-        return jax.ffi.ffi_call(call.target, (values, token))(*operands, **attributes)
-
-    @run.def_vmap
-    def _(size: int, batched: list[bool], *operands: Any) -> Any:
-        rows = max(map(_row_count, operands, batched))
-        merged = _merged(call, wrt, size, batched, operands)
-        values, token = _forward(call, wrt, *merged)
-        return (values.reshape((size, rows, *call.tail)), token), (True, False)
-
-    return run(*operands)
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _backward(call: _Call, wrt: int, token: Any, *operands_and_bar: Any) -> tuple[Any, ...]:
-    """Cotangents (P, rows, ...) of the operands, given those of the values (P, rows, *tail)."""
-    *operands, bar = operands_and_bar
-
-    @custom_vmap
-    def run(token: Any, *operands_and_bar: Any) -> Any:
-        *operands, bar = operands_and_bar
-        bars = [
-            jax.ShapeDtypeStruct((len(bar), len(o) if wrt & bit else 0, *o.shape[1:]), o.dtype)
-            for o, bit in zip(operands, (_X, _SECOND, _PARAMS))
-        ]
-        attributes = _attributes(call, wrt=wrt, **dict(call.backward))
-        target = f"{call.target}_pullback"
-        return jax.ffi.ffi_call(target, bars)(token, *operands, bar, **attributes)
-
-    @run.def_vmap
-    def _(size: int, batched: list[bool], token: Any, *operands_and_bar: Any) -> Any:
-        *operands, bar = operands_and_bar
-        _, *operands_batched, bar_batched = batched
-        if batched[0]:  # copies
-            token = token[0]
-        if not bar_batched:
-            bar = jnp.broadcast_to(bar, (size, *bar.shape))
-        if not any(operands_batched):  # several pullbacks of one run
-            bars = _backward(call, wrt, token, *operands, bar.reshape((-1, *bar.shape[2:])))
-            return [b.reshape((size, -1, *b.shape[1:])) if b.size else b for b in bars], [
-                bool(b.size) for b in bars
-            ]
-        count, rows = bar.shape[1:3]
-        merged = _merged(call, wrt, size, operands_batched, operands)
-        bar = jnp.moveaxis(bar, 0, 1).reshape((count, size * rows, *call.tail))
-        bars = _backward(call, wrt, token, *merged, bar)
-        own = map(_row_count, operands, operands_batched)
-        return [_split(b, size, rows, n) for b, n in zip(bars, own)], [bool(b.size) for b in bars]
-
-    return tuple(run(token, *operands, bar))
-
-
-@_backward.defjvp
-def _no_second_derivatives(*_: Any) -> Any:
-    raise GradientError(
-        "cycloid has no second derivatives in JAX; for curvature use a Gauss-Newton approximation "
-        "from jax.jacrev, or differences of gradients"
-    )
-
-
-def _row_count(array: Any, batched: bool) -> int:
-    return array.shape[1 if batched else 0]
-
-
-def _merged(
-    call: _Call, wrt: int, size: int, batched: Sequence[bool], operands: Sequence[Any]
-) -> list[Any]:
-    """Operands whose rows are those of `size` calls, one after another. What has one row for all
-    keeps it, unless each call wants a gradient of its own.
-    """
-    rows = max(map(_row_count, operands, batched))
-    each = (call.each or wrt & _X, call.each or wrt & _SECOND, wrt & _PARAMS)
-    merged = []
-    for o, is_batched, own in zip(operands, batched, each):
-        count = _row_count(o, is_batched)
-        if count == 0:
-            o = o[0] if is_batched else o
-        elif is_batched or own or count > 1:
-            o = o if is_batched else o[None]
-            o = jnp.broadcast_to(o, (size, rows, *o.shape[2:])).reshape((-1, *o.shape[2:]))
-        merged.append(o)
-    return merged
-
-
-def _split(bar: Any, size: int, rows: int, own: int) -> Any:
-    """(P, size * rows, ...) as (size, P, own, ...), summed where one row was for all."""
-    if not bar.size:
-        return bar
-    bar = bar.reshape((len(bar), size, rows, *bar.shape[2:]))
-    if own < rows:
-        bar = bar.sum(axis=2, keepdims=True)
-    return jnp.moveaxis(bar, 1, 0)
+def _applied(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
+    try:
+        return apply(call, x, second, params)
+    except TypeError as error:  # JAX's, of a custom_vjp
+        if "forward-mode" not in str(error):
+            raise
+        raise GradientError(
+            "cycloid has no forward mode in JAX (jvp, linearize, jacfwd): use grad, vjp or jacrev"
+        ) from None

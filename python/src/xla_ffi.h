@@ -41,13 +41,7 @@ struct MetadataExtension {
 
 // XLA's own; a handler returns one to fail, null to succeed.
 struct Error;
-enum class ErrorCode : std::int32_t {
-  cancelled = 1,
-  invalid_argument = 3,
-  failed_precondition = 9,
-  unimplemented = 12,
-  internal = 13,
-};
+enum class ErrorCode : std::int32_t { cancelled = 1, invalid_argument = 3, internal = 13 };
 struct ErrorText {
   std::size_t struct_size;
   Extension* extensions;
