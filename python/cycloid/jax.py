@@ -75,8 +75,8 @@ def rollout(
     """The saved states (..., S, state_size) of T steps, differentiable in x0, controls and params.
 
     x0: (..., state_size). controls: (..., T, input_size), or an int T for zero inputs. params: None
-    for the defaults, a flat vector (..., n), or {name: value}; leading axes broadcast. save, memory,
-    threads and t0 [s] are those of `cycloid.rollout`, and fixed when a function is traced.
+    for the defaults, a flat vector (..., n), or {name: value}; leading axes broadcast. save,
+    memory, threads and t0 [s] are those of `cycloid.rollout`, and fixed when a function is traced.
 
     An environment that goes non-finite stays at its last finite state. failed: whether its gradient
     "raise"s an error, or "skip"s it: zero. Errors of numbers that are only known when a compiled

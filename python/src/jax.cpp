@@ -74,11 +74,10 @@ class RolloutCall {
     options_.memory = memory_of(call.text("memory"), call.integer("memory_value"));
     options_.threads = static_cast<int>(call.integer("threads"));
     options_.t0 = call.real("t0");
-    options_.keep_going = keep_going_in_handler();
+    options_.keep_going = call.keep_going();
   }
 
   const ParameterColumns& columns() const { return columns_; }
-  const KeepGoing& keep_going() const { return options_.keep_going; }
 
   // Without `keep`, nothing that a pullback needs is kept.
   Trajectory<T> run(bool keep) const {
@@ -156,7 +155,7 @@ void pull_back(const XlaCall& call, const System& system) {
   options.params = wrt & kThird;
   options.failed =
       call.integer("skip") != 0 ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
-  options.keep_going = asked.keep_going();
+  options.keep_going = call.keep_going();
   const Numbers<T> bars(call.argument(4));
   const std::size_t pullbacks = pullbacks_of(call.argument(4));
   const std::size_t size = bars.span().size() / pullbacks;

@@ -1,10 +1,10 @@
 // jax.h: what the handlers of cycloid.jax share.
 //
 // Every handler works on rows, as module.h says; python/cycloid/jax.py makes rows of what a user
-// gives. A forward call takes three buffers and gives its values and a token (kept.h); its pullback
-// takes the token, the three buffers and P cotangents of the values, each (rows, …), and gives the P
+// gives. A forward call takes three buffers and gives its values and a token (kept.h). Its pullback
+// takes the token, the three buffers and P cotangents of the values, each (rows, …); it gives the P
 // cotangents of those buffers that the bits of `wrt` name, the others without numbers.
-// Buffers are float32 or float64 whatever the system computes in.
+// Buffers are float32 or float64, whatever the system computes in.
 #pragma once
 
 #include "kept.h"
@@ -14,8 +14,8 @@ namespace cycloid::python {
 
 inline constexpr int kFirst = 1, kSecond = 2, kThird = 4;  // bits of wrt
 
-// Parameters in rows of all, none for the defaults. `columns` are the places of the numbers that are
-// given in the vector of all, empty for all of them; the others have their defaults.
+// Parameters in rows of all, none for the defaults. `columns` are the places, in the vector of all,
+// of the numbers that are given; empty for all of them. The others have their defaults.
 class ParameterColumns {
  public:
   ParameterColumns(const Parameters& registry, std::vector<std::int64_t> columns);

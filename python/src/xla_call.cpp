@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cfenv>
-#include <thread>
 
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::python {
 namespace {
-
-const std::thread::id importing_thread = std::this_thread::get_id();
 
 // Of the thread that it lives on.
 class DefaultFloatingPoint {
@@ -137,15 +134,6 @@ template class Numbers<double>;
 template void write(const xla::Buffer&, std::span<const float>, std::size_t);
 template void write(const xla::Buffer&, std::span<const double>, std::size_t);
 
-KeepGoing keep_going_in_handler() {
-  if (std::this_thread::get_id() != importing_thread) return {};
-  return [] {
-    const nb::gil_scoped_acquire lock;
-    if (lock && PyErr_CheckSignals() != 0) throw nb::python_error();
-    return true;
-  };
-}
-
 xla::Error* answer(xla::CallFrame* frame, void (*work)(const XlaCall&)) noexcept {
   const xla::Api& api = *frame->api;
   const xla::Extension* extension = frame->extensions;
@@ -154,8 +142,9 @@ xla::Error* answer(xla::CallFrame* frame, void (*work)(const XlaCall&)) noexcept
   }
   if (frame->stage != xla::kExecuteStage) return nullptr;
   try {
+    const ForeignCall foreign;
     const DefaultFloatingPoint environment;
-    work(XlaCall(*frame));
+    work(XlaCall(*frame, foreign.keep_going()));
     return nullptr;
   } catch (const nb::python_error& error) {
     return error_of(api, error);

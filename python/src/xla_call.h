@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "module.h"
+#include "unlocked.h"
 #include "xla_ffi.h"
 
 namespace cycloid::python {
@@ -22,10 +22,13 @@ namespace cycloid::python {
 // The attributes are those that cycloid/jax.py gives; one that is missing is an InternalError.
 class XlaCall {
  public:
-  explicit XlaCall(const xla::CallFrame& frame) : frame_(frame) {}
+  XlaCall(const xla::CallFrame& frame, KeepGoing keep_going)
+      : frame_(frame), keep_going_(std::move(keep_going)) {}
 
   const xla::Buffer& argument(int i) const { return buffer(frame_.arguments, i); }
   const xla::Buffer& result(int i) const { return buffer(frame_.results, i); }
+
+  const KeepGoing& keep_going() const { return keep_going_; }
 
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
@@ -37,6 +40,7 @@ class XlaCall {
   const void* attribute(std::string_view name, xla::AttributeKind kind) const;
 
   const xla::CallFrame& frame_;
+  KeepGoing keep_going_;
 };
 
 std::size_t size_of(const xla::Buffer& buffer);
@@ -58,9 +62,6 @@ class Numbers {
 // Writes all numbers of a result, or, with a count, those from `first` on; converts as above.
 template <class T>
 void write(const xla::Buffer& buffer, std::span<const T> values, std::size_t first = 0);
-
-// Asks for Ctrl-C where the handler runs on Python's main thread.
-KeepGoing keep_going_in_handler();
 
 xla::Error* answer(xla::CallFrame* frame, void (*work)(const XlaCall&)) noexcept;
 

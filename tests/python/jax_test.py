@@ -61,7 +61,8 @@ def both(system, x0, controls, params=None, **options):
 
     arguments = (x0, np.zeros(1) if zero_inputs else controls, params)
     numbers = (0,) + (1,) * (not zero_inputs) + (2,) * (params is not None)
-    grads, states = jax.grad(loss, argnums=numbers, has_aux=True)(*jax.tree.map(jnp.asarray, arguments))
+    arguments = jax.tree.map(jnp.asarray, arguments)
+    grads, states = jax.grad(loss, argnums=numbers, has_aux=True)(*arguments)
     wanted = (g.x0,) + (g.controls,) * (not zero_inputs) + (g.params,) * (params is not None)
     return (run.states, *wanted), as_numpy((states, *grads))
 
