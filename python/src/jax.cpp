@@ -220,6 +220,9 @@ void bind_jax(nb::module_& m) {
       nb::arg("handle"));
   m.def("kept_runs", &counts_of_kept_runs, "What forward calls left for their pullbacks.");
   m.def("drop_kept_runs", [] { kept_runs().drop_all(); });
+  m.def(
+      "set_kept_budget", [](std::uint64_t bytes) { return kept_runs().set_budget(bytes); },
+      nb::arg("bytes"), "What kept runs may take together; returns what it was.");
 }
 
 }  // namespace cycloid::python

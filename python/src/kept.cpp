@@ -29,7 +29,7 @@ std::uint64_t KeptRuns::put(std::shared_ptr<const Kept> run) {
   for (const std::uint64_t token : std::exchange(used_, {})) {
     if (const auto at = runs_.find(token); at != runs_.end()) drop(at, dropped);
   }
-  while (!runs_.empty() && counts_.bytes + run->bytes() > kKeptBudget) {
+  while (!runs_.empty() && counts_.bytes + run->bytes() > budget_) {
     drop(runs_.begin(), dropped);
   }
   counts_.bytes += run->bytes();
@@ -50,6 +50,11 @@ void KeptRuns::drop_all() {
   Dropped dropped;
   const std::lock_guard lock(mutex_);
   while (!runs_.empty()) drop(runs_.begin(), dropped);
+}
+
+std::uint64_t KeptRuns::set_budget(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(budget_, bytes);
 }
 
 KeptRuns::Counts KeptRuns::counts() const {

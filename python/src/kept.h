@@ -7,7 +7,7 @@
 // A token is a hint. What it names may be gone when it is asked for: then the forward run is made
 // once more, and its gradient is bitwise the same. Runs are dropped
 // - when the next one comes, if they have been used; until then another pullback finds them;
-// - the oldest first, when all together take more than kKeptBudget; the newest always stays;
+// - the oldest first, when all together take more than a budget; the newest always stays;
 // - when their system is.
 // Nothing is destroyed under a lock here: the end of a law written in Python takes the
 // interpreter's.
@@ -45,8 +45,6 @@ class Shelf {
   std::int64_t last_ = 0;
 };
 
-inline constexpr std::uint64_t kKeptBudget = 2 * kAutomaticBudget;  // [bytes]
-
 // What a pullback can use again.
 class Kept {
  public:
@@ -70,6 +68,7 @@ class KeptRuns {
   std::uint64_t put(std::shared_ptr<const Kept> run);
   void drop_of(std::int64_t owner);
   void drop_all();
+  std::uint64_t set_budget(std::uint64_t bytes);  // returns what it was
   Counts counts() const;
 
   // The run of this token, if it is still here and `is_it` says so; else null.
@@ -92,6 +91,7 @@ class KeptRuns {
   Runs runs_;
   std::vector<std::uint64_t> used_;
   std::uint64_t last_ = 0;
+  std::uint64_t budget_ = 2 * kAutomaticBudget;  // [bytes]
   Counts counts_;
 };
 

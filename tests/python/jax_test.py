@@ -1,6 +1,8 @@
 """cycloid.jax: values and gradients are those of cycloid, under every transformation of JAX."""
 
+import doctest
 import functools
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,7 @@ import cycloid as cy
 import cycloid.jax as cyj
 from cycloid import _core
 
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "jax.md"
 PENDULUM = cy.systems.pendulum(vary="length")
 X0 = np.array([[1.0, 0.2], [0.4, -0.3], [-0.8, 0.1]])
 CONTROLS = 0.3 * np.random.default_rng(0).normal(size=(3, 20, 1))
@@ -240,6 +243,17 @@ def test_vmap_of_a_gradient_of_what_is_shared():
                 np.testing.assert_allclose(a[i], b, rtol=1e-11)
 
 
+def test_vmap_of_the_gradient_of_a_scan():
+    def scanned(x0):
+        return jax.lax.scan(lambda x, _: (cyj.step(PENDULUM, x), x[0]), x0, length=5)[1].sum()
+
+    each = [jax.grad(scanned)(x0) for x0 in X0]
+    with Engine() as engine:
+        got = jax.vmap(jax.grad(scanned))(X0)
+    assert (engine.found, engine.missed) == (5, 0)
+    np.testing.assert_allclose(got, each, rtol=1e-13)
+
+
 def test_vmaps_within_vmaps_and_batches():
     x0 = np.stack([X0, X0 + 0.1])  # (2, 3, 2)
     u = CONTROLS[:, None] * np.array([1.0, -1.0, 2.0, 0.5])[:, None, None]  # (3, 4, 20, 1)
@@ -301,6 +315,30 @@ def test_what_was_used_goes_when_the_next_comes_and_all_with_the_system():
     assert _core.kept_runs()["runs"] == 1
 
 
+def test_the_oldest_go_when_there_is_no_room_and_their_gradients_are_the_same():
+    loss = lambda x0: (cyj.rollout(PENDULUM, x0, CONTROLS) ** 2).sum()
+    starts = [jnp.asarray(X0 + k) for k in range(4)]
+    with Engine() as engine:
+        pulls = [jax.vjp(loss, x0)[1] for x0 in starts]
+        one = _core.kept_runs()["bytes"] // 4
+        wanted = [pull(1.0)[0] for pull in pulls]
+    assert (engine.found, engine.missed) == (4, 0)
+    before = _core.set_kept_budget(2 * one)
+    try:
+        with Engine() as engine:
+            pulls = [jax.vjp(loss, x0)[1] for x0 in starts]
+            assert _core.kept_runs()["runs"] == 2
+            got = [pull(1.0)[0] for pull in pulls]
+        assert (engine.found, engine.missed) == (2, 2)
+        np.testing.assert_array_equal(got, wanted)
+        _core.set_kept_budget(1)
+        with Engine() as engine:
+            jax.grad(loss)(starts[0])
+        assert (engine.found, engine.missed) == (1, 0)  # the newest stays, however large
+    finally:
+        _core.set_kept_budget(before)
+
+
 def test_nothing_is_kept_without_a_gradient():
     with Engine():
         jax.jit(lambda x: cyj.rollout(PENDULUM, x, 5))(X0)
@@ -324,6 +362,12 @@ def test_checkpoint_and_donated_buffers():
     gradient = jax.jit(jax.grad(loss), donate_argnums=0)(given)
     np.testing.assert_array_equal(gradient, wanted)
     assert given.is_deleted()
+
+
+def test_the_guide_is_true():
+    with jax.enable_x64(False):
+        failures, attempted = doctest.testfile(str(GUIDE), module_relative=False)
+    assert failures == 0 and attempted > 15
 
 
 def test_a_compiled_function_is_traced_once():
