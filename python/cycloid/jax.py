@@ -48,6 +48,7 @@ from cycloid._options import (
     check_one_of,
     is_integer,
     kept_states,
+    saved_states,
 )
 from cycloid._robot import Robot
 from cycloid._system import System, check_system
@@ -101,7 +102,7 @@ def rollout(
         controls = _as_array(controls, _edge(system), "controls")
         check_trailing(controls, (-1, system.input_size), "controls", "or be a number of steps T")
         steps = controls.shape[-2]
-    return _run(system, x0, controls, steps, params, save, memory, threads, t0, failed, False)
+    return _run(system, x0, controls, steps, params, save, memory, threads, t0, failed)
 
 
 def step(
@@ -137,9 +138,7 @@ def step(
     if u is not None:
         u = _as_array(u, _edge(system), "u")
         check_trailing(u, (system.input_size,), "u", "the inputs of one step")
-        u = u[..., None, :]
-    states = _run(system, x, u, 1, params, "last", "all", None, t, failed, failed == "raise")
-    return states[..., 0, :]
+    return _run(system, x, u, 1, params, "last", "all", None, t, failed, single=True)
 
 
 def observe(
@@ -265,28 +264,32 @@ def _run(
     threads: Any,
     t0: Any,
     failed: str,
-    check: bool,
+    single: bool = False,
 ) -> jax.Array:
+    """single: one step, without an axis for steps in inputs and states; it must not fail, unless
+    failed="skip".
+    """
     check_one_of(failed, ("raise", "skip"), "failed")
     params, columns, lacks, params_lead = _as_params(system, params)
-    leads = {"x0": x0.shape[:-1], "params": params_lead}
+    inputs = (system.input_size,) if single else (steps, system.input_size)
+    first, second = ("x", "u") if single else ("x0", "controls")
+    leads = {first: x0.shape[:-1], "params": params_lead}
     if controls is not None:
-        leads["controls"] = controls.shape[:-2]
+        leads[second] = controls.shape[: controls.ndim - len(inputs)]
     lead = broadcast(leads)
-    save, saved = as_save(save, steps)
-    memory = as_memory(memory)
+    save, memory = as_save(save), as_memory(memory)
     _core.check_run_options(save, memory, steps)
+    saved, kept = saved_states(save, steps), kept_states(memory, steps)
     numbers = system.state_size * math.prod(lead) * system.dtype.itemsize
     check_memory(saved * numbers, "the saved states", '; save="last" keeps only the last')
-    kept = kept_states(memory, steps)
     check_memory(kept * numbers, "what memory= keeps", '; memory="auto" keeps less')
     call = Call(
         target="cycloid_rollout",
         lead=lead,
-        tail=(saved, system.state_size),
+        tail=(system.state_size,) if single else (saved, system.state_size),
         dtype=_edge(system).name,
         each=False,
-        second=(steps, system.input_size),
+        second=inputs,
         columns=columns,
         lacks=lacks,
         attributes=(
@@ -299,7 +302,7 @@ def _run(
             ("threads", as_threads(threads, system._threads)),
             ("t0", _as_time(t0, "t0")),
         ),
-        forward=(("check", int(check)),),
+        forward=(("check", int(single and failed == "raise")),),
         backward=(("skip", int(failed == "skip")),),
     )
     return _applied(call, x0, controls, params)
