@@ -65,7 +65,7 @@ def both(system, x0, controls, params=None, **options):
     arguments = (x0, np.zeros(1) if zero_inputs else controls, params)
     numbers = (0,) + (1,) * (not zero_inputs) + (2,) * (params is not None)
     arguments = jax.tree.map(jnp.asarray, arguments)
-    grads, states = jax.grad(loss, argnums=numbers, has_aux=True)(*arguments)
+    grads, states = jax.jit(jax.grad(loss, argnums=numbers, has_aux=True))(*arguments)
     wanted = (g.x0,) + (g.controls,) * (not zero_inputs) + (g.params,) * (params is not None)
     return (run.states, *wanted), as_numpy((states, *grads))
 
