@@ -339,6 +339,20 @@ def test_the_oldest_go_when_there_is_no_room_and_their_gradients_are_the_same():
         _core.set_kept_budget(before)
 
 
+def test_a_token_of_another_run_is_not_believed():
+    loss = lambda x0: (cyj.rollout(PENDULUM, x0, CONTROLS) ** 2).sum()
+    pulls = [jax.vjp(loss, jnp.asarray(X0 + k))[1] for k in (0, 1)]
+    wanted = pulls[0](1.0)[0]
+    leaves, others = (jax.tree.leaves(pull) for pull in pulls)
+    tokens = [i for i, leaf in enumerate(leaves) if leaf.dtype == np.uint32]
+    assert len(tokens) == 1
+    leaves[tokens[0]] = others[tokens[0]]
+    before = _core.kept_runs()
+    got = jax.tree.unflatten(jax.tree.structure(pulls[0]), leaves)(1.0)[0]
+    assert _core.kept_runs()["missed"] == before["missed"] + 1
+    np.testing.assert_array_equal(got, wanted)
+
+
 def test_nothing_is_kept_without_a_gradient():
     with Engine():
         jax.jit(lambda x: cyj.rollout(PENDULUM, x, 5))(X0)
