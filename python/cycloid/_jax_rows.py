@@ -37,7 +37,6 @@ class Call:
     lacks: tuple[str, ...]  # why each of the named parameters has no gradient; empty: it has
     attributes: tuple[tuple[str, Any], ...]
     forward: tuple[tuple[str, Any], ...] = ()  # ... of the forward call alone
-    backward: tuple[tuple[str, Any], ...] = ()  # ... of the pullback alone
 
 
 @partial(jax.jit, static_argnums=0, inline=True)
@@ -165,7 +164,7 @@ def _call_backward(
             jax.ShapeDtypeStruct((len(bar), len(o) if wrt & bit else 0, *o.shape[1:]), o.dtype)
             for o, bit in zip(operands, (_X, _SECOND, _PARAMS))
         ]
-        attributes = _attributes(call, wrt=wrt, **dict(call.backward))
+        attributes = _attributes(call, wrt=wrt)
         target = f"{call.target}_pullback"
         return jax.ffi.ffi_call(target, bars)(token, *operands, bar, **attributes)
 

@@ -80,8 +80,8 @@ def rollout(
     memory, threads and t0 [s] are those of `cycloid.rollout`, and fixed when a function is traced.
 
     An environment that goes non-finite stays at its last finite state. failed: whether its gradient
-    "raise"s an error, or "skip"s it: zero. Errors of numbers that are only known when a compiled
-    function runs, such as a NaN in x0, are a jax.errors.JaxRuntimeError with cycloid's text.
+    "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function runs,
+    such as a NaN in x0, JAX raises with cycloid's text, as JaxRuntimeError or ValueError.
 
     >>> import jax
     >>> import cycloid as cy
@@ -118,7 +118,7 @@ def step(
     (..., input_size), None for zero, at time t [s]; differentiable in x, u and params.
 
     failed: "raise" an error when a next state is not finite, or "skip": it stays where it is, and
-    its gradient is zero.
+    its gradient is zero. Warns with SolverWarning as `cycloid.step` does.
 
     >>> import jax
     >>> import cycloid as cy
@@ -301,9 +301,9 @@ def _run(
             ("memory_value", memory[1]),
             ("threads", as_threads(threads, system._threads)),
             ("t0", _as_time(t0, "t0")),
+            ("skip", int(failed == "skip")),
         ),
-        forward=(("check", int(single and failed == "raise")),),
-        backward=(("skip", int(failed == "skip")),),
+        forward=(("single", int(single)),),
     )
     return _applied(call, x0, controls, params)
 

@@ -127,12 +127,23 @@ struct KeptRollout final : Kept {
   Trajectory<T> run;
 };
 
+// As cy.step does, and as an error where the user has made errors of warnings.
+void warn(const std::string& text) {
+  if (text.empty()) return;
+  const nb::gil_scoped_acquire lock;
+  const nb::object kind = nb::module_::import_("cycloid").attr("SolverWarning");
+  if (PyErr_WarnEx(kind.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
+}
+
 template <class T>
 void roll_out(const XlaCall& call, const System& system) {
   const RolloutCall<T> asked(call, system, 0);
   const bool keep = call.integer("keep") != 0;
   Trajectory<T> run = asked.run(keep);
-  if (call.integer("check") != 0) check_step(run.report());
+  if (call.integer("single") != 0) {
+    if (call.integer("skip") == 0) check_step(run.report());
+    warn(warning_of(run.report()));
+  }
   write(call.result(0), run.states());
   const std::int64_t owner = call.integer("system");
   std::uint64_t token = 0;

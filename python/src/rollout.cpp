@@ -38,16 +38,6 @@ nb::dict report_of(const Report& report) {
   return d;
 }
 
-// What a step that is finite has to be warned of; empty: nothing.
-std::string warning_of(const Report& report) {
-  const std::size_t count = report.unsolved.size() + report.crowded.size();
-  if (count == 0) return {};
-  const std::string first = report.unsolved.empty() ? describe(report.crowded.front())
-                                                    : describe(report.unsolved.front());
-  return message(first, count > 1 ? message(" (the first of ", count, ")") : "", ". ",
-                 report.advice());
-}
-
 template <class T>
 nb::dict gradient_of(Gradient<T> g) {
   nb::dict d;

@@ -22,4 +22,13 @@ void check_step(const Report& report) {
   throw Error(message("the step failed: ", describe(report.failed.front())));
 }
 
+std::string warning_of(const Report& report) {
+  const std::size_t count = report.unsolved.size() + report.crowded.size();
+  if (count == 0) return {};
+  const std::string first = report.unsolved.empty() ? describe(report.crowded.front())
+                                                    : describe(report.unsolved.front());
+  return message(first, count > 1 ? message(" (the first of ", count, ")") : "", ". ",
+                 report.advice());
+}
+
 }  // namespace cycloid::python
