@@ -2,6 +2,7 @@
 // how far to trust them, and optimisers that follow them.
 #pragma once
 
+#include "cycloid/adjoint/advance.h"
 #include "cycloid/adjoint/check_gradient.h"
 #include "cycloid/adjoint/diagnose.h"
 #include "cycloid/adjoint/linearise.h"

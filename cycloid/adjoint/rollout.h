@@ -9,6 +9,7 @@
 //   alike.h        which environments share a chunk
 //   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
 //   report.h       what a run has to say about itself
+//   advance.h      a few steps under held inputs, observed, for learners
 //   pushforward.h  tangents (jvp), and Hessian-vector products
 //   linearise.h    A, B, P of one step
 //   check_gradient.h, diagnose.h   how far to trust a gradient

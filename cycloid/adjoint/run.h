@@ -29,6 +29,7 @@ struct Run {
   std::vector<double> parameters;
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
   std::vector<std::int64_t> saved;  // steps whose states the user gets
+  bool held = false;  // every step has the same input, one for each row of controls (advance.h)
   TapePlan plan;
   std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
   // W, when rows come as W values and their W tangents (pushforward.h)
@@ -56,8 +57,9 @@ struct Run {
                                                p.find(kTimestepName).offset)];
   }
   std::int64_t x0_stride() const { return x0_rows == 1 ? 0 : stepper->sizes().state; }
+  std::int64_t input_steps() const { return held ? 1 : steps; }  // of a row of controls
   std::int64_t control_stride() const {
-    return control_rows <= 1 ? 0 : steps * stepper->sizes().input;
+    return control_rows <= 1 ? 0 : input_steps() * stepper->sizes().input;
   }
   std::int64_t parameter_stride() const {
     return parameter_rows == 1 ? 0 : stepper->sizes().parameters;

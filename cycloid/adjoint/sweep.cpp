@@ -46,14 +46,15 @@ StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
   const std::int64_t step = run_.first_step + k;
   if (run_.control_rows == 0 || sizes_.input == 0)
     return {x, buffers_.inputs.data(), step, run_.t0, wants_parameters_};
-  const std::int64_t block = k / kInputBlock, first = block * kInputBlock;
+  const std::int64_t own = run_.held ? 0 : k;
+  const std::int64_t block = own / kInputBlock, first = block * kInputBlock;
   if (block != input_block_) {
-    const std::int64_t count = std::min(kInputBlock, run_.steps - first);
+    const std::int64_t count = std::min(kInputBlock, run_.input_steps() - first);
     gather(map_, run_.controls.data(), run_.control_stride(), first * sizes_.input,
            count * sizes_.input, buffers_.inputs.data());
     input_block_ = block;
   }
-  const T* u = buffers_.inputs.data() + (k - first) * sizes_.input * sizes_.lanes;
+  const T* u = buffers_.inputs.data() + (own - first) * sizes_.input * sizes_.lanes;
   return {x, u, step, run_.t0, wants_parameters_};
 }
 

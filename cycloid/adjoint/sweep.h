@@ -28,6 +28,8 @@ struct SweepBuffers {
   LaneBuffer<T> segment_states, segment_records, snapshots;
   LaneBuffer<std::byte> lane_workspace;  // of the stepper of one environment, where it is asked
   LaneBuffer<T> lane_numbers;            // ... and a lane's numbers
+  LaneBuffer<std::byte> senses;          // likewise of the senses (advance.h)
+  LaneBuffer<T> sensed;                  // ... and what they look at and show
 };
 
 // Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of
@@ -121,7 +123,8 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
     if (!all) keep(k, x);
     save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
-    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : nullptr, said);
+    T* const own = run_.held ? buffers_.record.data() : nullptr;
+    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : own, said);
     other = all ? other : x;
     x = x_next;
   }

@@ -7,6 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "cycloid/rigid/observed_field.h"
 #include "cycloid/rigid/robot_observers.h"
 
 namespace cycloid::inline rigid {
@@ -24,6 +25,32 @@ std::unique_ptr<ChunkObserver> choose_observer(const ObserverKey& key) {
   }
 }
 
+void choose_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64) {
+  switch (active_instruction_set()) {
+#if CYCLOID_HAS_V4
+    case InstructionSet::v4: return isa::v4::robot_senses(key, float32, float64);
+#endif
+#if CYCLOID_HAS_V3
+    case InstructionSet::v3: return isa::v3::robot_senses(key, float32, float64);
+#endif
+    default: return isa::portable::robot_senses(key, float32, float64);
+  }
+}
+
+// The numbers of the list that are qpos, qvel and act.
+std::vector<StateCopy> state_copies(const Model& m, const SensorList& list) {
+  std::vector<StateCopy> copies;
+  for (std::size_t n = 0; n < list.sensors.size(); ++n) {
+    const Sensor& s = list.sensors[n];
+    const std::size_t i = static_cast<std::size_t>(s.object);
+    const auto add = [&](int from) { copies.push_back({list.places[n], from, s.dimension}); };
+    if (kind_of(s) == SensorKind::joint_qpos) add(m.joints[i].qpos);
+    if (kind_of(s) == SensorKind::joint_qvel) add(m.nq + m.joints[i].dof);
+    if (kind_of(s) == SensorKind::actuator_activation) add(m.nq + m.nv + m.actuators[i].act);
+  }
+  return copies;
+}
+
 // Why sensor i cannot be observed, or nothing.
 std::string refusal(const Model& m, const Sensor& s) {
   if (!s.unsupported.empty()) return s.unsupported;
@@ -34,29 +61,58 @@ std::string refusal(const Model& m, const Sensor& s) {
   return {};
 }
 
-std::vector<int> chosen_sensors(const Model& m,
-                                const std::optional<std::vector<std::string>>& names) {
-  std::vector<int> chosen;
+// A name of an observer and what it stands for.
+struct Chosen {
+  ObservedSensor what;
+  std::vector<Sensor> parts;
+};
+
+Chosen chosen_sensor(const Model& m, int i) {
+  const Sensor& s = m.sensors[static_cast<std::size_t>(i)];
+  return {{Model::label(m.sensors, i), 0, s.dimension, {s.dimension}}, {s}};
+}
+
+Chosen find_chosen(const Model& m, const std::string& name) {
   std::vector<std::string> known;
   for (int i = 0; i < static_cast<int>(m.sensors.size()); ++i) {
     known.push_back(Model::label(m.sensors, i));
+    if (known.back() != name) continue;
+    const std::string reason = refusal(m, m.sensors[static_cast<std::size_t>(i)]);
+    if (reason.empty()) return chosen_sensor(m, i);
+    throw ModelError(message("sensor \"", name, "\" cannot be observed: ", reason));
+  }
+  if (std::optional<ObservedField> field = find_field(m, name)) {
+    int size = 0;
+    for (const Sensor& s : field->parts) size += s.dimension;
+    return {{name, 0, size, std::move(field->shape)}, std::move(field->parts)};
+  }
+  for (std::string& field : field_names()) known.push_back(std::move(field));
+  throw ModelError(
+      message("no sensor or field is called \"", name, "\"", did_you_mean(name, known)));
+}
+
+std::vector<Chosen> choose(const Model& m, const std::optional<std::vector<std::string>>& names) {
+  std::vector<Chosen> chosen;
+  for (int i = 0; !names && i < static_cast<int>(m.sensors.size()); ++i) {
     const bool supported = refusal(m, m.sensors[static_cast<std::size_t>(i)]).empty();
-    if (!names && supported) chosen.push_back(i);
+    if (supported) chosen.push_back(chosen_sensor(m, i));
   }
   if (!names) return chosen;
-  for (const std::string& name : *names) {
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) {
-      throw ModelError(message("no sensor is called \"", name, "\"",
-                               known.empty() ? "; the model has none" : did_you_mean(name, known)));
-    }
-    chosen.push_back(static_cast<int>(found - known.begin()));
-    const std::string reason = refusal(m, m.sensors[static_cast<std::size_t>(chosen.back())]);
-    if (!reason.empty()) {
-      throw ModelError(message("sensor \"", name, "\" cannot be observed: ", reason));
-    }
-  }
+  for (const std::string& name : *names) chosen.push_back(find_chosen(m, name));
   return chosen;
+}
+
+// One per number: the name, with "[2]" or "[2][0]" after it where there are several.
+void add_names(const ObservedSensor& what, std::vector<std::string>& names) {
+  for (int k = 0; k < what.size; ++k) {
+    std::string place;
+    int stride = what.size;
+    for (const int n : what.shape) {
+      stride /= n;
+      place += message("[", k / stride % n, "]");
+    }
+    names.push_back(what.size == 1 ? what.name : what.name + place);
+  }
 }
 
 InputPlaces places_of(const Space& inputs) {
@@ -144,17 +200,21 @@ Observer::Observer(const System& robot, const Model& model,
     throw ModelError(
         message("system \"", robot.name(), "\" is not made of model \"", model.name, "\""));
   }
-  for (const int i : chosen_sensors(model, names)) {
-    const int size = model.sensors[static_cast<std::size_t>(i)].dimension;
-    const std::string name = Model::label(model.sensors, i);
-    sensors_.push_back({name, key.list.size, size});
-    for (int k = 0; k < size; ++k) {
-      names_.push_back(size == 1 ? name : name + "[" + std::to_string(k) + "]");
-    }
-    key.list.add(model, i);
+  for (Chosen& chosen : choose(model, names)) {
+    chosen.what.place = key.list.size;
+    for (const Sensor& part : chosen.parts) key.list.add(part);
+    add_names(chosen.what, names_);
+    sensors_.push_back(std::move(chosen.what));
   }
   size_ = key.list.size;
   chunks_ = choose_observer(key);
+  Senses<float> float32;
+  Senses<double> float64;
+  choose_senses(key, float32, float64);
+  float32.size = float64.size = size_;
+  float32.copies = float64.copies = state_copies(model, key.list);
+  senses32_ = std::make_shared<const Senses<float>>(std::move(float32));
+  senses64_ = std::make_shared<const Senses<double>>(std::move(float64));
   key_ = std::make_shared<const ObserverKey>(std::move(key));
 }
 

@@ -1,22 +1,25 @@
-// What a robot's sensors show, as a function of state, inputs and parameters, with its pullback.
+// What a robot's sensors and fields of mjData show, as a function of state, inputs and parameters,
+// with its pullback.
 //
 //   const Observer observer(robot, model, {{"torso_velocity", "knee"}});
 //   const Observation seen = observe(observer, {.states = x});
 //   seen.values();                       (rows, observer.size())
 //   seen.pullback(values_bar).states     ∂L/∂x, in the coordinates of x
 //
-// Sensors are MuJoCo's, with its meaning (sense.h), as after mj_forward; cutoffs count, noise does
-// not. Numbers are computed in double precision, also for a system of
-// float32. Time is no state: the clock shows what it is told.
+// Sensors and fields are MuJoCo's, with its meaning (sense.h), as after mj_forward and
+// mj_rnePostConstraint; cutoffs count, noise does not. Numbers are computed in double precision,
+// also for a system of float32. Time is no state: the clock shows what it is told.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cycloid/model/model.h"
+#include "cycloid/system/senses.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline rigid {
@@ -25,28 +28,38 @@ class ChunkObserver;
 struct ObserverKey;
 class ObservedInstants;
 
-// One sensor of an Observer and its numbers.
+// One sensor or field of an Observer and its numbers.
 struct ObservedSensor {
-  std::string name;  // "#7" without a name: its index
+  std::string name;  // of a sensor "#7" without a name: its index
   int place = 0, size = 0;
+  std::vector<int> shape;  // as the user sees them
 };
 
 // Immutable and cheap to copy.
 class Observer {
  public:
-  // `robot` is make_robot of `model`. Without names: every sensor that is supported. Throws
-  // ModelError on a name that no sensor has, and, with the reason, on a sensor that is not
-  // supported.
+  // `robot` is make_robot of `model`. names: of sensors, or of fields (observed_field.h) where no
+  // sensor has the name. Without: every sensor that is supported. Throws ModelError on a name that
+  // there is not, and, with the reason, on what is not supported.
   Observer(const System& robot, const Model& model,
            const std::optional<std::vector<std::string>>& names = std::nullopt);
 
   int size() const { return size_; }  // numbers of a row of values
   const std::vector<ObservedSensor>& sensors() const { return sensors_; }
-  // One per number: the sensor's name, with "[2]" after it where it has several.
+  // One per number: the name, with "[2]" or "[2][0]" after it where it has several.
   const std::vector<std::string>& names() const { return names_; }
   const System& robot() const { return robot_; }
   const ObserverKey& key() const { return *key_; }
   const ChunkObserver& chunks() const { return *chunks_; }
+  // The same numbers in the lanes and the precision of the robot's steps, without a gradient.
+  template <class T>
+  const Senses<T>& senses() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return *senses32_;
+    } else {
+      return *senses64_;
+    }
+  }
 
  private:
   System robot_;
@@ -55,6 +68,8 @@ class Observer {
   int size_ = 0;
   std::shared_ptr<const ObserverKey> key_;
   std::shared_ptr<const ChunkObserver> chunks_;
+  std::shared_ptr<const Senses<float>> senses32_;
+  std::shared_ptr<const Senses<double>> senses64_;
 };
 
 // Rows of numbers, one environment after another. Inputs may be empty: zeros. Parameters may be

@@ -85,13 +85,16 @@ inline constexpr Operator kOperators[] = {
     differentiable("fluid_wrench"),
     differentiable("absent_medium"),
     differentiable("fluid_damping"),
-    // sensed_frame.h, frame_sensor.h, subtree.h, energy.h, sense.h
+    // sensed_frame.h, frame_sensor.h, subtree.h, energy.h, root_field.h, sense.h
     differentiable("sensed_frame"),
     differentiable("frame_sensor"),
     differentiable("subtree_motion"),
     differentiable("joint_energy"),
     differentiable("potential_energy"),
     differentiable("kinetic_energy"),
+    differentiable("root_inertia"),
+    differentiable("root_velocity"),
+    differentiable("root_force"),
     differentiable("sense_one"),
     differentiable("sense"),
 };

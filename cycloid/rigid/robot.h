@@ -13,6 +13,7 @@
 //   observe.h      sensors with their pullbacks    forward.h  derived quantities at an instant
 //   sense.h        every kind of sensor; interaction.h, contact_view.h, contact_sensor.h those of
 //                  forces and contacts            instant_dynamics.h  the acceleration they see
+//   observed_field.h   fields of mjData by name; field_sensor.h, root_field.h, external_force.h
 #pragma once
 
 #include <map>

@@ -1,10 +1,11 @@
 // Where observe.cpp finds the sensors of a robot in lanes: one function per instruction set
-// (robot_observer_isa.cpp).
+// (robot_observer_isa.cpp), and another for those without a gradient (robot_senses_isa.cpp).
 #pragma once
 
 #include <memory>
 
 #include "cycloid/rigid/sense.h"
+#include "cycloid/system/senses.h"
 
 namespace cycloid::inline rigid {
 
@@ -36,10 +37,13 @@ class ChunkObserver {
 
 namespace cycloid::isa::portable {
 std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-}
+void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64);
+}  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-}
+void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64);
+}  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-}
+void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64);
+}  // namespace cycloid::isa::v4

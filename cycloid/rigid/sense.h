@@ -11,6 +11,7 @@
 //   clock        the time it is told                                                   (8)
 //   bodies       the force between a body and its parent, interaction.h                (10)
 //   contacts     contact_sensor.h                                                      (11)
+//   fields       of mjData, field_sensor.h                                             (12)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
 // out. Forces that a joint's limit holds have a derivative of zero, as in a step.
 //
@@ -24,92 +25,10 @@
 
 #include "cycloid/rigid/contact_sensor.h"
 #include "cycloid/rigid/energy.h"
+#include "cycloid/rigid/field_sensor.h"
 #include "cycloid/rigid/frame_sensor.h"
 
 namespace cycloid::inline rigid {
-
-// What is observed: sensors of the model, by index, and where each one's numbers begin.
-struct SensorList {
-  std::vector<int> sensors, places;
-  int size = 0;
-  bool accelerations = false, joint_forces = false, interactions = false, contacts = false;
-
-  void add(const Model& m, int i) {
-    const Sensor& s = m.sensors[static_cast<std::size_t>(i)];
-    sensors.push_back(i);
-    places.push_back(size);
-    size += s.dimension;
-    accelerations = accelerations || needs_acceleration(kind_of(s));
-    joint_forces = joint_forces || kind_of(s) == SensorKind::joint_actuator_force;
-    interactions = interactions || sees_interaction(kind_of(s));
-    contacts = contacts || sees_contacts(kind_of(s));
-  }
-};
-
-// A workspace, and cotangents that are gathered before they go home.
-template <class S>
-struct SenseSpace {
-  Workspace<S> work;
-  S *length_bar, *rate_bar, *force_bar;    // (actuators)
-  S *tendon_length_bar, *tendon_rate_bar;  // (tendons)
-  S *joint_force_bar, *qacc_bar;           // (nv)
-  const ConstraintPlan* plan;  // null: nothing constrains, and what follows is not there
-  ConstraintMemory<S> constraints;
-  ContactViews<S> views;
-  S *row_force_bar, *contact_sign;  // (all rows), (slots)
-  InteractionSpace<S> interaction;
-
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, const ConstraintPlan* constrained, std::byte* memory) {
-    const auto place = [&](std::size_t n) { return memory ? memory + n : nullptr; };
-    plan = constrained;
-    std::size_t used = work.carve(tree, memory);
-    used += interaction.carve(tree, place(used));
-    if (plan) {
-      used += constraints.carve(tree, *plan, place(used));
-      used += views.carve(plan->contacts, place(used));
-    } else {
-      views.slots = 0;
-    }
-    const auto take = [&](S*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<S*>(memory + used) : nullptr;
-      used += n * sizeof(S);
-    };
-    for (S** array : {&length_bar, &rate_bar, &force_bar}) {
-      take(*array, tree.model.actuators.size());
-    }
-    for (S** array : {&tendon_length_bar, &tendon_rate_bar}) {
-      take(*array, tree.model.tendons.size());
-    }
-    for (S** array : {&joint_force_bar, &qacc_bar}) {
-      take(*array, static_cast<std::size_t>(tree.model.nv));
-    }
-    if (plan) {
-      take(row_force_bar, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
-      take(contact_sign, static_cast<std::size_t>(plan->contacts.slots));
-    } else {
-      row_force_bar = contact_sign = nullptr;
-    }
-    return used;
-  }
-  void clear(const Tree& tree) const {
-    for (S* array : {length_bar, rate_bar, force_bar}) {
-      set_zero(array, static_cast<int>(tree.model.actuators.size()));
-    }
-    for (S* array : {tendon_length_bar, tendon_rate_bar}) {
-      set_zero(array, static_cast<int>(tree.model.tendons.size()));
-    }
-    for (S* array : {joint_force_bar, qacc_bar}) set_zero(array, tree.model.nv);
-    if (plan) set_zero(row_force_bar, constraints.solver.problem.all_rows());
-    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) interaction.bar[b] = Motion<S>{};
-  }
-};
-
-template <class S, class P>
-InteractionPoint<S, P> interaction_point(const Robot<S, P>& r, const Instant<S>& x,
-                                         SenseSpace<S>& space) {
-  return {r, x, space.work, space.plan, space.constraints, space.views};
-}
 
 // Poses, fields, lengths, rates and forces, and where asked for q̈ (w.qacc) with what follows.
 template <class S, class P>
@@ -126,7 +45,9 @@ void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
       view_contacts(at.scene(), space.constraints.contacts, space.constraints.solver.problem,
                     at.row_forces(), space.views);
     }
+    if (list.sees_forces()) external_forces(at, space.interaction.external);
     if (list.interactions) interaction_forces(at, space.interaction);
+    if (list.constraint_forces) constraint_forces(space);
   } else {
     place_bodies(r, x, w);
     measure_actuators(r, x, w);
@@ -134,6 +55,9 @@ void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
     for (std::size_t l = 0; l < tree.links.size(); ++l) w.a[l] = Motion<S>{};
   }
   if (list.joint_forces) limited_actuator_forces(r, x, w);
+  if (list.roots) {
+    place_roots(tree, r.p, w.frames, w.inertia, static_cast<const Motion<S>*>(w.v), space.roots);
+  }
 }
 
 // Length or rate of an actuator's transmission.
@@ -196,7 +120,8 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
   if (sees_contacts(kind_of(s))) {  // (11)
     return contact_sensor(interaction_point(r, x, space), s, space.contact_sign, out);
   }
-  if (is_subtree(kind_of(s))) {  // (6)
+  if (is_field(kind_of(s))) return sense_field(r, s, x, space, out);  // (12)
+  if (is_subtree(kind_of(s))) {                                       // (6)
     const SubtreeMotion<S> m = subtree_motion(tree, r.p, i, w.frames, w.inertia, v);
     store(out, kind_of(s) == SensorKind::subtree_com               ? m.com
                : kind_of(s) == SensorKind::subtree_linear_velocity ? m.velocity
@@ -233,13 +158,13 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
   }
 }
 
-// All sensors of the list: (list.size) numbers. t: the time [s].
+// All of the list: (list.size) numbers. t: the time [s].
 template <class S, class P>
 void sense(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x, const S& t,
            SenseSpace<S>& space, S* out) {
   measure(r, list, x, space);
   for (std::size_t n = 0; n < list.sensors.size(); ++n) {
-    const Sensor& s = r.tree.model.sensors[static_cast<std::size_t>(list.sensors[n])];
+    const Sensor& s = list.sensors[n];
     S* const y = out + list.places[n];
     sense_one(r, s, x, t, space, y);
     const Range shown{s.cutoff > 0, -s.cutoff, s.cutoff};

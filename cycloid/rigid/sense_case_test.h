@@ -133,7 +133,7 @@ struct SenseCase {
     inputs.mocap_quat = inputs.mocap_pos + 3 * m.nmocap;
     input_size = inputs.mocap_quat + 4 * m.nmocap;
     tangents = 2 * m.nv + m.na;
-    for (int i = 0; i < static_cast<int>(m.sensors.size()); ++i) list.add(m, i);
+    for (const Sensor& s : m.sensors) list.add(s);
     RandomStream random(12);
     x0 = RigidCase(m, spread).q0;
     for (int i = 0; i < m.nv + m.na; ++i) x0.push_back(spread * random.uniform(-1.0, 1.0));

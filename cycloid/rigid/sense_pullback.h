@@ -44,7 +44,8 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
   if (sees_contacts(kind)) {  // (11)
     return gather_contact_sensor(interaction_point(r, x, space), s, space.contact_sign, y_bar);
   }
-  if (is_subtree(kind)) {  // (6)
+  if (is_field(kind)) return gather_field(r, s, x, space, y_bar, bar);  // (12)
+  if (is_subtree(kind)) {                                               // (6)
     const SubtreeMotion<S> m = subtree_motion(tree, r.p, i, w.frames, w.inertia, v);
     SubtreeBars<S> m_bar;
     (kind == SensorKind::subtree_com               ? m_bar.com
@@ -213,8 +214,8 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
   w.bars.clear(tree.model.bodies.size());
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   for (std::size_t n = 0; n < list.sensors.size(); ++n) {
-    const Sensor& s = tree.model.sensors[static_cast<std::size_t>(list.sensors[n])];
-    if (kind_of(s) == SensorKind::contact) {  // of any size, and never cut off
+    const Sensor& s = list.sensors[n];
+    if (kind_of(s) == SensorKind::contact || is_field(kind_of(s))) {  // of any size, never cut off
       sense_one_pullback(r, s, x, space, out_bar + list.places[n], kinetic_bar, bar);
       continue;
     }
@@ -228,10 +229,17 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
     kinetic = kinetic || kind_of(s) == SensorKind::kinetic_energy;
     sense_one_pullback(r, s, x, space, y_bar, kinetic_bar, bar);
   }
-  if (list.interactions) {
-    gather_interaction(interaction_point(r, x, space), space.interaction, space.row_force_bar, bar);
+  if (list.interactions) gather_interaction(interaction_point(r, x, space), space.interaction, bar);
+  if (list.sees_forces()) {
+    gather_external(interaction_point(r, x, space),
+                    static_cast<const Motion<S>*>(space.interaction.external_bar),
+                    space.row_force_bar, bar);
   }
-  if (space.plan && (list.interactions || list.contacts)) gather_contacts(r, x, space, bar);
+  if (space.plan && (list.sees_forces() || list.contacts)) gather_contacts(r, x, space, bar);
+  if (list.roots) {
+    gather_roots(tree, r.p, w.frames, w.inertia, static_cast<const Motion<S>*>(w.v), space.roots,
+                 w.bars, bar.p);
+  }
   if (list.joint_forces) gather_joint_forces(r, x, space, bar);
   gather_rows(r, x, space, bar);
   if (list.accelerations) {
@@ -248,6 +256,7 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
   }
   if (kinetic) kinetic_energy_pullback(r, x, w, kinetic_bar, bar);
   if (!list.accelerations) return;
+  if (list.constraint_forces) gather_constraint_forces(r, x, space, bar);
   for (int k = 0; k < tree.model.nv; ++k) w.mu[k] = space.qacc_bar[k];
   InstantDynamics<S>{space.plan, space.constraints}.pullback(
       r, x, w, static_cast<const S*>(w.qacc), static_cast<const S*>(space.row_force_bar), bar);

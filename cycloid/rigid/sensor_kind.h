@@ -1,4 +1,5 @@
-// Which sensors can be observed, by MuJoCo's numbers (mjtSensor, mjtObj), as model.h keeps them.
+// What can be observed: sensors by MuJoCo's numbers (mjtSensor, mjtObj), as model.h keeps them, and
+// fields of mjData.
 #pragma once
 
 #include "cycloid/model/model.h"
@@ -39,6 +40,17 @@ enum class SensorKind : int {
   potential_energy = 43,
   kinetic_energy = 44,
   clock = 45,
+  // Fields of mjData, element by element (observed_field.h): MuJoCo has no sensors of these.
+  joint_qpos = 1000,
+  joint_qvel,
+  joint_qacc,
+  joint_actuation,   // qfrc_actuator
+  joint_constraint,  // qfrc_constraint
+  actuator_activation,
+  actuator_control,
+  root_inertia,    // cinert
+  root_velocity,   // cvel
+  external_force,  // cfrc_ext
 };
 
 // What carries a frame. `body` is the body's inertial frame, `xbody` its own.
@@ -59,9 +71,17 @@ inline bool sees_contacts(SensorKind k) {
 inline bool sees_interaction(SensorKind k) {
   return k == SensorKind::force || k == SensorKind::torque;
 }
+// A field of mjData that field_sensor.h reads.
+inline bool is_field(SensorKind k) { return k >= SensorKind::joint_qpos; }
+// A field about the centre of mass of a whole tree: root_field.h.
+inline bool is_root_field(SensorKind k) {
+  return k >= SensorKind::root_inertia && k <= SensorKind::external_force;
+}
 inline bool needs_acceleration(SensorKind k) {
   return k == SensorKind::accelerometer || k == SensorKind::frame_linear_acceleration ||
-         k == SensorKind::frame_angular_acceleration || sees_contacts(k) || sees_interaction(k);
+         k == SensorKind::frame_angular_acceleration || sees_contacts(k) || sees_interaction(k) ||
+         k == SensorKind::joint_qacc || k == SensorKind::joint_constraint ||
+         k == SensorKind::external_force;
 }
 inline bool is_subtree(SensorKind k) {
   return k >= SensorKind::subtree_com && k <= SensorKind::subtree_angular_momentum;

@@ -19,6 +19,7 @@ np.float64(7.535)
 """
 
 from cycloid import systems
+from cycloid._advance import Advanced, advance
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._forward import (
@@ -59,6 +60,7 @@ for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
 del _error
 
 __all__ = [
+    "Advanced",
     "Contacts",
     "Crowded",
     "Diagnosis",
@@ -86,6 +88,7 @@ __all__ = [
     "Truncate",
     "Unsolved",
     "__version__",
+    "advance",
     "check_gradient",
     "diagnose",
     "forward",

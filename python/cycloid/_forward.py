@@ -78,7 +78,7 @@ class Forward:
             setattr(self, name, array.astype(dtype, copy=False))
         self.contacts = _contacts(core.contacts(), batch)
         values = core.sensors().reshape((*batch.lead, observer.size)).astype(dtype, copy=False)
-        self.sensors = {name: values[..., at : at + n] for name, at, n in observer.sensors}
+        self.sensors = {name: values[..., at : at + n] for name, at, n, _ in observer.sensors}
 
     def pullback(
         self, qacc: Any = None, mass_matrix: Any = None, bias: Any = None

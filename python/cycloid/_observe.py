@@ -1,4 +1,4 @@
-"""What a robot's sensors show."""
+"""What a robot's sensors and fields of MuJoCo's mjData show."""
 
 from __future__ import annotations
 
@@ -38,11 +38,36 @@ class ObservationGradient(NamedTuple):
         )
 
 
-class Observation:
-    """What sensors show, made by `observe`. It keeps copies of what it was made from.
+class Layout(NamedTuple):
+    """Where the numbers of an observer lie."""
 
-    values: (..., n), read-only. names: of its n numbers, such as "torso_velocity[2]"; the sensor's
-    own name where it has one number. slices: where each sensor lies in `values`, by name.
+    names: tuple[str, ...]
+    slices: dict[str, slice]
+    shapes: dict[str, Shape]
+
+    @classmethod
+    def of(cls, observer: Any) -> Layout:
+        sensors = observer.sensors
+        return cls(
+            tuple(observer.names),
+            {name: slice(at, at + n) for name, at, n, _ in sensors},
+            {name: tuple(shape) for name, _, _, shape in sensors},
+        )
+
+    def take(self, values: np.ndarray, name: str) -> np.ndarray:
+        """The numbers of one sensor or field, in its shape."""
+        if name not in self.slices:
+            hint = _core.did_you_mean(as_text(name), list(self.slices)) if self.slices else ""
+            raise Error(f'nothing called "{as_text(name)}" is observed{hint}')
+        return values[..., self.slices[name]].reshape((*values.shape[:-1], *self.shapes[name]))
+
+
+class Observation:
+    """What sensors and fields show, made by `observe`. It keeps copies of what it was made from.
+
+    values: (..., n), read-only. names: of its n numbers, such as "torso_velocity[2]" or
+    "xpos[1][2]"; the name itself where it has one number. slices: where each sensor or field lies
+    in `values`, by name.
     """
 
     values: np.ndarray
@@ -51,8 +76,8 @@ class Observation:
 
     def __init__(self, batch: Batch, observer: Any, core: Any) -> None:
         self._batch, self._core = batch, core
-        self.names = tuple(observer.names)
-        self.slices = {name: slice(at, at + n) for name, at, n in observer.sensors}
+        self._layout = Layout.of(observer)
+        self.names, self.slices = self._layout.names, self._layout.slices
         values = core.values().reshape((*batch.lead, observer.size))
         self.values = values.astype(batch.system.dtype, copy=False)
         self.values.flags.writeable = False
@@ -73,16 +98,15 @@ class Observation:
         return as_given(self._batch, self._core.pullback(bar))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The numbers of one sensor, (..., its size)."""
-        if name not in self.slices:
-            hint = _core.did_you_mean(as_text(name), list(self.slices)) if self.slices else ""
-            raise Error(f'no sensor called "{as_text(name)}" is observed{hint}')
-        return self.values[..., self.slices[name]]
+        """The numbers of one sensor, (..., its size), or field, in MuJoCo's shape: (..., nbody, 3)
+        of "xpos", (..., 3) of "xpos:torso".
+        """
+        return self._layout.take(self.values, name)
 
     def __repr__(self) -> str:
         lead = f", batch {self._batch.lead}" if self._batch.lead else ""
         n = len(self.slices)
-        return f"<Observation: {n} sensor{'s' * (n != 1)}, {len(self.names)} numbers{lead}>"
+        return f"<Observation: {n} name{'s' * (n != 1)}, {len(self.names)} numbers{lead}>"
 
 
 def observe(
@@ -94,15 +118,22 @@ def observe(
     *,
     t: float = 0.0,
 ) -> Observation:
-    """What the sensors of a robot show at the state x (..., state_size) under the inputs u
-    (..., input_size), None for zero; with a pullback.
+    """What the sensors of a robot, and fields of MuJoCo's mjData, show at the state x
+    (..., state_size) under the inputs u (..., input_size), None for zero; with a pullback.
 
-    names: of the sensors, in this order, "#7" for one without a name; None for all that are
-    supported. params: as in `rollout`. t: the time that a clock shows [s].
+    names: of sensors, in this order, "#7" for one without a name, and of fields, where no sensor
+    has the name; None for all sensors that are supported. params: as in `rollout`. t: the time that
+    a clock shows [s].
 
-    Sensors are those of the model, with MuJoCo's meaning after mj_forward; noise is left out.
-    Computed in double precision. Raises ModelError for a name that there is not, and, with the
-    reason, for a sensor that is not supported.
+    Fields, of all elements or, as "xpos:torso", of one:
+      by joint     qpos qvel qacc qfrc_actuator qfrc_constraint
+      by actuator  act ctrl actuator_force
+      by body      xpos xipos xquat subtree_com cinert cvel cfrc_ext, body 0 the world
+      by site      site_xpos
+
+    Sensors and fields have MuJoCo's meaning after mj_forward and mj_rnePostConstraint; noise is
+    left out. Computed in double precision. Raises ModelError for a name that there is not, and,
+    with the reason, for what is not supported.
 
     >>> import cycloid as cy
     >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
@@ -111,15 +142,17 @@ def observe(
     ...     <framepos name="place" objtype="site" objname="bob"/> </sensor> </mujoco>''')
     >>> seen = cy.observe(robot, [[0.0, 0.0], [1.0, 0.0]])
     >>> seen
-    <Observation: 2 sensors, 4 numbers, batch (2,)>
+    <Observation: 2 names, 4 numbers, batch (2,)>
     >>> seen.names
     ('angle', 'place[0]', 'place[1]', 'place[2]')
     >>> seen["place"].round(3)
     array([[ 0.   ,  0.   , -2.   ],
            [-1.683,  0.   , -1.081]])
+    >>> cy.observe(robot, [0.0, 2.0], names=["angle", "cvel:#1"])["cvel:#1"].round(3)
+    array([ 0.,  2.,  0., -4.,  0.,  0.])
     >>> cy.observe(robot, [0.0, 0.0], names="angel")
     Traceback (most recent call last):
-    cycloid.ModelError: no sensor is called "angel"; did you mean "angle"?
+    cycloid.ModelError: no sensor or field is called "angel"; did you mean "angle"?
     """
     observer = observer_of(system, names)
     batch, rows = double_rows(system, x, u, params)

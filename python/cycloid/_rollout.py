@@ -122,6 +122,13 @@ class Batch:
         return bars
 
 
+def as_report(report: dict[str, Any]) -> Report:
+    """A report of the core."""
+    for name, row in (("failed", Failure), ("unsolved", Unsolved), ("crowded", Crowded)):
+        report[name] = [row(*values) for values in report[name]]
+    return Report(**report)
+
+
 class Trajectory:
     """A rollout, made by `rollout`. It keeps copies of what it was made from.
 
@@ -139,10 +146,7 @@ class Trajectory:
         self.steps, self.times = core.steps, core.times
         self.steps.flags.writeable = self.times.flags.writeable = False
         self.states = core.states.reshape((*batch.lead, self.steps.size, batch.system.state_size))
-        report = core.report
-        for name, row in (("failed", Failure), ("unsolved", Unsolved), ("crowded", Crowded)):
-            report[name] = [row(*values) for values in report[name]]
-        self.report = Report(**report)
+        self.report = as_report(core.report)
 
     @property
     def system(self) -> System:

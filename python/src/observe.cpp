@@ -9,11 +9,13 @@
 namespace cycloid::python {
 namespace {
 
-using Sensors = std::vector<std::tuple<std::string, int, int>>;
+using Sensors = std::vector<std::tuple<std::string, int, int, std::vector<int>>>;
 
 Sensors sensors_of(const Observer& observer) {
   Sensors out;
-  for (const ObservedSensor& s : observer.sensors()) out.emplace_back(s.name, s.place, s.size);
+  for (const ObservedSensor& s : observer.sensors()) {
+    out.emplace_back(s.name, s.place, s.size, s.shape);
+  }
   return out;
 }
 

@@ -185,6 +185,29 @@ void bind_precision(nb::module_& m, const char* suffix) {
         nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
         nb::arg("params").none(), nb::arg("threads"), nb::arg("t"));
 
+  // With what an observer shows, where one is given: states, values, report.
+  m.def((std::string("advance_") + suffix).c_str(),
+        [](const System& system, const Rows<T>& x, const std::optional<Rows<T>>& u,
+           std::int64_t steps, const std::optional<Rows<double>>& params, const Observer* observer,
+           bool lagging, int threads, double t0) {
+          AdvanceOptions options;
+          options.lagging = lagging;
+          options.threads = threads;
+          options.t0 = t0;
+          Advanced<T> next;
+          {
+            const Unlocked call;
+            options.keep_going = call.keep_going();
+            next = advance(system, span_of(x), span_of(u), steps, span_of(params), options,
+                           observer ? &observer->senses<T>() : nullptr);
+          }
+          return nb::make_tuple(to_numpy(std::move(next.states)), to_numpy(std::move(next.values)),
+                                report_of(next.report));
+        },
+        nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
+        nb::arg("params").none(), nb::arg("observer").none(), nb::arg("lagging"),
+        nb::arg("threads"), nb::arg("t0"));
+
   m.def((std::string("linearise_") + suffix).c_str(),
         [](const System& system, const Rows<T>& x, const std::optional<Rows<T>>& u, std::int64_t,
            const std::optional<Rows<double>>& params, bool with_params, double t, int threads) {

@@ -252,7 +252,7 @@ def test_names_choose_and_order():
     seen = cy.observe(robot, [0.3, 0.4], names=["turn", "angle", "#3"])
     assert seen.names[:4] == ("turn[0]", "turn[1]", "turn[2]", "angle")
     assert seen["angle"] == pytest.approx([0.3]) and seen["turn"] == pytest.approx([0, 0.4, 0])
-    assert repr(seen) == "<Observation: 3 sensors, 7 numbers>"
+    assert repr(seen) == "<Observation: 3 names, 7 numbers>"
     with pytest.raises(cy.ModelError, match="north.*not supported"):
         cy.observe(robot, [0.3, 0.4], names="north")
     with pytest.raises(cy.ModelError, match='did you mean "angle"'):

@@ -1,0 +1,200 @@
+"""Fields of mjData that cy.observe and cy.advance show equal MuJoCo's, and have gradients."""
+
+import contact_models as cm
+import mujoco
+import numpy as np
+import pytest
+
+import cycloid as cy
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what MuJoCo says about some files
+
+PLACED = "qpos qvel act ctrl xpos xipos xquat site_xpos subtree_com cinert cvel".split()
+FORCED = "actuator_force qfrc_actuator cfrc_ext qfrc_constraint qacc".split()
+PLACED_TOLERANCE = 1e-10  # sums in another order
+FORCED_TOLERANCE = 1e-8  # both solvers stop at about 1e-10 of the forces, which cancel in part
+STATES = 50 if cm.LONG else 10  # of each model
+NAMES = [n for n in cm.PACKAGES if n not in cm.BY_ROUNDING]
+if not cm.LONG:
+    robots = "ant half_cheetah hopper humanoid inverted_double_pendulum walker2d_v5".split()
+    others = "finger humanoid stacker walker".split()
+    NAMES = [f"gymnasium/{n}" for n in robots] + [f"dm_control/{n}" for n in others]
+
+
+def observed(data, name):
+    """A field of mjData as one row."""
+    return getattr(data, name).ravel().copy()
+
+
+def at_states(name):
+    """A model of MuJoCo's, with states and controls along a run, those with contacts first."""
+    model, states, controls, rows = cm.run(name)
+    at = np.flatnonzero(rows) if rows.any() else np.arange(len(rows))
+    at = at[:: -(-len(at) // STATES)]
+    return model, states[at], controls[at]
+
+
+def fields_of_mujoco(model, state, control, names):
+    """After mj_forward and mj_rnePostConstraint."""
+    data = mujoco.MjData(model)
+    data.qpos, data.qvel, data.act = np.split(state, [model.nq, model.nq + model.nv])
+    data.ctrl[:] = control
+    mujoco.mj_forward(model, data)
+    mujoco.mj_rnePostConstraint(model, data)
+    searched = cm.by_search(model, data.contact.geom).any()
+    return {n: observed(data, n) for n in names}, searched
+
+
+def fields_after_steps(model, state, control, steps, names):
+    """As Gymnasium reads them: after mj_step, of the last evaluation."""
+    data = mujoco.MjData(model)
+    data.qpos, data.qvel, data.act = np.split(state, [model.nq, model.nq + model.nv])
+    data.ctrl[:] = control
+    mujoco.mj_step(model, data, steps)
+    mujoco.mj_rnePostConstraint(model, data)
+    return cm.state_of(data), {n: observed(data, n) for n in names}
+
+
+def error(got, expected):
+    """The largest difference over the largest reference, or over 1e-3."""
+    scale = max(np.abs(expected).max(initial=0), 1e-3)
+    return np.abs(got.ravel() - expected).max(initial=0) / scale
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fields_equal_mujocos(name):
+    model, states, controls = at_states(name)
+    system = cy.from_mujoco(model)
+    seen = cy.observe(system, states, controls, names=PLACED + FORCED)
+    shapes = {n: getattr(mujoco.MjData(model), n).shape for n in PLACED + FORCED}
+    forced, pushed = [], 0
+    for i, (state, control) in enumerate(zip(states, controls)):
+        expected, searched = fields_of_mujoco(model, state, control, PLACED + FORCED)
+        for field in PLACED:
+            assert seen[field][i].shape == shapes[field], field
+            assert error(seen[field][i], expected[field]) < PLACED_TOLERANCE, field
+        if not searched:
+            forced.append(max(error(seen[field][i], expected[field]) for field in FORCED))
+            pushed += np.abs(expected["qfrc_constraint"]).max() > 1e-3
+    assert cm.percentile(np.array(forced)) < FORCED_TOLERANCE
+    assert pushed
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
+@pytest.mark.parametrize("name", ["gymnasium/ant", "gymnasium/humanoid", "dm_control/finger"])
+def test_advance_lags_as_mujoco_does(name, integrator):
+    """Three steps; a cold start there, so that solvers end apart by their tolerance."""
+    model, states, controls = at_states(name)
+    model = cm.copy.copy(model)
+    model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+    names = PLACED + FORCED[:-1]  # under RK4, MuJoCo's qacc is the mean of the stages
+    after = cy.advance(cy.from_mujoco(model), states, controls, 3, names, lagging=True)
+    errors = []
+    for i, (state, control) in enumerate(zip(states, controls)):
+        last, expected = fields_after_steps(model, state, control, 3, names)
+        forced = max(error(after[field][i], expected[field]) for field in names)
+        errors.append(max(forced, error(after.states[i], last)))
+    assert np.median(errors) < 1e-8 and np.quantile(errors, 0.7) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_advance_is_a_rollout_with_what_is_observed_at_its_end(dtype):
+    model, states, controls = at_states("gymnasium/ant")
+    system = cy.from_mujoco(model, dtype=dtype)
+    names = ["cfrc_ext", "qvel", "cinert:torso"]
+    held = np.repeat(controls[:, None], 4, axis=1)
+    run = cy.rollout(system, states, held, save="last")
+    after = cy.advance(system, states, controls, 4, names)
+    assert (after.states == run.states[:, 0]).all() and not after.report.failed
+    seen = cy.observe(system, after.states, controls, names)
+    # In single precision the solver stops at 1e-6 of the forces.
+    limit = 1e-12 if dtype == "float64" else 1e-3
+    for name in names:
+        assert after[name].shape == seen[name].shape
+        assert error(after[name], seen[name].ravel()) < limit, name
+    for i in (0, 3):  # a lone one runs in the scalar type
+        one = cy.advance(system, states[i], controls[i], 4, names)
+        assert error(one.values, after.values[i]) < (1e-9 if dtype == "float64" else 1e-2)
+
+
+def test_advance_broadcasts_and_takes_parameters_of_each_environment():
+    model, states, controls = at_states("gymnasium/hopper")
+    system = cy.from_mujoco(model, vary="body:torso.mass")
+    mass = np.array([2.0, 3.0, 4.0])
+    x, u = states[:5, None], controls[:1]
+    after = cy.advance(system, x, u, 2, "xipos", {"body:torso.mass": mass}, threads=2)
+    assert after.states.shape == (5, 3, system.state_size)
+    assert after["xipos"].shape == (5, 3, model.nbody, 3)
+    for i, m in enumerate(mass):
+        own = cy.advance(system, states[:5], u, 2, "xipos", {"body:torso.mass": m})
+        assert (after.states[:, i] == own.states).all()
+        assert (after.values[:, i] == own.values).all()
+
+
+def test_an_environment_that_fails_is_observed_where_it_stands():
+    model, states, controls = at_states("gymnasium/ant")
+    system = cy.from_mujoco(model)
+    x = states.copy()
+    x[4, model.nq :] = 1e200
+    for lagging in (False, True):
+        names = ["qvel", "xpos", "cfrc_ext"]
+        after = cy.advance(system, x, controls, 5, names, lagging=lagging)
+        assert [f.environment for f in after.report.failed] == [4]
+        assert np.allclose(after.states[4], x[4], rtol=1e-15)  # a quaternion is normalised on entry
+        assert (after["qvel"][4] == x[4, model.nq :]).all()
+        assert np.isfinite(after["xpos"]).all()
+        others = np.delete(np.arange(len(x)), 4)
+        alone = cy.advance(system, x[others], controls[others], 5, names, lagging=lagging)
+        assert (after.values[others] == alone.values).all()
+
+
+def test_advance_runs_any_system():
+    law = cy.systems.pendulum(dtype="float32")
+    after = cy.advance(law, np.ones((3, 2)), [0.5], 4)
+    run = cy.rollout(law, np.ones((3, 2)), np.full((4, 1), 0.5), save="last")
+    assert (after.states == run.states[:, 0]).all()
+    assert after.values.shape == (3, 0) and after.names == ()
+    with pytest.raises(cy.Error, match="no sensors"):
+        cy.advance(law, np.ones((3, 2)), names="qpos")
+    with pytest.raises(cy.Error, match="steps"):
+        cy.advance(law, np.ones((3, 2)), steps=0)
+
+
+def test_names_of_fields_and_their_errors():
+    model = cm.in_mujoco("gymnasium/hopper")
+    system = cy.from_mujoco(model)
+    x = system.initial_state()
+    seen = cy.observe(system, x, names=["qvel:rootz", "xpos:torso", "xquat:#1", "xpos"])
+    assert seen.names[:4] == ("qvel:rootz", "xpos:torso[0]", "xpos:torso[1]", "xpos:torso[2]")
+    assert seen.names[-1] == f"xpos[{model.nbody - 1}][2]"
+    assert (seen["xpos:torso"] == seen["xpos"][1]).all()
+    for name, said in {
+        "xpoz": 'no sensor or field is called "xpoz"; did you mean "xpos"',
+        "xpos:torsoo": 'no body is called "torsoo"; did you mean "torso"',
+        "site_xpos:tip": "the model has none",
+        "act:#0": "this actuator has none",
+    }.items():
+        with pytest.raises(cy.ModelError, match=said):
+            cy.observe(system, x, names=name)
+
+
+def test_fields_have_the_gradient_of_what_they_show():
+    """In contact, by differences of states and controls."""
+    model, states, controls = at_states("gymnasium/ant")
+    system = cy.from_mujoco(model)
+    x, u = states[5], controls[5]
+    names = ["cinert", "cvel", "cfrc_ext", "qfrc_actuator", "qfrc_constraint", "subtree_com"]
+    seen = cy.observe(system, x, u, names)
+    weights = np.random.default_rng(1).normal(size=seen.values.shape)
+    weights /= np.abs(seen.values) + 1
+    g = seen.pullback(weights)
+
+    def loss(state, control):
+        return weights @ cy.observe(system, state, control, names).values
+
+    # Forces bend where contacts begin to slide: small steps, of which rounding leaves six digits.
+    for got, value, of in ((g.x, x, lambda s: loss(s, u)), (g.controls, u, lambda c: loss(x, c))):
+        steps = 1e-6 * np.eye(len(value))
+        expected = np.array([(of(value + h) - of(value - h)) / 2e-6 for h in steps])
+        assert np.abs(expected).max() > 1e-3
+        assert error(got, expected) < 1e-5
