@@ -42,8 +42,9 @@ def state_to_mujoco(system: Robot, x: Any, data: Any) -> None:
 
     >>> import mujoco
     >>> import cycloid as cy
-    >>> mj_model = mujoco.MjModel.from_xml_string('''<mujoco> <worldbody> <body> <joint axis="1 0 0"/>
-    ...     <geom size="0.1" pos="0 0.5 0"/> </body> </worldbody> </mujoco>''')
+    >>> mj_model = mujoco.MjModel.from_xml_string('''<mujoco> <worldbody> <body>
+    ...     <joint axis="1 0 0"/> <geom size="0.1" pos="0 0.5 0"/> </body> </worldbody>
+    ...     </mujoco>''')
     >>> system, mj_data = cy.from_mujoco(mj_model), mujoco.MjData(mj_model)
     >>> run = cy.rollout(system, system.initial_state(), 100)
     >>> cy.state_to_mujoco(system, run.states[-1], mj_data)
@@ -91,7 +92,8 @@ def input_to_mujoco(system: Robot, u: Any, data: Any) -> None:
 
 def _check_robot(system: Any) -> Robot:
     if not isinstance(system, Robot):
-        raise TypeError(f"expected a system made by load or from_mujoco; got {type(system).__name__}")
+        kind = type(system).__name__
+        raise TypeError(f"expected a system made by load or from_mujoco; got {kind}")
     return system
 
 
