@@ -152,9 +152,12 @@ def aba_derivatives(name):
     return best(calls)[0] / 200 * 1e6
 
 
-def main(robots, measure):
-    """Prints the figures of those robots that the command line names, or of all."""
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+def main(robots, measure, pinned=True):
+    """Prints the figures of those robots that the command line names, or of all. pinned: to one
+    processor.
+    """
+    if pinned:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     wanted = sys.argv[1:]
     names = [n for n in robots if not wanted or any(w in n for w in wanted)]
     results = {}

@@ -111,6 +111,21 @@ def hold_torch(figures, held):
          f"{figures['import_torch_s']:.1f} s)", figures["first_gradient_s"], "s", 3, True)
 
 
+def hold_gym(environments, held):
+    """The figures of race_gym.py that are held to something: of the precision that is the default,
+    and of the fast one.
+    """
+    for name, own in environments.items():
+        for where, figures in own.items():
+            for dtype in ("float64", "float32"):
+                what = f"gym {name}, {dtype}, {where} ({figures['threads']})"
+                held(f"{what}: mujoco.batch / ours", figures[f"{dtype}: mujoco.batch x"], "x", 2.5,
+                     False)
+                if f"{dtype}: AsyncVectorEnv x" in figures:
+                    held(f"{what}: AsyncVectorEnv / ours", figures[f"{dtype}: AsyncVectorEnv x"],
+                         "x", 5, False)
+
+
 def raced(script):
     """What a script of this folder prints."""
     return json.loads(subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
@@ -181,6 +196,10 @@ def main():
         say("bench: robots in contact, against MuJoCo and MJX (compiles for minutes) ...")
         results["contact"] = raced("race_contact.py")
         hold_contact(results["contact"], held)
+
+        say("bench: Gymnasium's environments, against mujoco.batch and AsyncVectorEnv ...")
+        results["gym"] = raced("race_gym.py")
+        hold_gym(results["gym"], held)
 
         say("bench: diffrax (compiles for a while) ...")
         race = results["diffrax"] = raced("race_diffrax.py")

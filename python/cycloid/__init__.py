@@ -30,6 +30,12 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._mujoco import (
+    input_from_mujoco,
+    input_to_mujoco,
+    state_from_mujoco,
+    state_to_mujoco,
+)
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
 from cycloid._results import (
@@ -87,12 +93,16 @@ __all__ = [
     "diagnose",
     "forward",
     "from_mujoco",
+    "input_from_mujoco",
+    "input_to_mujoco",
     "inverse_dynamics",
     "linearise",
     "load",
     "observe",
     "own_law",
     "rollout",
+    "state_from_mujoco",
+    "state_to_mujoco",
     "step",
     "systems",
 ]

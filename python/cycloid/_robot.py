@@ -72,6 +72,13 @@ class Robot(System):
         return self._model.nu
 
     @property
+    def control_range(self) -> np.ndarray:
+        """Smallest and largest value of each control (nu, 2), infinite where it has no limits; a
+        control beyond them acts as one at the limit.
+        """
+        return self._model.control_range().reshape((self.nu, 2))
+
+    @property
     def keyframes(self) -> tuple[str, ...]:
         """The names of the model's keyframes, empty for one without a name."""
         return tuple(self._model.keyframe_names)

@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <limits>
+
 #include "cycloid/base/check.h"
 #include "cycloid/io/load.h"
 #include "module.h"
@@ -9,6 +11,8 @@
 
 namespace cycloid::python {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 LoadOptions load_options(bool constraints, const std::vector<nb::bytes>& search_paths) {
   LoadOptions options{.constraints = constraints};
@@ -29,6 +33,18 @@ std::vector<double> keyframe_state(const Model& model, int i) {
   return initial_state(model, &model.keyframes[static_cast<std::size_t>(i)]);
 }
 
+// Of each control the smallest and the largest value; infinite where it has no limits.
+std::vector<double> control_range(const Model& model) {
+  std::vector<double> range;
+  for (int i = 0; i < model.nu; ++i) range.insert(range.end(), {-kInfinity, kInfinity});
+  for (const Actuator& a : model.actuators) {
+    if (a.control < 0 || !a.control_range.on) continue;
+    double* own = range.data() + 2 * static_cast<std::size_t>(a.control);
+    own[0] = a.control_range.low, own[1] = a.control_range.high;
+  }
+  return range;
+}
+
 }  // namespace
 
 void bind_robot(nb::module_& m) {
@@ -37,6 +53,7 @@ void bind_robot(nb::module_& m) {
       .def_ro("nv", &Model::nv)
       .def_ro("na", &Model::na)
       .def_ro("nu", &Model::nu)
+      .def("control_range", [](const Model& model) { return to_numpy(control_range(model)); })
       .def_prop_ro("keyframe_names", &keyframe_names)
       .def("keyframe_state",
            [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
