@@ -43,7 +43,7 @@ def _define(
     """The two operators of one kind of call; the forward one.
 
     schema: of the options, from which `make` makes a call. own_shape(x, u, *options): of the
-    result, after its leading axes.
+    result, after its leading axes. In one piece, since every part refers to the two operators.
     """
     forward = torch.library.custom_op(
         f"cycloid::{name}",
