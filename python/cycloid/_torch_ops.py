@@ -2,15 +2,18 @@
 
 An operator has no objects among its arguments, and its shapes follow from them alone: a System is
 its handle, options are numbers and names. Each kind of call has two operators, such as
-cycloid::rollout and cycloid::rollout_pullback. What they do is in _torch_function.
+cycloid::rollout and cycloid::rollout_pullback, which has an empty tensor for every gradient that is
+not wanted. What they do is in _torch_function.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._functorch.autograd_function import enable_single_level_autograd_function
 
 from cycloid._calls import Call, ObserveCall, RolloutCall
 from cycloid._options import as_real, saved_states
@@ -24,7 +27,9 @@ from cycloid._torch_function import (
     vmapped_backward,
 )
 
+_LIBRARY = torch.library.Library("cycloid", "FRAGMENT")
 _TENSORS = "Tensor x, Tensor? u, Tensor? p"
+_THREE = "(Tensor, Tensor, Tensor)"
 _GRADIENTS = "bool[] wanted, SymInt[] x_shape, SymInt[] u_shape, SymInt[] p_shape"
 
 
@@ -38,7 +43,7 @@ def _define(
     """The two operators of one kind of call; the forward one.
 
     schema: of the options, from which `make` makes a call. own_shape(x, u, *options): of the
-    result, after its leading axes.
+    result, after its leading axes. In one piece, since every part refers to the two operators.
     """
     forward = torch.library.custom_op(
         f"cycloid::{name}",
@@ -48,11 +53,12 @@ def _define(
     )
     backward = torch.library.custom_op(
         f"cycloid::{name}_pullback",
-        lambda bar, x, u, p, token, wanted, xs, us, ps, *options: list(
-            run_backward(make(*options), bar, (x, u, p), token, wanted, _shapes(u, p, xs, us, ps))
+        lambda bar, x, u, p, token, wanted, xs, us, ps, *options: _filled(
+            wanted,
+            run_backward(make(*options), bar, (x, u, p), token, wanted, _shapes(u, p, xs, us, ps)),
         ),
         mutates_args=(),
-        schema=f"(Tensor bar, {_TENSORS}, Tensor token, {_GRADIENTS}, {schema}) -> Tensor[]",
+        schema=f"(Tensor bar, {_TENSORS}, Tensor token, {_GRADIENTS}, {schema}) -> {_THREE}",
     )
 
     @forward.register_fake
@@ -65,7 +71,8 @@ def _define(
     def _(bar: Any, x: Any, u: Any, p: Any, token: Any, wanted: Any, *rest: Any) -> Any:
         dtypes = (x.dtype, x.dtype, torch.float64)
         wants = zip(wanted, rest[:3], dtypes)
-        return [x.new_empty(shape, dtype=dtype) for want, shape, dtype in wants if want]
+        given = [x.new_empty(shape, dtype=dtype) for want, shape, dtype in wants if want]
+        return _filled(wanted, given)
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         x, u, p, _, *ctx.call_options = inputs
@@ -75,9 +82,9 @@ def _define(
         *tensors, token = ctx.saved_tensors
         wanted = list(ctx.needs_input_grad[:3])
         shapes = [[] if t is None else t.shape for t in tensors]
-        gradients = iter(backward(bar, *tensors, token, wanted, *shapes, *ctx.call_options))
+        gradients = backward(bar, *tensors, token, wanted, *shapes, *ctx.call_options)
         rest = [None] * (1 + len(ctx.call_options))
-        return *(next(gradients) if want else None for want in wanted), *rest
+        return *(g if want else None for g, want in zip(gradients, wanted)), *rest
 
     @forward.register_vmap
     def _(info: Any, dims: Any, x: Any, u: Any, p: Any, *rest: Any) -> Any:
@@ -94,13 +101,51 @@ def _define(
         )
         in_front = [[] if s is None else s for s in more]
         gradients = backward(bar, *tensors, token, wanted, *in_front, *options)
-        own = [s for s, want in zip(shapes, wanted) if want]
-        out = [g.reshape(info.batch_size, *s) for g, s in zip(gradients, own)]
-        return out, [0] * len(out)
+        own = zip(gradients, wanted, shapes)
+        out = tuple(g.reshape(info.batch_size, *s) if want else g for g, want, s in own)
+        return out, tuple(0 if want else None for want in wanted)
 
-    forward.register_autograd(pull_back, setup_context=setup_context)
-    backward.register_autograd(refuse_second_derivatives)
+    _register_autograd(forward, pull_back, setup_context)
+    _register_autograd(backward, refuse_second_derivatives, lambda ctx, inputs, output: None)
     return forward
+
+
+def _register_autograd(operator: Any, backward: Any, setup_context: Any) -> None:
+    """As CustomOpDef.register_autograd, and also inside transforms of torch.func (grad, jacrev),
+    where PyTorch 2.13 refuses what that registers.
+    """
+    operator.register_autograd(backward, setup_context=setup_context)
+    overload = operator._opoverload
+
+    class Level(torch.autograd.function._SingleLevelFunction):
+        """Of one level of the transforms; the last argument says which kernels come next."""
+
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            *inputs, keys = inputs
+            with torch._C._AutoDispatchBelowAutograd():
+                output = overload.redispatch(keys & torch._C._after_autograd_keyset, *inputs)
+            setup_context(ctx, inputs, output)
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, *bars: Any) -> Any:
+            return *backward(ctx, *bars), None
+
+    def kernel(keys: Any, *inputs: Any) -> Any:
+        with enable_single_level_autograd_function():
+            return Level.apply(*inputs, keys)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there was one before
+        name = operator._qualname.partition("::")[2]
+        _LIBRARY.impl(name, kernel, "Autograd", with_keyset=True, allow_override=True)
+
+
+def _filled(wanted: Any, gradients: Any) -> tuple[torch.Tensor, ...]:
+    """Three tensors: the gradients that are wanted, in their order, and empty ones."""
+    given = iter(gradients)
+    return tuple(next(given) if want else torch.empty(0) for want in wanted)
 
 
 def _shapes(u: Any, p: Any, xs: Any, us: Any, ps: Any) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.func import grad, jacrev, vmap
 from torch.library import opcheck
 
 import cycloid as cy
@@ -143,10 +144,28 @@ def test_sensors_in_a_graph():
     torch.testing.assert_close(got, torch.autograd.grad(seen(x), x)[0])
 
 
-def test_vmap_in_a_graph():
-    x = torch.rand(5, 2, dtype=DOUBLE)
-    function = torch.func.vmap(lambda x: cyt.rollout(SYSTEM, x, 4).sum())
-    torch.testing.assert_close(compiled(function)(x), function(x))
+def squares(x, length):
+    return cyt.rollout(SYSTEM, x, 4, {"length": length}).square().sum()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        vmap(squares, (0, None)),
+        vmap(grad(squares, (0, 1)), (0, None)),
+        grad(lambda x, length: vmap(squares, (0, None))(x, length).sum(), (0, 1)),
+        vmap(jacrev(lambda x, length: cyt.step(SYSTEM, x, None, {"length": length})), (0, None)),
+    ],
+    ids=["vmap", "vmap(grad)", "grad(vmap)", "vmap(jacrev)"],
+)
+def test_transforms_in_a_graph(function, recomputed):
+    x = torch.rand(5, 2, dtype=DOUBLE, generator=torch.Generator().manual_seed(3))
+    length = torch.tensor(0.6, dtype=DOUBLE)
+    expected = function(x, length)
+    eager = recomputed.copy()
+    recomputed.clear()
+    torch.testing.assert_close(compiled(function)(x, length), expected)
+    assert recomputed == eager
 
 
 OPERATORS = [
@@ -205,7 +224,7 @@ def test_a_graph_that_copies_the_token_has_the_same_gradient(recomputed):
     assert all(torch.equal(a, b) for a, b in zip(got, expected))
 
 
-def test_second_derivatives_and_forward_mode_are_refused_here_too():
+def test_second_derivatives_are_refused_here_too():
     x, u, p = inputs()[0], inputs()[1], None
     options = True, SYSTEM._handle, 0, "all", [], "auto", 0, 1, False, 0.0, False
     states, _ = _torch_ops.rollout(x, u, p, *options)
