@@ -80,8 +80,8 @@ def rollout(
     memory, threads and t0 [s] are those of `cycloid.rollout`, and fixed when a function is traced.
 
     An environment that goes non-finite stays at its last finite state. failed: whether its gradient
-    "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function runs,
-    such as a NaN in x0, JAX raises with cycloid's text, as JaxRuntimeError or ValueError.
+    "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function
+    runs, such as a NaN in x0, JAX raises with cycloid's text, as JaxRuntimeError or ValueError.
 
     >>> import jax
     >>> import cycloid as cy
