@@ -8,7 +8,7 @@ pullback computes the cotangents that are asked for and no others. vmap makes mo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -39,7 +39,16 @@ class Call:
     forward: tuple[tuple[str, Any], ...] = ()  # ... of the forward call alone
 
 
-@partial(jax.jit, static_argnums=0, inline=True)
+def new_operator() -> Callable[[Call, Any, Any, tuple[Any, ...]], jax.Array]:
+    """`apply`, compiled; what is compiled goes with the function."""
+
+    @partial(jax.jit, static_argnums=0, inline=True)
+    def operator(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
+        return apply(call, x, second, params)
+
+    return operator
+
+
 def apply(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
     """The values (*lead, *tail). second: inputs, or None. params: parts of a parameter vector."""
     rows = math.prod(call.lead)

@@ -36,7 +36,7 @@ except ModuleNotFoundError as error:
 
 from cycloid._arrays import Shape, broadcast, check_memory, check_trailing
 from cycloid._core import GradientError
-from cycloid._jax_rows import Call, apply
+from cycloid._jax_rows import Call, new_operator
 from cycloid._observe import observer_of
 from cycloid._options import (
     MOST_STEPS,
@@ -80,8 +80,8 @@ def rollout(
     memory, threads and t0 [s] are those of `cycloid.rollout`, and fixed when a function is traced.
 
     An environment that goes non-finite stays at its last finite state. failed: whether its gradient
-    "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function runs,
-    such as a NaN in x0, JAX raises with cycloid's text, as JaxRuntimeError or ValueError.
+    "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function
+    runs, such as a NaN in x0, JAX raises with cycloid's text, as JaxRuntimeError or ValueError.
 
     >>> import jax
     >>> import cycloid as cy
@@ -189,7 +189,7 @@ def observe(
             ("t", _as_time(t, "t")),
         ),
     )
-    return _applied(call, x, u, params)
+    return _applied(system, call, x, u, params)
 
 
 def _edge(system: System) -> np.dtype:
@@ -242,6 +242,7 @@ def _as_params(
 
 
 _handles: weakref.WeakKeyDictionary[System, dict[Any, int]] = weakref.WeakKeyDictionary()
+_operators: weakref.WeakKeyDictionary[System, Any] = weakref.WeakKeyDictionary()
 
 
 def _handle(system: System, core: Any) -> int:
@@ -251,6 +252,13 @@ def _handle(system: System, core: Any) -> int:
         handles[core] = _core.shelve(core)
         weakref.finalize(system, _core.unshelve, handles[core])
     return handles[core]
+
+
+def _operator(system: System) -> Any:
+    """What is compiled for a system goes with it."""
+    if system not in _operators:
+        _operators[system] = new_operator()
+    return _operators[system]
 
 
 def _run(
@@ -305,12 +313,14 @@ def _run(
         ),
         forward=(("single", int(single)),),
     )
-    return _applied(call, x0, controls, params)
+    return _applied(system, call, x0, controls, params)
 
 
-def _applied(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
+def _applied(
+    system: System, call: Call, x: Any, second: Any, params: tuple[Any, ...]
+) -> jax.Array:
     try:
-        return apply(call, x, second, params)
+        return _operator(system)(call, x, second, params)
     except TypeError as error:  # JAX's, of a custom_vjp
         if "forward-mode" not in str(error):
             raise

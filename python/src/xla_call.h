@@ -59,7 +59,7 @@ class Numbers {
   std::span<const T> span_;
 };
 
-// Writes all numbers of a result, or, with a count, those from `first` on; converts as above.
+// Writes into a result, from its number `first` on; converts as above.
 template <class T>
 void write(const xla::Buffer& buffer, std::span<const T> values, std::size_t first = 0);
 

@@ -288,7 +288,7 @@ print(cy._core.kept_runs()["runs"])
     assert (out, process.returncode, err) == ("1\n", 0, "")
 
 
-def test_another_device_of_the_cpu():
+def test_other_devices_of_the_cpu():
     process = run_script(
         """
         import jax
@@ -300,11 +300,18 @@ def test_another_device_of_the_cpu():
             g = gradient(jax.numpy.array([1.0, 0.2]))
         h = gradient(jax.device_put(np.array([1.0, 0.2]), one))
         print(g.devices() == {two}, h.devices() == {one}, bool((g == np.asarray(h)).all()))
+
+        mesh, rows = jax.make_mesh((2,), ("devices",)), jax.sharding.PartitionSpec("devices")
+        x = np.linspace(0.1, 1.0, 16).reshape(8, 2)
+        whole = jax.jit(jax.grad(lambda x: cyj.rollout(system, x, 5)[..., -1, 0].sum()))
+        halves = jax.shard_map(whole, mesh=mesh, in_specs=rows, out_specs=rows, check_vma=False)
+        shared = jax.device_put(x, jax.sharding.NamedSharding(mesh, rows))
+        print(*(bool((f(shared) == np.asarray(whole(x))).all()) for f in (halves, whole)))
         """,
         before="import os; os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'",
     )
     out, err = process.communicate(timeout=PATIENCE)
-    assert out == "True True True\n", err
+    assert out == "True True True\nTrue True\n", err
 
 
 def test_without_jax_it_says_what_to_install():

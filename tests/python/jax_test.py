@@ -2,6 +2,8 @@
 
 import doctest
 import functools
+import gc
+import weakref
 from pathlib import Path
 
 import jax
@@ -313,6 +315,17 @@ def test_what_was_used_goes_when_the_next_comes_and_all_with_the_system():
     assert _core.kept_runs()["runs"] == 2  # the second, and the one that came
     del system, pulls
     assert _core.kept_runs()["runs"] == 1
+
+
+def test_what_is_compiled_goes_with_its_system():
+    system = cy.systems.lorenz()
+    cyj.rollout(system, np.ones(3), 5).block_until_ready()
+    compiled = weakref.ref(cyj._operator(system))
+    gc.collect()
+    assert compiled() is not None
+    del system
+    gc.collect()
+    assert compiled() is None
 
 
 def test_the_oldest_go_when_there_is_no_room_and_their_gradients_are_the_same():
