@@ -6,8 +6,8 @@
 //   act, ctrl              of an actuator; 0 where the inputs have no ctrl                  (4)
 //   cinert, cvel, cfrc_ext of a body: root_field.h                                          (5)
 //
-// Pullback of (3), given its cotangent c: the rows balance the rest, Jᵀf = M q̈ - b (dynamics.h), so
-// that q̈̄ += M c and what remains is the gradient of Φ = μᵀ(b - M q̈) at μ = -c               (6)
+// Pullback of (3), given its cotangent c: the rows balance the rest, Jᵀf = M q̈ - b (dynamics.h),
+// so that q̈̄ += M c and what remains is the gradient of Φ = μᵀ(b - M q̈) at μ = -c             (6)
 #pragma once
 
 #include "cycloid/rigid/sense_space.h"

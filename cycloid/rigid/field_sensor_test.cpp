@@ -2,6 +2,7 @@
 
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/observed_field.h"
+#include "cycloid/rigid/row_case_test.h"
 #include "cycloid/rigid/sense_case_test.h"
 
 using namespace cycloid;
@@ -20,13 +21,17 @@ Model with_fields(Model m, const std::vector<std::string>& names) {
   return m;
 }
 
-// held_robot, joined to the cart by a connect, in contact with the floor.
+// held_robot, joined to the cart by a connect and to the post by a weld, in contact with the floor.
 Model joined_robot(bool elliptic) {
   Model m = test::held_robot(RigidIntegrator::euler);
   m.options.elliptic = elliptic;
   Equality joined;
   joined.object1 = 3, joined.object2 = 7;
   joined.data = {0.1, 0.2, 0.1, -0.1, 0.1, 0.3};
+  m.equalities.push_back(joined);
+  joined.kind = EqualityKind::weld;
+  joined.object1 = 6, joined.object2 = 8;
+  joined.data = {0.1, 0.2, 0.1, -0.1, 0.1, 0.3, 0.9, 0.1, 0.2, 0.3, 0.7};
   m.equalities.push_back(joined);
   return m;
 }
@@ -63,6 +68,16 @@ TEST_CASE("sense_field: ... accelerations and forces through contacts, limits an
     check_fields(with_fields(joined_robot(elliptic), {"cfrc_ext", "qfrc_constraint", "qacc"}), 0.3,
                  kConstrained);
   }
+}
+
+TEST_CASE("sense_field: ... forces of welds and spatial tendons, with their rows of every kind") {
+  Model m = test::RowModel().model();
+  m.qpos0.assign(static_cast<std::size_t>(m.nq), 0.0);
+  for (const Joint& j : m.joints) {  // upright
+    if (qpos_numbers(j.kind) < 4) continue;
+    m.qpos0[static_cast<std::size_t>(j.qpos + qpos_numbers(j.kind) - 4)] = 1;
+  }
+  check_fields(with_fields(m, {"cfrc_ext"}), 0.2, kConstrained);
 }
 
 TEST_CASE("sense_field: without constraints their force is zero and has no gradient") {

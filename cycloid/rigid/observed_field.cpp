@@ -9,7 +9,7 @@
 namespace cycloid::inline rigid {
 namespace {
 
-enum class Element { joint, actuator, body, site };
+enum class Element { joint, tendon, actuator, body, site };
 
 struct FieldEntry {
   const char* name;
@@ -25,6 +25,8 @@ constexpr FieldEntry kFields[] = {
     {"qacc", Element::joint, SensorKind::joint_qacc, 0},
     {"qfrc_actuator", Element::joint, SensorKind::joint_actuation, 0},
     {"qfrc_constraint", Element::joint, SensorKind::joint_constraint, 0},
+    {"ten_length", Element::tendon, SensorKind::tendon_position, 1},
+    {"ten_velocity", Element::tendon, SensorKind::tendon_velocity, 1},
     {"act", Element::actuator, SensorKind::actuator_activation, 1},
     {"ctrl", Element::actuator, SensorKind::actuator_control, 1},
     {"actuator_force", Element::actuator, SensorKind::actuator_force, 1},
@@ -47,6 +49,7 @@ const FieldEntry* entry_of(const std::string& name) {
 const char* word_of(Element e) {
   switch (e) {
     case Element::joint: return "joint";
+    case Element::tendon: return "tendon";
     case Element::actuator: return "actuator";
     case Element::body: return "body";
     default: return "site";
@@ -58,6 +61,7 @@ template <class Function>
 auto with_elements(const Model& m, Element e, Function&& function) {
   switch (e) {
     case Element::joint: return function(m.joints);
+    case Element::tendon: return function(m.tendons);
     case Element::actuator: return function(m.actuators);
     case Element::body: return function(m.bodies);
     default: return function(m.sites);
@@ -71,24 +75,6 @@ int numbers_of(const Model& m, const FieldEntry& f, int i) {
   if (f.width > 0) return f.width;
   const JointKind kind = m.joints[k].kind;
   return f.kind == SensorKind::joint_qpos ? qpos_numbers(kind) : dof_numbers(kind);
-}
-
-// Why a field of this model cannot be observed, or nothing.
-std::string refusal(const Model& m, const FieldEntry& f) {
-  if (f.kind != SensorKind::external_force) return {};
-  for (std::size_t i = 0; i < m.equalities.size(); ++i) {
-    if (m.equalities[i].kind == EqualityKind::weld) {
-      return message("the force of weld \"", Model::label(m.equalities, static_cast<int>(i)),
-                     "\" on its bodies is not supported");
-    }
-  }
-  for (std::size_t i = 0; i < m.tendons.size(); ++i) {
-    if (m.tendons[i].kind == TendonKind::spatial) {
-      return message("the force of spatial tendon \"", Model::label(m.tendons, static_cast<int>(i)),
-                     "\" on bodies is not supported");
-    }
-  }
-  return {};
 }
 
 void add_part(const Model& m, const FieldEntry& f, int i, ObservedField& out) {
@@ -135,10 +121,6 @@ std::optional<ObservedField> find_field(const Model& m, const std::string& name)
   const std::size_t colon = name.find(':');
   const FieldEntry* const f = entry_of(name.substr(0, colon));
   if (!f) return std::nullopt;
-  const std::string reason = refusal(m, *f);
-  if (!reason.empty()) {
-    throw ModelError(message("field \"", f->name, "\" cannot be observed: ", reason));
-  }
   ObservedField out;
   const bool all = colon == std::string::npos;
   const int count =

@@ -1,6 +1,7 @@
 // Fields of mjData by MuJoCo's names, as a list of sensors, one for each element.
 //
 //   by joint      qpos qvel qacc qfrc_actuator qfrc_constraint
+//   by tendon     ten_length ten_velocity
 //   by actuator   act ctrl actuator_force
 //   by body       xpos xipos xquat subtree_com cinert cvel cfrc_ext
 //   by site       site_xpos

@@ -1,8 +1,9 @@
 // What MuJoCo keeps about the centre of mass of a whole tree: cinert, cvel and cfrc_ext of a body.
 //
 // The tree is all that hangs on the same child of the world; C its centre of mass (subtree.h), o
-// the origin of the body's kinematic tree, c, m, J, v the body's centre of mass, mass, inertia about
-// c and velocity field, W = (τ; f) what acts on it from outside (external_force.h). World axes:
+// the origin of the body's kinematic tree, c, m, J, v the body's centre of mass, mass, inertia
+// about c and velocity field, W = (τ; f) what acts on it from outside (external_force.h). In world
+// axes:
 //   s = C - o                                                       (1)
 //   cinert    J + m (|d|² 1 - d dᵀ),   m d,   m,      d = c - s     (2)  xx yy zz xy xz yz, 3, 1
 //   cvel      v_ω,   v(s)                                           (3)

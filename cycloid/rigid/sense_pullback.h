@@ -233,7 +233,9 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
   if (list.sees_forces()) {
     gather_external(interaction_point(r, x, space),
                     static_cast<const Motion<S>*>(space.interaction.external_bar),
-                    space.row_force_bar, bar);
+                    TendonBars<S>{space.tendon_length_bar, space.tendon_rate_bar, space.force_bar,
+                                  space.row_force_bar},
+                    bar);
   }
   if (space.plan && (list.sees_forces() || list.contacts)) gather_contacts(r, x, space, bar);
   if (list.roots) {

@@ -10,7 +10,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import check_memory
-from cycloid._observe import Layout, observer_of
+from cycloid._observe import Layout, eyes_of
 from cycloid._options import MOST_STEPS, as_integer, as_names, as_real, as_threads
 from cycloid._results import Report
 from cycloid._rollout import as_report, one_step
@@ -35,7 +35,7 @@ class Advanced:
         self, states: np.ndarray, values: np.ndarray, layout: Layout, report: Report
     ) -> None:
         self.states, self.values, self.report, self._layout = states, values, report, layout
-        self.names, self.slices = layout.names, layout.slices
+        self.names, self.slices = layout.names, dict(layout.slices)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The numbers of one name: (..., size) of a sensor, (..., nbody, 6) of "cvel"."""
@@ -84,9 +84,9 @@ def advance(
     """
     batch = one_step(system, x, u, params)
     chosen = as_names(names, "names")
-    observer = observer_of(system, chosen) if chosen else None
+    observer, layout = eyes_of(system, chosen) if chosen else (None, _NOTHING)
     n = math.prod(batch.lead)
-    size = observer.size if observer else 0
+    size = len(layout.names)
     check_memory(system.dtype.itemsize * n * (system.state_size + size), "the results")
     core, rows, controls, _, parameters = batch.rows
     states, values, report = getattr(_core, f"advance_{system._precision}")(
@@ -100,7 +100,6 @@ def advance(
         as_threads(threads, system._threads),
         as_real(t0, "t0"),
     )
-    layout = Layout.of(observer) if observer else _NOTHING
     return Advanced(
         states.reshape((*batch.lead, system.state_size)),
         values.reshape((*batch.lead, size)),

@@ -74,11 +74,10 @@ class Observation:
     names: tuple[str, ...]
     slices: dict[str, slice]
 
-    def __init__(self, batch: Batch, observer: Any, core: Any) -> None:
-        self._batch, self._core = batch, core
-        self._layout = Layout.of(observer)
-        self.names, self.slices = self._layout.names, self._layout.slices
-        values = core.values().reshape((*batch.lead, observer.size))
+    def __init__(self, batch: Batch, layout: Layout, core: Any) -> None:
+        self._batch, self._core, self._layout = batch, core, layout
+        self.names, self.slices = layout.names, dict(layout.slices)
+        values = core.values().reshape((*batch.lead, len(layout.names)))
         self.values = values.astype(batch.system.dtype, copy=False)
         self.values.flags.writeable = False
 
@@ -127,6 +126,7 @@ def observe(
 
     Fields, of all elements or, as "xpos:torso", of one:
       by joint     qpos qvel qacc qfrc_actuator qfrc_constraint
+      by tendon    ten_length ten_velocity
       by actuator  act ctrl actuator_force
       by body      xpos xipos xquat subtree_com cinert cvel cfrc_ext, body 0 the world
       by site      site_xpos
@@ -154,10 +154,10 @@ def observe(
     Traceback (most recent call last):
     cycloid.ModelError: no sensor or field is called "angel"; did you mean "angle"?
     """
-    observer = observer_of(system, names)
+    observer, layout = eyes_of(system, names)
     batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * observer.size, "the values")
-    return Observation(batch, observer, _core.observe(observer, *rows, as_real(t, "t")))
+    return Observation(batch, layout, _core.observe(observer, *rows, as_real(t, "t")))
 
 
 def as_cotangent(bar: Any, shape: Shape, what: str) -> np.ndarray:
@@ -189,14 +189,20 @@ def as_given(batch: Batch, g: dict[str, np.ndarray]) -> ObservationGradient:
 
 def observer_of(system: Any, names: Any) -> Any:
     """The core's observer, made once per choice of names."""
+    return eyes_of(system, names)[0]
+
+
+def eyes_of(system: Any, names: Any) -> tuple[Any, Layout]:
+    """The core's observer with its layout, made once per choice of names."""
     check_system(system)
     if not isinstance(system, Robot):
         raise Error(f"system {system.name!r} has no sensors: it was not made by load")
     chosen = None if names is None else tuple(as_text(n) for n in as_names(names, "names"))
     if chosen not in system._observers:
-        system._observers[chosen] = _core.make_observer(
+        core = _core.make_observer(
             system._core, system._model, None if chosen is None else list(chosen)
         )
+        system._observers[chosen] = core, Layout.of(core)
     return system._observers[chosen]
 
 

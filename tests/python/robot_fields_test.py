@@ -9,7 +9,10 @@ import cycloid as cy
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what MuJoCo says about some files
 
-PLACED = "qpos qvel act ctrl xpos xipos xquat site_xpos subtree_com cinert cvel".split()
+PLACED = [
+    *"qpos qvel act ctrl xpos xipos xquat site_xpos".split(),
+    *"subtree_com cinert cvel ten_length ten_velocity".split(),
+]
 FORCED = "actuator_force qfrc_actuator cfrc_ext qfrc_constraint qacc".split()
 PLACED_TOLERANCE = 1e-10  # sums in another order
 FORCED_TOLERANCE = 1e-8  # both solvers stop at about 1e-10 of the forces, which cancel in part
@@ -17,7 +20,7 @@ STATES = 50 if cm.LONG else 10  # of each model
 NAMES = [n for n in cm.PACKAGES if n not in cm.BY_ROUNDING]
 if not cm.LONG:
     robots = "ant half_cheetah hopper humanoid inverted_double_pendulum walker2d_v5".split()
-    others = "finger humanoid stacker walker".split()
+    others = "ball_in_cup finger humanoid stacker walker".split()
     NAMES = [f"gymnasium/{n}" for n in robots] + [f"dm_control/{n}" for n in others]
 
 
@@ -78,6 +81,64 @@ def test_fields_equal_mujocos(name):
             pushed += np.abs(expected["qfrc_constraint"]).max() > 1e-3
     assert cm.percentile(np.array(forced)) < FORCED_TOLERANCE
     assert pushed
+
+
+# Two free bodies and an arm, held together by welds and spatial tendons that do all they can.
+TIED = """
+<mujoco model="tied">
+  <worldbody>
+    <site name="wall" pos="0.3 0.2 1.4"/>
+    <body name="shelf" pos="0.6 0 0.8"> <geom size="0.05" mass="2"/> <site name="shelf"/> </body>
+    <body name="arm" pos="0 0 1"> <joint name="arm" axis="0 1 0.2"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/> <site name="elbow" pos="0.3 0 0"/>
+      <body name="hand" pos="0.3 0 0"> <joint axis="0 0 1"/>
+        <geom type="box" size="0.1 0.05 0.02" pos="0.1 0 0"/> <site name="hand" pos="0.2 0.02 0"/>
+      </body>
+    </body>
+    <body name="stone" pos="0.2 0.3 0.9"> <freejoint/> <geom type="box" size="0.1 0.05 0.08"/>
+      <site name="stone" pos="0.05 0 0.08" euler="20 10 40"/> </body>
+    <body name="brick" pos="0.2 -0.4 0.9"> <freejoint/> <geom type="box" size="0.07 0.05 0.03"/>
+      <site name="brick" pos="0 0.05 0" euler="-30 20 15"/> </body>
+  </worldbody>
+  <tendon>
+    <spatial name="band" stiffness="40" damping="3" springlength="0.1" frictionloss="0.3">
+      <site site="wall"/> <site site="hand"/> <site site="stone"/> </spatial>
+    <spatial name="line" limited="true" range="0 0.3" armature="0.4">
+      <site site="shelf"/> <site site="elbow"/> <pulley divisor="2"/>
+      <site site="elbow"/> <site site="brick"/> </spatial>
+    <spatial name="rope" damping="1"> <site site="stone"/> <site site="brick"/> </spatial>
+  </tendon>
+  <actuator> <motor tendon="rope" gear="7"/> <position tendon="band" kp="9"/> </actuator>
+  <equality>
+    <weld body1="stone" body2="hand" torquescale="0.7"/>
+    <weld site1="brick" site2="shelf" solref="0.05 1"/>
+    <tendon tendon1="rope" tendon2="line" polycoef="0.1 0.4 0.3 0 0"/>
+  </equality>
+  <sensor> <force site="hand"/> <torque site="hand"/> <force site="stone"/> <torque site="brick"/>
+    <torque site="shelf"/> </sensor>
+</mujoco>
+"""
+
+
+def test_welds_and_tendons_push_bodies_as_mujocos_do():
+    model = mujoco.MjModel.from_xml_string(TIED)
+    model.opt.tolerance, model.opt.iterations = 0, 200
+    system = cy.from_mujoco(model)
+    draw = np.random.default_rng(3)
+    for _ in range(5):
+        data = mujoco.MjData(model)
+        data.qpos += 0.1 * draw.normal(size=model.nq)
+        mujoco.mj_normalizeQuat(model, data.qpos)
+        data.qvel[:] = draw.normal(size=model.nv)
+        data.ctrl[:] = draw.normal(size=model.nu)
+        mujoco.mj_forward(model, data)
+        mujoco.mj_rnePostConstraint(model, data)
+        state = cm.state_of(data)
+        for name in ("cfrc_ext", "qfrc_constraint", "qacc"):
+            seen = cy.observe(system, state, data.ctrl, name).values
+            assert error(seen, observed(data, name)) < FORCED_TOLERANCE, name
+        seen = cy.observe(system, state, data.ctrl)
+        assert error(seen.values, data.sensordata) < FORCED_TOLERANCE
 
 
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
