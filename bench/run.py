@@ -103,6 +103,14 @@ def hold_contact(robots, held):
          False)
 
 
+def hold_torch(figures, held):
+    """The figures of race_torch.py that are held to something."""
+    held("4096 humanoids in contact, 50 steps, forward+backward: torch / NumPy", figures["ratio"],
+         "x", 1.15, True)
+    held(f"first torch gradient of a humanoid from process start (import torch alone "
+         f"{figures['import_torch_s']:.1f} s)", figures["first_gradient_s"], "s", 3, True)
+
+
 def hold_gym(environments, held):
     """The figures of race_gym.py that are held to something: of the precision that is the default,
     and of the fast one.
@@ -175,6 +183,10 @@ def main():
          True)
     for kind, ratio in python["ratio"].items():
         held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
+
+    say("bench: what PyTorch adds ...")
+    results["torch"] = raced("race_torch.py")
+    hold_torch(results["torch"], held)
 
     if not options.quick:
         say("bench: robots without constraints, against MuJoCo and Pinocchio ...")

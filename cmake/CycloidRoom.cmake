@@ -78,7 +78,7 @@ function(cycloid_room room)
     add_executable(test_${room} ${tests} "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
     target_link_libraries(test_${room} PRIVATE cycloid_flags ${target} cycloid_doctest)
     # What is tested is optimised as it ships; what the tests themselves instantiate need not be.
-    target_compile_options(test_${room} PRIVATE "$<$<CONFIG:Release>:-O0>")
+    target_compile_options(test_${room} PRIVATE -O0)
     target_include_directories(test_${room} PRIVATE "${PROJECT_SOURCE_DIR}")
     if(EXISTS "${folder}/operators.h")
       target_compile_definitions(test_${room} PRIVATE

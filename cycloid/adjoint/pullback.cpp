@@ -187,7 +187,10 @@ struct Pullback {
   std::string name_not_finite(std::int64_t environment);
   Gradient<T> take_gradient();
 
-  bool sum_controls() const { return options.controls && run.control_rows <= 1 && run.batch > 1; }
+  bool sum_controls() const {
+    return options.controls && !options.each && run.control_rows <= 1 && run.batch > 1;
+  }
+  bool own_parameters() const { return (options.each && options.params) || run.parameter_rows > 1; }
   std::size_t inputs_per_run() const {
     return static_cast<std::size_t>(run.steps) *
            static_cast<std::size_t>(run.stepper->sizes().input);
@@ -216,7 +219,7 @@ void Pullback<T>::run_all() {
   parts.x0_tangent.assign(batch() * static_cast<std::size_t>(sizes.tangent), T(0));
   if (options.controls && !sum_controls()) parts.controls.assign(batch() * inputs_per_run(), T(0));
   if (sum_controls()) parts.sums.assign(static_cast<std::size_t>(groups) * inputs_per_run(), 0.0);
-  parts.params.assign((run.parameter_rows > 1 ? batch() : chunks) * np, 0.0);
+  parts.params.assign((own_parameters() ? batch() : chunks) * np, 0.0);
   parts.not_finite.assign(batch(), 0);
   parts.recomputed.assign(chunks, 0);
 
@@ -293,7 +296,7 @@ void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const 
     }
     if (!finite) parts.not_finite[environment] = 1;
   }
-  if (run.parameter_rows > 1) {
+  if (own_parameters()) {
     add_own_parameters(map, p_bar.data());
   } else {
     add_shared_parameters(map, chunk, p_bar.data());
@@ -374,22 +377,24 @@ Gradient<T> Pullback<T>::take_gradient() {
 
   if (options.x0) {
     const std::size_t nt = static_cast<std::size_t>(sizes.tangent);
-    const std::size_t rows = static_cast<std::size_t>(run.x0_rows);
+    const std::size_t given = static_cast<std::size_t>(run.x0_rows);
+    const std::size_t rows = options.each ? batch() : given;
     g.x0_tangent.assign(rows * nt, T(0));
     std::vector<double> sum(nt, 0.0);
     for (std::size_t e = 0; e < batch(); ++e) {
       for (std::size_t i = 0; i < nt; ++i) {
-        if (rows > 1) g.x0_tangent[e * nt + i] = parts.x0_tangent[e * nt + i];
+        if (rows == batch()) g.x0_tangent[e * nt + i] = parts.x0_tangent[e * nt + i];
         sum[i] += static_cast<double>(parts.x0_tangent[e * nt + i]);
       }
     }
-    if (rows == 1)
+    if (rows < batch())
       std::transform(sum.begin(), sum.end(), g.x0_tangent.begin(),
                      [](double v) { return static_cast<T>(v); });
-    g.x0.assign(run.x0.size(), T(0));
+    const std::size_t nx = static_cast<std::size_t>(sizes.state);
+    g.x0.assign(rows * nx, T(0));
     for (std::size_t r = 0; r < rows; ++r) {
-      const std::size_t at = r * static_cast<std::size_t>(sizes.state);
-      space.to_coordinates(run.x0_raw.data() + at, g.x0_tangent.data() + r * nt, g.x0.data() + at);
+      const T* raw = run.x0_raw.data() + (given == 1 ? 0 : r * nx);
+      space.to_coordinates(raw, g.x0_tangent.data() + r * nt, g.x0.data() + r * nx);
     }
   }
   if (options.controls) {
@@ -414,7 +419,7 @@ Gradient<T> Pullback<T>::take_gradient() {
   }
   if (options.params) {
     const std::size_t np = static_cast<std::size_t>(sizes.parameters);
-    if (run.parameter_rows > 1) {
+    if (own_parameters()) {
       g.params = std::move(parts.params);
     } else {
       g.params.assign(np, 0.0);

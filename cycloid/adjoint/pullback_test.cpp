@@ -344,6 +344,45 @@ TEST_CASE("pullback: rows that environments share get the sum of the gradients")
   }
 }
 
+TEST_CASE("pullback: with `each`, environments that share rows have a row of the gradient each") {
+  const auto repeated = [](const Numbers& row) {
+    Numbers rows;
+    for (std::size_t i = 0; i < 40; ++i) rows.insert(rows.end(), row.begin(), row.end());
+    return rows;
+  };
+  // A batch that only the first parameter makes; then nothing is shared. Dipole has a quaternion.
+  const System dipole = make_system(
+      Dipole{}, {.dt = 0.01, .vary = parameter_names(make_system(Dipole{}, {.dt = 0.01}))});
+  RolloutCase<double> c = rollout_case<double>(dipole, 1, 30);
+  const std::size_t np = c.params.size();
+  Numbers rows = repeated(c.params);
+  for (std::size_t e = 0; e < 40; ++e) rows[e * np] *= 1 + 0.01 * static_cast<double>(e);
+  c.params = rows;
+  const Numbers bar = seeded<double>(4, 40 * 31 * c.x0.size());
+  const Trajectory<double> run = c.run();
+  REQUIRE(run.batch() == 40);
+  const Gradient<double> each = run.pullback(bar, {.each = true});
+  const Gradient<double> shared = run.pullback(bar);
+  CHECK(shared.x0.size() == c.x0.size());
+  c.x0 = repeated(c.x0);
+  c.controls = repeated(c.controls);
+  const Gradient<double> own = c.run().pullback(bar);
+  CHECK(same_bits(each.x0, own.x0));
+  CHECK(same_bits(each.x0_tangent, own.x0_tangent));
+  CHECK(same_bits(each.controls, own.controls));
+  CHECK(same_bits(each.params, own.params));
+  CHECK(largest(each.x0) > 0);
+
+  RolloutCase<double> same = rollout_case<double>(systems::pendulum(), 40, 7);  // shares params
+  const Numbers same_bar = seeded<double>(5, 40 * 8 * 2);
+  const Gradient<double> parts = same.run().pullback(same_bar, {.each = true});
+  const Gradient<double> total = same.run().pullback(same_bar);
+  REQUIRE(parts.params.size() == 40 * total.params.size());
+  Numbers sum(total.params.size(), 0.0);
+  for (std::size_t i = 0; i < parts.params.size(); ++i) sum[i % sum.size()] += parts.params[i];
+  CHECK(relative_error(sum, total.params) < 1e-13);  // the same terms in another order
+}
+
 TEST_CASE("pullback: only what is asked for is returned, and it is the same") {
   const RolloutCase<double> c = rollout_case<double>(systems::pendulum(), 3, 20);
   const Trajectory<double> run = c.run();

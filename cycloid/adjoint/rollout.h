@@ -64,6 +64,7 @@ struct RolloutOptions {
 
 struct PullbackOptions {
   bool x0 = true, controls = true, params = true;  // what to differentiate with respect to
+  bool each = false;  // a row of each gradient per environment, also where they share what it is of
   // Environments that failed, whose solver stopped short, or whose cotangent is not finite: raise
   // GradientError, or zero gradient.
   enum class Failed { raise, skip } failed = Failed::raise;
@@ -98,13 +99,14 @@ class Trajectory {
   // For the functions of this room.
   const Run<T>& run() const { return *run_; }
   Tape<T>& tape() const { return *tape_; }
+  const std::shared_ptr<std::vector<T>>& shared_states() const { return states_; }
 
  private:
   template <class U>
   friend Trajectory<U> roll_out(Run<U> run, const KeepGoing& keep_going);
   std::shared_ptr<const Run<T>> run_;
   std::shared_ptr<Tape<T>> tape_;
-  std::shared_ptr<const std::vector<T>> states_;
+  std::shared_ptr<std::vector<T>> states_;
   std::shared_ptr<const Report> report_;
 };
 

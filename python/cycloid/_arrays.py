@@ -14,7 +14,7 @@ from cycloid._core import Error
 Shape = tuple[int, ...]
 
 _MOST_AXES = 32  # of a batch; NumPy has 64 for everything
-_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # of this machine [bytes]
+MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # of this machine [bytes]
 
 
 def as_numbers(value: Any, dtype: Any, what: str) -> np.ndarray:
@@ -59,13 +59,13 @@ def check_trailing(array: np.ndarray, trailing: Shape, what: str, meaning: str) 
     tail = array.shape[array.ndim - n :] if array.ndim >= n else None
     if tail is None or any(t not in (-1, s) for s, t in zip(tail, trailing)):
         wanted = ", ".join(["..."] + ["T" if t == -1 else str(t) for t in trailing])
-        raise Error(f"{what} must have shape ({wanted}), {meaning}; got {array.shape}")
+        raise Error(f"{what} must have shape ({wanted}), {meaning}; got {tuple(array.shape)}")
 
 
 def check_memory(size: int, what: str, advice: str = "") -> None:
     """Raises when `size` bytes are more than this machine has."""
-    if size > _MEMORY:
-        need, have = size / 1e9, _MEMORY / 1e9
+    if size > MACHINE_BYTES:
+        need, have = size / 1e9, MACHINE_BYTES / 1e9
         raise Error(f"{what} would take {need:.3g} GB; this machine has {have:.3g} GB{advice}")
 
 

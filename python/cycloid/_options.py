@@ -86,25 +86,32 @@ def check_one_of(value: Any, known: Sequence[str], what: str, others: str = "") 
         raise Error(f"{what}: expected {options}{others}; got {shown(value)}{hint}")
 
 
-def as_save(save: Any, T: int) -> tuple[tuple[str, list[int]], int]:
-    """`save` as the core takes it, and how many states that makes of a run of T steps."""
+def as_save(save: Any) -> tuple[str, list[int]]:
+    """`save` as the core takes it."""
     if isinstance(save, str):
         check_one_of(save, ("all", "last"), "save", ", an int k (every k-th) or a list of steps")
-        return (save, []), T + 1 if save == "all" else 1
+        return save, []
     if is_integer(save):
-        k = min(as_integer(save, "save", 1), MOST_STEPS)
-        return ("every", [k]), T // k + 1
+        return "every", [min(as_integer(save, "save", 1), MOST_STEPS)]
     if isinstance(save, (Sequence, np.ndarray)):
         try:
             steps = np.asarray(save)
         except ValueError as error:
             raise Error(f"save: {error}") from None
         if steps.ndim == 1 and (steps.dtype.kind in "iu" or steps.size == 0):
-            return ("at", [as_integer(s, "save", -_MOST) for s in steps.tolist()]), steps.size
+            return "at", [as_integer(s, "save", -_MOST) for s in steps.tolist()]
     raise TypeError(
         "save: expected 'all', 'last', an int k (every k-th) or a list of steps; "
         f"got {type(save).__name__}"
     )
+
+
+def saved_states(save: tuple[str, list[int]], T: int) -> int:
+    """How many states `as_save` makes of a run of T steps."""
+    kind, steps = save
+    if kind == "every":
+        return T // steps[0] + 1
+    return {"all": T + 1, "last": 1, "at": len(steps)}[kind]
 
 
 def as_memory(memory: Any) -> tuple[str, int]:

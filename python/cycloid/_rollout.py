@@ -31,6 +31,7 @@ from cycloid._options import (
     check_one_of,
     is_integer,
     kept_states,
+    saved_states,
 )
 from cycloid._results import Crowded, Failure, Gradient, Report, SolverWarning, Unsolved
 from cycloid._system import System, check_system
@@ -256,16 +257,25 @@ def rollout(
     ((3, 3, 2), array([0. , 0.5, 1. ]))
     """
     check_system(system)
-    batch = Batch(system, x0, controls, params, system.dtype)
-    n, itemsize = system.state_size * math.prod(batch.lead), system.dtype.itemsize
-    save, saved = as_save(save, batch.steps)
-    check_memory(saved * n * itemsize, "the saved states", '; save="last" keeps only the last')
-    memory = as_memory(memory)
-    kept = kept_states(memory, batch.steps)
-    check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
-    core = getattr(_core, f"rollout_{system._precision}")(
-        *batch.rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0")
+    return roll_out(
+        Batch(system, x0, controls, params, system.dtype),
+        as_save(save),
+        as_memory(memory),
+        as_threads(threads, system._threads),
+        as_real(t0, "t0"),
     )
+
+
+def roll_out(
+    batch: Batch, save: tuple[str, list[int]], memory: tuple[str, int], threads: int, t0: float
+) -> Trajectory:
+    """`rollout`, with the options as the core takes them."""
+    system = batch.system
+    n, itemsize = system.state_size * math.prod(batch.lead), system.dtype.itemsize
+    saved, kept = saved_states(save, batch.steps), kept_states(memory, batch.steps)
+    check_memory(saved * n * itemsize, "the saved states", '; save="last" keeps only the last')
+    check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
+    core = getattr(_core, f"rollout_{system._precision}")(*batch.rows, save, memory, threads, t0)
     del batch.rows  # the core has its copies
     return Trajectory(batch, core)
 

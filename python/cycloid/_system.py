@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -55,6 +57,7 @@ class Parameters(Mapping[str, np.ndarray]):
         self._info = {p[0]: ParameterInfo(*p) for p in core.parameter_list}
         self._default = core.parameter_default()
         self._default.flags.writeable = False
+        self._size = self._default.size
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +87,7 @@ class Parameters(Mapping[str, np.ndarray]):
     @property
     def size(self) -> int:
         """Numbers in the flat vector, n."""
-        return self._default.size
+        return self._size
 
     def info(self, name: str) -> ParameterInfo:
         """The entry of one name; ParameterError with the nearest name if there is none.
@@ -215,6 +218,27 @@ class Parameters(Mapping[str, np.ndarray]):
         return "\n".join([f"<{len(self)} parameters, {self.size} numbers>", *lines])
 
 
+_handles = itertools.count(1)
+_living: weakref.WeakValueDictionary[int, System] = weakref.WeakValueDictionary()
+
+
+def system_of(handle: int) -> System:
+    """The System with this handle; Error when it is no more.
+
+    >>> import cycloid as cy
+    >>> system = cy.systems.pendulum()
+    >>> system_of(system._handle) is system
+    True
+    """
+    system = _living.get(handle)
+    if system is None:
+        raise Error(
+            f"the System with handle {handle} is no more: keep it as long as the compiled "
+            "function that was made with it"
+        )
+    return system
+
+
 class System:
     """One differentiable time step over a batch of environments.
 
@@ -239,6 +263,8 @@ class System:
         self._meaning = self._state_meaning()
         self._threads = 0  # by default, 0: as many as the machine offers
         self._law: Any = None  # a law in Python, kept alive
+        self._handle = next(_handles)  # for graphs that keep numbers, not objects
+        _living[self._handle] = self
 
     @property
     def name(self) -> str:
@@ -322,6 +348,12 @@ class System:
             name if b.stop - b.start == 1 else f"{name}({b.stop - b.start})"
             for name, b in self.state_slices.items()
         )
+
+    def __copy__(self) -> System:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, memo: Any) -> System:
+        return self
 
     def __repr__(self) -> str:
         return f"<{self._core.describe()}>"

@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
   bind_robot(m);
   bind_observe(m);
 #endif
+  bind_jax(m);  // after the types that it shelves
   m.def(
       "instruction_set", [] { return std::string(name(active_instruction_set())); },
       "The instruction set of the batch core on this machine: portable, v3 or v4.");

@@ -48,6 +48,7 @@ Precision precision_of(const std::string& dtype);
 void bind_system(nb::module_& m);
 void bind_rollout(nb::module_& m);
 void bind_python_law(nb::module_& m);
+void bind_jax(nb::module_& m);
 void bind_robot(nb::module_& m);    // where room io is built
 void bind_observe(nb::module_& m);  // ... also
 

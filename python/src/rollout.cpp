@@ -2,25 +2,11 @@
 
 #include "cycloid/base/error.h"
 #include "module.h"
+#include "run_options.h"
 #include "unlocked.h"
 
 namespace cycloid::python {
 namespace {
-
-// memory: ("auto" | "all" | "sqrt" | "checkpoints" | "truncate" | budget text, value).
-Memory memory_of(const std::string& kind, std::int64_t value) {
-  if (kind == "checkpoints") return Memory::checkpoints(value);
-  if (kind == "truncate") return Memory::truncate(value);
-  return Memory::parse(kind);
-}
-
-// save: ("all" | "last" | "every" | "at", steps).
-Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps) {
-  if (kind == "all") return Save::all();
-  if (kind == "last") return Save::last();
-  if (kind == "every") return Save::every(steps.at(0));
-  return Save::at(steps);
-}
 
 template <class T>
 Controls<T> controls_of(const std::optional<Rows<T>>& controls, std::int64_t steps) {
@@ -50,16 +36,6 @@ nb::dict report_of(const Report& report) {
   d["lanes"] = report.lanes;
   d["instruction_set"] = report.instruction_set;
   return d;
-}
-
-// What a step that is finite has to be warned of; empty: nothing.
-std::string warning_of(const Report& report) {
-  const std::size_t count = report.unsolved.size() + report.crowded.size();
-  if (count == 0) return {};
-  const std::string first = report.unsolved.empty() ? describe(report.crowded.front())
-                                                    : describe(report.unsolved.front());
-  return message(first, count > 1 ? message(" (the first of ", count, ")") : "", ". ",
-                 report.advice());
 }
 
 template <class T>
@@ -108,27 +84,41 @@ void bind_precision(nb::module_& m, const char* suffix) {
                                                    self);
           },
           nb::rv_policy::automatic)
+      .def(
+          "own_states",
+          [](const Run& run) {  // writable, and keeps nothing else alive: the adjoint does without
+            auto* held = new std::shared_ptr<std::vector<T>>(run.shared_states());
+            const nb::capsule owner(held, [](void* p) noexcept {
+              delete static_cast<std::shared_ptr<std::vector<T>>*>(p);
+            });
+            return nb::ndarray<nb::numpy, T>((*held)->data(), {(*held)->size()}, owner);
+          },
+          nb::rv_policy::automatic)
       .def_prop_ro(
           "steps", [](const Run& r) { return to_numpy(r.saved_steps()); }, nb::rv_policy::automatic)
       .def_prop_ro(
           "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
-      .def("pullback",
-           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
-              bool skip) {
-             PullbackOptions options;
-             options.x0 = x0;
-             options.controls = controls;
-             options.params = params;
-             options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
-             Gradient<T> g;
-             {
-               const Unlocked call;
-               options.keep_going = call.keep_going();
-               g = run.pullback(span_of(states_bar), options);
-             }
-             return gradient_of(std::move(g));
-           })
+      .def(
+          "pullback",
+          [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
+             bool skip, bool each) {
+            PullbackOptions options;
+            options.each = each;
+            options.x0 = x0;
+            options.controls = controls;
+            options.params = params;
+            options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+            Gradient<T> g;
+            {
+              const Unlocked call;
+              options.keep_going = call.keep_going();
+              g = run.pullback(span_of(states_bar), options);
+            }
+            return gradient_of(std::move(g));
+          },
+          nb::arg("states_bar"), nb::arg("x0"), nb::arg("controls"), nb::arg("params"),
+          nb::arg("skip"), nb::arg("each") = false)
       .def("diagnose", [](const Run& run, const Rows<T>& states_bar) {
         Diagnosis d;
         {
@@ -174,9 +164,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
             options.keep_going = call.keep_going();
             const Run run =
                 rollout(system, span_of(x), controls_of(u, steps), span_of(params), options);
-            if (!run.report().failed.empty()) {
-              throw Error(message("the step failed: ", describe(run.report().failed.front())));
-            }
+            check_step(run.report());
             next.assign(run.states().begin(), run.states().end());
             warning = warning_of(run.report());
           }
@@ -256,6 +244,15 @@ nb::dict check_of(const GradientCheck& c) {
 void bind_rollout(nb::module_& m) {
   bind_precision<float>(m, "float32");
   bind_precision<double>(m, "float64");
+  m.def(
+      "check_run_options",
+      [](const std::pair<std::string, std::vector<std::int64_t>>& save,
+         const std::pair<std::string, std::int64_t>& memory, std::int64_t steps) {
+        save_of(save.first, save.second).steps(steps);
+        memory_of(memory.first, memory.second);
+      },
+      nb::arg("save"), nb::arg("memory"), nb::arg("steps"),
+      "Raises what a rollout would of these, before there are numbers.");
   m.def(
       "check_gradient",
       [](const System& system, const Rows<double>& x0, const std::optional<Rows<double>>& controls,

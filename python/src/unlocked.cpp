@@ -7,12 +7,16 @@
 #include <thread>
 #include <utility>
 
+#include "cycloid/base/error.h"
+
 namespace cycloid::python {
 namespace {
 
 std::atomic<int> calls{0};  // threads without the lock
 std::atomic<bool> ending{false};
 std::thread::id ending_thread;  // the one that ends the interpreter; written before `ending`
+
+const std::thread::id importing_thread = std::this_thread::get_id();
 
 thread_local int depth = 0;  // of calls, one in another; none on the core's own threads
 thread_local std::exception_ptr ends_program;
@@ -56,6 +60,23 @@ KeepGoing Unlocked::keep_going() const {
     if (ends_program) std::rethrow_exception(std::exchange(ends_program, nullptr));
     nb::gil_scoped_acquire lock;
     leave_if_ending();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return true;
+  };
+}
+
+ForeignCall::ForeignCall() {
+  if (ending.load()) throw Interrupted("the interpreter has ended");
+  calls.fetch_add(1);
+}
+
+ForeignCall::~ForeignCall() { calls.fetch_sub(1); }
+
+KeepGoing ForeignCall::keep_going() const {
+  return [on_main_thread = std::this_thread::get_id() == importing_thread] {
+    if (ending.load()) return false;
+    if (!on_main_thread) return true;
+    const nb::gil_scoped_acquire lock;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     return true;
   };

@@ -31,6 +31,19 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+// A call that comes from outside of Python, mostly without the lock: a handler of XLA's. It ends
+// with Interrupted when the interpreter does, and likewise with KeyboardInterrupt when it is on
+// Python's main thread.
+class ForeignCall {
+ public:
+  ForeignCall();
+  ~ForeignCall();
+  ForeignCall(const ForeignCall&) = delete;
+  ForeignCall& operator=(const ForeignCall&) = delete;
+
+  KeepGoing keep_going() const;
+};
+
 // What a Python function was left by on the thread of the call, if it was no ordinary exception.
 void remember_if_it_ends_the_program(const nb::python_error& error);
 

@@ -1,0 +1,150 @@
+"""Calls of the core that a framework's graph makes: forward with a tape, and backward from it.
+
+A call is everything but the arrays. Arrays are C-contiguous, in the call's precisions: the state x
+(..., state_size), the inputs u with `trailing[1]` axes of their own or None, the parameters p
+(..., n) in double or None. Leading axes broadcast.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import Shape, from_rows
+from cycloid._observe import Observation, observe
+from cycloid._rollout import Batch, Trajectory, roll_out, step
+from cycloid._system import System
+
+Arrays = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]  # x, u, p
+Wanted = tuple[bool, ...]  # whether the gradients of x, u and p are
+
+# Without a gradient, a run keeps as little as it can, where it is left to it.
+_LEFT_TO_US, _LEAST = ("auto", "all", "sqrt"), ("checkpoints", 1)
+
+
+@dataclass(frozen=True)
+class RolloutCall:
+    """`rollout`, or with `single` the one step of `step`."""
+
+    system: System
+    steps: int
+    """Where there are no inputs."""
+    save: tuple[str, list[int]]
+    memory: tuple[str, int]
+    threads: int
+    skip: bool
+    """Environments without a gradient have the gradient zero, and a step that fails is frozen."""
+    t0: float
+    single: bool
+
+    trailing = (1, 2, 1)  # axes of x, u and p after the leading ones
+    after = 2  # ... and of the result
+    sums_params = False  # always, where p is shared
+
+    def forward(self, x: Any, u: Any, p: Any, keep: bool) -> tuple[np.ndarray, Trajectory]:
+        """The states, in memory of their own, and the tape: if not `keep`, a small one."""
+        batch = Batch(self.system, x, self.steps if u is None else u, p, self.system.dtype)
+        memory = self.memory if keep or self.memory[0] not in _LEFT_TO_US else _LEAST
+        run = roll_out(batch, self.save, memory, self.threads, self.t0)
+        report = run.report
+        if self.single and ((report.failed and not self.skip) or report.unsolved or report.crowded):
+            self._say_what_went_wrong(x, u, p)
+        return run._core.own_states().reshape(run.states.shape), run
+
+    def _say_what_went_wrong(self, x: Any, u: Any, p: Any) -> None:
+        """As `step` does: raises, or warns."""
+        try:
+            step(self.system, x, None if u is None else u[..., 0, :], p, t=self.t0)
+        except _core.Error:
+            if not self.skip:
+                raise
+
+    def rows(self, tape: Trajectory, bar: np.ndarray, wanted: Wanted, each: bool) -> list[Any]:
+        """The gradients in rows; `each`: of every environment, though arrays were shared."""
+        g = tape._core.pullback(bar, *wanted, self.skip, each)
+        return [g["x0"], g["controls"], g["params"]]
+
+    @staticmethod
+    def size(tape: Trajectory) -> int:
+        """What a tape takes [bytes], about."""
+        return tape.report.tape_bytes + tape.states.nbytes
+
+
+@dataclass(frozen=True)
+class ObserveCall:
+    """`observe`."""
+
+    system: System
+    names: list[str] | None
+    t: float
+
+    trailing = (1, 1, 1)
+    after = 1
+    sums_params = True
+
+    def forward(self, x: Any, u: Any, p: Any, keep: bool) -> tuple[np.ndarray, Observation]:
+        seen = observe(self.system, x, u, self.names, p, t=self.t)
+        return seen.values.copy(), seen
+
+    def rows(self, tape: Observation, bar: np.ndarray, wanted: Wanted, each: bool) -> list[Any]:
+        g = tape._core.pullback(bar.astype(np.float64))
+        dtype = self.system.dtype
+        return [g["x"].astype(dtype), g["controls"].astype(dtype), g["params"]]
+
+    @staticmethod
+    def size(tape: Observation) -> int:
+        n = tape._batch.system.state_size + tape._batch.system.input_size
+        return 8 * (n + tape.values.shape[-1]) * max(1, tape.values[..., 0].size)
+
+
+Call = RolloutCall | ObserveCall
+
+
+def pull_back(
+    call: Call,
+    tape: Any,
+    bar: np.ndarray,
+    arrays: Arrays,
+    wanted: Wanted,
+    shapes: tuple[Shape | None, ...],
+) -> list[np.ndarray]:
+    """The gradients that are wanted, of x, u and p, in this order, given that of the result.
+
+    shapes: what each gradient is summed to; it may have leading axes that its array had not. Where
+    there is no tape, or `bar` has more leading axes than it, the forward call is made again: every
+    cotangent has environments of its own.
+    """
+    lead = bar.shape[: bar.ndim - call.after]
+    if tape is None or tape._batch.lead != lead:
+        tape = call.forward(*_for_all(call, arrays, lead), keep=True)[1]
+    each = any(
+        want and array is not None and _rows(array.shape, n) < _rows(shape, n)
+        for array, want, shape, n in zip(arrays, wanted, shapes, call.trailing)
+    )
+    if each and wanted[2] and call.sums_params:
+        x, u, p = arrays
+        own = np.broadcast_to(p, lead + p.shape[-1:])
+        tape = call.forward(np.broadcast_to(x, lead + x.shape[-1:]), u, own, keep=True)[1]
+    rows = call.rows(tape, bar, wanted, each)
+    return [
+        from_rows(r, shape, lead, n)
+        for r, want, shape, n in zip(rows, wanted, shapes, call.trailing)
+        if want and shape is not None
+    ]
+
+
+def _rows(shape: Any, trailing: int) -> int:
+    return math.prod(shape[: len(shape) - trailing])
+
+
+def _for_all(call: Call, arrays: Arrays, lead: Shape) -> Arrays:
+    """The arrays with these leading axes together."""
+    leads = [a.shape[: a.ndim - n] for a, n in zip(arrays, call.trailing) if a is not None]
+    if np.broadcast_shapes(*leads) == lead:
+        return arrays
+    x, u, p = arrays
+    return np.broadcast_to(x, lead + x.shape[-1:]), u, p

@@ -1,0 +1,239 @@
+#include "jax.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cycloid/adjoint/run.h"
+#include "cycloid/base/check.h"
+#include "cycloid/base/error.h"
+#include "run_options.h"
+
+namespace cycloid::python {
+
+ParameterColumns::ParameterColumns(const Parameters& registry, std::vector<std::int64_t> columns)
+    : defaults_(registry.default_values()), columns_(std::move(columns)) {}
+
+std::vector<double> ParameterColumns::rows_of(const xla::Buffer& given) const {
+  const Numbers<double> numbers(given);
+  const std::span<const double> from = numbers.span();
+  if (columns_.empty()) return {from.begin(), from.end()};
+  const std::size_t k = columns_.size(), n = defaults_.size(), rows = from.size() / k;
+  std::vector<double> all;
+  all.reserve(rows * n);
+  for (std::size_t r = 0; r < rows; ++r) {
+    all.insert(all.end(), defaults_.begin(), defaults_.end());
+    for (std::size_t j = 0; j < k; ++j) {
+      all[r * n + static_cast<std::size_t>(columns_[j])] = from[r * k + j];
+    }
+  }
+  return all;
+}
+
+void ParameterColumns::write_bars(std::span<const double> rows_bar, const xla::Buffer& to,
+                                  std::size_t first) const {
+  if (columns_.empty()) {
+    write(to, rows_bar, first);
+    return;
+  }
+  const std::size_t n = defaults_.size();
+  std::vector<double> chosen;
+  for (std::size_t row = 0; row < rows_bar.size(); row += n) {
+    for (const std::int64_t c : columns_) {
+      chosen.push_back(rows_bar[row + static_cast<std::size_t>(c)]);
+    }
+  }
+  write(to, std::span<const double>(chosen), first);
+}
+
+void write_token(const xla::Buffer& buffer, std::uint64_t token) {
+  CYCLOID_CHECK(buffer.type == xla::NumberType::uint32 && size_of(buffer) == 2);
+  std::memcpy(buffer.data, &token, sizeof(token));
+}
+
+std::uint64_t read_token(const xla::Buffer& buffer) {
+  CYCLOID_CHECK(buffer.type == xla::NumberType::uint32 && size_of(buffer) == 2);
+  std::uint64_t token;
+  std::memcpy(&token, buffer.data, sizeof(token));
+  return token;
+}
+
+namespace {
+
+// The arguments of a rollout, from argument `first` on.
+template <class T>
+class RolloutCall {
+ public:
+  RolloutCall(const XlaCall& call, const System& system, int first)
+      : system_(system),
+        columns_(system.parameters(), call.integers("columns")),
+        x0_(call.argument(first)),
+        controls_(call.argument(first + 1)),
+        parameters_(columns_.rows_of(call.argument(first + 2))),
+        steps_(call.integer("steps")) {
+    options_.save = save_of(call.text("save"), call.integers("save_steps"));
+    options_.memory = memory_of(call.text("memory"), call.integer("memory_value"));
+    options_.threads = static_cast<int>(call.integer("threads"));
+    options_.t0 = call.real("t0");
+    options_.keep_going = call.keep_going();
+  }
+
+  const ParameterColumns& columns() const { return columns_; }
+
+  // Without `keep`, nothing that a pullback needs is kept.
+  Trajectory<T> run(bool keep) const {
+    RolloutOptions options = options_;
+    if (!keep) options.memory = Memory::checkpoints(1);
+    const std::span<const T> controls = controls_.span();
+    return rollout(system_, x0_.span(),
+                   controls.empty() ? Controls<T>(steps_) : Controls<T>(controls, steps_),
+                   parameters_, options);
+  }
+
+  // Whether this is the run of these arguments: a token is a hint.
+  bool made(const Run<T>& run) const {
+    const std::vector<double>& p =
+        parameters_.empty() ? system_.parameters().default_values() : parameters_;
+    return run.steps == steps_ && run.t0 == options_.t0 && same(x0_.span(), run.x0_raw) &&
+           same(controls_.span(), run.controls) && same(std::span(p), run.parameters) &&
+           run.saved == options_.save.steps(steps_);
+  }
+
+ private:
+  template <class N>
+  static bool same(std::span<const N> a, const std::vector<N>& b) {
+    return a.size() == b.size() && (a.empty() || !std::memcmp(a.data(), b.data(), a.size_bytes()));
+  }
+
+  const System& system_;
+  ParameterColumns columns_;
+  Numbers<T> x0_, controls_;
+  std::vector<double> parameters_;
+  std::int64_t steps_;
+  RolloutOptions options_;
+};
+
+template <class T>
+struct KeptRollout final : Kept {
+  KeptRollout(std::int64_t owner, Trajectory<T> trajectory)
+      : Kept(owner, bytes_of(trajectory)), run(std::move(trajectory)) {}
+
+  static std::uint64_t bytes_of(const Trajectory<T>& run) {
+    const Run<T>& made = run.run();
+    return run.report().tape_bytes + run.states().size_bytes() +
+           sizeof(T) * (made.x0.size() + made.x0_raw.size() + made.controls.size()) +
+           sizeof(double) * made.parameters.size();
+  }
+
+  Trajectory<T> run;
+};
+
+// As cy.step does, and as an error where the user has made errors of warnings.
+void warn(const std::string& text) {
+  if (text.empty()) return;
+  const nb::gil_scoped_acquire lock;
+  const nb::object kind = nb::module_::import_("cycloid").attr("SolverWarning");
+  if (PyErr_WarnEx(kind.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
+}
+
+template <class T>
+void roll_out(const XlaCall& call, const System& system) {
+  const RolloutCall<T> asked(call, system, 0);
+  const bool keep = call.integer("keep") != 0;
+  Trajectory<T> run = asked.run(keep);
+  if (call.integer("single") != 0) {
+    if (call.integer("skip") == 0) check_step(run.report());
+    warn(warning_of(run.report()));
+  }
+  write(call.result(0), run.states());
+  const std::int64_t owner = call.integer("system");
+  std::uint64_t token = 0;
+  if (keep) token = kept_runs().put(std::make_shared<KeptRollout<T>>(owner, std::move(run)));
+  write_token(call.result(1), token);
+}
+
+template <class T>
+void pull_back(const XlaCall& call, const System& system) {
+  const RolloutCall<T> asked(call, system, 1);
+  const std::int64_t owner = call.integer("system"), wrt = call.integer("wrt");
+  auto kept = kept_runs().find<KeptRollout<T>>(
+      read_token(call.argument(0)),
+      [&](const KeptRollout<T>& k) { return k.owner() == owner && asked.made(k.run.run()); });
+  if (!kept) kept = std::make_shared<KeptRollout<T>>(owner, asked.run(true));
+
+  PullbackOptions options;
+  options.x0 = wrt & kFirst;
+  options.controls = wrt & kSecond;
+  options.params = wrt & kThird;
+  options.failed =
+      call.integer("skip") != 0 ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+  options.keep_going = call.keep_going();
+  const Numbers<T> bars(call.argument(4));
+  const std::size_t pullbacks = pullbacks_of(call.argument(4));
+  const std::size_t size = bars.span().size() / pullbacks;
+  for (std::size_t p = 0; p < pullbacks; ++p) {
+    const Gradient<T> g = kept->run.pullback(bars.span().subspan(p * size, size), options);
+    const auto place = [&](int i) { return p * (size_of(call.result(i)) / pullbacks); };
+    if (options.x0) write(call.result(0), std::span(g.x0), place(0));
+    if (options.controls) write(call.result(1), std::span(g.controls), place(1));
+    if (options.params) asked.columns().write_bars(g.params, call.result(2), place(2));
+  }
+}
+
+void rollout_handler(const XlaCall& call) {
+  const System system = found_on_shelf<System>(call.integer("system"));
+  if (system.precision() == Precision::float64) roll_out<double>(call, system);
+  else roll_out<float>(call, system);
+}
+
+void rollout_pullback_handler(const XlaCall& call) {
+  const System system = found_on_shelf<System>(call.integer("system"));
+  if (system.precision() == Precision::float64) pull_back<double>(call, system);
+  else pull_back<float>(call, system);
+}
+
+// On platforms that are not the CPU.
+void refuse(const XlaCall&) {
+  throw Error(
+      "cycloid computes on the CPU; put the computation there: with "
+      "jax.default_device(jax.devices(\"cpu\")[0]), or jax.device_put of its arguments");
+}
+
+nb::dict counts_of_kept_runs() {
+  const KeptRuns::Counts counts = kept_runs().counts();
+  nb::dict d;
+  d["runs"] = counts.runs;
+  d["bytes"] = counts.bytes;
+  d["found"] = counts.found;
+  d["missed"] = counts.missed;
+  return d;
+}
+
+}  // namespace
+
+void bind_jax(nb::module_& m) {
+  nb::dict handlers;
+  handlers["cycloid_rollout"] = capsule_of(&handled<rollout_handler>);
+  handlers["cycloid_rollout_pullback"] = capsule_of(&handled<rollout_pullback_handler>);
+  m.def(
+      "shelve", [](const System& system) { return shelf().put(system); }, nb::arg("system"),
+      "A handle by which handlers find the system, until it is unshelved.");
+#ifdef CYCLOID_MUJOCO
+  add_observe_handlers(m, handlers);
+#endif
+  m.attr("xla_handlers") = handlers;
+  m.attr("xla_refusal") = capsule_of(&handled<refuse>);
+  m.def(
+      "unshelve",
+      [](std::int64_t handle) {
+        shelf().drop(handle);
+        kept_runs().drop_of(handle);
+      },
+      nb::arg("handle"));
+  m.def("kept_runs", &counts_of_kept_runs, "What forward calls left for their pullbacks.");
+  m.def("drop_kept_runs", [] { kept_runs().drop_all(); });
+  m.def(
+      "set_kept_budget", [](std::uint64_t bytes) { return kept_runs().set_budget(bytes); },
+      nb::arg("bytes"), "What kept runs may take together; returns what it was.");
+}
+
+}  // namespace cycloid::python

@@ -1,0 +1,34 @@
+#include "run_options.h"
+
+#include "cycloid/base/error.h"
+
+namespace cycloid::python {
+
+Memory memory_of(const std::string& kind, std::int64_t value) {
+  if (kind == "checkpoints") return Memory::checkpoints(value);
+  if (kind == "truncate") return Memory::truncate(value);
+  return Memory::parse(kind);
+}
+
+Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps) {
+  if (kind == "all") return Save::all();
+  if (kind == "last") return Save::last();
+  if (kind == "every") return Save::every(steps.at(0));
+  return Save::at(steps);
+}
+
+void check_step(const Report& report) {
+  if (report.failed.empty()) return;
+  throw Error(message("the step failed: ", describe(report.failed.front())));
+}
+
+std::string warning_of(const Report& report) {
+  const std::size_t count = report.unsolved.size() + report.crowded.size();
+  if (count == 0) return {};
+  const std::string first = report.unsolved.empty() ? describe(report.crowded.front())
+                                                    : describe(report.unsolved.front());
+  return message(first, count > 1 ? message(" (the first of ", count, ")") : "", ". ",
+                 report.advice());
+}
+
+}  // namespace cycloid::python

@@ -1,0 +1,20 @@
+// run_options.h: what Python says about a run, as the core takes it, and what a single step says.
+#pragma once
+
+#include "module.h"
+
+namespace cycloid::python {
+
+// "auto" | "all" | "sqrt" | "checkpoints" | "truncate" | a budget, and the value of those with one.
+Memory memory_of(const std::string& kind, std::int64_t value);
+
+// "all" | "last" | "every" | "at", and its steps.
+Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps);
+
+// Throws Error when an environment failed in a single step.
+void check_step(const Report& report);
+
+// What a step that is finite has to be warned of; empty: nothing.
+std::string warning_of(const Report& report);
+
+}  // namespace cycloid::python
