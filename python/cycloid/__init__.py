@@ -30,7 +30,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
-from cycloid._mujoco import (
+from cycloid._mj_data import (
     input_from_mujoco,
     input_to_mujoco,
     state_from_mujoco,

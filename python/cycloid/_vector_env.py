@@ -38,10 +38,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     `at["name"]` a sensor or field of `sensors`; n is the number of environments in question.
 
     reward: of (before, actions, after), two snapshots and (n, input_size); returns (n,), or a pair
-    of that and a dict of (n, ...) for infos; None for zero. observation: of a snapshot, (n, k); or names, whose
-    numbers are put side by side; None for the state. terminated: of a snapshot, (n,) bool; None for
-    never. reset: of (np_random, n), start states (n, state_size); or one state; None for the
-    system's own. info: of a snapshot, a dict of (n, ...), at resets too.
+    of that and a dict of (n, ...) for infos; None for zero. observation: of a snapshot, (n, k); or
+    names, whose numbers are put side by side; None for the state. terminated: of a snapshot, (n,)
+    bool; None for never. reset: of (np_random, n), start states (n, state_size); or one state; None
+    for the system's own. info: of a snapshot, a dict of (n, ...), at resets too.
 
     sensors: names as in `observe` that the functions use. lagging: their values after a step are
     those of the last evaluation within it, as MjData has them after mj_step, and not those at the
