@@ -3,8 +3,8 @@
 // 1. CYCLOID_HD stands before every leaf function: nothing on the CPU, __host__ __device__ under
 //    nvcc.
 // 2. CYCLOID_INLINE is CYCLOID_HD plus forced inlining, for functions whose arguments must stay in
-//    registers. Under a sanitizer and without optimisation it is a plain `inline`: such code, inlined
-//    everywhere, compiles for many minutes.
+//    registers. Under a sanitizer and without optimisation it is a plain `inline`: such code,
+//    inlined everywhere, compiles for many minutes.
 // 3. CYCLOID_NOINLINE is CYCLOID_HD plus the reverse, for rare paths that would crowd the caller.
 #pragma once
 
