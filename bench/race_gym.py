@@ -11,6 +11,7 @@ take one after another.
 """
 
 import os
+import warnings
 
 import gymnasium
 import mujoco
@@ -118,5 +119,6 @@ def race(name):
 
 
 if __name__ == "__main__":
-    mujoco.set_mju_user_warning(lambda text: None)
+    mujoco.set_mju_user_warning(lambda text: None)  # of the models, which are as they are
+    warnings.simplefilter("ignore")
     race_robots.main(NAMES, race, pinned=False)

@@ -203,6 +203,26 @@ def test_an_environment_that_diverges_ends_and_says_so(mode):
         assert np.isfinite(env.reset(options={"reset_mask": only})[0]).all()
 
 
+@pytest.mark.parametrize("dtype, speed", [("float64", 1e200), ("float32", 1e25)])
+def test_a_robot_that_diverges_ends_and_begins_anew(dtype, speed):
+    env, twin = (cycloid.gym.make("Ant", 3, dtype=dtype) for _ in range(2))
+    for e in (env, twin):
+        e.reset(seed=0)
+    wild = env.states
+    wild[1, env.system.nq :] = speed
+    env.set_states(wild)
+    twin.set_states(twin.states)
+    actions = np.full((3, 8), 0.5, np.float32)
+    observations, rewards, terminated, truncated, infos = env.step(actions)
+    np.testing.assert_array_equal(terminated, [False, True, False])
+    np.testing.assert_array_equal(infos["diverged"], [False, True, False])
+    assert np.isfinite(observations).all() and rewards[1] == 0
+    np.testing.assert_array_equal(observations[::2], twin.step(actions)[0][::2])
+    observations, rewards, terminated, _, infos = env.step(actions)
+    assert not terminated.any() and rewards[1] == 0 and "diverged" not in infos
+    assert np.abs(observations[1]).max() < 5  # a start
+
+
 def test_an_observation_that_is_not_finite_is_not_handed_out():
     def observation(at):
         with np.errstate(divide="ignore"):
