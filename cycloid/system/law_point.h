@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cycloid/system/law_space.h"
+#include "cycloid/system/stepper.h"
 
 namespace cycloid::inline system {
 
@@ -16,6 +17,7 @@ struct LawPoint {
   const S* u;  // (inputs)
   const S* p;  // (parameters)
   Scratch scratch;
+  LaneNote* notes = nullptr;  // of each lane, for an integrator that has something to say
 };
 
 // Cotangents of a LawPoint.

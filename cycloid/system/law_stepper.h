@@ -2,14 +2,14 @@
 //
 // S is double or float (a lone environment), Pack<T, W> (W environments), or Dual<Pack<double, W>,
 // 1> (W environments and, in the W lanes behind them, one tangent of each). The same text serves
-// all.
+// all. What the integrator offers is in scheme.h.
 //
 // Parameters: the law's own, then the time step h. Their cotangents are summed in S over a few
-// steps, then in double. Workspace: a count of those steps, the sums in double (first, because S
-// may need less alignment than they do), and in numbers of S
+// steps, then in double. Workspace: a count of those steps, the lanes' notes, the sums in double
+// (first, because S may need less alignment than they do), and in numbers of S
 //   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller
 //   keeps
-//     none | x⁺ for explain | scratch of a law of run-time size ]
+//     none | x⁺ for explain | scratch of the integrator and of a law of run-time size ]
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "cycloid/math/pack.h"
 #include "cycloid/system/discrete.h"
 #include "cycloid/system/lane_sums.h"
-#include "cycloid/system/stepper.h"
+#include "cycloid/system/scheme.h"
 
 namespace cycloid::inline system {
 
@@ -47,7 +47,8 @@ class LawStepper final : public Stepper<Scalar<S>> {
  public:
   using T = Scalar<S>;
 
-  explicit LawStepper(const Law& law) : Stepper<T>(sizes_of(law)), law_(law), shape_(law) {}
+  explicit LawStepper(const Law& law, const Scheme& scheme = {})
+      : Stepper<T>(sizes_of(law, scheme)), law_(law), scheme_(scheme), shape_(law) {}
 
   void begin(const T* p, std::byte* workspace) const override {
     const Layout at(shape_, workspace);
@@ -55,6 +56,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::memset(static_cast<void*>(at.p_sum), 0, sizeof(Accumulator<S>) * parameters());
     set_zero(at.p_bar, shape_.parameters + 1);
     *at.pending = 0;
+    for (int l = 0; l < kNotes; ++l) at.notes[l] = {};
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record,
@@ -62,11 +64,15 @@ class LawStepper final : public Stepper<Scalar<S>> {
     const Layout at(shape_, workspace);
     S* out = reinterpret_cast<S*>(x_next);
     StepInputs inputs(shape_, in, at);
-    Scheme::step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out,
+    scheme_.step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out,
                  record ? reinterpret_cast<S*>(record) : at.record);
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < shape_.states; ++i) finite = finite & finite_lanes(out[i]);
-    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+    if (!all(finite)) return StepStatus::non_finite;
+    for (int l = 0; l < kNotes; ++l) {
+      if (at.notes[l].residual > 0) return StepStatus::short_of;
+    }
+    return StepStatus::ok;
   }
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
@@ -82,7 +88,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     set_zero(own_u_bar.data(), shape_.inputs);
     set_zero(own_p_bar.data(), shape_.parameters);
     LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
-    Scheme::step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
+    scheme_.step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
                           reinterpret_cast<const S*>(record),
                           reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
     for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
@@ -98,21 +104,33 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * parameters());
   }
 
+  const LaneNote* notes(const std::byte* workspace) const override {
+    return kNotes > 0 ? Layout(shape_, const_cast<std::byte*>(workspace)).notes : nullptr;
+  }
+
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
 
  private:
+  static constexpr int kNotes =
+      gives_notes<Scheme>() ? static_cast<int>(sizeof(S) / sizeof(T)) : 0;
+  static constexpr std::size_t kNoteBytes =
+      (kNotes * sizeof(LaneNote) + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+      kWorkspaceAlignment;
+
   std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
 
   struct Layout {
     Layout(const LawShape<Law>& shape, std::byte* w)
         : pending(reinterpret_cast<std::int64_t*>(w)),
-          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment)),
+          notes(reinterpret_cast<LaneNote*>(w + kWorkspaceAlignment)),
+          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment + kNoteBytes)),
           p(reinterpret_cast<S*>(p_sum + shape.parameters + 1)),
           p_bar(p + shape.parameters + 1),
           record(p_bar + shape.parameters + 1),
-          x_next(record + record_numbers(shape)),
+          x_next(record + record_numbers<Scheme>(shape)),
           scratch(reinterpret_cast<std::byte*>(x_next + shape.states)) {}
     std::int64_t* pending;  // steps in p_bar
+    LaneNote* notes;
     Accumulator<S>* p_sum;
     S* p;
     S* p_bar;
@@ -121,24 +139,19 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::byte* scratch;
   };
 
-  static int record_numbers(const LawShape<Law>& shape) {
-    return Scheme::kStages * (shape.tangents + shape.saved);
-  }
-
-  static StepperSizes sizes_of(const Law& law) {
+  static StepperSizes sizes_of(const Law& law, const Scheme& scheme) {
     const LawShape<Law> shape(law);
-    constexpr std::size_t kLocalArrays = 24;  // more than a step and its integrator have at once
-    const int longest = std::max({shape.states, shape.inputs, shape.parameters});
     StepperSizes s;
     s.lanes = static_cast<int>(sizeof(S) / sizeof(T));
     s.state = shape.states;
     s.tangent = shape.tangents;
     s.input = shape.inputs;
     s.parameters = shape.parameters + 1;
-    s.record = record_numbers(shape);
+    s.record = record_numbers<Scheme>(shape);
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
-                                (StaticLaw<Law> ? 0 : kLocalArrays * longest);
-    s.workspace = kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
+                                scratch_numbers(scheme, shape);
+    s.workspace = kWorkspaceAlignment + kNoteBytes + numbers * sizeof(S) +
+                  s.parameters * sizeof(Accumulator<S>);
     return s;
   }
 
@@ -170,10 +183,11 @@ class LawStepper final : public Stepper<Scalar<S>> {
     const S h = at.p[shape_.parameters];
     return {
         law_,          shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
-        inputs.scratch};
+        inputs.scratch, kNotes > 0 ? at.notes : nullptr};
   }
 
   Law law_;
+  [[no_unique_address]] Scheme scheme_;
   LawShape<Law> shape_;
 };
 
@@ -188,12 +202,18 @@ StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane
     const T x = reinterpret_cast<const T*>(numbers + i)[lane];
     return x - x == T(0);
   };
-  for (int s = 0; s < Scheme::kStages; ++s) {
-    const S* f = at.record + s * (shape_.tangents + shape_.saved);
-    for (int i = 0; i < shape_.tangents; ++i) {
-      if (!finite(f, i)) {
-        return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
-                space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+  if constexpr (requires { scheme_.explain(at.record, lane); }) {
+    StepTrouble trouble = scheme_.explain(at.record, lane);
+    if (!trouble.reason.empty()) return trouble;
+  }
+  if constexpr (requires { Scheme::kStages; }) {
+    for (int s = 0; s < Scheme::kStages; ++s) {
+      const S* f = at.record + s * (shape_.tangents + shape_.saved);
+      for (int i = 0; i < shape_.tangents; ++i) {
+        if (!finite(f, i)) {
+          return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
+                  space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+        }
       }
     }
   }

@@ -20,6 +20,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("VelocityVerlet::step"),
     differentiable("Rk4::step"),
     differentiable("Discrete::step"),
+    differentiable("solve_stage"),
+    differentiable("ImplicitMidpoint::step"),
     // laws/
     differentiable("Pendulum::x_dot"),
     differentiable("DoublePendulum::x_dot"),
