@@ -17,7 +17,6 @@ namespace cycloid::inline system {
 struct ImplicitMidpoint {
   static constexpr const char* kName = "implicit_midpoint";
   static constexpr bool kGivesNotes = true, kHasDual = false;
-  static constexpr int kMostTangents = 512;  // M of newton.h is dense
 
   template <class Law>
   static int record_numbers(const LawShape<Law>& shape) {

@@ -108,4 +108,17 @@ CYCLOID_INLINE void law_x_dot_pullback(const LawPoint<Law, S>& at, const S& t, c
   }
 }
 
+// The same where nothing was saved; `memory` is for tangents and saved numbers.
+template <class Law, class S>
+CYCLOID_INLINE void pull_law_back(const LawPoint<Law, S>& at, const S& t, const S* x,
+                                  const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar,
+                                  Scratch memory) {
+  LocalArray<S, LawShape<Law>::saved> saved(memory, LawShape<Law>::saved);
+  if constexpr (SavesValues<Law>) {
+    LocalArray<S, LawShape<Law>::kTangents> dx(memory, at.shape.tangents);
+    law_x_dot(at, t, x, dx.data(), saved.data());
+  }
+  law_x_dot_pullback(at, t, x, saved.data(), dx_bar, t_bar, x_bar, u_bar, p_bar);
+}
+
 }  // namespace cycloid::inline system

@@ -24,6 +24,7 @@
 namespace cycloid::inline system {
 
 inline constexpr int kMostNewtonIterations = 20;
+inline constexpr int kMostNewtonTangents = 512;  // M is dense: beyond, memory is the limit
 
 // Numbers that solve_stage and its pullback take from the scratch memory of a law of run-time size.
 template <class Law>
@@ -123,10 +124,8 @@ CYCLOID_HD void solve_stage_pullback(const LawPoint<Law, S>& at, const S& t, con
   factor_stage(at, t, X, a, scratch, memory);
   for (int i = 0; i < n; ++i) lambda[i] = k_bar[i];
   lu_solve_transposed(n, memory.M.data(), memory.exchanged.data(), lambda);  // (4)
-  if constexpr (SavesValues<Law>) law_x_dot(at, t, X, X_bar, memory.saved.data());
   set_zero(X_bar, n);
-  law_x_dot_pullback(at, t, X, memory.saved.data(), lambda, t_bar, X_bar, at_bar.u,
-                     at_bar.p);  // (5)
+  pull_law_back(at, t, X, lambda, t_bar, X_bar, at_bar.u, at_bar.p, scratch);  // (5)
   for (int i = 0; i < n; ++i) {
     b_bar[i] += X_bar[i];
     a_bar += X_bar[i] * k[i];

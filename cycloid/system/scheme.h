@@ -10,7 +10,6 @@
 //   kGivesNotes = true       it writes at.notes, one for each lane
 //   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
 //   explain(record, lane)    why a lane's step is not finite, as read from its record
-//   kMostTangents            beyond which it is no use
 // and settings of its own as members: LawStepper keeps a copy.
 #pragma once
 

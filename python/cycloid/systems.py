@@ -1,8 +1,12 @@
 """Closed-form laws of motion, each a System.
 
-Every law takes dt, the time step [s]; integrator, "euler", "semi_implicit", "verlet" or "rk4";
-dtype, "float64" or "float32"; and vary, the names of parameters that may differ between
-environments. The other arguments are its parameters. The time step is a parameter too.
+Every law takes dt, the time step [s]; integrator, one of `integrators`; dtype, "float64" or
+"float32"; and vary, the names of parameters that may differ between environments. The other
+arguments are its parameters. The time step is a parameter too.
+
+"dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol ask, for each environment on
+its own; dt is then how long an input is held and how often a state may be saved, and may be the
+whole run.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ names: tuple[str, ...] = tuple(_core.law_names)
 """The laws that `make` knows."""
 integrators: tuple[str, ...] = tuple(_core.integrator_names)
 """The integrators; "semi_implicit" and "verlet" need a law of second order."""
+adaptive_integrators: tuple[str, ...] = tuple(_core.adaptive_integrator_names)
+"""Those that take rtol and atol."""
 
 _MOST_MASSES = 1_000_000
 
@@ -36,9 +42,13 @@ def make(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
     n: int = 3,
 ) -> System:
-    """A law by name, with parameters by name; n masses for "spring_chain".
+    """A law by name, with parameters by name; n masses for "spring_chain". rtol, and atol in the
+    units of the state, are the tolerances of an adaptive integrator; None: 1e-9 and 1e-11 in
+    float64, 1e-5 and 1e-7 in float32.
 
     >>> make("lorenz", {"rho": 24.0})
     <System lorenz: 3 states, 0 inputs, dt 10 ms>
@@ -62,8 +72,19 @@ def make(
         as_precision(dtype),
         [as_text(name) for name in as_names(vary, "vary")],
         as_integer(n, "n", 1, _MOST_MASSES),
+        _tolerance(rtol, "rtol"),
+        _tolerance(atol, "atol"),
     )
     return System(core)
+
+
+def _tolerance(value: float | None, what: str) -> float:
+    if value is None:
+        return 0.0
+    number = as_real(value, what)
+    if not number > 0:
+        raise Error(f"{what} must be positive; got {number}")
+    return number
 
 
 def _row(value: Any, what: str) -> list[float]:
@@ -83,6 +104,8 @@ def pendulum(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A point mass [kg] on a rod [m]. State [angle from hanging [rad], angular velocity [rad/s]],
     input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²].
@@ -91,7 +114,16 @@ def pendulum(
     <System pendulum: 2 states, 1 input, dt 5 ms>
     """
     values = {"length": length, "mass": mass, "damping": damping, "gravity": gravity}
-    return make("pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "pendulum",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def double_pendulum(
@@ -104,6 +136,8 @@ def double_pendulum(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
     hanging; inputs: the torques in the two joints [N·m], where the dampings [N·m·s/rad] act too;
@@ -113,7 +147,16 @@ def double_pendulum(
     {'angles': slice(0, 2, None), 'angular_velocities': slice(2, 4, None)}
     """
     values = {"lengths": lengths, "masses": masses, "damping": damping, "gravity": gravity}
-    return make("double_pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "double_pendulum",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def projectile(
@@ -126,6 +169,8 @@ def projectile(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no
     inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
@@ -134,7 +179,16 @@ def projectile(
     array([1., 0., 0.])
     """
     values = {"mass": mass, "drag": drag, "wind": wind, "gravity": gravity}
-    return make("projectile", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "projectile",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def spring_chain(
@@ -147,6 +201,8 @@ def spring_chain(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """n equal masses [kg] in a row, joined by n + 1 springs [N/m] between two walls. State
     [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m].
@@ -156,7 +212,15 @@ def spring_chain(
     """
     values = {"mass": mass, "stiffness": stiffness, "damping": damping}
     return make(
-        "spring_chain", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary, n=n
+        "spring_chain",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+        n=n,
     )
 
 
@@ -167,6 +231,8 @@ def kepler(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A body about a fixed centre in the plane. State [x, y [m], vx, vy [m/s]], no inputs;
     mu [m³/s²].
@@ -174,7 +240,16 @@ def kepler(
     >>> kepler(integrator="verlet").input_size
     0
     """
-    return make("kepler", {"mu": mu}, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "kepler",
+        {"mu": mu},
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def lorenz(
@@ -186,6 +261,8 @@ def lorenz(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """Lorenz's chaotic system. State [x, y, z], no inputs; sigma and beta [1/s], rho without unit.
 
@@ -193,4 +270,13 @@ def lorenz(
     ('sigma', 'rho', 'beta', 'option.timestep')
     """
     values = {"sigma": sigma, "rho": rho, "beta": beta}
-    return make("lorenz", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "lorenz",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )

@@ -66,13 +66,13 @@ struct StepBuffers {
 // From t0, n steps of h = (t1 - t0) / n.
 template <class Scheme, class Law>
 Numbers take_steps(const Law& law, Numbers x, const Numbers& u, const Numbers& p, double t0,
-                   double t1, int n) {
+                   double t1, int n, const Scheme& scheme = {}) {
   const LawShape<Law> shape(law);
   StepBuffers<Scheme, Law, double> buffers(shape);
   const double h = (t1 - t0) / n;
   for (int k = 0; k < n; ++k) {
     const LawPoint<Law, double> at{law, shape, t0 + k * h, h, u.data(), p.data(), buffers.memory()};
-    Scheme{}.step(at, x.data(), buffers.x_next.data(), buffers.record.data());
+    scheme.step(at, x.data(), buffers.x_next.data(), buffers.record.data());
     x = buffers.x_next;
   }
   return x;
