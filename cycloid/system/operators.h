@@ -22,6 +22,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("Discrete::step"),
     differentiable("solve_stage"),
     differentiable("ImplicitMidpoint::step"),
+    differentiable("UnrolledMidpoint::step"),
     differentiable("DormandPrince::step"),
     differentiable("DormandPrince::sample"),
     differentiable("SdirkPair::step"),

@@ -117,6 +117,10 @@ class Gradient:
     """A dict for a dict; the flat vector (n,) where no params were given."""
     recomputed_steps: int
     """Steps that were run again on the way back, over all chunks of lanes."""
+    drift: float
+    """With memory="reversible": by how much stepping back missed the initial state, the largest of
+    all environments, relative to the largest number of its state; else 0. The gradient is as far
+    off."""
 
     def __repr__(self) -> str:
         parts = {"x0": self.x0, "controls": self.controls, "params": self.params}

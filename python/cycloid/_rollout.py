@@ -194,7 +194,7 @@ class Trajectory:
             controls = from_rows(g["controls"], shape, batch.lead, 2)
         if "params" in wrt:
             params = batch.params_bar(g["params"])
-        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"])
+        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"], g["drift"])
 
     def _bar(self, states_bar: Any) -> np.ndarray:
         bar = as_numbers(states_bar, self.system.dtype, "states_bar")
