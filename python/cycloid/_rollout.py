@@ -239,8 +239,9 @@ def rollout(
     environments for names in `system.vary`. Leading axes broadcast.
 
     save: "all" (states[0] is x0), "last", an int k (every k-th), or a list of steps (-1: the last).
-    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), or
-    a budget such as "64MB". The gradient is the same, bit for bit, but for Truncate.
+    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), a
+    budget such as "64MB", or "reversible" (one state; integrators verlet and implicit_midpoint).
+    The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
 
     >>> import cycloid as cy
