@@ -1,4 +1,5 @@
-// Where systems.cpp finds the laws' steppers: one table per instruction set (catalogue_isa.cpp).
+// Where systems.cpp finds the laws' steppers: tables per instruction set, of smooth laws
+// (catalogue_isa.cpp) and of laws with events (event_laws_isa.cpp).
 #pragma once
 
 #include <string_view>
@@ -24,10 +25,13 @@ struct CatalogueEntry {
 // An entry without steppers: the integrator does not apply to the law, or one of them is unknown.
 namespace cycloid::isa::portable {
 CatalogueEntry law_steppers(const CatalogueKey& key);
-}
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
-}
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
-}
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::v4

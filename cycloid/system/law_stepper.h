@@ -10,6 +10,8 @@
 //   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller
 //   keeps
 //     none | x⁺ for explain | scratch of a law of run-time size ]
+// A law with events has the memory of its event_lanes.h behind that, and one number more in its
+// record: how many events the lane's step had.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 
 #include "cycloid/math/pack.h"
 #include "cycloid/system/discrete.h"
+#include "cycloid/system/event_lanes.h"
 #include "cycloid/system/lane_sums.h"
 #include "cycloid/system/stepper.h"
 
@@ -62,8 +65,12 @@ class LawStepper final : public Stepper<Scalar<S>> {
     const Layout at(shape_, workspace);
     S* out = reinterpret_cast<S*>(x_next);
     StepInputs inputs(shape_, in, at);
-    Scheme::step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out,
-                 record ? reinterpret_cast<S*>(record) : at.record);
+    S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
+    Scheme::step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out, own_record);
+    if constexpr (HasEvents<Law>) {
+      event_lanes(at).meet(in, point(in, at, inputs), out,
+                           own_record[record_numbers<Scheme>(shape_)]);
+    }
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < shape_.states; ++i) finite = finite & finite_lanes(out[i]);
     return all(finite) ? StepStatus::ok : StepStatus::non_finite;
@@ -85,10 +92,19 @@ class LawStepper final : public Stepper<Scalar<S>> {
     Scheme::step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
                           reinterpret_cast<const S*>(record),
                           reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
+    if constexpr (HasEvents<Law>) {
+      event_lanes(at).pull_back(in, point(in, at, inputs),
+                                reinterpret_cast<const S*>(record)[record_numbers<Scheme>(shape_)],
+                                reinterpret_cast<const S*>(x_next_bar), x_out, bar,
+                                own_x_bar.data());
+    }
     for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
     for (int i = 0; i < shape_.inputs; ++i) u_out[i] += own_u_bar[i];
     for (int i = 0; i < shape_.parameters; ++i) at.p_bar[i] += own_p_bar[i];
-    at.p_bar[shape_.parameters] += bar.h + S(static_cast<T>(in.step)) * bar.t;  // t = t0 + k h
+    // t = t0 + k h; a part of the step ends at a time of its own, t + part.
+    const S t_bar = in.part > 0 ? bar.t - bar.h : bar.t;
+    at.p_bar[shape_.parameters] +=
+        (in.part > 0 ? S(0) : bar.h) + S(static_cast<T>(in.step)) * t_bar;
     if (++*at.pending == kStepsPerSum) add_to_sums(at);
   }
 
@@ -100,6 +116,13 @@ class LawStepper final : public Stepper<Scalar<S>> {
 
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
 
+  std::span<const StepEvent> events(const std::byte* workspace) const override {
+    if constexpr (HasEvents<Law>) {
+      return event_lanes(Layout(shape_, const_cast<std::byte*>(workspace))).events();
+    }
+    return {};
+  }
+
  private:
   std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
 
@@ -110,7 +133,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
           p(reinterpret_cast<S*>(p_sum + shape.parameters + 1)),
           p_bar(p + shape.parameters + 1),
           record(p_bar + shape.parameters + 1),
-          x_next(record + record_numbers(shape)),
+          x_next(record + recorded(shape)),
           scratch(reinterpret_cast<std::byte*>(x_next + shape.states)) {}
     std::int64_t* pending;  // steps in p_bar
     Accumulator<S>* p_sum;
@@ -121,25 +144,40 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::byte* scratch;
   };
 
-  static int record_numbers(const LawShape<Law>& shape) {
-    return Scheme::kStages * (shape.tangents + shape.saved);
+  static int recorded(const LawShape<Law>& shape) {
+    return record_numbers<Scheme>(shape) + (HasEvents<Law> ? 1 : 0);
+  }
+
+  // Numbers of scratch: more than a step and its integrator have at once.
+  static int scratch_numbers(const LawShape<Law>& shape) {
+    constexpr int kLocalArrays = 24;
+    return StaticLaw<Law> ? 0
+                          : kLocalArrays * std::max({shape.states, shape.inputs, shape.parameters});
   }
 
   static StepperSizes sizes_of(const Law& law) {
     const LawShape<Law> shape(law);
-    constexpr std::size_t kLocalArrays = 24;  // more than a step and its integrator have at once
-    const int longest = std::max({shape.states, shape.inputs, shape.parameters});
     StepperSizes s;
     s.lanes = static_cast<int>(sizeof(S) / sizeof(T));
     s.state = shape.states;
     s.tangent = shape.tangents;
     s.input = shape.inputs;
     s.parameters = shape.parameters + 1;
-    s.record = record_numbers(shape);
+    s.record = recorded(shape);
+    s.has_events = HasEvents<Law>;
+    s.takes_parts = ContinuousLaw<Law>;
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
-                                (StaticLaw<Law> ? 0 : kLocalArrays * longest);
+                                static_cast<std::size_t>(scratch_numbers(shape));
     s.workspace = kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
+    if constexpr (HasEvents<Law>) {
+      s.workspace += EventLanes<Law, Scheme, S>::bytes(shape, scratch_numbers(shape));
+    }
     return s;
+  }
+
+  EventLanes<Law, Scheme, S> event_lanes(const Layout& at) const {
+    return {law_, shape_,
+            at.scratch + sizeof(S) * static_cast<std::size_t>(scratch_numbers(shape_))};
   }
 
   // Steps whose parameter cotangents are summed in S before the sum in double takes them over: few
@@ -168,9 +206,13 @@ class LawStepper final : public Stepper<Scalar<S>> {
   CYCLOID_INLINE LawPoint<Law, S> point(const StepInput<T>& in, const Layout& at,
                                         StepInputs& inputs) const {
     const S h = at.p[shape_.parameters];
-    return {
-        law_,          shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
-        inputs.scratch};
+    return {law_,
+            shape_,
+            time_of_step(in.t0, in.step, h),
+            in.part > 0 ? S(static_cast<T>(in.part)) : h,
+            inputs.u.data(),
+            inputs.p.data(),
+            inputs.scratch};
   }
 
   Law law_;
@@ -184,6 +226,11 @@ StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane
   const Layout at(shape_, workspace);
   step(in, reinterpret_cast<T*>(at.x_next), nullptr, workspace);
   const Space space(state_specs(law_));
+  if constexpr (HasEvents<Law>) {
+    StepInputs inputs(shape_, in, at);
+    StepTrouble trouble = event_lanes(at).explain(in, point(in, at, inputs), lane);
+    if (!trouble.reason.empty()) return trouble;
+  }
   const auto finite = [&](const S* numbers, int i) {
     const T x = reinterpret_cast<const T*>(numbers + i)[lane];
     return x - x == T(0);

@@ -42,9 +42,12 @@ Steppers<float> float32_steppers(const Law& law) {
 template <class Law, class Scheme>
 Steppers<double> float64_steppers(const Law& law) {
   using Lanes = Pack<double, kLawLanes<double>>;
-  return {std::make_shared<LawStepper<Law, Scheme, double>>(law),
-          std::make_shared<LawStepper<Law, Scheme, Lanes>>(law),
-          std::make_shared<LawStepper<Law, Scheme, Dual<Lanes, 1>>>(law)};
+  Steppers<double> steppers{std::make_shared<LawStepper<Law, Scheme, double>>(law),
+                            std::make_shared<LawStepper<Law, Scheme, Lanes>>(law), nullptr};
+  if constexpr (!HasEvents<Law>) {
+    steppers.dual = std::make_shared<LawStepper<Law, Scheme, Dual<Lanes, 1>>>(law);
+  }
+  return steppers;
 }
 
 // Everything but the steppers. Throws ParameterError on bad values, ModelError on bad blocks.
@@ -54,7 +57,10 @@ SystemParts law_parts(std::string name, const std::vector<BlockSpec>& state,
 
 template <class Law>
 SystemParts law_parts(const Law& law, const LawSettings& settings) {
-  return law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+  SystemParts parts =
+      law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+  parts.events = event_specs(law);
+  return parts;
 }
 
 template <class Scheme = Rk4, class Law>

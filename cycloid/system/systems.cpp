@@ -4,6 +4,7 @@
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/system/catalogue.h"
+#include "cycloid/system/laws/bouncing_ball.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
@@ -34,6 +35,7 @@ std::vector<double> first_state(std::string_view law, int n) {
   if (law == Projectile::kName) return {0.0, 0.0, 0.0, 10.0, 0.0, 10.0};
   if (law == Kepler::kName) return {1.0, 0.0, 0.0, 1.1};
   if (law == Lorenz::kName) return {1.0, 1.0, 1.0};
+  if (law == BouncingBall::kName) return {1.0, 0.0};
   std::vector<double> chain(2 * static_cast<std::size_t>(n), 0.0);
   chain[0] = 1.0;
   return chain;
@@ -46,6 +48,7 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
   if (law == SpringChain::kName) return law_parts(SpringChain{n}, settings);
   if (law == Kepler::kName) return law_parts(Kepler{}, settings);
   if (law == Lorenz::kName) return law_parts(Lorenz{}, settings);
+  if (law == BouncingBall::kName) return law_parts(BouncingBall{}, settings);
   throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
 }
 
@@ -53,7 +56,8 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
 
 const std::vector<std::string>& names() {
   static const std::vector<std::string> all = {"pendulum",     "double_pendulum", "projectile",
-                                               "spring_chain", "kepler",          "lorenz"};
+                                               "spring_chain", "kepler",          "lorenz",
+                                               "bouncing_ball"};
   return all;
 }
 
@@ -119,6 +123,11 @@ System spring_chain(int n, const SpringChainParameters& p, const Settings& setti
 
 System kepler(const KeplerParameters& p, const Settings& settings) {
   return make(Kepler::kName, {{"mu", {p.mu}}}, settings);
+}
+
+System bouncing_ball(const BouncingBallParameters& p, const Settings& settings) {
+  return make(BouncingBall::kName, {{"restitution", {p.restitution}}, {"gravity", {p.gravity}}},
+              settings);
 }
 
 System lorenz(const LorenzParameters& p, const Settings& settings) {
