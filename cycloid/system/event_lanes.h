@@ -1,11 +1,8 @@
 // EventLanes: events in the lanes of a step.
 //
 // A step is first taken by all lanes as if there were no events. Lanes in which one may have
-// happened are found on the dense output of the step, all at once; each of them then goes its own
-// way again, as a scalar (event_walk.h). Between the ends of the step, where the rates are f and
-// f⁺, the dense output is Hermite's cubic:
-//   x_½ = (x + x⁺)/2 + h (f - f⁺)/8              (1)
-//   ẋ_½ = 3 (x⁺ - x)/(2 h) - (f + f⁺)/4          (2)
+// happened are found on the dense output of the step, all at once (event_search.h); each of them
+// then goes its own way again, as a scalar (event_walk.h).
 // Memory: the events of the last step, and that of a walk.
 #pragma once
 
@@ -14,46 +11,9 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/system/event_walk.h"
-#include "cycloid/system/lane_sums.h"
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline system {
-
-// Lanes in which an event may happen between x and x_next, the ends of the step `at`: g is zero at
-// its beginning, changes its sign, or bends towards zero between two of the three places where it
-// is looked at, so that its tangents there meet beyond; or x_next is not finite.
-template <class Law, class S>
-auto lanes_with_events(const LawPoint<Law, S>& at, const S* x, const S* x_next) {
-  constexpr int n_events = event_count<Law>();
-  const int n = at.shape.states;
-  LawPoint<Law, S> here = at;
-  LocalArray<S, LawShape<Law>::kStates> f0(here.scratch, n), f1(here.scratch, n),
-      middle(here.scratch, n), f_middle(here.scratch, n);
-  LocalArray<S, LawShape<Law>::saved> saved(here.scratch, at.shape.saved);
-  law_x_dot(here, at.t, x, f0.data(), saved.data());
-  law_x_dot(here, at.t + at.h, x_next, f1.data(), saved.data());
-  auto near = !finite_lanes(x_next[0]);
-  for (int i = 0; i < n; ++i) {
-    near = near | !finite_lanes(x_next[i]);
-    middle[i] = S(0.5) * (x[i] + x_next[i]) + S(0.125) * at.h * (f0[i] - f1[i]);   // (1)
-    f_middle[i] = S(1.5) * (x_next[i] - x[i]) / at.h - S(0.25) * (f0[i] + f1[i]);  // (2)
-  }
-  const S half = S(0.5) * at.h;
-  S g[3][n_events], slope[3][n_events];
-  law_events_rate(here, at.t, x, f0.data(), g[0], slope[0]);
-  law_events_rate(here, at.t + half, middle.data(), f_middle.data(), g[1], slope[1]);
-  law_events_rate(here, at.t + at.h, x_next, f1.data(), g[2], slope[2]);
-  for (int j = 0; j < n_events; ++j) {
-    near = near | (g[0][j] == S(0));
-    for (int i = 0; i < 2; ++i) {
-      const S a = g[i][j], b = g[i + 1][j], a_dot = slope[i][j], b_dot = slope[i + 1][j];
-      const S meet = (b - a - b_dot * half) / (a_dot - b_dot);
-      near = near | (a * b <= S(0)) |
-             ((a * a_dot < S(0)) & (a * b_dot > S(0)) & (a * (a + a_dot * meet) <= S(0)));
-    }
-  }
-  return near;
-}
 
 template <class Law, class Scheme, class S>
 class EventLanes {
@@ -62,14 +22,15 @@ class EventLanes {
   using Walk = EventWalk<Law, Scheme, T>;
   static constexpr int kWidth = static_cast<int>(sizeof(S) / sizeof(T));
 
-  // Of memory, which begins anywhere. A walk's scratch has so many numbers.
-  static std::size_t bytes(const LawShape<Law>& shape, int scratch_numbers) {
+  // Of memory, which begins anywhere.
+  static std::size_t bytes(const LawShape<Law>& shape, const Scheme& scheme) {
     return kWorkspaceAlignment + sizeof(Header) +
-           sizeof(T) * static_cast<std::size_t>(Walk::numbers(shape) + scratch_numbers);
+           sizeof(T) *
+               (static_cast<std::size_t>(Walk::numbers(shape)) + scratch_numbers(scheme, shape));
   }
 
-  EventLanes(const Law& law, const LawShape<Law>& shape, std::byte* memory)
-      : law_(law), shape_(shape) {
+  EventLanes(const Law& law, const Scheme& scheme, const LawShape<Law>& shape, std::byte* memory)
+      : law_(law), scheme_(scheme), shape_(shape) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     header_ = reinterpret_cast<Header*>(
         memory + (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment);
@@ -80,9 +41,10 @@ class EventLanes {
     return {header_->events, static_cast<std::size_t>(header_->count)};
   }
 
-  // After the step `at` without events led to x_next: corrects the lanes that have some. `counts`
-  // receives each lane's number of them. A lane with too many is not a number.
-  void meet(const StepInput<T>& in, const LawPoint<Law, S>& at, S* x_next, S& counts) const;
+  // The step `at`, with its events. `counts` receives each lane's number of them. A lane with too
+  // many is not a number.
+  void step(const StepInput<T>& in, const LawPoint<Law, S>& at, S* x_next, S* record,
+            S& counts) const;
 
   // Replaces what the step without events added to the cotangents, in lanes with events and in
   // lanes that had ended. before: x̄ at the beginning; x_bar, bar: with what was added, from zero
@@ -105,7 +67,7 @@ class EventLanes {
   }
 
   Walk walk_of(const LawPoint<Law, S>& at, const StepInput<T>& in, int lane) const {
-    Walk walk(law_, shape_, walk_memory_,
+    Walk walk(law_, scheme_, shape_, walk_memory_,
               {reinterpret_cast<std::byte*>(walk_memory_ + Walk::numbers(shape_))});
     const S* x = reinterpret_cast<const S*>(in.x);
     for (int i = 0; i < shape_.states; ++i) walk.start()[i] = lane_of(x, i, lane);
@@ -116,18 +78,23 @@ class EventLanes {
   void note(const StepInput<T>& in, const LawPoint<Law, S>& at, const Walk& walk, int lane) const;
 
   const Law& law_;
+  const Scheme& scheme_;
   const LawShape<Law>& shape_;
   Header* header_;
   T* walk_memory_;
 };
 
 template <class Law, class Scheme, class S>
-void EventLanes<Law, Scheme, S>::meet(const StepInput<T>& in, const LawPoint<Law, S>& at, S* x_next,
-                                      S& counts) const {
+void EventLanes<Law, Scheme, S>::step(const StepInput<T>& in, const LawPoint<Law, S>& at, S* x_next,
+                                      S* record, S& counts) const {
   header_->count = 0;
   counts = S(0);
   const S* x = reinterpret_cast<const S*>(in.x);
-  const auto near = lanes_with_events(at, x, x_next);
+  Mask<S> near(false);
+  step_through(scheme_, at, x, x_next, record,
+               [&](const LawPoint<Law, S>& sub, const S* before, const S* after, Mask<S> taken) {
+                 near = near | (taken & lanes_with_events(sub, before, after));
+               });
   if (!any(near) && !in.ended) return;
   const S flags = select(near, S(1), S(0));
   Scratch scratch = at.scratch;

@@ -14,7 +14,7 @@
 //   dx⁺ = (R_x + (f⁺ - R_x f⁻ - R_t) g_x / (g_x f⁻ + g_t)) dx⁻.
 //
 // Where a root is looked for: g and its rate at the beginning, the middle and the end of what is
-// left of the step. A change of sign brackets a root; so do two slopes that point at zero, where g
+// left of the step, or of each substep that an adaptive integrator divides it into. A change of sign brackets a root; so do two slopes that point at zero, where g
 // between them reaches beyond it. On the surface (g = 0, or zero to rounding after the event itself)
 // the side is that to which g moves; a step that begins on it and moves through it in the event's direction
 // begins with the event. A root at which g moves slowly against its size within the step is grazing:
@@ -25,7 +25,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cycloid/system/event.h"
+#include "cycloid/system/event_search.h"
 
 namespace cycloid::inline system {
 
@@ -60,8 +60,9 @@ class EventWalk {
   }
 
   // `memory` has numbers(shape) numbers, `scratch` room for the integrator's local arrays.
-  EventWalk(const Law& law, const LawShape<Law>& shape, T* memory, Scratch scratch)
-      : law_(law), shape_(shape), scratch_(scratch) {
+  EventWalk(const Law& law, const Scheme& scheme, const LawShape<Law>& shape, T* memory,
+            Scratch scratch)
+      : law_(law), scheme_(scheme), shape_(shape), scratch_(scratch) {
     NumberArena<T> arena{memory};
     u_ = arena.take(shape.inputs);
     p_ = arena.take(shape.parameters);
@@ -106,6 +107,15 @@ class EventWalk {
     return {law_, shape_, t, h, u_, p_, scratch_};
   }
   T* start(int i) { return starts_ + i * shape_.states; }
+  // Φ_τ, and its pullback after it. Steps with events are rare: these are compiled once, not at
+  // every place that calls them.
+  CYCLOID_NOINLINE void reach(const T& t, const T& tau, const T* x, T* out) const {
+    scheme_.step(point(t, tau), x, out, record_);
+  }
+  CYCLOID_NOINLINE void pull(const LawPoint<Law, T>& at, const T* x, const T* out_bar,
+                             LawPointBar<T>& bar, T* x_bar) const {
+    scheme_.step_pullback(at, x, record_, out_bar, bar, x_bar);
+  }
   static bool leads_to(int event, const T& side) {
     const EventDirection d = Law::kEvents[static_cast<std::size_t>(event)].direction;
     return d == EventDirection::both || (d == EventDirection::falling) == (side < T(0));
@@ -113,12 +123,14 @@ class EventWalk {
 
   Look look(const T& t, const T* x, const T& tau);
   Root first_root(const T& t, const T& rest, const T* x, const Root& last);
+  Root root_within(const T& t, const T& begin, const T& end, const T* x, const Root& last);
   T crossing(int event, const T& t, const T* x, const Look* looks, bool last);
   bool dips(int event, const T& side, const T& t, const T* x, Look& a, Look& m, Look& b);
   T root(int event, const T& t, const T* x, Look a, const Look& b, const T& side);
   void pull_event(int i, const T& time_bar, LawPointBar<T>& bar);
 
   const Law& law_;
+  const Scheme& scheme_;
   LawShape<Law> shape_;
   Scratch scratch_;
   T *u_, *p_, *starts_, *reached_, *record_, *f_, *y_bar_, *event_bar_, *g_x_, *g_x0_, *g_u_, *g_p_;
@@ -138,12 +150,12 @@ auto EventWalk<Law, Scheme, T>::forward(const T& t, const T& h, T* x_next) -> En
     const T* x = start(count_);
     root = first_root(t_, rest_, x, last);
     if (root.event < 0) {
-      Scheme::step(point(t_, rest_), x, x_next, record_);  // (4)
+      reach(t_, rest_, x, x_next);  // (4)
       return end_ = End::whole;
     }
     if (count_ == kMostEvents) return end_ = End::zeno;
     marks_[count_] = {root.event, t_, root.tau, root.grazing};
-    Scheme::step(point(t_, root.tau), x, reached_, record_);  // (1)
+    reach(t_, root.tau, x, reached_);  // (1)
     t_ += root.tau;
     rest_ = max(rest_ - root.tau, T(0));  // (3)
     if constexpr (has_resets<Law>()) {
@@ -162,7 +174,7 @@ template <class Law, class Scheme, class T>
 auto EventWalk<Law, Scheme, T>::look(const T& t, const T* x, const T& tau) -> Look {
   Look at;
   at.tau = tau;
-  Scheme::step(point(t, tau), x, reached_, record_);
+  reach(t, tau, x, reached_);
   const LawPoint<Law, T> there = point(t + tau, tau);
   law_x_dot(there, t + tau, reached_, f_, record_);
   law_events_rate(there, t + tau, reached_, f_, at.g, at.g_dot);
@@ -173,12 +185,36 @@ auto EventWalk<Law, Scheme, T>::look(const T& t, const T* x, const T& tau) -> Lo
 template <class Law, class Scheme, class T>
 auto EventWalk<Law, Scheme, T>::first_root(const T& t, const T& rest, const T* x, const Root& last)
     -> Root {
+  if (!(rest > T(0))) return {};
+  if constexpr (!divides_steps<Scheme>()) return root_within(t, T(0), rest, x, last);
+  for (int passed = 0;;) {
+    // The next substep in which there may be an event: looking closer uses the same memory.
+    T begin(0), end(-1);
+    int i = 0;
+    const auto visit = [&](const LawPoint<Law, T>& sub, const T* before, const T* after,
+                           bool taken) {
+      if (!taken || i++ < passed || end > T(0)) return;
+      if (!lanes_with_events(sub, before, after)) return;
+      begin = sub.t - t;
+      end = begin + sub.h;
+      passed = i;
+    };
+    step_through(scheme_, point(t, rest), x, reached_, record_, visit);
+    if (!(end > begin)) return {};
+    const Root root = root_within(t, max(begin, T(0)), min(end, rest), x, last);
+    if (root.event >= 0) return root;
+  }
+}
+
+template <class Law, class Scheme, class T>
+auto EventWalk<Law, Scheme, T>::root_within(const T& t, const T& begin, const T& end, const T* x,
+                                            const Root& last) -> Root {
   constexpr T rounding = T(4096) * std::numeric_limits<T>::epsilon();
+  const Look looks[3] = {look(t, x, begin), look(t, x, T(0.5) * (begin + end)), look(t, x, end)};
   Root first;
-  if (!(rest > T(0))) return first;
-  const Look looks[3] = {look(t, x, T(0)), look(t, x, T(0.5) * rest), look(t, x, rest)};
   for (int j = 0; j < kEvents; ++j) {
-    const bool again = j == last.event && abs(looks[0].g[j]) <= rounding * last.size;
+    const bool again =
+        j == last.event && begin == T(0) && abs(looks[0].g[j]) <= rounding * last.size;
     const T tau = crossing(j, t, x, looks, again);
     if (tau < T(0) || (first.event >= 0 && tau >= first.tau)) continue;
     first.event = j;
@@ -186,11 +222,9 @@ auto EventWalk<Law, Scheme, T>::first_root(const T& t, const T& rest, const T* x
   }
   if (first.event >= 0) {
     const int j = first.event;
-    T size(0);
-    for (const Look& at : looks) size = max(size, abs(at.g[j]));
-    const Look there = look(t, x, first.tau);
-    first.size = size;
-    first.grazing = !(abs(there.g_dot[j]) * rest > kGrazing * size);
+    for (const Look& at : looks) first.size = max(first.size, abs(at.g[j]));
+    const T rate = abs(look(t, x, first.tau).g_dot[j]);
+    first.grazing = !(rate * (end - begin) > kGrazing * first.size);
   }
   return first;
 }
@@ -206,7 +240,7 @@ T EventWalk<Law, Scheme, T>::crossing(int j, const T& t, const T* x, const Look*
     const bool held = side == T(0);
     if (held) side = sign(looks[1].g[j]);
     if (side == T(0)) return T(-1);
-    if (!both && (held || !last) && leads_to(j, side)) return T(0);
+    if (!both && (held || !last) && leads_to(j, side)) return looks[0].tau;
   }
   for (int i = 0; i < 2; ++i) {
     Look a = looks[i], b = looks[i + 1], m{};
@@ -284,8 +318,8 @@ void EventWalk<Law, Scheme, T>::reverse(const T* x_next_bar, const double* times
     const LawPoint<Law, T> at = point(t_, rest_);
     LawPointBar<T> own{T(0), T(0), bar.u, bar.p};
     set_zero(event_bar_, shape_.tangents);
-    Scheme::step(at, start(count_), reached_, record_);
-    Scheme::step_pullback(at, start(count_), record_, y_bar_, own, event_bar_);
+    reach(t_, rest_, start(count_), reached_);
+    pull(at, start(count_), y_bar_, own, event_bar_);
     std::copy_n(event_bar_, shape_.tangents, y_bar_);
     t_bar_ = own.t;
     rest_bar_ = own.h;
@@ -305,7 +339,7 @@ void EventWalk<Law, Scheme, T>::pull_event(int i, const T& time_bar, LawPointBar
   const int n = shape_.tangents;
   const LawPoint<Law, T> at = point(mark.t, mark.tau);
   const T t_event = mark.t + mark.tau;
-  Scheme::step(at, start(i), reached_, record_);
+  reach(mark.t, mark.tau, start(i), reached_);
   T t_event_bar = t_bar_ + time_bar;
   set_zero(event_bar_, n);
   if (end_ == End::ended && i == count_ - 1) {
@@ -316,7 +350,7 @@ void EventWalk<Law, Scheme, T>::pull_event(int i, const T& time_bar, LawPointBar
   }
   LawPointBar<T> along{T(0), T(0), bar.u, bar.p};  // the stretch at a fixed τ
   set_zero(y_bar_, n);
-  Scheme::step_pullback(at, start(i), record_, event_bar_, along, y_bar_);
+  pull(at, start(i), event_bar_, along, y_bar_);
 
   T unit[kEvents] = {}, g_t(0);  // (5)
   unit[mark.event] = T(1);
@@ -325,7 +359,7 @@ void EventWalk<Law, Scheme, T>::pull_event(int i, const T& time_bar, LawPointBar
   set_zero(g_p_, shape_.parameters);
   law_events_pullback(at, t_event, reached_, unit, g_t, g_x_, g_u_, g_p_);
   LawPointBar<T> of_g{T(0), T(0), g_u_, g_p_};
-  Scheme::step_pullback(at, start(i), record_, g_x_, of_g, g_x0_);
+  pull(at, start(i), g_x_, of_g, g_x0_);
   const T tau_bar = along.h + t_event_bar - rest_bar_;  // (1), (3)
   const T weight = -tau_bar / (of_g.h + g_t);
   for (int k = 0; k < n; ++k) y_bar_[k] += weight * g_x0_[k];

@@ -54,7 +54,8 @@ struct Walker {
   Swing law;
   LawShape<Swing> shape{law};
   Numbers memory = Numbers(static_cast<std::size_t>(Walk::numbers(shape)));
-  Walk walk{law, shape, memory.data(), {nullptr}};
+  Rk4 scheme;
+  Walk walk{law, scheme, shape, memory.data(), {nullptr}};
 
   Walked forward(const Numbers& in) {
     std::copy_n(in.begin(), 2, walk.start());
@@ -136,7 +137,8 @@ std::vector<std::pair<int, double>> dip_events(double x, double t, double h) {
   const Dip law;
   const LawShape<Dip> shape(law);
   Numbers memory(static_cast<std::size_t>(DipWalk::numbers(shape)));
-  DipWalk walk(law, shape, memory.data(), {nullptr});
+  const Rk4 scheme;
+  DipWalk walk(law, scheme, shape, memory.data(), {nullptr});
   walk.start()[0] = x;
   double out;
   walk.forward(t, h, &out);

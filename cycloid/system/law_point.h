@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cycloid/system/law_space.h"
+#include "cycloid/system/stepper.h"
 
 namespace cycloid::inline system {
 
@@ -18,13 +19,8 @@ struct LawPoint {
   const S* u;  // (inputs)
   const S* p;  // (parameters)
   Scratch scratch;
+  LaneNote* notes = nullptr;  // of each lane, for an integrator that has something to say
 };
-
-// Numbers that a step of an integrator records: x_dot of its stages and what the law saves.
-template <class Scheme, class Law>
-int record_numbers(const LawShape<Law>& shape) {
-  return Scheme::kStages * (shape.tangents + shape.saved);
-}
 
 // Cotangents of a LawPoint.
 template <class S>
@@ -114,6 +110,19 @@ CYCLOID_INLINE void law_x_dot_pullback(const LawPoint<Law, S>& at, const S& t, c
         },
         at.shape.tangents);
   }
+}
+
+// The same where nothing was saved; `memory` is for tangents and saved numbers.
+template <class Law, class S>
+CYCLOID_INLINE void pull_law_back(const LawPoint<Law, S>& at, const S& t, const S* x,
+                                  const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar,
+                                  Scratch memory) {
+  LocalArray<S, LawShape<Law>::saved> saved(memory, LawShape<Law>::saved);
+  if constexpr (SavesValues<Law>) {
+    LocalArray<S, LawShape<Law>::kTangents> dx(memory, at.shape.tangents);
+    law_x_dot(at, t, x, dx.data(), saved.data());
+  }
+  law_x_dot_pullback(at, t, x, saved.data(), dx_bar, t_bar, x_bar, u_bar, p_bar);
 }
 
 }  // namespace cycloid::inline system

@@ -2,14 +2,14 @@
 //
 // S is double or float (a lone environment), Pack<T, W> (W environments), or Dual<Pack<double, W>,
 // 1> (W environments and, in the W lanes behind them, one tangent of each). The same text serves
-// all.
+// all. What the integrator offers is in scheme.h.
 //
 // Parameters: the law's own, then the time step h. Their cotangents are summed in S over a few
-// steps, then in double. Workspace: a count of those steps, the sums in double (first, because S
-// may need less alignment than they do), and in numbers of S
+// steps, then in double. Workspace: a count of those steps, the lanes' notes, the sums in double
+// (first, because S may need less alignment than they do), and in numbers of S
 //   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller
 //   keeps
-//     none | x⁺ for explain | scratch of a law of run-time size ]
+//     none | x⁺ for explain | scratch of the integrator and of a law of run-time size ]
 // A law with events has the memory of its event_lanes.h behind that, and one number more in its
 // record: how many events the lane's step had.
 #pragma once
@@ -22,7 +22,7 @@
 #include "cycloid/system/discrete.h"
 #include "cycloid/system/event_lanes.h"
 #include "cycloid/system/lane_sums.h"
-#include "cycloid/system/stepper.h"
+#include "cycloid/system/scheme.h"
 
 namespace cycloid::inline system {
 
@@ -50,7 +50,8 @@ class LawStepper final : public Stepper<Scalar<S>> {
  public:
   using T = Scalar<S>;
 
-  explicit LawStepper(const Law& law) : Stepper<T>(sizes_of(law)), law_(law), shape_(law) {}
+  explicit LawStepper(const Law& law, const Scheme& scheme = {})
+      : Stepper<T>(sizes_of(law, scheme)), law_(law), scheme_(scheme), shape_(law) {}
 
   void begin(const T* p, std::byte* workspace) const override {
     const Layout at(shape_, workspace);
@@ -58,6 +59,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::memset(static_cast<void*>(at.p_sum), 0, sizeof(Accumulator<S>) * parameters());
     set_zero(at.p_bar, shape_.parameters + 1);
     *at.pending = 0;
+    for (int l = 0; l < kNotes; ++l) at.notes[l] = {};
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record,
@@ -66,14 +68,19 @@ class LawStepper final : public Stepper<Scalar<S>> {
     S* out = reinterpret_cast<S*>(x_next);
     StepInputs inputs(shape_, in, at);
     S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
-    Scheme::step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out, own_record);
+    const LawPoint<Law, S> here = point(in, at, inputs);
     if constexpr (HasEvents<Law>) {
-      event_lanes(at).meet(in, point(in, at, inputs), out,
-                           own_record[record_numbers<Scheme>(shape_)]);
+      event_lanes(at).step(in, here, out, own_record, own_record[record_numbers<Scheme>(shape_)]);
+    } else {
+      scheme_.step(here, reinterpret_cast<const S*>(in.x), out, own_record);
     }
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < shape_.states; ++i) finite = finite & finite_lanes(out[i]);
-    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+    if (!all(finite)) return StepStatus::non_finite;
+    for (int l = 0; l < kNotes; ++l) {
+      if (at.notes[l].residual > 0) return StepStatus::short_of;
+    }
+    return StepStatus::ok;
   }
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
@@ -89,7 +96,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     set_zero(own_u_bar.data(), shape_.inputs);
     set_zero(own_p_bar.data(), shape_.parameters);
     LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
-    Scheme::step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
+    scheme_.step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
                           reinterpret_cast<const S*>(record),
                           reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
     if constexpr (HasEvents<Law>) {
@@ -114,6 +121,10 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * parameters());
   }
 
+  const LaneNote* notes(const std::byte* workspace) const override {
+    return kNotes > 0 ? Layout(shape_, const_cast<std::byte*>(workspace)).notes : nullptr;
+  }
+
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
 
   std::span<const StepEvent> events(const std::byte* workspace) const override {
@@ -124,18 +135,24 @@ class LawStepper final : public Stepper<Scalar<S>> {
   }
 
  private:
+  static constexpr int kNotes = gives_notes<Scheme>() ? static_cast<int>(sizeof(S) / sizeof(T)) : 0;
+  static constexpr std::size_t kNoteBytes = (kNotes * sizeof(LaneNote) + kWorkspaceAlignment - 1) /
+                                            kWorkspaceAlignment * kWorkspaceAlignment;
+
   std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
 
   struct Layout {
     Layout(const LawShape<Law>& shape, std::byte* w)
         : pending(reinterpret_cast<std::int64_t*>(w)),
-          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment)),
+          notes(reinterpret_cast<LaneNote*>(w + kWorkspaceAlignment)),
+          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment + kNoteBytes)),
           p(reinterpret_cast<S*>(p_sum + shape.parameters + 1)),
           p_bar(p + shape.parameters + 1),
           record(p_bar + shape.parameters + 1),
           x_next(record + recorded(shape)),
           scratch(reinterpret_cast<std::byte*>(x_next + shape.states)) {}
     std::int64_t* pending;  // steps in p_bar
+    LaneNote* notes;
     Accumulator<S>* p_sum;
     S* p;
     S* p_bar;
@@ -148,14 +165,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     return record_numbers<Scheme>(shape) + (HasEvents<Law> ? 1 : 0);
   }
 
-  // Numbers of scratch: more than a step and its integrator have at once.
-  static int scratch_numbers(const LawShape<Law>& shape) {
-    constexpr int kLocalArrays = 24;
-    return StaticLaw<Law> ? 0
-                          : kLocalArrays * std::max({shape.states, shape.inputs, shape.parameters});
-  }
-
-  static StepperSizes sizes_of(const Law& law) {
+  static StepperSizes sizes_of(const Law& law, const Scheme& scheme) {
     const LawShape<Law> shape(law);
     StepperSizes s;
     s.lanes = static_cast<int>(sizeof(S) / sizeof(T));
@@ -167,17 +177,17 @@ class LawStepper final : public Stepper<Scalar<S>> {
     s.has_events = HasEvents<Law>;
     s.takes_parts = ContinuousLaw<Law>;
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
-                                static_cast<std::size_t>(scratch_numbers(shape));
-    s.workspace = kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
+                                scratch_numbers(scheme, shape);
+    s.workspace = kWorkspaceAlignment + kNoteBytes + numbers * sizeof(S) +
+                  s.parameters * sizeof(Accumulator<S>);
     if constexpr (HasEvents<Law>) {
-      s.workspace += EventLanes<Law, Scheme, S>::bytes(shape, scratch_numbers(shape));
+      s.workspace += EventLanes<Law, Scheme, S>::bytes(shape, scheme);
     }
     return s;
   }
 
   EventLanes<Law, Scheme, S> event_lanes(const Layout& at) const {
-    return {law_, shape_,
-            at.scratch + sizeof(S) * static_cast<std::size_t>(scratch_numbers(shape_))};
+    return {law_, scheme_, shape_, at.scratch + sizeof(S) * scratch_numbers(scheme_, shape_)};
   }
 
   // Steps whose parameter cotangents are summed in S before the sum in double takes them over: few
@@ -212,10 +222,12 @@ class LawStepper final : public Stepper<Scalar<S>> {
             in.part > 0 ? S(static_cast<T>(in.part)) : h,
             inputs.u.data(),
             inputs.p.data(),
-            inputs.scratch};
+            inputs.scratch,
+            kNotes > 0 ? at.notes : nullptr};
   }
 
   Law law_;
+  [[no_unique_address]] Scheme scheme_;
   LawShape<Law> shape_;
 };
 
@@ -235,12 +247,18 @@ StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane
     const T x = reinterpret_cast<const T*>(numbers + i)[lane];
     return x - x == T(0);
   };
-  for (int s = 0; s < Scheme::kStages; ++s) {
-    const S* f = at.record + s * (shape_.tangents + shape_.saved);
-    for (int i = 0; i < shape_.tangents; ++i) {
-      if (!finite(f, i)) {
-        return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
-                space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+  if constexpr (requires { scheme_.explain(at.record, lane); }) {
+    StepTrouble trouble = scheme_.explain(at.record, lane);
+    if (!trouble.reason.empty()) return trouble;
+  }
+  if constexpr (requires { Scheme::kStages; }) {
+    for (int s = 0; s < Scheme::kStages; ++s) {
+      const S* f = at.record + s * (shape_.tangents + shape_.saved);
+      for (int i = 0; i < shape_.tangents; ++i) {
+        if (!finite(f, i)) {
+          return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
+                  space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+        }
       }
     }
   }

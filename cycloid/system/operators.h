@@ -23,6 +23,13 @@ inline constexpr Operator kOperators[] = {
     differentiable("VelocityVerlet::step"),
     differentiable("Rk4::step"),
     differentiable("Discrete::step"),
+    differentiable("solve_stage"),
+    differentiable("ImplicitMidpoint::step"),
+    differentiable("DormandPrince::step"),
+    differentiable("DormandPrince::sample"),
+    differentiable("SdirkPair::step"),
+    differentiable("SdirkPair::sample"),
+    differentiable("Adaptive::step"),
     // laws/
     differentiable("Pendulum::x_dot"),
     differentiable("DoublePendulum::x_dot"),

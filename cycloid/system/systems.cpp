@@ -1,31 +1,82 @@
 #include "cycloid/system/systems.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/system/catalogue.h"
-#include "cycloid/system/laws/bouncing_ball.h"
+#include "cycloid/system/dopri5.h"
+#include "cycloid/system/implicit_midpoint.h"
 #include "cycloid/system/laws/double_pendulum.h"
+#include "cycloid/system/laws/event_laws.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
 #include "cycloid/system/make_system.h"
+#include "cycloid/system/sdirk4.h"
 
 namespace cycloid::systems {
 namespace {
 
+bool is_adaptive(const std::string& integrator) {
+  const std::vector<std::string>& all = adaptive_integrators();
+  return std::find(all.begin(), all.end(), integrator) != all.end();
+}
+
+// Integrators that go without a compiled form for each law.
+bool takes_any_law(const std::string& integrator) {
+  return is_adaptive(integrator) || integrator == ImplicitMidpoint::kName;
+}
+
 CatalogueEntry steppers(const CatalogueKey& key) {
+  if (CatalogueEntry entry = scalar_event_law_steppers(key); entry.float64.one) return entry;
+  const bool any = takes_any_law(std::string(key.integrator));
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
-    case InstructionSet::v4: return isa::v4::law_steppers(key);
+    case InstructionSet::v4:
+      return any ? isa::v4::adaptive_steppers(key) : isa::v4::law_steppers(key);
 #endif
 #if CYCLOID_HAS_V3
-    case InstructionSet::v3: return isa::v3::law_steppers(key);
+    case InstructionSet::v3:
+      return any ? isa::v3::adaptive_steppers(key) : isa::v3::law_steppers(key);
 #endif
-    default: return isa::portable::law_steppers(key);
+    default: return any ? isa::portable::adaptive_steppers(key) : isa::portable::law_steppers(key);
   }
+}
+
+// Throws when the tolerances are no use.
+Tolerances checked_tolerances(const Settings& settings) {
+  for (const auto& [name, value] : {std::pair{"rtol", settings.rtol}, {"atol", settings.atol}}) {
+    if (value == 0) continue;
+    if (!is_adaptive(settings.integrator)) {
+      throw ModelError(message(name, " is for an adaptive integrator; \"", settings.integrator,
+                               "\" has a fixed step: choose dopri5 or sdirk4, or a smaller dt"));
+    }
+    const double least = settings.precision == Precision::float32 ? 1e-7 : 1e-15;
+    const bool tight = std::string_view(name) == "rtol" && value < least;
+    if (!std::isfinite(value) || value < 0 || tight) {
+      throw ParameterError(message(
+          name, " must be positive and finite",
+          tight ? message(", and at least ", least, " in ", cycloid::name(settings.precision))
+                : std::string(),
+          "; got ", value));
+    }
+  }
+  return {settings.rtol, settings.atol};
+}
+
+// Throws when an integrator's dense matrices would be too large.
+void check_size(const std::string& integrator, int states) {
+  const bool dense = integrator == ImplicitMidpoint::kName || integrator == Sdirk4::kName;
+  if (!dense || states <= kMostNewtonTangents) return;
+  throw ModelError(message("integrator \"", integrator,
+                           "\" solves with dense matrices, of at most ", kMostNewtonTangents,
+                           " states; there are ", states, ": choose rk4, verlet or dopri5"));
 }
 
 // A start at which something happens: the default state of a law in a first look.
@@ -48,7 +99,9 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
   if (law == SpringChain::kName) return law_parts(SpringChain{n}, settings);
   if (law == Kepler::kName) return law_parts(Kepler{}, settings);
   if (law == Lorenz::kName) return law_parts(Lorenz{}, settings);
-  if (law == BouncingBall::kName) return law_parts(BouncingBall{}, settings);
+  std::optional<SystemParts> parts;
+  for_event_law(law, n, [&](const auto& known) { parts = law_parts(known, settings); });
+  if (parts) return *parts;
   throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
 }
 
@@ -62,7 +115,13 @@ const std::vector<std::string>& names() {
 }
 
 const std::vector<std::string>& integrators() {
-  static const std::vector<std::string> all = {"euler", "semi_implicit", "verlet", "rk4"};
+  static const std::vector<std::string> all = {
+      "euler", "semi_implicit", "verlet", "rk4", "implicit_midpoint", "dopri5", "sdirk4"};
+  return all;
+}
+
+const std::vector<std::string>& adaptive_integrators() {
+  static const std::vector<std::string> all = {Dopri5::kName, Sdirk4::kName};
   return all;
 }
 
@@ -75,13 +134,15 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
     throw ModelError(message("no integrator is called \"", settings.integrator, "\"",
                              did_you_mean(settings.integrator, integrators())));
   }
+  const Tolerances tolerances = checked_tolerances(settings);
   LawSettings of_law{settings.dt, settings.precision, settings.vary, values, first_state(law, n)};
   SystemParts parts = parts_of(law, of_law, n);
-  CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision});
+  check_size(settings.integrator, parts.states.size());
+  CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision, tolerances});
   if (!entry.float64.one) {
     throw ModelError(message("integrator \"", settings.integrator,
                              "\" needs a law of second order, and \"", law,
-                             "\" is of first order; choose euler or rk4"));
+                             "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
   }
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);

@@ -3,8 +3,9 @@
 //   const System system = systems::pendulum({.length = 0.5}, {.dt = 0.01, .integrator = "rk4"});
 //   const System system = systems::make("lorenz", {{"rho", {24.0}}});
 //
-// Integrators by name: euler, semi_implicit, verlet, rk4. semi_implicit and verlet need a law of
-// second order; lorenz is not one. States, inputs and parameters are described in laws/.
+// Integrators by name: euler, semi_implicit, verlet, rk4, implicit_midpoint, dopri5, sdirk4.
+// semi_implicit and verlet need a law of second order; lorenz is not one. dopri5 and, for stiff
+// laws, sdirk4 adapt their substeps to rtol and atol within a step of length dt. States, inputs and parameters are described in laws/.
 #pragma once
 
 #include <array>
@@ -22,6 +23,9 @@ struct Settings {
   std::string integrator = "rk4";
   Precision precision = Precision::float64;
   std::vector<std::string> vary = {};  // parameters that may differ between environments
+  // Of an adaptive integrator: relative, and absolute in the units of the state; 0: its default,
+  // 1e-9 and 1e-11 in float64, 1e-5 and 1e-7 in float32.
+  double rtol = 0, atol = 0;
 };
 
 struct PendulumParameters {
@@ -65,6 +69,8 @@ System bouncing_ball(const BouncingBallParameters& parameters = {}, const Settin
 // The laws and integrators that `make` knows.
 const std::vector<std::string>& names();
 const std::vector<std::string>& integrators();
+// ... of which these take rtol and atol.
+const std::vector<std::string>& adaptive_integrators();
 
 // A law by name, with parameters by name. `n` is the number of masses of spring_chain. Throws
 // ModelError on an unknown law or integrator (with the nearest name), ParameterError on bad

@@ -1,8 +1,12 @@
 """Closed-form laws of motion, each a System.
 
-Every law takes dt, the time step [s]; integrator, "euler", "semi_implicit", "verlet" or "rk4";
-dtype, "float64" or "float32"; and vary, the names of parameters that may differ between
-environments. The other arguments are its parameters. The time step is a parameter too.
+Every law takes dt, the time step [s]; integrator, one of `integrators`; dtype, "float64" or
+"float32"; and vary, the names of parameters that may differ between environments. The other
+arguments are its parameters. The time step is a parameter too.
+
+"dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol ask, for each environment on
+its own; dt is then how long an input is held and how often a state may be saved, and may be the
+whole run.
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ names: tuple[str, ...] = tuple(_core.law_names)
 """The laws that `make` knows."""
 integrators: tuple[str, ...] = tuple(_core.integrator_names)
 """The integrators; "semi_implicit" and "verlet" need a law of second order."""
+adaptive_integrators: tuple[str, ...] = tuple(_core.adaptive_integrator_names)
+"""Those that take rtol and atol."""
 
 _MOST_MASSES = 1_000_000
 
@@ -45,9 +51,13 @@ def make(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
     n: int = 3,
 ) -> System:
-    """A law by name, with parameters by name; n masses for "spring_chain".
+    """A law by name, with parameters by name; n masses for "spring_chain". rtol, and atol in the
+    units of the state, are the tolerances of an adaptive integrator; None: 1e-9 and 1e-11 in
+    float64, 1e-5 and 1e-7 in float32.
 
     >>> make("lorenz", {"rho": 24.0})
     <System lorenz: 3 states, 0 inputs, dt 10 ms>
@@ -71,8 +81,19 @@ def make(
         as_precision(dtype),
         [as_text(name) for name in as_names(vary, "vary")],
         as_integer(n, "n", 1, _MOST_MASSES),
+        _tolerance(rtol, "rtol"),
+        _tolerance(atol, "atol"),
     )
     return System(core)
+
+
+def _tolerance(value: float | None, what: str) -> float:
+    if value is None:
+        return 0.0
+    number = as_real(value, what)
+    if not number > 0:
+        raise Error(f"{what} must be positive; got {number}")
+    return number
 
 
 def _row(value: Any, what: str) -> list[float]:
@@ -92,6 +113,8 @@ def pendulum(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A point mass [kg] on a rod [m]. State [angle from hanging [rad], angular velocity [rad/s]],
     input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²].
@@ -100,7 +123,16 @@ def pendulum(
     <System pendulum: 2 states, 1 input, dt 5 ms>
     """
     values = {"length": length, "mass": mass, "damping": damping, "gravity": gravity}
-    return make("pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "pendulum",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def double_pendulum(
@@ -113,6 +145,8 @@ def double_pendulum(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
     hanging; inputs: the torques in the two joints [N·m], where the dampings [N·m·s/rad] act too;
@@ -122,7 +156,16 @@ def double_pendulum(
     {'angles': slice(0, 2, None), 'angular_velocities': slice(2, 4, None)}
     """
     values = {"lengths": lengths, "masses": masses, "damping": damping, "gravity": gravity}
-    return make("double_pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "double_pendulum",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def projectile(
@@ -135,6 +178,8 @@ def projectile(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no
     inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
@@ -143,7 +188,16 @@ def projectile(
     array([1., 0., 0.])
     """
     values = {"mass": mass, "drag": drag, "wind": wind, "gravity": gravity}
-    return make("projectile", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "projectile",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def spring_chain(
@@ -156,6 +210,8 @@ def spring_chain(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """n equal masses [kg] in a row, joined by n + 1 springs [N/m] between two walls. State
     [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m].
@@ -165,7 +221,15 @@ def spring_chain(
     """
     values = {"mass": mass, "stiffness": stiffness, "damping": damping}
     return make(
-        "spring_chain", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary, n=n
+        "spring_chain",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+        n=n,
     )
 
 
@@ -176,6 +240,8 @@ def kepler(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A body about a fixed centre in the plane. State [x, y [m], vx, vy [m/s]], no inputs;
     mu [m³/s²].
@@ -183,7 +249,16 @@ def kepler(
     >>> kepler(integrator="verlet").input_size
     0
     """
-    return make("kepler", {"mu": mu}, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "kepler",
+        {"mu": mu},
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def lorenz(
@@ -195,6 +270,8 @@ def lorenz(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """Lorenz's chaotic system. State [x, y, z], no inputs; sigma and beta [1/s], rho without unit.
 
@@ -202,7 +279,16 @@ def lorenz(
     ('sigma', 'rho', 'beta', 'option.timestep')
     """
     values = {"sigma": sigma, "rho": rho, "beta": beta}
-    return make("lorenz", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "lorenz",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def bouncing_ball(
@@ -213,6 +299,8 @@ def bouncing_ball(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float = 0.0,
+    atol: float = 0.0,
 ) -> System:
     """A ball that falls on a floor. State [height [m], velocity [m/s]], no inputs; gravity [m/s²].
     Event "impact": at height 0, falling, the velocity v becomes -restitution·v. Bounces of a ball
@@ -227,4 +315,13 @@ def bouncing_ball(
     array([0.225762, 0.101937])
     """
     values = {"restitution": restitution, "gravity": gravity}
-    return make("bouncing_ball", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "bouncing_ball",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
