@@ -1,8 +1,9 @@
 // Sweep: one chunk's way forward through a run, and its way back over the tape.
 //
 // Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane
-// that goes non-finite is frozen at its last finite state and reported; the others go on. What a
-// step notes about a lane is reported too, on the way forward only. Reverse:
+// that goes non-finite is frozen at its last finite state and reported; the others go on. A lane
+// whose run was ended by an event stands still. What a step notes about a lane is reported too, and
+// its events go on the tape, on the way forward only. Reverse:
 // visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
 // work of the same function on the same numbers, so it equals the first one bit for bit. The
 // exception is a reversible tape: its states come from the last one by stepping back, up to rounding
@@ -28,7 +29,8 @@ struct SweepBuffers {
   explicit SweepBuffers(const Run<T>& run);
   LaneBuffer<std::byte> workspace;
   LaneBuffer<T> parameters, inputs, state, next_state, record;
-  LaneBuffer<T> segment_states, segment_records, snapshots;
+  LaneBuffer<T> segment_states, segment_records, snapshots, sample;
+  LaneBuffer<bool> at_rest;              // lanes
   LaneBuffer<std::byte> lane_workspace;  // of the stepper of one environment, where it is asked
   LaneBuffer<T> lane_numbers;            // ... and a lane's numbers
 };
@@ -62,7 +64,8 @@ class Sweep {
   Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
         const StopToken& stop);
 
-  // Calls save(k, x) for every step k of 0…T with the state's lanes. Adds to `said`.
+  // Calls save(k, x) for every step k of 0…T with the state's lanes; of a run with samples, for
+  // every sample with its number. Adds to `said`.
   template <class SaveState>
   void forward(SaveState&& save, ChunkReport& said);
 
@@ -72,6 +75,11 @@ class Sweep {
 
   // Whether the visits of `reverse` owe the parameters' cotangents.
   void want_parameters(bool wanted) { wants_parameters_ = wanted; }
+  // The cotangents of the times of the chunk's events, in the tape's order, for `reverse`.
+  void give_event_times_bar(const double* bars) { times_bar_ = bars; }
+  // Calls visit(number, part of the step) for the samples in step k that lie behind its beginning.
+  template <class Visit>
+  void for_each_sample(const StepInput<T>& in, Visit&& visit) const;
 
   std::byte* workspace() const { return buffers_.workspace.data(); }
   const LaneMap& map() const { return map_; }
@@ -87,6 +95,9 @@ class Sweep {
   void first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said);
   void note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said);
   void take_notes(std::int64_t step, bool all_ok, ChunkReport& said);
+  void take_events(std::int64_t step);
+  const bool* lanes_at_rest(std::int64_t step);
+  const double* times_bar_of(std::int64_t step);
   void step_again(const StepInput<T>& in, T* x_next, T* record);
   void freeze(const StepInput<T>& in, T* x_next) const;
   void keep(std::int64_t k, const T* x);
@@ -107,11 +118,14 @@ class Sweep {
   std::int64_t chunk_, state_numbers_;
   LaneMap map_;
   const StopToken& stop_;
-  std::int64_t* failed_step_;
+  std::int64_t *failed_step_, *ended_step_;
+  std::vector<TapeEvent>& events_;
   const LaneNote* notes_;         // of the last step, or null
   std::vector<int> active_rows_;  // per lane: those of the step before; -1: there was none
   std::int64_t input_block_ = -1, recomputed_ = 0;
-  bool any_failed_ = false, stopped_ = false, wants_parameters_ = true;
+  bool any_failed_ = false, any_ended_ = false, stopped_ = false, wants_parameters_ = true;
+  const double* times_bar_ = nullptr;
+  std::vector<double> lanes_times_bar_;   // (W, kMostEvents)
   std::vector<std::int64_t> kept_steps_;  // binomial: steps kept on the way forward
   std::size_t next_kept_ = 0;
   std::vector<double> drift_;  // per lane
@@ -129,15 +143,37 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   for (std::int64_t k = 0; k < run_.steps; ++k) {
     if (k % kInputBlock == 0 && stop_requested()) return;
     if (!all && !plan.reversible) keep(k, x);
-    save(k, static_cast<const T*>(x));
+    if (run_.samples.empty()) save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
-    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : nullptr, said);
-    if (plan.reversible && k == 0) check_reversible(input(x, k), x_next);
+    const StepInput<T> in = input(x, k);
+    first_step(in, x_next, plan.keep_records ? tape_.record(chunk_, k) : nullptr, said);
+    if (!run_.samples.empty()) {
+      if (k == 0 && run_.samples.front().part == 0) save(0, static_cast<const T*>(x));
+      for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
+        step_again(part, buffers_.sample.data(), nullptr);
+        save(number, static_cast<const T*>(buffers_.sample.data()));
+      });
+    }
+    if (plan.reversible && k == 0) check_reversible(in, x_next);
     other = all ? other : x;
     x = x_next;
   }
   if (plan.reversible) std::memcpy(tape_.state(chunk_, 0), x, state_bytes());
-  save(run_.steps, static_cast<const T*>(x));
+  if (run_.samples.empty()) save(run_.steps, static_cast<const T*>(x));
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::for_each_sample(const StepInput<T>& in, Visit&& visit) const {
+  const auto begins = [](const Sample& s, std::int64_t k) { return s.step < k; };
+  auto s = std::lower_bound(run_.samples.begin(), run_.samples.end(), in.step, begins);
+  for (; s != run_.samples.end() && s->step == in.step; ++s) {
+    if (s->part == 0) continue;
+    StepInput<T> part = in;
+    part.part = s->part;
+    part.event_times_bar = nullptr;
+    visit(s - run_.samples.begin(), static_cast<const StepInput<T>&>(part));
+  }
 }
 
 template <class T>

@@ -37,7 +37,8 @@ struct Adaptive {
   template <class Law>
   std::size_t scratch_numbers(const LawShape<Law>& shape) const {
     const std::size_t slots = static_cast<std::size_t>(levels()) * kPerLevel;
-    return slots * slot_numbers(shape.tangents) + SubstepLanes<Method, Law, double>::numbers(shape) +
+    return slots * slot_numbers(shape.tangents) +
+           SubstepLanes<Method, Law, double>::numbers(shape) +
            2 * static_cast<std::size_t>(shape.tangents) + Method::scratch_numbers(shape);
   }
 
@@ -92,8 +93,8 @@ struct Adaptive {
   template <class Law, class S>
   struct WayBack {
     const LawPoint<Law, S>& at;
-    const S count;           // M of each lane
-    S *bar, *before_bar;     // the cotangent of the state that the way back has reached
+    const S count;        // M of each lane
+    S *bar, *before_bar;  // the cotangent of the state that the way back has reached
     S* slots;
     LawPointBar<S>& at_bar;
   };
@@ -108,8 +109,8 @@ struct Adaptive {
 
   // Pulls back substeps first … first + m - 1; the lanes stand before the first of them.
   template <class Law, class S>
-  void reverse(const WayBack<Law, S>& way, SubstepLanes<Method, Law, S>& lanes, int level, int first,
-               int m) const {
+  void reverse(const WayBack<Law, S>& way, SubstepLanes<Method, Law, S>& lanes, int level,
+               int first, int m) const {
     const int size = slot_numbers(way.at.shape.tangents);
     const int stride = (m + kPerLevel - 1) / kPerLevel, kept = (m + stride - 1) / stride;
     S* const own = way.slots + level * kPerLevel * size;

@@ -35,7 +35,8 @@ template <class Scheme>
 void check_detest(const std::vector<double>& tolerances) {
   for (const test::StandardProblem& problem : test::detest<Scheme>()) {
     for (const double tolerance : tolerances) {
-      const double error = error_over(tolerance, problem.solve({tolerance, tolerance}), problem.end);
+      const double error =
+          error_over(tolerance, problem.solve({tolerance, tolerance}), problem.end);
       INFO(problem.name, " at ", tolerance, ": error over tolerance ", error);
       CHECK(error < (problem.name[0] == 'D' ? 2000 : 200));
       CHECK(error > 1e-5);  // an answer to rounding would be one that does not look at it
@@ -44,8 +45,8 @@ void check_detest(const std::vector<double>& tolerances) {
 }
 
 // Kepler in lanes: orbits of very different work, one that falls into the centre, one unbound.
-const Rows<double> kOrbits = {
-    {0.1, 0, 0, 4.3}, {1, 0, 0, 1}, {1, 0, 0, 0}, {2, 0, 0.5, 3}, {0.5, 0, 0, 1.7}, {3, 0, 0, 0.1}};
+const Rows<double> kOrbits = {{0.1, 0, 0, 4.3}, {1, 0, 0, 1},     {1, 0, 0, 0},
+                              {2, 0, 0.5, 3},   {0.5, 0, 0, 1.7}, {3, 0, 0, 0.1}};
 const Rows<double> kBars = {{1, 0.5, -0.3, 0.2}};
 
 template <class Scheme>
@@ -53,14 +54,16 @@ test::StepOutcome<double> orbit_of(std::size_t i, const Rows<double>& neighbours
   using S = Pack<double, 4>;
   Rows<double> rows = neighbours;
   rows[i % 4] = kOrbits[i];
-  return test::run_step(LawStepper<Kepler, Scheme, S>(Kepler{}, Scheme{{1e-6, 1e-6}}), rows, {{}}, {{1.0, dt}}, kBars);
+  return test::run_step(LawStepper<Kepler, Scheme, S>(Kepler{}, Scheme{{1e-6, 1e-6}}), rows, {{}},
+                        {{1.0, dt}}, kBars);
 }
 
 template <class Scheme>
 void check_lanes_are_alone() {
   const Rows<double> easy(4, {1, 0, 0, 1}), hard(4, {0.1, 0, 0, 3.5});
   for (std::size_t i = 0; i < kOrbits.size(); ++i) {
-    const auto among_easy = orbit_of<Scheme>(i, easy, 2.0), among_hard = orbit_of<Scheme>(i, hard, 2.0);
+    const auto among_easy = orbit_of<Scheme>(i, easy, 2.0),
+               among_hard = orbit_of<Scheme>(i, hard, 2.0);
     const auto same = [&](const auto& a, const auto& b) {
       return std::memcmp(a[i % 4].data(), b[i % 4].data(), a[i % 4].size() * sizeof(double)) == 0;
     };
@@ -81,9 +84,8 @@ TEST_CASE("Adaptive: dopri5 and sdirk4 meet their tolerance on a sample of DETES
 TEST_CASE("Adaptive: sdirk4 meets its tolerance on Van der Pol's oscillator with mu = 1000") {
   // The value at the end is that of the test set of MazziaMagherini2008.
   for (const double tolerance : {1e-3, 1e-4, 1e-6}) {
-    const Numbers end =
-        test::take_steps<Sdirk4>(test::VanDerPol{}, {2, -0.66e-3}, {}, {1000}, 0, 2000, 1,
-                                 Sdirk4{{tolerance, 1e-3 * tolerance}});
+    const Numbers end = test::take_steps<Sdirk4>(test::VanDerPol{}, {2, -0.66e-3}, {}, {1000}, 0,
+                                                 2000, 1, Sdirk4{{tolerance, 1e-3 * tolerance}});
     CHECK(std::abs(end[0] - 1.706167732170483) < 10 * tolerance);
     CHECK(std::abs(end[1] + 0.8928097010247975e-3) < 10e-3 * tolerance);
   }
@@ -113,8 +115,8 @@ TEST_CASE("Adaptive: the gradient over many levels is the derivative of the solu
   // v⁺ = -sin(ω t) + …, ω = √(2k/m) = 1, at a whole number of turns.
   CHECK(out.x_bar[0][0] == doctest::Approx(0).epsilon(1e-8));
   CHECK(out.x_bar[0][1] == doctest::Approx(1).epsilon(1e-9));
-  CHECK(out.p_bar[0][1] == doctest::Approx(-t).epsilon(1e-8));   // ∂ω/∂k = 1
-  CHECK(out.p_bar[0][3] == doctest::Approx(-1).epsilon(1e-9));   // ∂v⁺/∂dt = -q
+  CHECK(out.p_bar[0][1] == doctest::Approx(-t).epsilon(1e-8));  // ∂ω/∂k = 1
+  CHECK(out.p_bar[0][3] == doctest::Approx(-1).epsilon(1e-9));  // ∂v⁺/∂dt = -q
 }
 
 TEST_CASE("Adaptive: a lane's numbers do not depend on its neighbours, bit for bit") {
@@ -132,8 +134,7 @@ TEST_CASE("Adaptive: steps that cannot be made are named, and say why") {
     us.data()[0] = 0;
     stepper.begin(ps.data(), workspace.data());
     const StepInput<double> in{xs.data(), us.data(), 0, 0};
-    CHECK(stepper.step(in, next.data(), record.data(), workspace.data()) ==
-          StepStatus::non_finite);
+    CHECK(stepper.step(in, next.data(), record.data(), workspace.data()) == StepStatus::non_finite);
     // A pullback through it comes to an end.
     test::LaneMemory<double> bar(s.tangent), x_bar(s.tangent), u_bar(1);
     for (int i = 0; i < s.tangent; ++i) bar.data()[i] = 1, x_bar.data()[i] = 0;
@@ -152,8 +153,8 @@ TEST_CASE("Adaptive: steps that cannot be made are named, and say why") {
 }
 
 TEST_CASE("Adaptive: computes in float too, to a tolerance of its own") {
-  const auto out = test::run_step(LawStepper<Kepler, Dopri5, float>(Kepler{}), {test::orbit(0.5, 0)}, {{}},
-                            {{1, 6.0}}, kBars);
+  const auto out = test::run_step(LawStepper<Kepler, Dopri5, float>(Kepler{}),
+                                  {test::orbit(0.5, 0)}, {{}}, {{1, 6.0}}, kBars);
   const Numbers exact = test::orbit(0.5, 6.0);
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(static_cast<double>(out.x_next[0][i]) == doctest::Approx(exact[i]).epsilon(1e-3));

@@ -22,7 +22,7 @@ void check_same(const Law& law, const Numbers& x, const Numbers& u, const Number
   const std::size_t n = x.size();
   const auto all = [&](const auto& of, const auto& of_shape) {
     Numbers scratch(100), dx(n), J(n * n), bar = test::FixedNumbers(7).vector(n), saved(8),
-        grad(n + u.size() + p.size() + 1, 0.0);
+                                           grad(n + u.size() + p.size() + 1, 0.0);
     const LawPoint<std::remove_cvref_t<decltype(of)>, double> at{
         of, of_shape, 0.3, 0.0, u.data(), p.data(), {reinterpret_cast<std::byte*>(scratch.data())}};
     law_x_dot(at, 0.3, x.data(), dx.data(), saved.data());
@@ -44,7 +44,8 @@ void check_same(const Law& law, const Numbers& x, const Numbers& u, const Number
       law, shape, 0.3, 0.0, u.data(), p.data(), {reinterpret_cast<std::byte*>(scratch.data())}};
   pull_law_back(at, 0.3, x.data(), unit.data(), t_bar, row.data(), u_bar.data(), p_bar.data(),
                 at.scratch);
-  const Numbers last(direct.begin() + static_cast<long>(n * n), direct.begin() + static_cast<long>(n + n * n));
+  const Numbers last(direct.begin() + static_cast<long>(n * n),
+                     direct.begin() + static_cast<long>(n + n * n));
   CHECK(test::relative_error(row, last) < 1e-14);
 }
 

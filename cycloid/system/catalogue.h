@@ -1,5 +1,6 @@
 // Where systems.cpp finds the laws' steppers: tables per instruction set, of explicit integrators
-// with a fixed step (catalogue_isa.cpp) and of implicit and adaptive ones (adaptive_isa.cpp).
+// with a fixed step (catalogue_isa.cpp), of implicit and adaptive ones (adaptive_isa.cpp), and of
+// laws with events (event_laws_isa.cpp).
 #pragma once
 
 #include <string_view>
@@ -22,18 +23,25 @@ struct CatalogueEntry {
   Steppers<double> float64;
 };
 
+// Laws with events, with any integrator but rk4: one environment at a time, in batches too. A form
+// in lanes for each law and integrator would be more to compile than it is worth.
+CatalogueEntry scalar_event_law_steppers(const CatalogueKey& key);
+
 }  // namespace cycloid::inline system
 
 // An entry without steppers: the integrator does not apply to the law, or one of them is unknown.
 namespace cycloid::isa::portable {
 CatalogueEntry law_steppers(const CatalogueKey& key);
 CatalogueEntry adaptive_steppers(const CatalogueKey& key);
-}
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
 CatalogueEntry adaptive_steppers(const CatalogueKey& key);
-}
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
 CatalogueEntry adaptive_steppers(const CatalogueKey& key);
-}
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::v4

@@ -42,6 +42,7 @@ CatalogueEntry law_steppers(const CatalogueKey& key) {
   fill_law(SpringChain{key.n}, key, entry);
   fill_law(Kepler{}, key, entry);
   fill_law(Lorenz{}, key, entry);
+  if (!entry.float64.one) entry = event_law_steppers(key);
   return entry;
 }
 

@@ -28,14 +28,11 @@ struct DormandPrince {
       {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
       {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
       {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
-  static constexpr double kE[7] = {71.0 / 57600,       0,          -71.0 / 16695, 71.0 / 1920,
+  static constexpr double kE[7] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
                                    -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
-  static constexpr double kD[7] = {-12715105075.0 / 11282082432,
-                                   0,
-                                   87487479700.0 / 32700410799,
-                                   -10690763975.0 / 1880347072,
-                                   701980252875.0 / 199316789632,
-                                   -1453857185.0 / 822651844,
+  static constexpr double kD[7] = {-12715105075.0 / 11282082432,  0,
+                                   87487479700.0 / 32700410799,   -10690763975.0 / 1880347072,
+                                   701980252875.0 / 199316789632, -1453857185.0 / 822651844,
                                    69997945.0 / 29380423};
 
   template <class Law>
@@ -63,8 +60,8 @@ struct DormandPrince {
     LocalArray<S, LawShape<Law>::saved> saved(scratch, LawShape<Law>::saved);
     for (int i = 0; i < n; ++i) k[i] = f[i];
     for (int s = 1; s < kStages; ++s) {
-      stage_state(at, s, x, k, x_next);                                           // (1), (3)
-      law_x_dot(at, at.t + S(kC[s]) * at.h, x_next, k + s * n, saved.data());      // (2)
+      stage_state(at, s, x, k, x_next);                                        // (1), (3)
+      law_x_dot(at, at.t + S(kC[s]) * at.h, x_next, k + s * n, saved.data());  // (2)
     }
     for (int i = 0; i < n; ++i) {
       S sum(0);
@@ -130,7 +127,8 @@ struct DormandPrince {
   CYCLOID_INLINE static S extension(int s, const S& theta) {
     const double b = weight_of(s), first = s == 0, last = s == 6;
     const S rest = S(1) - theta;
-    return theta * (S(b) + rest * (S(first - b) + theta * (S(2 * b - first - last) + rest * S(kD[s]))));
+    return theta *
+           (S(b) + rest * (S(first - b) + theta * (S(2 * b - first - last) + rest * S(kD[s]))));
   }
   template <class S>
   CYCLOID_INLINE static S extension_slope(int s, const S& theta) {

@@ -27,7 +27,8 @@ TEST_CASE("DormandPrince: local errors are of order 6 at the end and 5 within") 
                      test::sample_error<DormandPrince>(0.1, theta));
   };
   CHECK(order(1) == doctest::Approx(6).epsilon(0.05));
-  for (const double theta : {0.2, 0.5, 0.8}) CHECK(order(theta) == doctest::Approx(5).epsilon(0.06));
+  for (const double theta : {0.2, 0.5, 0.8})
+    CHECK(order(theta) == doctest::Approx(5).epsilon(0.06));
   CHECK(test::sample_error<DormandPrince>(0.2, 0) < 1e-15);
 }
 

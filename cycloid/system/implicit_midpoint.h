@@ -34,7 +34,7 @@ struct ImplicitMidpoint {
     const S half_h = S(0.5) * at.h;
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::saved> saved(scratch, LawShape<Law>::saved);
-    law_x_dot(at, at.t, x, k, saved.data());                         // a first guess
+    law_x_dot(at, at.t, x, k, saved.data());                          // a first guess
     const S residual = solve_stage(at, at.t + half_h, x, half_h, k);  // (1)
     for (int i = 0; i < n; ++i) x_next[i] = x[i] + at.h * k[i];       // (2)
     note_residuals(at, residual);

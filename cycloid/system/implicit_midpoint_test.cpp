@@ -74,8 +74,8 @@ TEST_CASE("ImplicitMidpoint: a step that is not solved is noted, and its neighbo
   test::to_lanes(states, 4, 4, x.data());
   test::to_lanes<double, double>({{1, 0.5}}, 2, 4, p.data());
   stepper.begin(p.data(), workspace.data());
-  const StepStatus status = stepper.step({x.data(), nullptr, 0, 0}, x_next.data(), record.data(),
-                                         workspace.data());
+  const StepStatus status =
+      stepper.step({x.data(), nullptr, 0, 0}, x_next.data(), record.data(), workspace.data());
   CHECK(status == StepStatus::short_of);
   const LaneNote* notes = stepper.notes(workspace.data());
   CHECK(notes[0].residual == 0);

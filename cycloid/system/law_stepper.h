@@ -10,6 +10,8 @@
 //   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller
 //   keeps
 //     none | x⁺ for explain | scratch of the integrator and of a law of run-time size ]
+// A law with events has the memory of its event_lanes.h behind that, and one number more in its
+// record: how many events the lane's step had.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 
 #include "cycloid/math/pack.h"
 #include "cycloid/system/discrete.h"
+#include "cycloid/system/event_lanes.h"
 #include "cycloid/system/lane_sums.h"
 #include "cycloid/system/reversible.h"
 #include "cycloid/system/scheme.h"
@@ -46,7 +49,7 @@ CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
 template <class Law, class Scheme, class S>
 class LawStepper final
     : public Stepper<Scalar<S>>,
-      public std::conditional_t<is_reversible<Scheme>(), Reversible<Scalar<S>>,
+      public std::conditional_t<is_reversible<Scheme>() && !HasEvents<Law>, Reversible<Scalar<S>>,
                                 Irreversible<Scalar<S>>> {
  public:
   using T = Scalar<S>;
@@ -68,8 +71,13 @@ class LawStepper final
     const Layout at(shape_, workspace);
     S* out = reinterpret_cast<S*>(x_next);
     StepInputs inputs(shape_, in, at);
-    scheme_.step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out,
-                 record ? reinterpret_cast<S*>(record) : at.record);
+    S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
+    const LawPoint<Law, S> here = point(in, at, inputs);
+    if constexpr (HasEvents<Law>) {
+      event_lanes(at).step(in, here, out, own_record, own_record[record_numbers<Scheme>(shape_)]);
+    } else {
+      scheme_.step(here, reinterpret_cast<const S*>(in.x), out, own_record);
+    }
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < shape_.states; ++i) finite = finite & finite_lanes(out[i]);
     if (!all(finite)) return StepStatus::non_finite;
@@ -110,10 +118,19 @@ class LawStepper final
     scheme_.step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
                           reinterpret_cast<const S*>(record),
                           reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
+    if constexpr (HasEvents<Law>) {
+      event_lanes(at).pull_back(in, point(in, at, inputs),
+                                reinterpret_cast<const S*>(record)[record_numbers<Scheme>(shape_)],
+                                reinterpret_cast<const S*>(x_next_bar), x_out, bar,
+                                own_x_bar.data());
+    }
     for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
     for (int i = 0; i < shape_.inputs; ++i) u_out[i] += own_u_bar[i];
     for (int i = 0; i < shape_.parameters; ++i) at.p_bar[i] += own_p_bar[i];
-    at.p_bar[shape_.parameters] += bar.h + S(static_cast<T>(in.step)) * bar.t;  // t = t0 + k h
+    // t = t0 + k h; a part of the step ends at a time of its own, t + part.
+    const S t_bar = in.part > 0 ? bar.t - bar.h : bar.t;
+    at.p_bar[shape_.parameters] +=
+        (in.part > 0 ? S(0) : bar.h) + S(static_cast<T>(in.step)) * t_bar;
     if (++*at.pending == kStepsPerSum) add_to_sums(at);
   }
 
@@ -129,12 +146,17 @@ class LawStepper final
 
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
 
+  std::span<const StepEvent> events(const std::byte* workspace) const override {
+    if constexpr (HasEvents<Law>) {
+      return event_lanes(Layout(shape_, const_cast<std::byte*>(workspace))).events();
+    }
+    return {};
+  }
+
  private:
-  static constexpr int kNotes =
-      gives_notes<Scheme>() ? static_cast<int>(sizeof(S) / sizeof(T)) : 0;
-  static constexpr std::size_t kNoteBytes =
-      (kNotes * sizeof(LaneNote) + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
-      kWorkspaceAlignment;
+  static constexpr int kNotes = gives_notes<Scheme>() ? static_cast<int>(sizeof(S) / sizeof(T)) : 0;
+  static constexpr std::size_t kNoteBytes = (kNotes * sizeof(LaneNote) + kWorkspaceAlignment - 1) /
+                                            kWorkspaceAlignment * kWorkspaceAlignment;
 
   std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
 
@@ -146,7 +168,7 @@ class LawStepper final
           p(reinterpret_cast<S*>(p_sum + shape.parameters + 1)),
           p_bar(p + shape.parameters + 1),
           record(p_bar + shape.parameters + 1),
-          x_next(record + record_numbers<Scheme>(shape)),
+          x_next(record + recorded(shape)),
           scratch(reinterpret_cast<std::byte*>(x_next + shape.states)) {}
     std::int64_t* pending;  // steps in p_bar
     LaneNote* notes;
@@ -158,6 +180,10 @@ class LawStepper final
     std::byte* scratch;
   };
 
+  static int recorded(const LawShape<Law>& shape) {
+    return record_numbers<Scheme>(shape) + (HasEvents<Law> ? 1 : 0);
+  }
+
   static StepperSizes sizes_of(const Law& law, const Scheme& scheme) {
     const LawShape<Law> shape(law);
     StepperSizes s;
@@ -166,13 +192,22 @@ class LawStepper final
     s.tangent = shape.tangents;
     s.input = shape.inputs;
     s.parameters = shape.parameters + 1;
-    s.record = record_numbers<Scheme>(shape);
+    s.record = recorded(shape);
     s.record_is_costly = record_is_costly<Scheme>();
+    s.has_events = HasEvents<Law>;
+    s.takes_parts = ContinuousLaw<Law>;
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
                                 scratch_numbers(scheme, shape);
     s.workspace = kWorkspaceAlignment + kNoteBytes + numbers * sizeof(S) +
                   s.parameters * sizeof(Accumulator<S>);
+    if constexpr (HasEvents<Law>) {
+      s.workspace += EventLanes<Law, Scheme, S>::bytes(shape, scheme);
+    }
     return s;
+  }
+
+  EventLanes<Law, Scheme, S> event_lanes(const Layout& at) const {
+    return {law_, scheme_, shape_, at.scratch + sizeof(S) * scratch_numbers(scheme_, shape_)};
   }
 
   // Steps whose parameter cotangents are summed in S before the sum in double takes them over: few
@@ -201,9 +236,14 @@ class LawStepper final
   CYCLOID_INLINE LawPoint<Law, S> point(const StepInput<T>& in, const Layout& at,
                                         StepInputs& inputs) const {
     const S h = at.p[shape_.parameters];
-    return {
-        law_,          shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
-        inputs.scratch, kNotes > 0 ? at.notes : nullptr};
+    return {law_,
+            shape_,
+            time_of_step(in.t0, in.step, h),
+            in.part > 0 ? S(static_cast<T>(in.part)) : h,
+            inputs.u.data(),
+            inputs.p.data(),
+            inputs.scratch,
+            kNotes > 0 ? at.notes : nullptr};
   }
 
   Law law_;
@@ -218,6 +258,11 @@ StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane
   const Layout at(shape_, workspace);
   step(in, reinterpret_cast<T*>(at.x_next), nullptr, workspace);
   const Space space(state_specs(law_));
+  if constexpr (HasEvents<Law>) {
+    StepInputs inputs(shape_, in, at);
+    StepTrouble trouble = event_lanes(at).explain(in, point(in, at, inputs), lane);
+    if (!trouble.reason.empty()) return trouble;
+  }
   const auto finite = [&](const S* numbers, int i) {
     const T x = reinterpret_cast<const T*>(numbers + i)[lane];
     return x - x == T(0);

@@ -40,7 +40,10 @@ SystemParts law_parts(std::string name, const std::vector<BlockSpec>& state,
 
 template <class Law>
 SystemParts law_parts(const Law& law, const LawSettings& settings) {
-  return law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+  SystemParts parts =
+      law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+  parts.events = event_specs(law);
+  return parts;
 }
 
 template <class Scheme = Rk4, class Law>

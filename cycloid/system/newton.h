@@ -122,9 +122,9 @@ CYCLOID_HD S solve_stage(const LawPoint<Law, S>& at, const S& t, const S* b, con
 
 // Adds the cotangents of t, b, a and of the law's input and parameters (at_bar.u, at_bar.p).
 template <class Law, class S>
-CYCLOID_HD void solve_stage_pullback(const LawPoint<Law, S>& at, const S& t, const S* b,
-                                     const S& a, const S* k, const S* k_bar, S& t_bar, S* b_bar,
-                                     S& a_bar, LawPointBar<S>& at_bar) {
+CYCLOID_HD void solve_stage_pullback(const LawPoint<Law, S>& at, const S& t, const S* b, const S& a,
+                                     const S* k, const S* k_bar, S& t_bar, S* b_bar, S& a_bar,
+                                     LawPointBar<S>& at_bar) {
   const int n = at.shape.tangents;
   Scratch scratch = at.scratch;
   NewtonMemory<Law, S> memory(scratch, n);

@@ -28,8 +28,8 @@ void check_stage(const Law& law, const std::vector<Numbers>& points) {
   const LawShape<Law> shape(law);
   const int u = shape.tangents, p = u + shape.inputs, t = p + shape.parameters, a = t + 1;
   const auto point = [&]<class S>(const S* in, std::vector<S>& scratch) {
-    return LawPoint<Law, S>{law, shape, in[t], S(0), in + u, in + p,
-                            {reinterpret_cast<std::byte*>(scratch.data())}};
+    return LawPoint<Law, S>{
+        law, shape, in[t], S(0), in + u, in + p, {reinterpret_cast<std::byte*>(scratch.data())}};
   };
   const auto f = [&]<class S>(const S* in, S* k) {
     std::vector<S> scratch(400);
@@ -69,8 +69,8 @@ TEST_CASE("solve_stage: the stage equation holds to rounding, and a hopeless one
   for (int i = 0; i < 2; ++i) CHECK(std::abs(k[i] - f[i]) < 1e-13);
   // k = (b + k)² + 1 has no solution at b = 0.
   const Explosion explosion;
-  const LawPoint<Explosion, double> there{explosion, LawShape<Explosion>(explosion), 0, 0,
-                                          nullptr, nullptr, Scratch{nullptr}};
+  const LawPoint<Explosion, double> there{
+      explosion, LawShape<Explosion>(explosion), 0, 0, nullptr, nullptr, Scratch{nullptr}};
   double none = 0;
   const double zero = 0;
   CHECK(solve_stage(there, 0.0, &zero, 1.0, &none) > 1e-10);

@@ -14,6 +14,9 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_retract"),
     differentiable("law_chart"),
     differentiable("law_x_dot"),
+    // event.h
+    differentiable("law_events"),
+    differentiable("law_reset"),
     // integrators
     differentiable("Euler::step"),
     differentiable("SemiImplicitEuler::step"),
@@ -35,6 +38,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("SpringChain::x_dot"),
     differentiable("Kepler::x_dot"),
     differentiable("Lorenz::x_dot"),
+    differentiable("BouncingBall::x_dot"),
 };
 
 }  // namespace cycloid::inline system

@@ -55,9 +55,9 @@ struct SdirkPair {
     for (int s = 0; s < kStages; ++s) {
       const S* guess = s == 0 ? f : k + (s - 1) * n;
       for (int i = 0; i < n; ++i) k[s * n + i] = guess[i];
-      base_state(at, s, x, k, x_next);                                               // (1)
+      base_state(at, s, x, k, x_next);  // (1)
       const S t = at.t + S(kC[s]) * at.h;
-      solved = solved & (solve_stage(at, t, x_next, a, k + s * n) == S(0));           // (2)
+      solved = solved & (solve_stage(at, t, x_next, a, k + s * n) == S(0));  // (2)
     }
     for (int i = 0; i < n; ++i) {
       x_next[i] += a * k[4 * n + i];  // (3)
@@ -117,8 +117,8 @@ struct SdirkPair {
       k_bar[5 * n + i] = at.h * w.first * out_bar[i];
       k_bar[4 * n + i] = at.h * w.last * out_bar[i];
       at_bar.h += (w.first * k_first + w.last * k_last) * out_bar[i];
-      theta_bar += out_bar[i] * (w.end_slope * move +
-                                 at.h * (w.first_slope * k_first + w.last_slope * k_last));
+      theta_bar += out_bar[i] *
+                   (w.end_slope * move + at.h * (w.first_slope * k_first + w.last_slope * k_last));
     }
     pull_end(within, k, end_bar.data(), k_bar.data(), at_bar, x_bar);
     pull_stages(within, x, k, k_bar.data(), at_bar, x_bar);

@@ -24,7 +24,8 @@ TEST_CASE("SdirkPair: local errors are of order 5 at the end and 4 within") {
                      test::sample_error<SdirkPair>(0.025, theta));
   };
   CHECK(order(1) == doctest::Approx(5).epsilon(0.06));
-  for (const double theta : {0.3, 0.5, 0.7}) CHECK(order(theta) == doctest::Approx(4).epsilon(0.06));
+  for (const double theta : {0.3, 0.5, 0.7})
+    CHECK(order(theta) == doctest::Approx(4).epsilon(0.06));
   CHECK(test::sample_error<SdirkPair>(0.2, 0) < 1e-15);
 }
 

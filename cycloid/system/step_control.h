@@ -49,10 +49,10 @@ CYCLOID_HD S length_factor(int q, const S& error, const S& error_before, const M
   const T exponent = T(1) / static_cast<T>(q);
   const S known = select(is_finite(error), error, S(T(1e10)));
   const S size = max(known, S(T(1e-10)));
-  const S grown = S(T(0.9)) * pow(size, S(T(0.75) * kBeta - exponent)) * pow(error_before, S(kBeta));
+  const S grown =
+      S(T(0.9)) * pow(size, S(T(0.75) * kBeta - exponent)) * pow(error_before, S(kBeta));
   const S shrunk = S(T(0.9)) * pow(size, S(-exponent));
-  return select(taken, max(S(T(0.2)), min(grown, S(T(10)))),
-                max(S(T(0.2)), min(shrunk, S(T(1)))));
+  return select(taken, max(S(T(0.2)), min(grown, S(T(10)))), max(S(T(0.2)), min(shrunk, S(T(1)))));
 }
 
 // A first guess from |x|, |x_dot| and how x_dot changes along an Euler step; f = x_dot(at.t, x).
@@ -64,8 +64,8 @@ CYCLOID_HD S first_length(const Tolerances& tolerances, int q, const LawPoint<La
   const int n = at.shape.tangents;
   const S d0 = scaled_norm(tolerances, n, x, x, x), d1 = scaled_norm(tolerances, n, f, x, x);
   const S small(T(1e-5));
-  const S h0 = min(select((d0 < small) | (d1 < small), S(T(1e-6)), S(T(0.01)) * d0 / d1),
-                   held(at.h));
+  const S h0 =
+      min(select((d0 < small) | (d1 < small), S(T(1e-6)), S(T(0.01)) * d0 / d1), held(at.h));
   for (int i = 0; i < n; ++i) y[i] = x[i] + h0 * f[i];
   law_x_dot(at, at.t + h0, y, e, saved);
   for (int i = 0; i < n; ++i) e[i] -= f[i];

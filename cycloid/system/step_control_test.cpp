@@ -23,7 +23,8 @@ TEST_CASE("scaled_norm: is 1 where every component has just the error that is al
   CHECK(scaled_norm({1e-2, 1e-3}, 2, e, x, y) == doctest::Approx(1).epsilon(1e-14));
 }
 
-TEST_CASE("length_factor: grows within a tenfold, shrinks to a fifth, and never grows when not taken") {
+TEST_CASE(
+    "length_factor: grows within a tenfold, shrinks to a fifth, and never grows when not taken") {
   const double small = length_factor(5, 1e-12, 1e-4, true);
   CHECK(small == doctest::Approx(10));
   // E = E₀ = 1 is what the controller aims at, less its safety.

@@ -21,6 +21,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cycloid/system/event_spec.h"
 #include "cycloid/system/parameters.h"
 #include "cycloid/system/space.h"
 #include "cycloid/system/stepper.h"
@@ -48,6 +49,7 @@ struct SystemParts {
   Parameters parameters;
   std::vector<std::string> vary;  // parameters that may differ between environments
   std::vector<double> initial_state;
+  std::vector<EventSpec> events;
   Steppers<float> float32;
   Steppers<double> float64;
 };
@@ -67,6 +69,7 @@ class System {
   const Parameters& parameters() const { return parts_->parameters; }
   const std::vector<std::string>& vary() const { return parts_->vary; }
   const std::vector<double>& initial_state() const { return parts_->initial_state; }
+  const std::vector<EventSpec>& events() const { return parts_->events; }
   // Whether number `i` of the parameter vector may differ between environments.
   bool varies(int i) const { return varies_->at(static_cast<std::size_t>(i)); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
@@ -10,6 +11,7 @@
 #include "cycloid/system/dopri5.h"
 #include "cycloid/system/implicit_midpoint.h"
 #include "cycloid/system/laws/double_pendulum.h"
+#include "cycloid/system/laws/event_laws.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
 #include "cycloid/system/laws/pendulum.h"
@@ -32,6 +34,7 @@ bool takes_any_law(const std::string& integrator) {
 }
 
 CatalogueEntry steppers(const CatalogueKey& key) {
+  if (CatalogueEntry entry = scalar_event_law_steppers(key); entry.float64.one) return entry;
   const bool any = takes_any_law(std::string(key.integrator));
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
@@ -57,11 +60,11 @@ Tolerances checked_tolerances(const Settings& settings) {
     const double least = settings.precision == Precision::float32 ? 1e-7 : 1e-15;
     const bool tight = std::string_view(name) == "rtol" && value < least;
     if (!std::isfinite(value) || value < 0 || tight) {
-      throw ParameterError(message(name, " must be positive and finite",
-                                   tight ? message(", and at least ", least, " in ",
-                                                   cycloid::name(settings.precision))
-                                         : std::string(),
-                                   "; got ", value));
+      throw ParameterError(message(
+          name, " must be positive and finite",
+          tight ? message(", and at least ", least, " in ", cycloid::name(settings.precision))
+                : std::string(),
+          "; got ", value));
     }
   }
   return {settings.rtol, settings.atol};
@@ -71,9 +74,9 @@ Tolerances checked_tolerances(const Settings& settings) {
 void check_size(const std::string& integrator, int states) {
   const bool dense = integrator == ImplicitMidpoint::kName || integrator == Sdirk4::kName;
   if (!dense || states <= kMostNewtonTangents) return;
-  throw ModelError(message("integrator \"", integrator, "\" solves with dense matrices, of at most ",
-                           kMostNewtonTangents, " states; there are ", states,
-                           ": choose rk4, verlet or dopri5"));
+  throw ModelError(message("integrator \"", integrator,
+                           "\" solves with dense matrices, of at most ", kMostNewtonTangents,
+                           " states; there are ", states, ": choose rk4, verlet or dopri5"));
 }
 
 // A start at which something happens: the default state of a law in a first look.
@@ -83,6 +86,7 @@ std::vector<double> first_state(std::string_view law, int n) {
   if (law == Projectile::kName) return {0.0, 0.0, 0.0, 10.0, 0.0, 10.0};
   if (law == Kepler::kName) return {1.0, 0.0, 0.0, 1.1};
   if (law == Lorenz::kName) return {1.0, 1.0, 1.0};
+  if (law == BouncingBall::kName) return {1.0, 0.0};
   std::vector<double> chain(2 * static_cast<std::size_t>(n), 0.0);
   chain[0] = 1.0;
   return chain;
@@ -95,6 +99,9 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
   if (law == SpringChain::kName) return law_parts(SpringChain{n}, settings);
   if (law == Kepler::kName) return law_parts(Kepler{}, settings);
   if (law == Lorenz::kName) return law_parts(Lorenz{}, settings);
+  std::optional<SystemParts> parts;
+  for_event_law(law, n, [&](const auto& known) { parts = law_parts(known, settings); });
+  if (parts) return *parts;
   throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
 }
 
@@ -102,14 +109,14 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
 
 const std::vector<std::string>& names() {
   static const std::vector<std::string> all = {"pendulum",     "double_pendulum", "projectile",
-                                               "spring_chain", "kepler",          "lorenz"};
+                                               "spring_chain", "kepler",          "lorenz",
+                                               "bouncing_ball"};
   return all;
 }
 
 const std::vector<std::string>& integrators() {
-  static const std::vector<std::string> all = {"euler", "semi_implicit",     "verlet",
-                                               "rk4",   "implicit_midpoint", "dopri5",
-                                               "sdirk4"};
+  static const std::vector<std::string> all = {
+      "euler", "semi_implicit", "verlet", "rk4", "implicit_midpoint", "dopri5", "sdirk4"};
   return all;
 }
 
@@ -177,6 +184,11 @@ System spring_chain(int n, const SpringChainParameters& p, const Settings& setti
 
 System kepler(const KeplerParameters& p, const Settings& settings) {
   return make(Kepler::kName, {{"mu", {p.mu}}}, settings);
+}
+
+System bouncing_ball(const BouncingBallParameters& p, const Settings& settings) {
+  return make(BouncingBall::kName, {{"restitution", {p.restitution}}, {"gravity", {p.gravity}}},
+              settings);
 }
 
 System lorenz(const LorenzParameters& p, const Settings& settings) {

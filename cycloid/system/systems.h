@@ -51,6 +51,10 @@ struct LorenzParameters {
   double sigma = 10, rho = 28, beta = 8.0 / 3.0;  // [1/s] [1] [1/s]
 };
 
+struct BouncingBallParameters {
+  double restitution = 0.8, gravity = 9.81;  // [1] [m/s²]
+};
+
 System pendulum(const PendulumParameters& parameters = {}, const Settings& settings = {});
 System double_pendulum(const DoublePendulumParameters& parameters = {},
                        const Settings& settings = {});
@@ -59,6 +63,8 @@ System spring_chain(int n, const SpringChainParameters& parameters = {},
                     const Settings& settings = {});
 System kepler(const KeplerParameters& parameters = {}, const Settings& settings = {});
 System lorenz(const LorenzParameters& parameters = {}, const Settings& settings = {});
+// With events (event.h):
+System bouncing_ball(const BouncingBallParameters& parameters = {}, const Settings& settings = {});
 
 // The laws and integrators that `make` knows.
 const std::vector<std::string>& names();

@@ -4,7 +4,7 @@
 namespace cycloid::inline system {
 
 struct Tolerances {
-  double rtol = 0, atol = 0;  // relative, and absolute in the units of the state; 0: the default
+  double rtol = 0, atol = 0;   // relative, and absolute in the units of the state; 0: the default
   int most_substeps = 100000;  // tried within one step of the system
 
   template <class T>

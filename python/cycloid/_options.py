@@ -107,6 +107,18 @@ def as_save(save: Any, T: int) -> tuple[tuple[str, list[int]], int]:
     )
 
 
+def as_times(times: Any, save: Any) -> list[float]:
+    """The times of `rollout` as the core takes them: empty for None."""
+    if times is None:
+        return []
+    if not (isinstance(save, str) and save == "all"):
+        raise Error("give save= or times=, not both: times says which states are saved")
+    rows = as_numbers(times, np.float64, "times")
+    if rows.ndim != 1 or rows.size == 0:
+        raise Error(f"times must be a row of at least one time [s]; got an array of {rows.shape}")
+    return rows.tolist()
+
+
 def as_memory(memory: Any) -> tuple[str, int]:
     """`memory` as the core takes it."""
     if isinstance(memory, Truncate):

@@ -66,6 +66,41 @@ class Crowded(NamedTuple):
     """In how many steps there were more contacts than there is room for."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Events:
+    """What happened on the way of a rollout, one environment after another, in the order of time.
+    The times are outputs with a gradient: `traj.pullback(states_bar, event_times_bar=…)`.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(cy.systems.bouncing_ball(), [1.0, 0.0], 130)
+    >>> run.events
+    <2 events: 2 impact>
+    >>> run.events.time.round(6), run.events.name
+    (array([0.451524, 1.173961]), ('impact', 'impact'))
+    """
+
+    environment: np.ndarray
+    """(E,): indices in the flattened batch."""
+    step: np.ndarray
+    """(E,): the steps in which they happened."""
+    name: tuple[str, ...]
+    """(E,): which event of the system."""
+    time: np.ndarray
+    """(E,) [s]"""
+    grazing: np.ndarray
+    """(E,) bool: whether the state came to the event's surface so slowly that the derivative of the
+    time does not exist. A pullback through such an environment raises GradientError, or skips it.
+    """
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def __repr__(self) -> str:
+        counts = {name: self.name.count(name) for name in dict.fromkeys(self.name)}
+        kinds = ", ".join(f"{n} {name}" for name, n in counts.items())
+        return f"<{len(self)} events{': ' if kinds else ''}{kinds}>"
+
+
 class SolverWarning(UserWarning):
     """`step` could not do all that the model says: its solver stopped short of its tolerance, or
     there were more contacts than there is room for. `rollout` has this in its report instead.

@@ -28,11 +28,20 @@ from cycloid._options import (
     as_real,
     as_save,
     as_threads,
+    as_times,
     check_one_of,
     is_integer,
     kept_states,
 )
-from cycloid._results import Crowded, Failure, Gradient, Report, SolverWarning, Unsolved
+from cycloid._results import (
+    Crowded,
+    Events,
+    Failure,
+    Gradient,
+    Report,
+    SolverWarning,
+    Unsolved,
+)
 from cycloid._system import System, check_system
 
 
@@ -125,13 +134,15 @@ class Batch:
 class Trajectory:
     """A rollout, made by `rollout`. It keeps copies of what it was made from.
 
-    states: (..., S, state_size), read-only. steps: (S,), which states these are. times: (S,) [s],
-    of the first environment where the time step varies. report: what went wrong, and what was kept.
+    states: (..., S, state_size), read-only. steps: (S,), which states these are; of states at given
+    times, the steps that they lie in. times: (S,) [s], of the first environment where the time step
+    varies. events: what happened on the way. report: what went wrong, and what was kept.
     """
 
     states: np.ndarray
     steps: np.ndarray
     times: np.ndarray
+    events: Events
     report: Report
 
     def __init__(self, batch: Batch, core: Any) -> None:
@@ -139,6 +150,14 @@ class Trajectory:
         self.steps, self.times = core.steps, core.times
         self.steps.flags.writeable = self.times.flags.writeable = False
         self.states = core.states.reshape((*batch.lead, self.steps.size, batch.system.state_size))
+        events = core.events
+        self.events = Events(
+            events["environment"],
+            events["step"],
+            tuple(events["name"]),
+            events["time"],
+            np.array(events["grazing"], dtype=bool),
+        )
         report = core.report
         for name, row in (("failed", Failure), ("unsolved", Unsolved), ("crowded", Crowded)):
             report[name] = [row(*values) for values in report[name]]
@@ -155,12 +174,14 @@ class Trajectory:
         *,
         wrt: Any = ("x0", "controls", "params"),
         failed: str = "raise",
+        event_times_bar: Any = None,
     ) -> Gradient:
         """The gradient of a loss, given its derivative with respect to `states`.
 
         states_bar: shaped like `states`, or broadcast to it. wrt: any of "x0", "controls",
         "params". failed: "raise" GradientError if an environment failed, has a step that is not
-        solved or a gradient that is not finite, or "skip" it: its gradient is zero.
+        solved, a grazing event or a gradient that is not finite, or "skip" it: its gradient is
+        zero. event_times_bar: (E,), the loss's derivative with respect to `events.time`.
 
         May be called again; the arrays are fresh.
 
@@ -181,7 +202,12 @@ class Trajectory:
             for name in batch.named_shapes or ():
                 system.parameters.check_differentiable(name)
         g = self._core.pullback(
-            self._bar(states_bar), "x0" in wrt, "controls" in wrt, "params" in wrt, failed == "skip"
+            self._bar(states_bar),
+            "x0" in wrt,
+            "controls" in wrt,
+            "params" in wrt,
+            failed == "skip",
+            self._times_bar(event_times_bar),
         )
         x0 = x0_tangent = controls = params = None
         if "x0" in wrt:
@@ -207,6 +233,17 @@ class Trajectory:
                 f"states_bar must be shaped like states, {self.states.shape}; got {bar.shape}"
             ) from None
 
+    def _times_bar(self, event_times_bar: Any) -> np.ndarray | None:
+        if event_times_bar is None or not len(self.events):
+            return None
+        bar = as_numbers(event_times_bar, np.float64, "event_times_bar")
+        if bar.ndim > 1 or (bar.ndim == 1 and bar.size not in (1, len(self.events))):
+            raise Error(
+                f"event_times_bar must have one number for each of the {len(self.events)} events; "
+                f"got an array of {bar.shape}"
+            )
+        return np.ascontiguousarray(np.broadcast_to(bar, (len(self.events),)))
+
     def __repr__(self) -> str:
         batch = self._batch
         lead = f", batch {batch.lead}" if batch.lead else ""
@@ -231,6 +268,7 @@ def rollout(
     memory: Any = "auto",
     threads: int | None = None,
     t0: float = 0.0,
+    times: Any = None,
 ) -> Trajectory:
     """Simulates T steps.
 
@@ -243,6 +281,7 @@ def rollout(
     budget such as "64MB", or "reversible" (one state; integrators verlet and implicit_midpoint).
     The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
+    times: (S,) [s], increasing, within the run: states at these times are saved, in place of save.
 
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(vary="length")
@@ -251,17 +290,21 @@ def rollout(
     <Trajectory of pendulum: 100 steps, batch (3,), 3 saved>
     >>> run.states.shape, run.times
     ((3, 3, 2), array([0. , 0.5, 1. ]))
+    >>> cy.rollout(cy.systems.projectile(), [0, 0, 0, 3, 0, 4], 100, times=[0.25, 0.333]).states[:, 0]
+    array([0.75 , 0.999])
     """
     check_system(system)
     batch = Batch(system, x0, controls, params, system.dtype)
     n, itemsize = system.state_size * math.prod(batch.lead), system.dtype.itemsize
+    times = as_times(times, save)
     save, saved = as_save(save, batch.steps)
+    saved = len(times) or saved
     check_memory(saved * n * itemsize, "the saved states", '; save="last" keeps only the last')
     memory = as_memory(memory)
     kept = kept_states(memory, batch.steps)
     check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
     core = getattr(_core, f"rollout_{system._precision}")(
-        *batch.rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0")
+        *batch.rows, save, memory, as_threads(threads, system._threads), as_real(t0, "t0"), times
     )
     del batch.rows  # the core has its copies
     return Trajectory(batch, core)

@@ -22,7 +22,16 @@ from cycloid._core import Error
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
-__all__ = ["double_pendulum", "kepler", "lorenz", "make", "pendulum", "projectile", "spring_chain"]
+__all__ = [
+    "bouncing_ball",
+    "double_pendulum",
+    "kepler",
+    "lorenz",
+    "make",
+    "pendulum",
+    "projectile",
+    "spring_chain",
+]
 
 names: tuple[str, ...] = tuple(_core.law_names)
 """The laws that `make` knows."""
@@ -272,6 +281,42 @@ def lorenz(
     values = {"sigma": sigma, "rho": rho, "beta": beta}
     return make(
         "lorenz",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def bouncing_ball(
+    restitution: float = 0.8,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float = 0.0,
+    atol: float = 0.0,
+) -> System:
+    """A ball that falls on a floor. State [height [m], velocity [m/s]], no inputs; gravity [m/s²].
+    Event "impact": at height 0, falling, the velocity v becomes -restitution·v. Bounces of a ball
+    with restitution < 1 pile up; a run that reaches that time stops there (`report.failed`).
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(bouncing_ball(), [1.0, 0.0], 100)
+    >>> run.events.time.round(6)       # √(2 / 9.81)
+    array([0.451524])
+    >>> g = run.pullback(0, event_times_bar=1.0)
+    >>> g.x0.round(6)                  # of the time of impact: 1/√(2·9.81), 1/9.81
+    array([0.225762, 0.101937])
+    """
+    values = {"restitution": restitution, "gravity": gravity}
+    return make(
+        "bouncing_ball",
         values,
         dt=dt,
         integrator=integrator,

@@ -52,6 +52,26 @@ nb::dict report_of(const Report& report) {
   return d;
 }
 
+nb::dict events_of(const std::vector<Event>& events) {
+  std::vector<std::int64_t> environment, step;
+  std::vector<double> time;
+  nb::list names, grazing;
+  for (const Event& e : events) {
+    environment.push_back(e.environment);
+    step.push_back(e.step);
+    time.push_back(e.time);
+    names.append(e.name);
+    grazing.append(e.grazing);
+  }
+  nb::dict d;
+  d["environment"] = to_numpy(std::move(environment));
+  d["step"] = to_numpy(std::move(step));
+  d["name"] = names;
+  d["time"] = to_numpy(std::move(time));
+  d["grazing"] = grazing;
+  return d;
+}
+
 // What a step that is finite has to be warned of; empty: nothing.
 std::string warning_of(const Report& report) {
   const std::size_t count = report.unsolved.size() + report.crowded.size();
@@ -114,22 +134,27 @@ void bind_precision(nb::module_& m, const char* suffix) {
       .def_prop_ro(
           "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
-      .def("pullback",
-           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
-              bool skip) {
-             PullbackOptions options;
-             options.x0 = x0;
-             options.controls = controls;
-             options.params = params;
-             options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
-             Gradient<T> g;
-             {
-               const Unlocked call;
-               options.keep_going = call.keep_going();
-               g = run.pullback(span_of(states_bar), options);
-             }
-             return gradient_of(std::move(g));
-           })
+      .def_prop_ro("events", [](const Run& r) { return events_of(r.events()); })
+      .def(
+          "pullback",
+          [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
+             bool skip, const std::optional<Rows<double>>& event_times_bar) {
+            PullbackOptions options;
+            options.x0 = x0;
+            options.controls = controls;
+            options.params = params;
+            options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+            options.event_times_bar = span_of(event_times_bar);
+            Gradient<T> g;
+            {
+              const Unlocked call;
+              options.keep_going = call.keep_going();
+              g = run.pullback(span_of(states_bar), options);
+            }
+            return gradient_of(std::move(g));
+          },
+          nb::arg("states_bar"), nb::arg("x0"), nb::arg("controls"), nb::arg("params"),
+          nb::arg("skip"), nb::arg("event_times_bar") = nb::none())
       .def("diagnose", [](const Run& run, const Rows<T>& states_bar) {
         Diagnosis d;
         {
@@ -143,9 +168,11 @@ void bind_precision(nb::module_& m, const char* suffix) {
         [](const System& system, const Rows<T>& x0, const std::optional<Rows<T>>& controls,
            std::int64_t steps, const std::optional<Rows<double>>& params,
            const std::pair<std::string, std::vector<std::int64_t>>& save,
-           const std::pair<std::string, std::int64_t>& memory, int threads, double t0) {
+           const std::pair<std::string, std::int64_t>& memory, int threads, double t0,
+           const std::vector<double>& times) {
           RolloutOptions options;
           options.save = save_of(save.first, save.second);
+          options.times = times;
           options.memory = memory_of(memory.first, memory.second);
           options.threads = threads;
           options.t0 = t0;
@@ -156,7 +183,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
         },
         nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
         nb::arg("params").none(), nb::arg("save"), nb::arg("memory"), nb::arg("threads"),
-        nb::arg("t0"));
+        nb::arg("t0"), nb::arg("times") = std::vector<double>{});
 
   // As cycloid::step, on the caller's choice of threads, and open to Ctrl-C. With a warning, which
   // may be empty.

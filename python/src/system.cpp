@@ -46,6 +46,12 @@ void bind_system(nb::module_& m) {
       .def_prop_ro("input_blocks", [](const System& s) { return blocks_of(s.inputs()); })
       .def_prop_ro("parameter_list", &parameters_of)
       .def_prop_ro("vary", &System::vary)
+      .def_prop_ro("event_names",
+                   [](const System& s) {
+                     std::vector<std::string> names;
+                     for (const EventSpec& e : s.events()) names.emplace_back(e.name);
+                     return names;
+                   })
       .def("parameter_default",
            [](const System& s) { return to_numpy(s.parameters().default_values()); })
       .def("initial_state", [](const System& s) { return to_numpy(s.initial_state()); })

@@ -138,7 +138,7 @@ bool check_step_pullback(std::string_view name, const Law& law, const Numbers& b
     std::vector<S> x_bar(shape.tangents, S(0));
     LawPointBar<S> at_bar{in_bar[t], in_bar[h], in_bar + u, in_bar + p};
     Scheme{}.step_pullback(point(in, buffers), x.data(), buffers.record.data(), bar.data(), at_bar,
-                          x_bar.data());
+                           x_bar.data());
     in_bar[t] = at_bar.t;
     in_bar[h] = at_bar.h;
     displaced_pullback(shape, base, in, x_bar.data(), in_bar);

@@ -20,9 +20,12 @@ struct Substep {
         x_next(2),
         e(2),
         f(2),
-        at{law, LawShape<DrivenOscillator>(law),
-           in[7], in[8],
-           in + 2, in + 3,
+        at{law,
+           LawShape<DrivenOscillator>(law),
+           in[7],
+           in[8],
+           in + 2,
+           in + 3,
            {reinterpret_cast<std::byte*>(scratch.data())}} {
     law_x_dot(at, at.t, in, f.data(), static_cast<S*>(nullptr));
     Method::step(at, in, f.data(), k.data(), x_next.data(), e.data());
