@@ -78,8 +78,7 @@ void LawOptions::declare(Options& options, const char* positional) {
                  "euler, semi_implicit, verlet, rk4 (default),\nimplicit_midpoint, dopri5 or "
                  "sdirk4; of a file\neuler, implicitfast or rk4 (default: its own)");
   options.number("--rtol", rtol, "relative tolerance of dopri5 and sdirk4 (default 1e-9)");
-  options.number("--atol", atol,
-                 "... and absolute, in the units of the state (default 1e-11)");
+  options.number("--atol", atol, "... and absolute, in the units of the state (default 1e-11)");
   options.flag("--no-constraints", no_constraints,
                "leave out a file's contacts, limits, dry friction and equalities");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");

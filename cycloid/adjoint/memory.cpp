@@ -137,10 +137,11 @@ Memory Memory::parse(std::string_view text) {
     const std::uint64_t most = INT64_MAX;
     return budget(static_cast<std::int64_t>(std::min(parse_byte_size(text), most)));
   } catch (const Error&) {
-    throw Error(message(
-        "memory: expected \"auto\", \"all\", \"sqrt\", \"reversible\", a number of checkpoints or a "
-        "budget such as \"64MB\"; got \"",
-        text, "\""));
+    throw Error(
+        message("memory: expected \"auto\", \"all\", \"sqrt\", \"reversible\", a number of "
+                "checkpoints or a "
+                "budget such as \"64MB\"; got \"",
+                text, "\""));
   }
 }
 

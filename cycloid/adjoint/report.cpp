@@ -31,8 +31,7 @@ std::string describe(const Failure& f) {
 }
 
 std::string describe(const Unsolved& u) {
-  return message("environment ", u.environment,
-                 ": the solver stopped short of its tolerance",
+  return message("environment ", u.environment, ": the solver stopped short of its tolerance",
                  in_steps(u.count, u.step), ", with ",
                  u.count == 1 ? "residual " : "residuals up to ", u.residual);
 }

@@ -73,11 +73,11 @@ TEST_CASE("reversible tape: a run that cannot be found again has no gradient, or
   const RolloutCase<double> c = chain("implicit_midpoint", 2, 1600, 2.0);
   CHECK_THROWS_WITH_AS(gradient(c, Memory::reversible()), doctest::Contains("miss the initial"),
                        GradientError);
-  const Gradient<double> none =
-      gradient(c, Memory::reversible(), PullbackOptions::Failed::skip);
+  const Gradient<double> none = gradient(c, Memory::reversible(), PullbackOptions::Failed::skip);
   CHECK(test::all_zero(none.x0));
   // Over a shorter time it is found, to a drift that is reported.
-  const Gradient<double> some = gradient(chain("implicit_midpoint", 2, 100, 2.0), Memory::reversible());
+  const Gradient<double> some =
+      gradient(chain("implicit_midpoint", 2, 100, 2.0), Memory::reversible());
   CHECK(some.drift > 1e-15);
   CHECK(some.drift < 1e-9);
 }

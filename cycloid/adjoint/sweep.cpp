@@ -219,11 +219,11 @@ void Sweep<T>::check_reversible(const StepInput<T>& in, const T* x_next) {
   for (int l = 0; l < map_.active; ++l) {
     const double left = lane_difference(map_, sizes_.state, l, in.x, back.data());
     if (lane_failed(l) || left <= most) continue;
-    throw Error(message(
-        "memory \"reversible\": a step back does not undo the step (environment ",
-        map_.environment(l), ", relative difference ", left,
-        "). verlet is reversible where the force does not depend on velocity: take damping and drag "
-        "away, or use implicit_midpoint or memory \"sqrt\""));
+    throw Error(message("memory \"reversible\": a step back does not undo the step (environment ",
+                        map_.environment(l), ", relative difference ", left,
+                        "). verlet is reversible where the force does not depend on velocity: take "
+                        "damping and drag "
+                        "away, or use implicit_midpoint or memory \"sqrt\""));
   }
 }
 
@@ -233,8 +233,7 @@ void Sweep<T>::measure_drift(const T* x) {
   gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, start.data());
   drift_.assign(static_cast<std::size_t>(map_.lanes), 0.0);
   for (int l = 0; l < map_.active; ++l) {
-    drift_[static_cast<std::size_t>(l)] =
-        lane_difference(map_, sizes_.state, l, start.data(), x);
+    drift_[static_cast<std::size_t>(l)] = lane_difference(map_, sizes_.state, l, start.data(), x);
   }
 }
 

@@ -6,8 +6,8 @@
 // its events go on the tape, on the way forward only. Reverse:
 // visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
 // work of the same function on the same numbers, so it equals the first one bit for bit. The
-// exception is a reversible tape: its states come from the last one by stepping back, up to rounding
-// that the way back may amplify; the drift at the start tells.
+// exception is a reversible tape: its states come from the last one by stepping back, up to
+// rounding that the way back may amplify; the drift at the start tells.
 #pragma once
 
 #include <algorithm>

@@ -47,10 +47,9 @@ CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
 }
 
 template <class Law, class Scheme, class S>
-class LawStepper final
-    : public Stepper<Scalar<S>>,
-      public std::conditional_t<is_reversible<Scheme>() && !HasEvents<Law>, Reversible<Scalar<S>>,
-                                Irreversible<Scalar<S>>> {
+class LawStepper final : public Stepper<Scalar<S>>,
+                         public std::conditional_t<is_reversible<Scheme>() && !HasEvents<Law>,
+                                                   Reversible<Scalar<S>>, Irreversible<Scalar<S>>> {
  public:
   using T = Scalar<S>;
 

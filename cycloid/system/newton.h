@@ -6,8 +6,8 @@
 // Each iteration first tries the factor of the one before. That correction d, after the correction
 // d₀ of which the factor was new, leaves an error of about |d|²/|d₀|; when this is within a few
 // units in the last place of the state, or d itself is what rounding leaves, it is taken and the
-// lane is done, else M is made anew. So a linear law costs one factor, and the last digit none. A lane that is done is frozen: it
-// never depends on its neighbours.
+// lane is done, else M is made anew. So a linear law costs one factor, and the last digit none. A
+// lane that is done is frozen: it never depends on its neighbours.
 //
 // Pullback, by the implicit function theorem at the solution, never through the iterations:
 //   λ = M⁻ᵀ k̄                                        (4)

@@ -14,6 +14,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_retract"),
     differentiable("law_chart"),
     differentiable("law_x_dot"),
+    differentiable("AnyLaw::x_dot"),
     // event.h
     differentiable("law_events"),
     differentiable("law_reset"),

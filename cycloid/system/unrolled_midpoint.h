@@ -2,9 +2,9 @@
 //
 //   k_0 = x_dot(t, x),  k_{j+1} = x_dot(t + ½ h, x + ½ h k_j),  j < K      (1)
 //   x⁺  = x + h k_K                                                       (2)
-// It is what implicit_midpoint.h is held against: the pullback of (1), (2) has to keep every k_j, and
-// evaluate the law's pullback K + 1 times, where the implicit derivative needs k_K and one of each. (1)
-// contracts only while h times the law's Jacobian is small.
+// It is what implicit_midpoint.h is held against: the pullback of (1), (2) has to keep every k_j,
+// and evaluate the law's pullback K + 1 times, where the implicit derivative needs k_K and one of
+// each. (1) contracts only while h times the law's Jacobian is small.
 // Record: k_0 … k_K.
 #pragma once
 

@@ -33,7 +33,8 @@ TEST_CASE("UnrolledMidpoint::step: pullback equals dual numbers for x, u, p, t a
   test::check_step_pullbacks<UnrolledMidpoint<3>, true>("UnrolledMidpoint::step");
 }
 
-TEST_CASE("UnrolledMidpoint: its gradient goes to the implicit one, and its record grows on the way") {
+TEST_CASE(
+    "UnrolledMidpoint: its gradient goes to the implicit one, and its record grows on the way") {
   // Each iteration gains a factor of about ½ h √(g/l) = 0.04, and a little less in the gradient.
   const Numbers implicit = of_pendulum<ImplicitMidpoint>();
   CHECK(test::relative_error(of_pendulum<UnrolledMidpoint<1>>(), implicit) > 1e-4);

@@ -7,8 +7,8 @@
 //   v⁺ = v + ½ h (a₁ + a₂)                    (4)
 // When the force does not depend on velocity this is the symplectic, time-reversible scheme of
 // Verlet1967, and a step of length -h undoes it; otherwise (3) uses a predicted velocity, which
-// keeps order 2 and is not reversible (adjoint/sweep.h looks at that before it relies on it). Order 2 on flat
-// positions; with quaternions (2) is still second order in the body's axes.
+// keeps order 2 and is not reversible (adjoint/sweep.h looks before it relies on it). Order 2 on
+// flat positions; with quaternions (2) is still second order in the body's axes.
 // Record: x_dot of (1) and of (3), each with what the law saves.
 #pragma once
 
