@@ -1,6 +1,7 @@
 #include "cycloid/adjoint/sweep.h"
 
 #include <cmath>
+#include <limits>
 
 #include "cycloid/base/error.h"
 #include "cycloid/system/event_spec.h"
@@ -196,12 +197,14 @@ void Sweep<T>::keep(std::int64_t k, const T* x) {
   }
 }
 
-// The largest difference of a lane between two states, relative to the largest number of the first.
+// The largest difference of a lane between two states, relative to the largest number of the first;
+// infinite where the second is not finite.
 template <class T>
 double lane_difference(const LaneMap& map, int numbers, int lane, const T* a, const T* b) {
   double difference = 0, size = std::numeric_limits<T>::min();
   for (int i = 0; i < numbers; ++i) {
     const double there = a[i * map.lanes + lane], here = b[i * map.lanes + lane];
+    if (!std::isfinite(here)) return std::numeric_limits<double>::infinity();
     difference = std::max(difference, std::abs(here - there));
     size = std::max(size, std::abs(there));
   }
