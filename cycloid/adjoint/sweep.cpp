@@ -211,14 +211,14 @@ double lane_difference(const LaneMap& map, int numbers, int lane, const T* a, co
   return difference / size;
 }
 
-// One step there and back. What is left beyond rounding, by far, is no rounding.
+// One step there and back. What is left of more than four digits of rounding is no rounding.
 template <class T>
 void Sweep<T>::check_reversible(const StepInput<T>& in, const T* x_next) {
   LaneBuffer<T> back(static_cast<std::size_t>(state_numbers_));
   StepInput<T> end = in;
   end.x = x_next;
   reversible(run_.stepper)->step_back(end, back.data(), workspace());
-  const double most = std::sqrt(static_cast<double>(std::numeric_limits<T>::epsilon()));
+  const double most = 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon());
   for (int l = 0; l < map_.active; ++l) {
     const double left = lane_difference(map_, sizes_.state, l, in.x, back.data());
     if (lane_failed(l) || left <= most) continue;
