@@ -246,10 +246,9 @@ std::string trust_landscape(const Landscape& land, const char* id, double reach)
 }
 
 // The slides that are worth showing, and where a bead on each is after every tenth of a second.
-std::string slide_bending(const SlideResult& slide) {
+std::string bending(const SlideResult& slide, const char* id, double width) {
   const SlideProblem& p = slide.problem;
-  Plot plot("slide-bending", "The slide after each correction, from straight to the cycloid", kWide,
-            kHeight);
+  Plot plot(id, "The slide after each correction, from straight to the cycloid", width, kHeight);
   double lowest = 0;
   for (const auto& point : slide.cycloid) lowest = std::min(lowest, point[1]);
   plot.x_axis("distance [m]", -0.02 * p.width, 1.02 * p.width)
@@ -271,6 +270,12 @@ std::string slide_bending(const SlideResult& slide) {
     }
   }
   return plot.svg();
+}
+
+std::string slide_bending(const SlideResult& slide) {
+  return "<div class=\"on-wide\">" + bending(slide, "slide-bending", kWide) +
+         "</div><div class=\"on-narrow\">" + bending(slide, "slide-bending-narrow", kWidth) +
+         "</div>";
 }
 
 std::string slide_time(const SlideResult& slide) {
