@@ -40,6 +40,10 @@ inline constexpr Operator kOperators[] = {
     differentiable("Kepler::x_dot"),
     differentiable("Lorenz::x_dot"),
     differentiable("BouncingBall::x_dot"),
+    differentiable("BeadOnCurve::x_dot"),
+    differentiable("BeadOnCurve::events"),
+    differentiable("StickSlip::x_dot"),
+    differentiable("RimlessWheel::x_dot"),
 };
 
 }  // namespace cycloid::inline system

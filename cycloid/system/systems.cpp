@@ -87,9 +87,30 @@ std::vector<double> first_state(std::string_view law, int n) {
   if (law == Kepler::kName) return {1.0, 0.0, 0.0, 1.1};
   if (law == Lorenz::kName) return {1.0, 1.0, 1.0};
   if (law == BouncingBall::kName) return {1.0, 0.0};
+  if (law == BeadOnCurve::kName) return {0.0};
+  if (law == StickSlip::kName) return {0.0, 0.2, 0.0};
+  if (law == RimlessWheel::kName) return {0.0, 1.0};
   std::vector<double> chain(2 * static_cast<std::size_t>(n), 0.0);
   chain[0] = 1.0;
   return chain;
+}
+
+double first_number(const SystemParts& parts, const char* name) {
+  return parts.parameters
+      .default_values()[static_cast<std::size_t>(parts.parameters.find(name).offset)];
+}
+
+// The number of heights; fills in those of a straight slide, 1 m down, where none are given.
+int take_heights(LawSettings& settings) {
+  const auto [place, absent] = settings.values.try_emplace("heights");
+  std::vector<double>& heights = place->second;
+  for (int i = 0; i < 22 && absent; ++i) heights.push_back(1 - i * i / 441.0);
+  const int n = static_cast<int>(heights.size());
+  if (n < BeadOnCurve::kFewestHeights || n > BeadOnCurve::kMostHeights) {
+    throw ModelError(message("a curve has ", BeadOnCurve::kFewestHeights, " to ",
+                             BeadOnCurve::kMostHeights, " heights; got ", n));
+  }
+  return n;
 }
 
 SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
@@ -108,9 +129,9 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
 }  // namespace
 
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> all = {"pendulum",     "double_pendulum", "projectile",
-                                               "spring_chain", "kepler",          "lorenz",
-                                               "bouncing_ball"};
+  static const std::vector<std::string> all = {
+      "pendulum", "double_pendulum", "projectile",    "spring_chain", "kepler",
+      "lorenz",   "bouncing_ball",   "bead_on_curve", "stick_slip",   "rimless_wheel"};
   return all;
 }
 
@@ -136,7 +157,9 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
   }
   const Tolerances tolerances = checked_tolerances(settings);
   LawSettings of_law{settings.dt, settings.precision, settings.vary, values, first_state(law, n)};
+  if (law == BeadOnCurve::kName) n = take_heights(of_law);
   SystemParts parts = parts_of(law, of_law, n);
+  if (law == StickSlip::kName) parts.initial_state[1] = first_number(parts, "belt");
   check_size(settings.integrator, parts.states.size());
   CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision, tolerances});
   if (!entry.float64.one) {
@@ -188,6 +211,34 @@ System kepler(const KeplerParameters& p, const Settings& settings) {
 
 System bouncing_ball(const BouncingBallParameters& p, const Settings& settings) {
   return make(BouncingBall::kName, {{"restitution", {p.restitution}}, {"gravity", {p.gravity}}},
+              settings);
+}
+
+System bead_on_curve(const BeadOnCurveParameters& p, const Settings& settings) {
+  std::map<std::string, std::vector<double>> values = {{"width", {p.width}},
+                                                       {"gravity", {p.gravity}}};
+  if (!p.heights.empty()) values["heights"] = p.heights;
+  return make(BeadOnCurve::kName, values, settings);
+}
+
+System stick_slip(const StickSlipParameters& p, const Settings& settings) {
+  return make(StickSlip::kName,
+              {{"mass", {p.mass}},
+               {"stiffness", {p.stiffness}},
+               {"damping", {p.damping}},
+               {"belt", {p.belt}},
+               {"normal_force", {p.normal_force}},
+               {"static_friction", {p.static_friction}},
+               {"kinetic_friction", {p.kinetic_friction}}},
+              settings);
+}
+
+System rimless_wheel(const RimlessWheelParameters& p, const Settings& settings) {
+  return make(RimlessWheel::kName,
+              {{"length", {p.length}},
+               {"half_angle", {p.half_angle}},
+               {"slope", {p.slope}},
+               {"gravity", {p.gravity}}},
               settings);
 }
 

@@ -55,6 +55,18 @@ struct LorenzParameters {
 struct BouncingBallParameters {
   double restitution = 0.8, gravity = 9.81;  // [1] [m/s²]
 };
+struct BeadOnCurveParameters {
+  std::vector<double> heights = {};  // [m]; empty: a straight slide, 1 m down, of 22
+  double width = 2, gravity = 9.81;  // [m] [m/s²]
+};
+struct StickSlipParameters {
+  double mass = 1, stiffness = 1, damping = 0;  // [kg] [N/m] [N·s/m]
+  double belt = 0.2, normal_force = 1;          // [m/s] [N]
+  double static_friction = 0.6, kinetic_friction = 0.4;
+};
+struct RimlessWheelParameters {
+  double length = 1, half_angle = 0.4, slope = 0.1, gravity = 9.81;  // [m] [rad] [rad] [m/s²]
+};
 
 System pendulum(const PendulumParameters& parameters = {}, const Settings& settings = {});
 System double_pendulum(const DoublePendulumParameters& parameters = {},
@@ -66,6 +78,9 @@ System kepler(const KeplerParameters& parameters = {}, const Settings& settings 
 System lorenz(const LorenzParameters& parameters = {}, const Settings& settings = {});
 // With events (event.h):
 System bouncing_ball(const BouncingBallParameters& parameters = {}, const Settings& settings = {});
+System bead_on_curve(const BeadOnCurveParameters& parameters = {}, const Settings& settings = {});
+System stick_slip(const StickSlipParameters& parameters = {}, const Settings& settings = {});
+System rimless_wheel(const RimlessWheelParameters& parameters = {}, const Settings& settings = {});
 
 // The laws and integrators that `make` knows.
 const std::vector<std::string>& names();
@@ -73,7 +88,8 @@ const std::vector<std::string>& integrators();
 // ... of which these take rtol and atol.
 const std::vector<std::string>& adaptive_integrators();
 
-// A law by name, with parameters by name. `n` is the number of masses of spring_chain. Throws
+// A law by name, with parameters by name. `n` is the number of masses of spring_chain; bead_on_curve
+// has as many heights as are given. Throws
 // ModelError on an unknown law or integrator (with the nearest name), ParameterError on bad
 // parameters.
 System make(std::string_view law, const std::map<std::string, std::vector<double>>& values = {},

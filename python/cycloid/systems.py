@@ -23,6 +23,7 @@ from cycloid._options import as_integer, as_names, as_precision, as_real, as_tex
 from cycloid._system import System
 
 __all__ = [
+    "bead_on_curve",
     "bouncing_ball",
     "double_pendulum",
     "kepler",
@@ -30,7 +31,9 @@ __all__ = [
     "make",
     "pendulum",
     "projectile",
+    "rimless_wheel",
     "spring_chain",
+    "stick_slip",
 ]
 
 names: tuple[str, ...] = tuple(_core.law_names)
@@ -317,6 +320,132 @@ def bouncing_ball(
     values = {"restitution": restitution, "gravity": gravity}
     return make(
         "bouncing_ball",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def bead_on_curve(
+    heights: Sequence[float] | None = None,
+    width: float = 2,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float = 0.0,
+    atol: float = 0.0,
+) -> System:
+    """A bead that slides from rest down a curve without friction. The curve is the cubic spline
+    through n heights [m] (3 to 64; None: a straight slide, 1 m down, of 22) at the stations
+    x = width·s² [m], s = 0, 1/(n-1), …, 1, which lie densely at its beginning. State [s], the
+    progress along it; no inputs; gravity [m/s²]. Event "arrival", at s = 1, ends the run: its time
+    is the time of travel.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(bead_on_curve(), [0.0], 200)      # straight: √(2·(2² + 1²)/9.81)
+    >>> run.events.time.round(4)
+    array([1.0096])
+    >>> g = run.pullback(0, event_times_bar=1.0)
+    >>> bool((g.params[1:21] > 0).all())                   # lower it everywhere between its ends
+    True
+    """
+    values = {"width": width, "gravity": gravity}
+    if heights is not None:
+        values["heights"] = heights
+    return make(
+        "bead_on_curve",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def stick_slip(
+    mass: float = 1,
+    stiffness: float = 1,
+    damping: float = 0,
+    belt: float = 0.2,
+    normal_force: float = 1,
+    static_friction: float = 0.6,
+    kinetic_friction: float = 0.4,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float = 0.0,
+    atol: float = 0.0,
+) -> System:
+    """A block [kg] on a moving belt [m/s], held by a spring [N/m] and a damper [N·s/m], pressed on
+    the belt by normal_force [N] with dry friction. State [stretch of the spring [m], velocity [m/s],
+    mode]: mode 0 sticks to the belt, ±1 slips, with the sign of the velocity against the belt; only
+    the events "stick" and "slip" change it. No inputs.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(stick_slip(), [0.0, 0.2, 0.0], 1000)
+    >>> run.events.name
+    ('slip', 'stick', 'slip')
+    >>> run.events.time.round(6)       # 0.6·1/0.2; a slip lasts 2·(π - atan(1)); a stick 2 s
+    array([3.      , 7.712389, 9.712389])
+    """
+    values = {
+        "mass": mass,
+        "stiffness": stiffness,
+        "damping": damping,
+        "belt": belt,
+        "normal_force": normal_force,
+        "static_friction": static_friction,
+        "kinetic_friction": kinetic_friction,
+    }
+    return make(
+        "stick_slip",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def rimless_wheel(
+    length: float = 1,
+    half_angle: float = 0.4,
+    slope: float = 0.1,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float = 0.0,
+    atol: float = 0.0,
+) -> System:
+    """A wheel of spokes [m] without a rim, 2·half_angle [rad] apart, that rolls down a slope [rad].
+    State [angle of the spoke on the ground from the vertical, downhill positive [rad], angular
+    velocity [rad/s]], no inputs; gravity [m/s²]. Events: "step", onto the next spoke, and "back";
+    both multiply the velocity by cos(2·half_angle).
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(rimless_wheel(), [0.0, 1.0], 200)
+    >>> set(run.events.name)
+    {'step'}
+    """
+    values = {"length": length, "half_angle": half_angle, "slope": slope, "gravity": gravity}
+    return make(
+        "rimless_wheel",
         values,
         dt=dt,
         integrator=integrator,

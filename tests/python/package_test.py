@@ -75,7 +75,7 @@ def test_functions_name_shapes_and_units():
         assert "[s]" in function.__doc__
     for law in cy.systems.names:
         text = " ".join(getattr(cy.systems, law).__doc__.split())
-        assert "State [" in text and re.search(r"\[(kg|m³/s²|1/s)\]", text), law
+        assert "State [" in text and re.search(r"\[(kg|m³/s²|m/s²|1/s)\]", text), law
 
 
 def test_every_law_and_integrator_of_the_core_is_there():
