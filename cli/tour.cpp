@@ -1,4 +1,4 @@
-// cycloid tour: what gradients of physics are good for, in three stories (cli/tour/tour.h).
+// cycloid tour: what gradients of physics are good for, in four stories (cli/tour/tour.h).
 
 #include "cli/tour/tour.h"
 
@@ -42,7 +42,7 @@ Run declare(Options& options) {
 }  // namespace
 
 const Command kTour = {
-    "tour", "three stories about gradients of physics, and a page to read",
+    "tour", "four stories about gradients of physics, and a page to read",
     "Shows what gradients of physics are good for: a projectile is aimed in the wind, a\n"
     "pendulum's length and damping are found from a noisy recording, and the Lorenz\n"
     "system shows how far a gradient can be trusted. Writes a page to read.",

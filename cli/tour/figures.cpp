@@ -245,6 +245,77 @@ std::string trust_landscape(const Landscape& land, const char* id, double reach)
   return plot.svg();
 }
 
+// The slides that are worth showing, and where a bead on each is after every tenth of a second.
+std::string bending(const SlideResult& slide, const char* id, double width) {
+  const SlideProblem& p = slide.problem;
+  Plot plot(id, "The slide after each correction, from straight to the cycloid", width, kHeight);
+  double lowest = 0;
+  for (const auto& point : slide.cycloid) lowest = std::min(lowest, point[1]);
+  plot.x_axis("distance [m]", -0.02 * p.width, 1.02 * p.width)
+      .y_axis("height [m]", lowest - 0.1 * p.drop, 1.06 * p.drop);
+  plot.line(along(slide.cycloid, 0), along(slide.cycloid, 1), "c2 thin dashed");
+  const std::vector<std::size_t> frames = slide_frames(slide);
+  const std::size_t tenth = static_cast<std::size_t>(std::lround(0.1 / p.dt));
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const SlideIterate& at = slide.iterates[frames[f]];
+    const bool last = f + 1 == frames.size();
+    const std::string who =
+        f == 0 ? "Straight" : message("Correction ", frames[f], last ? " (the last)" : "");
+    const char* css = f == 0 ? "iterate first" : last ? "iterate best" : "iterate between";
+    plot.line(along(at.curve, 0), along(at.curve, 1), css,
+              message("data-frame=\"", f, "\" data-note=\"", who, ": ", fixed(at.time, 4),
+                      " s\" style=\"--strength:0.5\""));
+    for (std::size_t k = tenth; k < at.bead.size(); k += tenth) {
+      plot.dot(at.bead[k][0], at.bead[k][1], 4, "ring frame", message("data-frame=\"", f, "\""));
+    }
+  }
+  return plot.svg();
+}
+
+std::string slide_bending(const SlideResult& slide) {
+  return "<div class=\"on-wide\">" + bending(slide, "slide-bending", kWide) +
+         "</div><div class=\"on-narrow\">" + bending(slide, "slide-bending-narrow", kWidth) +
+         "</div>";
+}
+
+std::string slide_time(const SlideResult& slide) {
+  Row k, excess;
+  for (std::size_t i = 0; i < slide.iterates.size(); ++i) {
+    k.push_back(static_cast<double>(i));
+    excess.push_back(100 * (slide.iterates[i].time / slide.cycloid_time - 1));
+  }
+  Plot plot("slide-time", "How much longer than on the cycloid the bead takes, in per cent", kWidth,
+            kHeight);
+  plot.x_axis("correction", -1, k.back() + 1)
+      .y_axis("time above the cycloid's [%]", 1e-3, 100, Scale::logarithmic);
+  plot.horizontal(0.1, "a thousandth", "muted", 0);
+  plot.line(k, excess, "c1");
+  return plot.svg();
+}
+
+// Beads on the straight slide and on the last one, at equal times.
+std::string slide_race(const SlideResult& slide) {
+  const SlideProblem& p = slide.problem;
+  double lowest = 0;
+  for (const auto& point : slide.cycloid) lowest = std::min(lowest, point[1]);
+  Plot plot("slide-race", "A bead on the straight slide and one on the bent slide, side by side",
+            kWidth, kHeight);
+  plot.x_axis("distance [m]", -0.02 * p.width, 1.02 * p.width)
+      .y_axis("height [m]", lowest - 0.1 * p.drop, 1.06 * p.drop);
+  const auto show = [&](const SlideIterate& at, const std::string& css) {
+    plot.line(along(at.curve, 0), along(at.curve, 1), css + " thin");
+    plot.exact_line(along(at.bead, 0), along(at.bead, 1), css + " track",
+                    message("data-race=\"", css, "\""));
+  };
+  show(slide.iterates.front(), "c4");
+  show(slide.iterates.back(), "c1");
+  for (const auto& [at, css] :
+       {std::pair{&slide.iterates.front(), "c4"}, {&slide.iterates.back(), "c1"}}) {
+    plot.dot(at->bead.back()[0], at->bead.back()[1], 6, css, message("data-head=\"", css, "\""));
+  }
+  return plot.svg();
+}
+
 }  // namespace
 
 std::map<std::string, std::string> figures(const TourResult& result) {
@@ -265,7 +336,10 @@ std::map<std::string, std::string> figures(const TourResult& result) {
           {"trust_growth", trust_growth(trust)},
           {"trust_forecast", trust_forecast(trust)},
           {"trust_within", trust_landscape(trust.within, "trust-within", reach)},
-          {"trust_beyond", trust_landscape(trust.beyond, "trust-beyond", reach)}};
+          {"trust_beyond", trust_landscape(trust.beyond, "trust-beyond", reach)},
+          {"slide_bending", slide_bending(result.slide)},
+          {"slide_time", slide_time(result.slide)},
+          {"slide_race", slide_race(result.slide)}};
 }
 
 }  // namespace cycloid::tour

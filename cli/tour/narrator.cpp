@@ -87,8 +87,7 @@ void Narrator::clear_progress() {
 
 void Narrator::welcome() {
   out_ << '\n'
-       << strong("Cycloid")
-       << ": three short stories, computed on this machine as they are told.\n";
+       << strong("Cycloid") << ": four short stories, computed on this machine as they are told.\n";
 }
 
 void Narrator::begin_aim(const AimProblem& p) {
@@ -200,9 +199,46 @@ void Narrator::end_trust(const TrustResult& result) {
               kLorenzExponent, "."));
 }
 
+void Narrator::begin_slide(const SlideProblem& p) {
+  heading(4, "Bend a slide into the fastest one");
+  say(
+      message("In 1696 Johann Bernoulli asked along which slide a bead comes down fastest. Here is "
+              "a straight one, ",
+              p.width, " m wide and ", p.drop, " m high. ", p.free_heights,
+              " heights along it may move; each correction follows the gradient of the time of "
+              "travel."));
+  out_ << '\n';
+}
+
+void Narrator::slide_iterate(int iteration, const SlideIterate& iterate) {
+  progress(message("correction ", iteration, "  ", fixed(iterate.time, 4), " s"));
+}
+
+void Narrator::end_slide(const SlideResult& result) {
+  clear_progress();
+  const SlideProblem& p = result.problem;
+  double lowest = 0;
+  for (const auto& point : result.cycloid) lowest = std::min(lowest, point[1]);
+  TextPlot plot(kPlotColumns, 11, {0, p.width}, {lowest - 0.05 * p.drop, p.drop});
+  for (const std::size_t k : slide_frames(result)) {
+    const bool last = k + 1 == result.iterates.size();
+    const auto& curve = result.iterates[k].curve;
+    plot.line(along(curve, 0), along(curve, 1), last ? kGreen : kGrey);
+  }
+  draw(plot);
+  say(message(result.fastest() ? good("A cycloid.") : painted(kRed, "Not the fastest."), " ",
+              result.iterations(), " corrections brought the time from ",
+              fixed(result.straight_time(), 4), " s to ", strong(fixed(result.time(), 4) + " s"),
+              ", ", fixed(100 * result.excess(), 3), " % above the exact cycloid's ",
+              fixed(result.cycloid_time, 4), " s; the slide lies within ",
+              fixed(100 * result.deviation, 2),
+              " % of the drop of it. The gradient agrees with differences to ",
+              scientific(result.gradient_error), "."));
+}
+
 void Narrator::farewell(const TourResult& result) {
   out_ << '\n';
-  say(message(result.ok() ? good("All three ended as they should")
+  say(message(result.ok() ? good("All four ended as they should")
                           : painted(kRed, "Not every story ended as it should"),
               ", in ", fixed(result.seconds, 1), " s."));
   if (!result.report.empty()) {

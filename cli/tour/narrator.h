@@ -26,6 +26,10 @@ class Narrator {
   void begin_trust();
   void end_trust(const TrustResult& result);
 
+  void begin_slide(const SlideProblem& problem);
+  void slide_iterate(int iteration, const SlideIterate& iterate);
+  void end_slide(const SlideResult& result);
+
   void farewell(const TourResult& result);
 
  private:

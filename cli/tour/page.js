@@ -1,5 +1,5 @@
-// Sliders over the corrections of the first story and over the time of the third. The page says the
-// same without them.
+// Sliders over the corrections of the first story and of the last, and over the times of motions. The
+// page says the same without them.
 'use strict';
 
 // A slider with a Play button: calls show(k) for k = 0 … count - 1 and prints what it returns.
@@ -30,11 +30,12 @@ function scrub(name, count, seconds, show) {
   draw();
 }
 
-function aim() {
-  const section = document.getElementById('aim');
+// The corrections of a story, whose notes are in one of its figures.
+function corrections(name, figure) {
+  const section = document.getElementById(name);
   const frames = [...section.querySelectorAll('[data-frame]')];
-  const notes = [...document.querySelectorAll('#aim-side [data-note]')];
-  scrub('aim', notes.length, 5, (k) => {
+  const notes = [...document.querySelectorAll('#' + figure + ' [data-note]')];
+  scrub(name, notes.length, 5, (k) => {
     for (const f of frames) {
       f.classList.toggle('now', Number(f.dataset.frame) === k);
       f.classList.toggle('later', Number(f.dataset.frame) > k);
@@ -63,5 +64,25 @@ function orbit() {
   });
 }
 
-aim();
+// Beads that go along their tracks, one point for each step of time.
+function race() {
+  const step = Number(document.querySelector('.scrub[data-for="race"]').dataset.step);
+  const beads = [...document.querySelectorAll('#slide-race [data-race]')].map((path) => ({
+    head: document.querySelector('#slide-race [data-head="' + path.dataset.race + '"]'),
+    points: path.getAttribute('d').slice(1).split('L'),
+  }));
+  const count = Math.max(...beads.map((bead) => bead.points.length));
+  scrub('race', count, 4, (k) => {
+    for (const bead of beads) {
+      const [x, y] = bead.points[Math.min(k, bead.points.length - 1)].split(' ');
+      bead.head.setAttribute('cx', x);
+      bead.head.setAttribute('cy', y);
+    }
+    return 'After ' + (step * k).toFixed(2) + ' s';
+  });
+}
+
+corrections('aim', 'aim-side');
 orbit();
+corrections('slide', 'slide-bending');
+race();

@@ -101,6 +101,29 @@ Json trust_json(const TrustResult& trust) {
           {"beyond", land(trust.beyond)}};
 }
 
+Json slide_json(const SlideResult& slide) {
+  Json times = Json::array();
+  for (const SlideIterate& iterate : slide.iterates) times.push_back(iterate.time);
+  const SlideProblem& p = slide.problem;
+  return {{"fastest", slide.fastest()},
+          {"time", slide.time()},
+          {"straight_time", slide.straight_time()},
+          {"cycloid_time", slide.cycloid_time},
+          {"excess", slide.excess()},
+          {"deviation", slide.deviation},
+          {"saved", 1 - slide.time() / slide.straight_time()},
+          {"iterations", slide.iterations()},
+          {"simulations", slide.simulations},
+          {"status", slide.status},
+          {"width", p.width},
+          {"drop", p.drop},
+          {"free_heights", p.free_heights},
+          {"dt", p.dt},
+          {"gradient_error", slide.gradient_error},
+          {"heights", slide.iterates.back().heights},
+          {"times", times}};
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const TourResult& result) {
@@ -111,7 +134,8 @@ nlohmann::ordered_json to_json(const TourResult& result) {
           {"instruction_set", std::string(name(active_instruction_set()))},
           {"aim", aim_json(result.aim)},
           {"fit", fit_json(result.fit)},
-          {"trust", trust_json(result.trust)}};
+          {"trust", trust_json(result.trust)},
+          {"slide", slide_json(result.slide)}};
 }
 
 }  // namespace cycloid::tour

@@ -92,6 +92,12 @@ TourResult run_tour(const TourOptions& options, std::ostream& out) {
   result.trust = question_lorenz({}, options.keep_going);
   narrator.end_trust(result.trust);
 
+  narrator.begin_slide({});
+  result.slide = bend_slide({}, options.keep_going, [&](int k, const SlideIterate& iterate) {
+    narrator.slide_iterate(k, iterate);
+  });
+  narrator.end_slide(result.slide);
+
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   file.write(page(result));
   narrator.farewell(result);

@@ -1,8 +1,8 @@
-// The tour: three short stories, each computed when it is told, in the terminal and on a web page.
+// The tour: four short stories, each computed when it is told, in the terminal and on a web page.
 //
 // Where to start reading:
 //   tour.h                   runs the stories
-//   aim.h  fit.h  trust.h    one story each: problem, result, solution
+//   aim.h  fit.h  trust.h  slide.h   one story each: problem, result, solution
 //   narrator.h               tells them in the terminal;  text_plot.h  draws there
 //   page.h                   tells them on a page: page.html has its words, page.css and page.js
 //                            its looks;  figures.h  its figures, drawn with svg_plot.h
@@ -15,6 +15,7 @@
 
 #include "cli/tour/aim.h"
 #include "cli/tour/fit.h"
+#include "cli/tour/slide.h"
 #include "cli/tour/trust.h"
 #include "cycloid/base/interrupt.h"
 
@@ -34,12 +35,13 @@ struct TourResult {
   AimResult aim;
   FitResult fit;
   TrustResult trust;
+  SlideResult slide;
   std::uint64_t seed = 0;
   std::filesystem::path report;  // absolute; empty where none was written
-  double seconds = 0;            // for the three stories
+  double seconds = 0;            // for the four stories
 
-  // The target is hit, the pendulum found, Lorenz called chaotic.
-  bool ok() const { return aim.hit() && fit.found() && trust.chaotic(); }
+  // The target is hit, the pendulum found, Lorenz called chaotic, the slide a cycloid.
+  bool ok() const { return aim.hit() && fit.found() && trust.chaotic() && slide.fastest(); }
 };
 
 // Prints to `out` as it goes. Throws Error when the page cannot be written (before any work is

@@ -214,6 +214,9 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   check_finite(states_bar, "states_bar", trajectory.system().states().size(),
                &trajectory.system().states());
   const Run<T>& run = trajectory.run();
+  if (!run.samples.empty()) {
+    throw Error("diagnose looks at states of steps; roll out with save = … in place of times = …");
+  }
   const std::size_t batch = static_cast<std::size_t>(run.batch);
   Diagnosis d;
   d.batch = run.batch;
@@ -240,8 +243,11 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   d.verdict = *std::max_element(d.verdicts.begin(), d.verdicts.end());
   const Report& report = trajectory.report();
   d.switch_fraction = report.switch_fraction;
-  d.reliable =
-      (d.verdict == Verdict::fine || d.verdict == Verdict::vanishing) && report.unsolved.empty();
+  const std::vector<Event>& events = trajectory.events();
+  const auto grazing =
+      std::find_if(events.begin(), events.end(), [](const Event& e) { return e.grazing; });
+  d.reliable = (d.verdict == Verdict::fine || d.verdict == Verdict::vanishing) &&
+               report.unsolved.empty() && grazing == events.end();
   d.horizon =
       largest_exponent > 0 ? kLarge / largest_exponent : std::numeric_limits<double>::infinity();
   d.advice = words(d, std::count(d.verdicts.begin(), d.verdicts.end(), d.verdict),
@@ -249,6 +255,10 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   if (!report.unsolved.empty()) {
     d.advice += message(" But ", describe(report.unsolved.front()),
                         "; failed = skip leaves such environments out.");
+  }
+  if (grazing != events.end()) {
+    d.advice += message(" But there is a grazing event, ", describe(*grazing),
+                        ", where no derivative exists; failed = skip leaves it out.");
   }
   return d;
 }

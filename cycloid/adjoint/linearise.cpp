@@ -148,6 +148,9 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   };
   if (!report.failed.empty()) refuse(describe(report.failed.front()));
   if (!report.unsolved.empty()) refuse(describe(report.unsolved.front()));
+  for (const Event& event : events_on(run, tape)) {
+    if (event.grazing) refuse(message("a grazing event: ", describe(event)));
+  }
   check_derivative(system.states(), out.A, static_cast<std::size_t>(s.tangent), "the state");
   check_derivative(system.states(), out.B, static_cast<std::size_t>(s.input), "the input");
   check_derivative(system.states(), out.P, static_cast<std::size_t>(s.parameters), "a parameter");

@@ -13,6 +13,33 @@ namespace {
 // number of threads.
 constexpr std::int64_t kGroups = 64;
 
+// A run that was stepped back and misses its start by more is not the run that was made.
+constexpr double kMostDrift = 1e-3;
+constexpr char kDrifted = 2;
+
+// Adds the cotangent of the states x in coordinates to x_bar, which is in tangents; all in lanes.
+template <class T>
+void add_coordinate_bar(const Space& space, int W, const T* x, const T* bar, T* x_bar) {
+  const std::int64_t n = space.size();
+  if (space.flat()) {
+    for (std::int64_t i = 0; i < n * W; ++i) x_bar[i] += bar[i];
+    return;
+  }
+  std::vector<T> row(static_cast<std::size_t>(n)), row_bar(row),
+      tangent(static_cast<std::size_t>(space.tangent_size()));
+  for (int l = 0; l < W; ++l) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      row[static_cast<std::size_t>(i)] = x[i * W + l];
+      row_bar[static_cast<std::size_t>(i)] = bar[i * W + l];
+    }
+    std::fill(tangent.begin(), tangent.end(), T(0));
+    space.to_tangent(row.data(), row_bar.data(), tangent.data());
+    for (std::size_t i = 0; i < tangent.size(); ++i) {
+      x_bar[static_cast<std::int64_t>(i) * W + l] += tangent[i];
+    }
+  }
+}
+
 // Brings the cotangents of saved states into lanes, a block at a time, and adds them to x_bar.
 template <class T>
 class StateBarReader {
@@ -36,36 +63,55 @@ class StateBarReader {
              lanes_.data());
     }
     const T* bar = lanes_.data() + (next_-- - first_) * numbers_ * map_.lanes;
-    if (run_.system.states().flat()) {
-      for (std::int64_t i = 0; i < numbers_ * map_.lanes; ++i) x_bar[i] += bar[i];
-    } else {
-      add_on_manifold(x, bar, x_bar);
-    }
+    add_coordinate_bar(run_.system.states(), map_.lanes, x, bar, x_bar);
   }
 
  private:
-  void add_on_manifold(const T* x, const T* bar, T* x_bar) {
-    const Space& space = run_.system.states();
-    std::vector<T> row(static_cast<std::size_t>(numbers_)), row_bar(row),
-        tangent(static_cast<std::size_t>(space.tangent_size()));
-    for (int l = 0; l < map_.lanes; ++l) {
-      for (std::int64_t i = 0; i < numbers_; ++i) {
-        row[static_cast<std::size_t>(i)] = x[i * map_.lanes + l];
-        row_bar[static_cast<std::size_t>(i)] = bar[i * map_.lanes + l];
-      }
-      std::fill(tangent.begin(), tangent.end(), T(0));
-      space.to_tangent(row.data(), row_bar.data(), tangent.data());
-      for (std::size_t i = 0; i < tangent.size(); ++i) {
-        x_bar[static_cast<std::int64_t>(i) * map_.lanes + l] += tangent[i];
-      }
-    }
-  }
-
   const Run<T>& run_;
   const LaneMap& map_;
   const T* rows_;
   std::int64_t numbers_, saved_, next_, first_;
   LaneBuffer<T> lanes_;
+};
+
+// Pulls the cotangents of states inside steps back to the steps' beginnings.
+template <class T>
+class SampleBars {
+ public:
+  SampleBars(const Run<T>& run, const LaneMap& map, const T* states_bar)
+      : run_(run), map_(map), rows_(states_bar) {
+    if (run.samples.empty()) return;
+    const StepperSizes& s = run.stepper->sizes();
+    const std::size_t W = static_cast<std::size_t>(map.lanes);
+    bar_ = LaneBuffer<T>(W * s.state);
+    tangent_ = LaneBuffer<T>(W * s.tangent);
+    state_ = LaneBuffer<T>(W * s.state);
+    record_ = LaneBuffer<T>(W * s.record);
+  }
+
+  // Of the sample `number`, at the end of a part of its step.
+  void pull_back(std::int64_t number, const StepInput<T>& part, T* x_bar, T* u_bar,
+                 std::byte* workspace) {
+    run_.stepper->step(part, state_.data(), record_.data(), workspace);
+    std::fill_n(tangent_.data(), run_.stepper->sizes().tangent * map_.lanes, T(0));
+    add(number, state_.data(), tangent_.data());
+    run_.stepper->pullback(part, record_.data(), tangent_.data(), x_bar, u_bar, workspace);
+  }
+  // Of the first sample, which is the initial state.
+  void add_initial(const T* x, T* x_bar) { add(0, x, x_bar); }
+
+ private:
+  void add(std::int64_t number, const T* x, T* x_bar) {
+    const std::int64_t n = run_.stepper->sizes().state;
+    gather(map_, rows_, static_cast<std::int64_t>(run_.samples.size()) * n, number * n, n,
+           bar_.data());
+    add_coordinate_bar(run_.system.states(), map_.lanes, x, bar_.data(), x_bar);
+  }
+
+  const Run<T>& run_;
+  const LaneMap& map_;
+  const T* rows_;
+  LaneBuffer<T> bar_, tangent_, state_, record_;
 };
 
 // Takes the inputs' cotangents, step by step backwards, to rows of their own or to a sum over
@@ -162,8 +208,9 @@ struct Parts {
   std::vector<double> sums;      // (groups, T, inputs), when they share
   std::vector<double> params;    // (batch, parameters), or (chunks, parameters) when they share
   std::vector<char> left_out;    // (batch): failed or unsolved forward, or not finite backward
-  std::vector<char> not_finite;  // (batch): found on this way back
+  std::vector<char> not_finite;  // (batch): found on this way back; or kDrifted
   std::vector<std::int64_t> recomputed;  // (chunks)
+  std::vector<double> drift;             // (batch), where the way back was by stepping back
 };
 
 template <class T>
@@ -172,6 +219,7 @@ struct Pullback {
   const Run<T>& run;
   const PullbackOptions& options;
   const T* states_bar;
+  std::vector<std::vector<double>> times_bar;  // of each chunk's events, in the tape's order
   Parts<T> parts;
   std::int64_t groups = 1;
 
@@ -208,6 +256,16 @@ Pullback<T>::Pullback(const Trajectory<T>& t, std::span<const T> bar, const Pull
   };
   leave_out(t.report().failed);
   leave_out(t.report().unsolved);
+  for (const Event& e : t.events()) {
+    if (e.grazing) parts.left_out[static_cast<std::size_t>(e.environment)] = 1;
+  }
+  if (options.event_times_bar.empty()) return;
+  for (const auto& events : t.tape().events) times_bar.emplace_back(events.size(), 0.0);
+  for (std::size_t i = 0; i < t.events().size(); ++i) {
+    const Event& e = t.events()[i];
+    times_bar[static_cast<std::size_t>(e.chunk)][static_cast<std::size_t>(e.place)] =
+        options.event_times_bar[i];
+  }
 }
 
 // Clears the parts and pulls every chunk back.
@@ -222,6 +280,7 @@ void Pullback<T>::run_all() {
   parts.params.assign((own_parameters() ? batch() : chunks) * np, 0.0);
   parts.not_finite.assign(batch(), 0);
   parts.recomputed.assign(chunks, 0);
+  parts.drift.assign(run.plan.reversible ? batch() : 0, 0.0);
 
   const std::int64_t tasks = sum_controls() ? groups : run.chunks();
   for_each_task(run, tasks, options.keep_going,
@@ -247,6 +306,9 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
   const StepperSizes& sizes = run.stepper->sizes();
   Sweep<T> sweep(run, trajectory.tape(), buffers, chunk, stop);
   sweep.want_parameters(options.params);
+  if (!times_bar.empty()) {
+    sweep.give_event_times_bar(times_bar[static_cast<std::size_t>(chunk)].data());
+  }
   const LaneMap& map = sweep.map();
   const bool flat = run.system.states().flat();
   StateBarReader<T> reader(run, map, states_bar);
@@ -258,8 +320,9 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
       last_state(flat ? 0 : static_cast<std::size_t>(sizes.state) * map.lanes);
   T *x_bar = bar.data(), *x_next_bar = next_bar.data();
   std::fill_n(x_bar, tangents, T(0));
+  SampleBars<T> samples(run, map, states_bar);
   sweep.reverse([&](const StepInput<T>& in, const T* record) {
-    if (in.step + 1 == run.steps) {
+    if (in.step + 1 == run.steps && run.samples.empty()) {
       if (!flat) run.stepper->step(in, last_state.data(), nullptr, sweep.workspace());
       reader.add(run.steps, last_state.data(), x_bar);
     }
@@ -267,12 +330,19 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
     std::fill_n(x_bar, tangents, T(0));
     run.stepper->pullback(in, record, x_next_bar, x_bar, writer.cleared(in.step),
                           sweep.workspace());
+    sweep.for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
+      samples.pull_back(number, part, x_bar, writer.at(in.step), sweep.workspace());
+    });
     writer.done(in.step);
     observe(in.step, map, static_cast<const T*>(x_bar), static_cast<const T*>(writer.at(in.step)));
     if (run.plan.cut > 0 && in.step > 0 && in.step % run.plan.cut == 0) {
       std::fill_n(x_bar, tangents, T(0));
     }
-    reader.add(in.step, in.x, x_bar);
+    if (run.samples.empty()) {
+      reader.add(in.step, in.x, x_bar);
+    } else if (in.step == 0 && run.samples.front().part == 0) {
+      samples.add_initial(in.x, x_bar);
+    }
   });
   if (!sweep.stopped()) finish_chunk(sweep, chunk, x_bar, writer);
 }
@@ -295,6 +365,9 @@ void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const 
       parts.x0_tangent[environment * static_cast<std::size_t>(sizes.tangent) + i] = v;
     }
     if (!finite) parts.not_finite[environment] = 1;
+    if (!run.plan.reversible) continue;
+    parts.drift[environment] = sweep.drift(l);
+    if (!(sweep.drift(l) <= kMostDrift)) parts.not_finite[environment] = kDrifted;
   }
   if (own_parameters()) {
     add_own_parameters(map, p_bar.data());
@@ -374,6 +447,7 @@ Gradient<T> Pullback<T>::take_gradient() {
   const Space& space = run.system.states();
   Gradient<T> g;
   for (const std::int64_t n : parts.recomputed) g.recomputed_steps += n;
+  for (const double d : parts.drift) g.drift = std::max(g.drift, d);
 
   if (options.x0) {
     const std::size_t nt = static_cast<std::size_t>(sizes.tangent);
@@ -446,6 +520,11 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
                         " saved steps, ", run_->stepper->sizes().state, " states)"));
   }
   check_finite(states_bar, "states_bar", run_->stepper->sizes().state, &system().states());
+  if (!options.event_times_bar.empty() && options.event_times_bar.size() != events().size()) {
+    throw Error(message("event_times_bar has ", options.event_times_bar.size(),
+                        " numbers, the trajectory has ", events().size(), " events"));
+  }
+  check_finite(options.event_times_bar, "event_times_bar", 1, nullptr);
   const bool raise = options.failed == PullbackOptions::Failed::raise;
   if (raise && !report().failed.empty()) {
     throw GradientError(message("there is no gradient through an environment that failed: ",
@@ -457,16 +536,30 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
                                 describe(report().unsolved.front()),
                                 "; pass failed = skip to give it a zero gradient"));
   }
+  for (const Event& e : events()) {
+    if (!raise || !e.grazing) continue;
+    throw GradientError(message("there is no gradient through a grazing event: ", describe(e),
+                                ", where the state hardly moves through the event's surface; pass "
+                                "failed = skip to give it a zero gradient"));
+  }
   Pullback<T> pullback(*this, states_bar, options);
   pullback.run_all();
   const auto& bad = pullback.parts.not_finite;
-  const auto first = std::find(bad.begin(), bad.end(), 1);
+  const auto first = std::find_if(bad.begin(), bad.end(), [](char b) { return b != 0; });
   if (first != bad.end()) {
+    if (raise && *first == kDrifted) {
+      throw GradientError(message(
+          "environment ", first - bad.begin(), ": steps run backwards miss the initial state by ",
+          pullback.parts.drift[static_cast<std::size_t>(first - bad.begin())],
+          " of its size: the motion is damped or chaotic, and what is lost on the way there cannot "
+          "be found on the way back; use memory \"sqrt\", or pass failed = skip to give it a zero "
+          "gradient"));
+    }
     if (raise) {
       throw GradientError(message(pullback.name_not_finite(first - bad.begin()),
                                   "; diagnose says more, failed = skip gives it a zero gradient"));
     }
-    for (std::size_t e = 0; e < bad.size(); ++e) pullback.parts.left_out[e] |= bad[e];
+    for (std::size_t e = 0; e < bad.size(); ++e) pullback.parts.left_out[e] |= bad[e] != 0;
     pullback.run_all();
   }
   return pullback.take_gradient();

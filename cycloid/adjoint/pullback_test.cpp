@@ -171,6 +171,7 @@ TEST_CASE("pullback: equals dual numbers for each law and integrator, in a batch
 
 TEST_CASE("pullback: equals dual numbers with parameters of each environment's own") {
   for (const std::string& law : systems::names()) {
+    if (!systems::make(law).events().empty()) continue;  // adjoint/events_test.cpp
     CAPTURE(law);
     const std::vector<std::string> names = parameter_names(systems::make(law));
     const System system = systems::make(law, {}, {.vary = names});

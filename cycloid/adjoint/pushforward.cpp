@@ -201,6 +201,11 @@ Pushforward pushforward(const System& given, std::span<const double> x0,
 
   Pushforward result;
   result.run_ = run;
+  for (const EventSpec& event : system.events()) {
+    if (event.effect != EventEffect::end) continue;
+    throw GradientError(message("system \"", system.name(), "\" has no pushforward: its event \"",
+                                event.name, "\" ends a run; use the pullback of a rollout"));
+  }
   if (!system.steppers<double>().dual) {
     push_by_jacobians(*run, direction, result.states_, result.states_tan_);
     return result;

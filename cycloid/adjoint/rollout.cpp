@@ -91,11 +91,34 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
   report->tape_bytes = run.plan.bytes;
   report->lanes = run.lanes();
   report->instruction_set = name(active_instruction_set());
+  result.events_ = std::make_shared<const std::vector<Event>>(events_on(run, *tape));
+  result.saved_steps_ = run.saved;
+  for (std::size_t i = 0; i < run.samples.size(); ++i) {
+    result.saved_steps_[i] = run.samples[i].step;
+  }
   result.run_ = std::make_shared<const Run<T>>(std::move(run));
   result.tape_ = std::move(tape);
   result.states_ = std::move(states);
   result.report_ = std::move(report);
   return result;
+}
+
+template <class T>
+std::vector<Event> events_on(const Run<T>& run, const Tape<T>& tape) {
+  std::vector<Event> events;
+  for (std::int64_t chunk = 0; chunk < run.chunks(); ++chunk) {
+    const LaneMap map = run.map(chunk);
+    const auto& on_tape = tape.events[static_cast<std::size_t>(chunk)];
+    for (std::size_t i = 0; i < on_tape.size(); ++i) {
+      const StepEvent& e = on_tape[i].event;
+      events.push_back({map.environment(e.lane), on_tape[i].step,
+                        run.system.events()[static_cast<std::size_t>(e.event)].name, e.time,
+                        e.grazing, chunk, static_cast<std::int64_t>(i)});
+    }
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.environment < b.environment; });
+  return events;
 }
 
 template <class T>
@@ -106,11 +129,6 @@ std::int64_t Trajectory<T>::batch() const {
 template <class T>
 std::int64_t Trajectory<T>::steps() const {
   return run_->steps;
-}
-
-template <class T>
-const std::vector<std::int64_t>& Trajectory<T>::saved_steps() const {
-  return run_->saved;
 }
 
 template <class T>
@@ -132,6 +150,7 @@ std::span<const T> Trajectory<T>::state(std::int64_t environment, std::int64_t s
 
 template <class T>
 std::vector<double> Trajectory<T>::times() const {
+  if (!run_->sample_times.empty()) return run_->sample_times;
   const double h = run_->step_length();
   std::vector<double> times;
   for (const std::int64_t k : run_->saved) times.push_back(run_->t0 + static_cast<double>(k) * h);
@@ -160,6 +179,8 @@ std::vector<float> step(const System& system, std::span<const float> x, std::spa
   return one_step(system, x, u, params, report);
 }
 
+template std::vector<Event> events_on(const Run<float>&, const Tape<float>&);
+template std::vector<Event> events_on(const Run<double>&, const Tape<double>&);
 template Trajectory<float> roll_out(Run<float>, const KeepGoing&);
 template Trajectory<double> roll_out(Run<double>, const KeepGoing&);
 template class Trajectory<float>;

@@ -7,6 +7,7 @@
 //   rollout.h      the user's edge: rollout, Trajectory, Gradient
 //   memory.h       what the adjoint keeps;   schedule.h  the binomial schedule
 //   alike.h        which environments share a chunk
+//   events.h       what happened on the way: impacts, ends
 //   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
 //   report.h       what a run has to say about itself
 //   advance.h      a few steps under held inputs, observed, for learners
@@ -30,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/adjoint/events.h"
 #include "cycloid/adjoint/memory.h"
 #include "cycloid/adjoint/report.h"
 #include "cycloid/adjoint/save.h"
@@ -56,6 +58,8 @@ struct Controls {
 
 struct RolloutOptions {
   Save save = Save::all();
+  // Where not empty, states at these times [s] are saved instead: increasing, within the run.
+  std::vector<double> times = {};
   Memory memory = Memory::automatic();
   int threads = 0;            // 0: as many as the machine offers
   double t0 = 0;              // time of the first state [s]
@@ -65,9 +69,11 @@ struct RolloutOptions {
 struct PullbackOptions {
   bool x0 = true, controls = true, params = true;  // what to differentiate with respect to
   bool each = false;  // a row of each gradient per environment, also where they share what it is of
-  // Environments that failed, whose solver stopped short, or whose cotangent is not finite: raise
-  // GradientError, or zero gradient.
+  // Environments that failed, whose solver stopped short, with a grazing event, or whose cotangent
+  // is not finite: raise GradientError, or zero gradient.
   enum class Failed { raise, skip } failed = Failed::raise;
+  // ∂L/∂time of each of the trajectory's events; empty: the loss does not depend on them.
+  std::span<const double> event_times_bar = {};
   KeepGoing keep_going = {};
 };
 
@@ -78,6 +84,9 @@ struct Gradient {
   std::vector<T> controls;            // shaped like controls; (T, inputs), summed, for zero inputs
   std::vector<double> params;         // shaped like the parameters; one row for the default
   std::int64_t recomputed_steps = 0;  // steps run again on the way back, over all chunks of lanes
+  // With Memory::reversible: the largest difference between the initial state and what stepping
+  // back made of it, relative to the largest number of the state; else 0.
+  double drift = 0;
 };
 
 template <class T>
@@ -88,8 +97,10 @@ class Trajectory {
   std::span<const T> state(std::int64_t environment, std::int64_t saved) const;
   std::int64_t batch() const;
   std::int64_t steps() const;  // T
-  const std::vector<std::int64_t>& saved_steps() const;
+  // Of a state at a time of the user's choice: the step that it lies in.
+  const std::vector<std::int64_t>& saved_steps() const { return saved_steps_; }
   std::vector<double> times() const;  // of the saved states [s]
+  const std::vector<Event>& events() const { return *events_; }
   const System& system() const;
   const Report& report() const { return *report_; }
 
@@ -108,6 +119,8 @@ class Trajectory {
   std::shared_ptr<Tape<T>> tape_;
   std::shared_ptr<std::vector<T>> states_;
   std::shared_ptr<const Report> report_;
+  std::shared_ptr<const std::vector<Event>> events_;
+  std::vector<std::int64_t> saved_steps_;
 };
 
 // Throws Error on wrong sizes, no steps, numbers that are not finite; ParameterError on parameters

@@ -12,6 +12,12 @@
 
 namespace cycloid::inline adjoint {
 
+// A state that the user gets inside a step: `part` seconds after its beginning.
+struct Sample {
+  std::int64_t step = 0;
+  double part = 0;  // [s]; 0: the state at the step's beginning
+};
+
 // Inputs of a rollout, checked and copied, in rows. A count of rows is the batch, or 1 for a row
 // that all environments share; control_rows = 0 means zero inputs.
 template <class T>
@@ -28,7 +34,9 @@ struct Run {
   std::vector<T> controls;
   std::vector<double> parameters;
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
-  std::vector<std::int64_t> saved;  // steps whose states the user gets
+  std::vector<std::int64_t> saved;   // steps whose states the user gets; of samples, their numbers
+  std::vector<Sample> samples;       // states at times of the user's choice, in their order
+  std::vector<double> sample_times;  // ... and these times [s]
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
   TapePlan plan;
   std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
@@ -66,7 +74,14 @@ struct Run {
   }
 };
 
-// Kept states and records of every chunk, lane-innermost, and where environments stopped.
+// An event on the tape of a chunk.
+struct TapeEvent {
+  std::int64_t step = 0;
+  StepEvent event;
+  int count = 0;  // events of this lane in this step before it
+};
+
+// Kept states and records of every chunk, lane-innermost, where environments stopped, and events.
 template <class T>
 class Tape {
  public:
@@ -78,7 +93,9 @@ class Tape {
         records_kept_(run.plan.keep_records ? run.steps : 0),
         states_(static_cast<std::size_t>(run.chunks() * states_kept_ * state_numbers_)),
         records_(static_cast<std::size_t>(run.chunks() * records_kept_ * record_numbers_)),
-        failed_step(static_cast<std::size_t>(run.chunks() * run.lanes()), -1) {}
+        failed_step(static_cast<std::size_t>(run.chunks() * run.lanes()), -1),
+        ended_step(failed_step),
+        events(static_cast<std::size_t>(run.chunks())) {}
 
   T* state(std::int64_t chunk, std::int64_t slot) const {
     return states_.data() + (chunk * states_kept_ + slot) * state_numbers_;
@@ -95,6 +112,11 @@ class Tape {
   // Per lane of every chunk: the step at which it went non-finite, or -1. From there on it stands
   // still.
   std::vector<std::int64_t> failed_step;
+  // Likewise: the step in which an event ended its run, or -1. After it, it stands still.
+  std::vector<std::int64_t> ended_step;
+  // Of every chunk, in the order of steps, then of lanes, then of time; copies that pad a chunk
+  // and lanes that failed have none.
+  std::vector<std::vector<TapeEvent>> events;
 };
 
 }  // namespace cycloid::inline adjoint

@@ -4,6 +4,7 @@
 
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/error.h"
+#include "cycloid/system/reversible.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -51,6 +52,40 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
     }
   }
   run.parameters.assign(params.begin(), params.end());
+}
+
+// Which step each of the times lies in. A time within rounding of a step's end belongs to it.
+template <class T>
+void take_times(Run<T>& run, const std::vector<double>& times) {
+  if (times.empty()) return;
+  if (!run.stepper->sizes().takes_parts) {
+    throw Error(message("system \"", run.system.name(),
+                        "\" has no states between its steps; save states of steps instead"));
+  }
+  if (run.parameter_rows > 1 && run.system.parameters().contains(kTimestepName) &&
+      run.system.varies(run.system.parameters().find(kTimestepName).offset)) {
+    throw Error(message("states at given times need one time step for all environments; \"",
+                        kTimestepName, "\" varies"));
+  }
+  const double h = run.step_length(), end = run.t0 + static_cast<double>(run.steps) * h;
+  const double slack = 1e-9 * h;
+  for (const double time : times) {
+    if (!std::isfinite(time) || time < run.t0 - slack || time > end + slack) {
+      throw Error(
+          message("times must lie within the run, from ", run.t0, " to ", end, " s; got ", time));
+    }
+    if (!run.sample_times.empty() && time <= run.sample_times.back()) {
+      throw Error(message("times must increase; ", time, " follows ", run.sample_times.back()));
+    }
+    const double steps = (time - run.t0) / h;
+    const std::int64_t k = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(std::ceil(steps - 1e-9)) - 1, 0, run.steps - 1);
+    double part = time - (run.t0 + static_cast<double>(k) * h);
+    if (std::abs(part - h) <= slack) part = h;
+    run.samples.push_back({k, std::abs(part) <= slack ? 0 : part});
+    run.sample_times.push_back(time);
+    run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
+  }
 }
 
 }  // namespace
@@ -115,7 +150,8 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
     }
   }
   run.controls.assign(controls.values.begin(), controls.values.end());
-  run.saved = options.save.steps(run.steps);
+  take_times(run, options.times);
+  if (options.times.empty()) run.saved = options.save.steps(run.steps);
   return run;
 }
 
@@ -126,8 +162,9 @@ void choose_stepper(Run<T>& run, const Memory& memory) {
   const StepperSizes& s = run.stepper->sizes();
   const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
   run.threads = static_cast<int>(std::min<std::int64_t>(run.threads, run.chunks()));
-  run.plan = plan_tape(memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes,
-                                s.record * lane_bytes, s.record_is_costly});
+  run.plan = plan_tape(
+      memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes, s.record * lane_bytes,
+               s.record_is_costly, reversible(run.stepper) != nullptr});
 }
 
 template void check_finite(std::span<const float>, const char*, std::int64_t, const Space*);

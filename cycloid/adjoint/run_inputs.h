@@ -20,6 +20,10 @@ void choose_stepper(Run<T>& run, const Memory& memory);
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);
 
+// The events of all chunks, environment after environment, in the order of time.
+template <class T>
+std::vector<Event> events_on(const Run<T>& run, const Tape<T>& tape);
+
 // Throws Error unless every number is finite; `what` and the shape's row length name the place.
 template <class T>
 void check_finite(std::span<const T> values, const char* what, std::int64_t row,

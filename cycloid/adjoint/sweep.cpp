@@ -1,5 +1,11 @@
 #include "cycloid/adjoint/sweep.h"
 
+#include <cmath>
+#include <limits>
+
+#include "cycloid/base/error.h"
+#include "cycloid/system/event_spec.h"
+
 namespace cycloid::inline adjoint {
 
 template <class T>
@@ -12,6 +18,8 @@ SweepBuffers<T>::SweepBuffers(const Run<T>& run) {
   inputs = LaneBuffer<T>(W * s.input * kInputBlock);
   state = LaneBuffer<T>(W * s.state);
   next_state = LaneBuffer<T>(W * s.state);
+  at_rest = LaneBuffer<bool>(W);
+  sample = LaneBuffer<T>(run.samples.empty() ? 0 : W * s.state);
   record = LaneBuffer<T>(W * s.record);
   segment_states = LaneBuffer<T>(W * s.state * L);
   snapshots = LaneBuffer<T>(W * s.state * static_cast<std::size_t>(run.plan.snapshots));
@@ -30,9 +38,14 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
       map_(run.map(chunk)),
       stop_(stop),
       failed_step_(tape.failed_step.data() + chunk * sizes_.lanes),
+      ended_step_(tape.ended_step.data() + chunk * sizes_.lanes),
+      events_(tape.events[static_cast<std::size_t>(chunk)]),
       notes_(run.stepper->notes(workspace())),
       active_rows_(static_cast<std::size_t>(notes_ ? sizes_.lanes : 0), -1) {
-  for (int l = 0; l < map_.lanes; ++l) any_failed_ = any_failed_ || lane_failed(l);
+  for (int l = 0; l < map_.lanes; ++l) {
+    any_failed_ = any_failed_ || lane_failed(l);
+    any_ended_ = any_ended_ || ended_step_[l] >= 0;
+  }
   gather(map_, run.parameters.data(), run.parameter_stride(), 0, sizes_.parameters,
          buffers.parameters.data());
   run.stepper->begin(buffers.parameters.data(), workspace());
@@ -44,8 +57,10 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
 template <class T>
 StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
   const std::int64_t step = run_.first_step + k;
-  if (run_.control_rows == 0 || sizes_.input == 0)
-    return {x, buffers_.inputs.data(), step, run_.t0, wants_parameters_};
+  StepInput<T> in{x, buffers_.inputs.data(), step, run_.t0, wants_parameters_};
+  if (any_ended_) in.ended = lanes_at_rest(step);
+  if (times_bar_) in.event_times_bar = times_bar_of(step);
+  if (run_.control_rows == 0 || sizes_.input == 0) return in;
   const std::int64_t own = run_.held ? 0 : k;
   const std::int64_t block = own / kInputBlock, first = block * kInputBlock;
   if (block != input_block_) {
@@ -54,8 +69,29 @@ StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
            count * sizes_.input, buffers_.inputs.data());
     input_block_ = block;
   }
-  const T* u = buffers_.inputs.data() + (own - first) * sizes_.input * sizes_.lanes;
-  return {x, u, step, run_.t0, wants_parameters_};
+  in.u = buffers_.inputs.data() + (own - first) * sizes_.input * sizes_.lanes;
+  return in;
+}
+
+template <class T>
+const bool* Sweep<T>::lanes_at_rest(std::int64_t step) {
+  bool* const rests = buffers_.at_rest.data();
+  for (int l = 0; l < map_.lanes; ++l) rests[l] = ended_step_[l] >= 0 && ended_step_[l] < step;
+  return rests;
+}
+
+// The cotangents of the times of a step's events, where the step looks for them.
+template <class T>
+const double* Sweep<T>::times_bar_of(std::int64_t step) {
+  const auto before = [](const TapeEvent& e, std::int64_t k) { return e.step < k; };
+  auto e = std::lower_bound(events_.begin(), events_.end(), step, before);
+  if (e == events_.end() || e->step != step) return nullptr;
+  lanes_times_bar_.assign(static_cast<std::size_t>(map_.lanes) * kMostEvents, 0.0);
+  for (; e != events_.end() && e->step == step; ++e) {
+    lanes_times_bar_[static_cast<std::size_t>(e->event.lane * kMostEvents + e->count)] =
+        times_bar_[e - events_.begin()];
+  }
+  return lanes_times_bar_.data();
 }
 
 // Frozen lanes keep their state.
@@ -73,6 +109,7 @@ void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record, ChunkRep
   const bool all_ok = status == StepStatus::ok;
   if (!all_ok) note_failures(in, x_next, said);
   if (notes_) take_notes(in.step, all_ok, said);
+  if (sizes_.has_events) take_events(in.step);
   if (any_failed_) freeze(in, x_next);
 }
 
@@ -128,6 +165,21 @@ void Sweep<T>::take_notes(std::int64_t step, bool all_ok, ChunkReport& said) {
 }
 
 template <class T>
+void Sweep<T>::take_events(std::int64_t step) {
+  int count = 0, lane = -1;
+  for (const StepEvent& event : run_.stepper->events(workspace())) {
+    count = event.lane == lane ? count + 1 : 0;
+    lane = event.lane;
+    if (lane_failed(lane)) continue;
+    if (event.ends) {
+      ended_step_[lane] = step;
+      any_ended_ = true;
+    }
+    if (lane < map_.active) events_.push_back({step, event, count});
+  }
+}
+
+template <class T>
 void Sweep<T>::step_again(const StepInput<T>& in, T* x_next, T* record) {
   run_.stepper->step(in, x_next, record, workspace());
   if (any_failed_) freeze(in, x_next);
@@ -143,6 +195,49 @@ void Sweep<T>::keep(std::int64_t k, const T* x) {
     if (k + 1 == run_.steps) std::memcpy(tape_.state(chunk_, plan.snapshots), x, state_bytes());
   } else if (k % plan.segment == 0) {
     std::memcpy(tape_.state(chunk_, k / plan.segment), x, state_bytes());
+  }
+}
+
+// The largest difference of a lane between two states, relative to the largest number of the first;
+// infinite where the second is not finite.
+template <class T>
+double lane_difference(const LaneMap& map, int numbers, int lane, const T* a, const T* b) {
+  double difference = 0, size = std::numeric_limits<T>::min();
+  for (int i = 0; i < numbers; ++i) {
+    const double there = a[i * map.lanes + lane], here = b[i * map.lanes + lane];
+    if (!std::isfinite(here)) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(here - there));
+    size = std::max(size, std::abs(there));
+  }
+  return difference / size;
+}
+
+// One step there and back. What is left of more than four digits of rounding is no rounding.
+template <class T>
+void Sweep<T>::check_reversible(const StepInput<T>& in, const T* x_next) {
+  LaneBuffer<T> back(static_cast<std::size_t>(state_numbers_));
+  StepInput<T> end = in;
+  end.x = x_next;
+  reversible(run_.stepper)->step_back(end, back.data(), workspace());
+  const double most = 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  for (int l = 0; l < map_.active; ++l) {
+    const double left = lane_difference(map_, sizes_.state, l, in.x, back.data());
+    if (lane_failed(l) || left <= most) continue;
+    throw Error(message("memory \"reversible\": a step back does not undo the step (environment ",
+                        map_.environment(l), ", relative difference ", left,
+                        "). verlet is reversible where the force does not depend on velocity: take "
+                        "damping and drag "
+                        "away, or use implicit_midpoint or memory \"sqrt\""));
+  }
+}
+
+template <class T>
+void Sweep<T>::measure_drift(const T* x) {
+  LaneBuffer<T> start(static_cast<std::size_t>(state_numbers_));
+  gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, start.data());
+  drift_.assign(static_cast<std::size_t>(map_.lanes), 0.0);
+  for (int l = 0; l < map_.active; ++l) {
+    drift_[static_cast<std::size_t>(l)] = lane_difference(map_, sizes_.state, l, start.data(), x);
   }
 }
 

@@ -1,10 +1,13 @@
 // Sweep: one chunk's way forward through a run, and its way back over the tape.
 //
 // Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane
-// that goes non-finite is frozen at its last finite state and reported; the others go on. What a
-// step notes about a lane is reported too, on the way forward only. Reverse:
+// that goes non-finite is frozen at its last finite state and reported; the others go on. A lane
+// whose run was ended by an event stands still. What a step notes about a lane is reported too, and
+// its events go on the tape, on the way forward only. Reverse:
 // visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
-// work of the same function on the same numbers, so it equals the first one bit for bit.
+// work of the same function on the same numbers, so it equals the first one bit for bit. The
+// exception is a reversible tape: its states come from the last one by stepping back, up to
+// rounding that the way back may amplify; the drift at the start tells.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include "cycloid/adjoint/run.h"
 #include "cycloid/adjoint/schedule.h"
 #include "cycloid/base/thread_pool.h"
+#include "cycloid/system/reversible.h"
 
 namespace cycloid::inline adjoint {
 
@@ -25,7 +29,8 @@ struct SweepBuffers {
   explicit SweepBuffers(const Run<T>& run);
   LaneBuffer<std::byte> workspace;
   LaneBuffer<T> parameters, inputs, state, next_state, record;
-  LaneBuffer<T> segment_states, segment_records, snapshots;
+  LaneBuffer<T> segment_states, segment_records, snapshots, sample;
+  LaneBuffer<bool> at_rest;              // lanes
   LaneBuffer<std::byte> lane_workspace;  // of the stepper of one environment, where it is asked
   LaneBuffer<T> lane_numbers;            // ... and a lane's numbers
   LaneBuffer<std::byte> senses;          // likewise of the senses (advance.h)
@@ -61,7 +66,8 @@ class Sweep {
   Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
         const StopToken& stop);
 
-  // Calls save(k, x) for every step k of 0…T with the state's lanes. Adds to `said`.
+  // Calls save(k, x) for every step k of 0…T with the state's lanes; of a run with samples, for
+  // every sample with its number. Adds to `said`.
   template <class SaveState>
   void forward(SaveState&& save, ChunkReport& said);
 
@@ -71,11 +77,18 @@ class Sweep {
 
   // Whether the visits of `reverse` owe the parameters' cotangents.
   void want_parameters(bool wanted) { wants_parameters_ = wanted; }
+  // The cotangents of the times of the chunk's events, in the tape's order, for `reverse`.
+  void give_event_times_bar(const double* bars) { times_bar_ = bars; }
+  // Calls visit(number, part of the step) for the samples in step k that lie behind its beginning.
+  template <class Visit>
+  void for_each_sample(const StepInput<T>& in, Visit&& visit) const;
 
   std::byte* workspace() const { return buffers_.workspace.data(); }
   const LaneMap& map() const { return map_; }
   bool stopped() const { return stopped_; }
   bool lane_failed(int lane) const { return failed_step_[lane] >= 0; }
+  // Of a lane that was stepped back to the start: what it misses, relative to its largest number.
+  double drift(int lane) const { return drift_[static_cast<std::size_t>(lane)]; }
   std::int64_t recomputed_steps() const { return recomputed_; }
 
  private:
@@ -84,6 +97,9 @@ class Sweep {
   void first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said);
   void note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said);
   void take_notes(std::int64_t step, bool all_ok, ChunkReport& said);
+  void take_events(std::int64_t step);
+  const bool* lanes_at_rest(std::int64_t step);
+  const double* times_bar_of(std::int64_t step);
   void step_again(const StepInput<T>& in, T* x_next, T* record);
   void freeze(const StepInput<T>& in, T* x_next) const;
   void keep(std::int64_t k, const T* x);
@@ -91,6 +107,10 @@ class Sweep {
   void reverse_segments(Visit&& visit);
   template <class Visit>
   void reverse_binomial(Visit&& visit);
+  template <class Visit>
+  void reverse_stepping_back(Visit&& visit);
+  void check_reversible(const StepInput<T>& in, const T* x_next);
+  void measure_drift(const T* x);
   std::size_t state_bytes() const { return sizeof(T) * static_cast<std::size_t>(state_numbers_); }
 
   const Run<T>& run_;
@@ -100,41 +120,71 @@ class Sweep {
   std::int64_t chunk_, state_numbers_;
   LaneMap map_;
   const StopToken& stop_;
-  std::int64_t* failed_step_;
+  std::int64_t *failed_step_, *ended_step_;
+  std::vector<TapeEvent>& events_;
   const LaneNote* notes_;         // of the last step, or null
   std::vector<int> active_rows_;  // per lane: those of the step before; -1: there was none
   std::int64_t input_block_ = -1, recomputed_ = 0;
-  bool any_failed_ = false, stopped_ = false, wants_parameters_ = true;
+  bool any_failed_ = false, any_ended_ = false, stopped_ = false, wants_parameters_ = true;
+  const double* times_bar_ = nullptr;
+  std::vector<double> lanes_times_bar_;   // (W, kMostEvents)
   std::vector<std::int64_t> kept_steps_;  // binomial: steps kept on the way forward
   std::size_t next_kept_ = 0;
+  std::vector<double> drift_;  // per lane
 };
 
 template <class T>
 template <class SaveState>
 void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   const TapePlan& plan = run_.plan;
-  const bool all = plan.snapshots == 0 && plan.segment == 1;
+  const bool all = plan.snapshots == 0 && plan.segment == 1 && !plan.reversible;
   if (plan.snapshots > 0) kept_steps_ = BinomialSchedule(run_.steps, plan.snapshots).stored_steps();
   T* x = all ? tape_.state(chunk_, 0) : buffers_.state.data();
   T* other = buffers_.next_state.data();
   gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, x);
   for (std::int64_t k = 0; k < run_.steps; ++k) {
     if (k % kInputBlock == 0 && stop_requested()) return;
-    if (!all) keep(k, x);
-    save(k, static_cast<const T*>(x));
+    if (!all && !plan.reversible) keep(k, x);
+    if (run_.samples.empty()) save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
+    const StepInput<T> in = input(x, k);
     T* const own = run_.held ? buffers_.record.data() : nullptr;
-    first_step(input(x, k), x_next, plan.keep_records ? tape_.record(chunk_, k) : own, said);
+    first_step(in, x_next, plan.keep_records ? tape_.record(chunk_, k) : own, said);
+    if (!run_.samples.empty()) {
+      if (k == 0 && run_.samples.front().part == 0) save(0, static_cast<const T*>(x));
+      for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
+        step_again(part, buffers_.sample.data(), nullptr);
+        save(number, static_cast<const T*>(buffers_.sample.data()));
+      });
+    }
+    if (plan.reversible && k == 0) check_reversible(in, x_next);
     other = all ? other : x;
     x = x_next;
   }
-  save(run_.steps, static_cast<const T*>(x));
+  if (plan.reversible) std::memcpy(tape_.state(chunk_, 0), x, state_bytes());
+  if (run_.samples.empty()) save(run_.steps, static_cast<const T*>(x));
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::for_each_sample(const StepInput<T>& in, Visit&& visit) const {
+  const auto begins = [](const Sample& s, std::int64_t k) { return s.step < k; };
+  auto s = std::lower_bound(run_.samples.begin(), run_.samples.end(), in.step, begins);
+  for (; s != run_.samples.end() && s->step == in.step; ++s) {
+    if (s->part == 0) continue;
+    StepInput<T> part = in;
+    part.part = s->part;
+    part.event_times_bar = nullptr;
+    visit(s - run_.samples.begin(), static_cast<const StepInput<T>&>(part));
+  }
 }
 
 template <class T>
 template <class Visit>
 void Sweep<T>::reverse(Visit&& visit) {
-  if (run_.plan.snapshots > 0) {
+  if (run_.plan.reversible) {
+    reverse_stepping_back(visit);
+  } else if (run_.plan.snapshots > 0) {
     reverse_binomial(visit);
   } else {
     reverse_segments(visit);
@@ -178,6 +228,26 @@ void Sweep<T>::reverse_segments(Visit&& visit) {
       if (k % kInputBlock == 0 && stop_requested()) return;
     }
   }
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::reverse_stepping_back(Visit&& visit) {
+  T* x = buffers_.next_state.data();  // after step k
+  T* before = buffers_.state.data();
+  std::memcpy(x, tape_.state(chunk_, 0), state_bytes());
+  for (std::int64_t k = run_.steps - 1; k >= 0; --k) {
+    const StepInput<T> end = input(x, k);
+    reversible(run_.stepper)->step_back(end, before, workspace());
+    if (any_failed_) freeze(end, before);
+    const StepInput<T> in = input(before, k);
+    run_.stepper->step(in, x, buffers_.record.data(), workspace());
+    recomputed_ += 2;
+    visit(in, static_cast<const T*>(buffers_.record.data()));
+    std::swap(x, before);
+    if (k % kInputBlock == 0 && stop_requested()) return;
+  }
+  measure_drift(x);
 }
 
 template <class T>

@@ -41,6 +41,9 @@ inline constexpr Operator kOperators[] = {
     not_differentiable("ldlt_factor", "ldlt_solve is differentiated by the implicit rule"),
     differentiable("llt_solve"),
     differentiable("ldlt_solve"),
+    // lu.h
+    not_differentiable("lu_factor", "lu_solve is differentiated by the implicit rule"),
+    differentiable("lu_solve"),
 };
 
 }  // namespace cycloid::inline math

@@ -1,9 +1,12 @@
-// Where systems.cpp finds the laws' steppers: one table per instruction set (catalogue_isa.cpp).
+// Where systems.cpp finds the laws' steppers: tables per instruction set, of explicit integrators
+// with a fixed step (catalogue_isa.cpp), of implicit and adaptive ones (adaptive_isa.cpp), and of
+// laws with events (event_laws_isa.cpp).
 #pragma once
 
 #include <string_view>
 
 #include "cycloid/system/system.h"
+#include "cycloid/system/tolerances.h"
 
 namespace cycloid::inline system {
 
@@ -12,6 +15,7 @@ struct CatalogueKey {
   std::string_view law, integrator;
   int n;  // masses of spring_chain
   Precision precision;
+  Tolerances tolerances = {};  // of adaptive integrators
 };
 
 struct CatalogueEntry {
@@ -19,15 +23,25 @@ struct CatalogueEntry {
   Steppers<double> float64;
 };
 
+// Laws with events, with any integrator but rk4: one environment at a time, in batches too. A form
+// in lanes for each law and integrator would be more to compile than it is worth.
+CatalogueEntry scalar_event_law_steppers(const CatalogueKey& key);
+
 }  // namespace cycloid::inline system
 
 // An entry without steppers: the integrator does not apply to the law, or one of them is unknown.
 namespace cycloid::isa::portable {
 CatalogueEntry law_steppers(const CatalogueKey& key);
-}
+CatalogueEntry adaptive_steppers(const CatalogueKey& key);
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
-}
+CatalogueEntry adaptive_steppers(const CatalogueKey& key);
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
-}
+CatalogueEntry adaptive_steppers(const CatalogueKey& key);
+CatalogueEntry event_law_steppers(const CatalogueKey& key);
+}  // namespace cycloid::isa::v4

@@ -1,12 +1,16 @@
 #include "cycloid/system/catalogue.h"
 
+#include "cycloid/system/euler.h"
+#include "cycloid/system/law_steppers.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
-#include "cycloid/system/make_system.h"
+#include "cycloid/system/rk4.h"
+#include "cycloid/system/semi_implicit.h"
+#include "cycloid/system/verlet.h"
 
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
@@ -38,6 +42,7 @@ CatalogueEntry law_steppers(const CatalogueKey& key) {
   fill_law(SpringChain{key.n}, key, entry);
   fill_law(Kepler{}, key, entry);
   fill_law(Lorenz{}, key, entry);
+  if (!entry.float64.one) entry = event_law_steppers(key);
   return entry;
 }
 

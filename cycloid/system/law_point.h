@@ -4,7 +4,10 @@
 // parameters. The integrators call it and never ask how a law's pullback is made.
 #pragma once
 
+#include <algorithm>
+
 #include "cycloid/system/law_space.h"
+#include "cycloid/system/stepper.h"
 
 namespace cycloid::inline system {
 
@@ -16,6 +19,7 @@ struct LawPoint {
   const S* u;  // (inputs)
   const S* p;  // (parameters)
   Scratch scratch;
+  LaneNote* notes = nullptr;  // of each lane, for an integrator that has something to say
 };
 
 // Cotangents of a LawPoint.
@@ -39,7 +43,8 @@ CYCLOID_INLINE void law_x_dot(const LawPoint<Law, S>& at, const S& t, const S* x
 
 // The contraction of dx_bar with the law's Jacobian, kDualWidth columns per evaluation. Column
 // order: t, the state's tangents, u, p. A tangent of a quaternion is seeded through x ⊕ d at d = 0.
-template <class Law, class S, class Function>
+// kOutputs: the most that `function` writes, where that may be more than there are states.
+template <int kOutputs = 0, class Law, class S, class Function>
 CYCLOID_HD void pull_back_by_duals(const LawPoint<Law, S>& at, const S& t, const S* x,
                                    const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar,
                                    Function function, int outputs) {
@@ -51,7 +56,8 @@ CYCLOID_HD void pull_back_by_duals(const LawPoint<Law, S>& at, const S& t, const
                 "this law is too large for dual numbers: write x_dot_pullback (system/law.h)");
   using D = Dual<S, kDualWidth>;
   Scratch none{nullptr};
-  LocalArray<D, Shape::kStates> x_dual(none, 0), base(none, 0), dx(none, 0);
+  LocalArray<D, Shape::kStates> x_dual(none, 0), base(none, 0);
+  LocalArray<D, std::max(Shape::kStates, kOutputs)> dx(none, 0);
   LocalArray<D, nt> d(none, 0);
   LocalArray<D, nu> u_dual(none, 0);
   LocalArray<D, np> p_dual(none, 0);
@@ -104,6 +110,19 @@ CYCLOID_INLINE void law_x_dot_pullback(const LawPoint<Law, S>& at, const S& t, c
         },
         at.shape.tangents);
   }
+}
+
+// The same where nothing was saved; `memory` is for tangents and saved numbers.
+template <class Law, class S>
+CYCLOID_INLINE void pull_law_back(const LawPoint<Law, S>& at, const S& t, const S* x,
+                                  const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar,
+                                  Scratch memory) {
+  LocalArray<S, LawShape<Law>::saved> saved(memory, LawShape<Law>::saved);
+  if constexpr (SavesValues<Law>) {
+    LocalArray<S, LawShape<Law>::kTangents> dx(memory, at.shape.tangents);
+    law_x_dot(at, t, x, dx.data(), saved.data());
+  }
+  law_x_dot_pullback(at, t, x, saved.data(), dx_bar, t_bar, x_bar, u_bar, p_bar);
 }
 
 }  // namespace cycloid::inline system

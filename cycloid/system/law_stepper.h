@@ -2,14 +2,16 @@
 //
 // S is double or float (a lone environment), Pack<T, W> (W environments), or Dual<Pack<double, W>,
 // 1> (W environments and, in the W lanes behind them, one tangent of each). The same text serves
-// all.
+// all. What the integrator offers is in scheme.h.
 //
 // Parameters: the law's own, then the time step h. Their cotangents are summed in S over a few
-// steps, then in double. Workspace: a count of those steps, the sums in double (first, because S
-// may need less alignment than they do), and in numbers of S
+// steps, then in double. Workspace: a count of those steps, the lanes' notes, the sums in double
+// (first, because S may need less alignment than they do), and in numbers of S
 //   [ p (parameters + 1) | their cotangents since the last sum | record of a step whose caller
 //   keeps
-//     none | x⁺ for explain | scratch of a law of run-time size ]
+//     none | x⁺ for explain | scratch of the integrator and of a law of run-time size ]
+// A law with events has the memory of its event_lanes.h behind that, and one number more in its
+// record: how many events the lane's step had.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +20,10 @@
 
 #include "cycloid/math/pack.h"
 #include "cycloid/system/discrete.h"
+#include "cycloid/system/event_lanes.h"
 #include "cycloid/system/lane_sums.h"
-#include "cycloid/system/stepper.h"
+#include "cycloid/system/reversible.h"
+#include "cycloid/system/scheme.h"
 
 namespace cycloid::inline system {
 
@@ -43,11 +47,14 @@ CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
 }
 
 template <class Law, class Scheme, class S>
-class LawStepper final : public Stepper<Scalar<S>> {
+class LawStepper final : public Stepper<Scalar<S>>,
+                         public std::conditional_t<is_reversible<Scheme>() && !HasEvents<Law>,
+                                                   Reversible<Scalar<S>>, Irreversible<Scalar<S>>> {
  public:
   using T = Scalar<S>;
 
-  explicit LawStepper(const Law& law) : Stepper<T>(sizes_of(law)), law_(law), shape_(law) {}
+  explicit LawStepper(const Law& law, const Scheme& scheme = {})
+      : Stepper<T>(sizes_of(law, scheme)), law_(law), scheme_(scheme), shape_(law) {}
 
   void begin(const T* p, std::byte* workspace) const override {
     const Layout at(shape_, workspace);
@@ -55,6 +62,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::memset(static_cast<void*>(at.p_sum), 0, sizeof(Accumulator<S>) * parameters());
     set_zero(at.p_bar, shape_.parameters + 1);
     *at.pending = 0;
+    for (int l = 0; l < kNotes; ++l) at.notes[l] = {};
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, T* record,
@@ -62,11 +70,35 @@ class LawStepper final : public Stepper<Scalar<S>> {
     const Layout at(shape_, workspace);
     S* out = reinterpret_cast<S*>(x_next);
     StepInputs inputs(shape_, in, at);
-    Scheme::step(point(in, at, inputs), reinterpret_cast<const S*>(in.x), out,
-                 record ? reinterpret_cast<S*>(record) : at.record);
+    S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
+    const LawPoint<Law, S> here = point(in, at, inputs);
+    if constexpr (HasEvents<Law>) {
+      event_lanes(at).step(in, here, out, own_record, own_record[record_numbers<Scheme>(shape_)]);
+    } else {
+      scheme_.step(here, reinterpret_cast<const S*>(in.x), out, own_record);
+    }
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < shape_.states; ++i) finite = finite & finite_lanes(out[i]);
-    return all(finite) ? StepStatus::ok : StepStatus::non_finite;
+    if (!all(finite)) return StepStatus::non_finite;
+    for (int l = 0; l < kNotes; ++l) {
+      if (at.notes[l].residual > 0) return StepStatus::short_of;
+    }
+    return StepStatus::ok;
+  }
+
+  // The step of length -h from the time at which step in.step ended.
+  void step_back([[maybe_unused]] const StepInput<T>& in, [[maybe_unused]] T* x_before,
+                 [[maybe_unused]] std::byte* workspace) const override {
+    if constexpr (is_reversible<Scheme>()) {
+      const Layout at(shape_, workspace);
+      StepInputs inputs(shape_, in, at);
+      StepInput<T> end = in;
+      ++end.step;
+      LawPoint<Law, S> back = point(end, at, inputs);
+      back.h = -back.h;
+      scheme_.step(back, reinterpret_cast<const S*>(in.x), reinterpret_cast<S*>(x_before),
+                   at.record);
+    }
   }
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
@@ -82,13 +114,22 @@ class LawStepper final : public Stepper<Scalar<S>> {
     set_zero(own_u_bar.data(), shape_.inputs);
     set_zero(own_p_bar.data(), shape_.parameters);
     LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
-    Scheme::step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
+    scheme_.step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
                           reinterpret_cast<const S*>(record),
                           reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
+    if constexpr (HasEvents<Law>) {
+      event_lanes(at).pull_back(in, point(in, at, inputs),
+                                reinterpret_cast<const S*>(record)[record_numbers<Scheme>(shape_)],
+                                reinterpret_cast<const S*>(x_next_bar), x_out, bar,
+                                own_x_bar.data());
+    }
     for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
     for (int i = 0; i < shape_.inputs; ++i) u_out[i] += own_u_bar[i];
     for (int i = 0; i < shape_.parameters; ++i) at.p_bar[i] += own_p_bar[i];
-    at.p_bar[shape_.parameters] += bar.h + S(static_cast<T>(in.step)) * bar.t;  // t = t0 + k h
+    // t = t0 + k h; a part of the step ends at a time of its own, t + part.
+    const S t_bar = in.part > 0 ? bar.t - bar.h : bar.t;
+    at.p_bar[shape_.parameters] +=
+        (in.part > 0 ? S(0) : bar.h) + S(static_cast<T>(in.step)) * t_bar;
     if (++*at.pending == kStepsPerSum) add_to_sums(at);
   }
 
@@ -98,21 +139,38 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * parameters());
   }
 
+  const LaneNote* notes(const std::byte* workspace) const override {
+    return kNotes > 0 ? Layout(shape_, const_cast<std::byte*>(workspace)).notes : nullptr;
+  }
+
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
 
+  std::span<const StepEvent> events(const std::byte* workspace) const override {
+    if constexpr (HasEvents<Law>) {
+      return event_lanes(Layout(shape_, const_cast<std::byte*>(workspace))).events();
+    }
+    return {};
+  }
+
  private:
+  static constexpr int kNotes = gives_notes<Scheme>() ? static_cast<int>(sizeof(S) / sizeof(T)) : 0;
+  static constexpr std::size_t kNoteBytes = (kNotes * sizeof(LaneNote) + kWorkspaceAlignment - 1) /
+                                            kWorkspaceAlignment * kWorkspaceAlignment;
+
   std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
 
   struct Layout {
     Layout(const LawShape<Law>& shape, std::byte* w)
         : pending(reinterpret_cast<std::int64_t*>(w)),
-          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment)),
+          notes(reinterpret_cast<LaneNote*>(w + kWorkspaceAlignment)),
+          p_sum(reinterpret_cast<Accumulator<S>*>(w + kWorkspaceAlignment + kNoteBytes)),
           p(reinterpret_cast<S*>(p_sum + shape.parameters + 1)),
           p_bar(p + shape.parameters + 1),
           record(p_bar + shape.parameters + 1),
-          x_next(record + record_numbers(shape)),
+          x_next(record + recorded(shape)),
           scratch(reinterpret_cast<std::byte*>(x_next + shape.states)) {}
     std::int64_t* pending;  // steps in p_bar
+    LaneNote* notes;
     Accumulator<S>* p_sum;
     S* p;
     S* p_bar;
@@ -121,25 +179,34 @@ class LawStepper final : public Stepper<Scalar<S>> {
     std::byte* scratch;
   };
 
-  static int record_numbers(const LawShape<Law>& shape) {
-    return Scheme::kStages * (shape.tangents + shape.saved);
+  static int recorded(const LawShape<Law>& shape) {
+    return record_numbers<Scheme>(shape) + (HasEvents<Law> ? 1 : 0);
   }
 
-  static StepperSizes sizes_of(const Law& law) {
+  static StepperSizes sizes_of(const Law& law, const Scheme& scheme) {
     const LawShape<Law> shape(law);
-    constexpr std::size_t kLocalArrays = 24;  // more than a step and its integrator have at once
-    const int longest = std::max({shape.states, shape.inputs, shape.parameters});
     StepperSizes s;
     s.lanes = static_cast<int>(sizeof(S) / sizeof(T));
     s.state = shape.states;
     s.tangent = shape.tangents;
     s.input = shape.inputs;
     s.parameters = shape.parameters + 1;
-    s.record = record_numbers(shape);
+    s.record = recorded(shape);
+    s.record_is_costly = record_is_costly<Scheme>();
+    s.has_events = HasEvents<Law>;
+    s.takes_parts = ContinuousLaw<Law>;
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
-                                (StaticLaw<Law> ? 0 : kLocalArrays * longest);
-    s.workspace = kWorkspaceAlignment + numbers * sizeof(S) + s.parameters * sizeof(Accumulator<S>);
+                                scratch_numbers(scheme, shape);
+    s.workspace = kWorkspaceAlignment + kNoteBytes + numbers * sizeof(S) +
+                  s.parameters * sizeof(Accumulator<S>);
+    if constexpr (HasEvents<Law>) {
+      s.workspace += EventLanes<Law, Scheme, S>::bytes(shape, scheme);
+    }
     return s;
+  }
+
+  EventLanes<Law, Scheme, S> event_lanes(const Layout& at) const {
+    return {law_, scheme_, shape_, at.scratch + sizeof(S) * scratch_numbers(scheme_, shape_)};
   }
 
   // Steps whose parameter cotangents are summed in S before the sum in double takes them over: few
@@ -168,12 +235,18 @@ class LawStepper final : public Stepper<Scalar<S>> {
   CYCLOID_INLINE LawPoint<Law, S> point(const StepInput<T>& in, const Layout& at,
                                         StepInputs& inputs) const {
     const S h = at.p[shape_.parameters];
-    return {
-        law_,          shape_, time_of_step(in.t0, in.step, h), h, inputs.u.data(), inputs.p.data(),
-        inputs.scratch};
+    return {law_,
+            shape_,
+            time_of_step(in.t0, in.step, h),
+            in.part > 0 ? S(static_cast<T>(in.part)) : h,
+            inputs.u.data(),
+            inputs.p.data(),
+            inputs.scratch,
+            kNotes > 0 ? at.notes : nullptr};
   }
 
   Law law_;
+  [[no_unique_address]] Scheme scheme_;
   LawShape<Law> shape_;
 };
 
@@ -184,16 +257,27 @@ StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane
   const Layout at(shape_, workspace);
   step(in, reinterpret_cast<T*>(at.x_next), nullptr, workspace);
   const Space space(state_specs(law_));
+  if constexpr (HasEvents<Law>) {
+    StepInputs inputs(shape_, in, at);
+    StepTrouble trouble = event_lanes(at).explain(in, point(in, at, inputs), lane);
+    if (!trouble.reason.empty()) return trouble;
+  }
   const auto finite = [&](const S* numbers, int i) {
     const T x = reinterpret_cast<const T*>(numbers + i)[lane];
     return x - x == T(0);
   };
-  for (int s = 0; s < Scheme::kStages; ++s) {
-    const S* f = at.record + s * (shape_.tangents + shape_.saved);
-    for (int i = 0; i < shape_.tangents; ++i) {
-      if (!finite(f, i)) {
-        return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
-                space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+  if constexpr (requires { scheme_.explain(at.record, lane); }) {
+    StepTrouble trouble = scheme_.explain(at.record, lane);
+    if (!trouble.reason.empty()) return trouble;
+  }
+  if constexpr (requires { Scheme::kStages; }) {
+    for (int s = 0; s < Scheme::kStages; ++s) {
+      const S* f = at.record + s * (shape_.tangents + shape_.saved);
+      for (int i = 0; i < shape_.tangents; ++i) {
+        if (!finite(f, i)) {
+          return {std::string(Scheme::kName) + " stage " + std::to_string(s + 1),
+                  space.tangent_name(i), "its rate of change (x_dot) is not finite"};
+        }
       }
     }
   }

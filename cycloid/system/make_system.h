@@ -2,6 +2,7 @@
 //
 //   const System system = make_system(VanDerPol{}, {.dt = 0.01});              integrator rk4
 //   const System system = make_system<VelocityVerlet>(MyOscillator{});
+//   const System system = make_system<Dopri5>(VanDerPol{}, {.dt = 1, .tolerances = {1e-6, 1e-6}});
 //
 // The law is compiled here, in the caller's translation unit, for the caller's instruction set. The
 // laws of systems.h are compiled for every set and chosen when the program runs.
@@ -11,9 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/system/dopri5.h"
 #include "cycloid/system/euler.h"
-#include "cycloid/system/law_stepper.h"
+#include "cycloid/system/implicit_midpoint.h"
+#include "cycloid/system/law_steppers.h"
 #include "cycloid/system/rk4.h"
+#include "cycloid/system/sdirk4.h"
 #include "cycloid/system/semi_implicit.h"
 #include "cycloid/system/system.h"
 #include "cycloid/system/verlet.h"
@@ -26,26 +30,8 @@ struct LawSettings {
   std::vector<std::string> vary = {};  // parameters that may differ between environments
   std::map<std::string, std::vector<double>> values = {};  // parameters, by name
   std::vector<double> initial_state = {};                  // zeros (identity quaternions) if empty
+  Tolerances tolerances = {};                              // of an adaptive integrator
 };
-
-// Two registers per pack: a step of a small law is a chain of dependent operations, and two of them
-// side by side fill the processor's pipelines.
-template <class T>
-inline constexpr int kLawLanes = 2 * kNativeLanes<T>;
-
-template <class Law, class Scheme>
-Steppers<float> float32_steppers(const Law& law) {
-  return {std::make_shared<LawStepper<Law, Scheme, float>>(law),
-          std::make_shared<LawStepper<Law, Scheme, Pack<float, kLawLanes<float>>>>(law), nullptr};
-}
-
-template <class Law, class Scheme>
-Steppers<double> float64_steppers(const Law& law) {
-  using Lanes = Pack<double, kLawLanes<double>>;
-  return {std::make_shared<LawStepper<Law, Scheme, double>>(law),
-          std::make_shared<LawStepper<Law, Scheme, Lanes>>(law),
-          std::make_shared<LawStepper<Law, Scheme, Dual<Lanes, 1>>>(law)};
-}
 
 // Everything but the steppers. Throws ParameterError on bad values, ModelError on bad blocks.
 SystemParts law_parts(std::string name, const std::vector<BlockSpec>& state,
@@ -54,7 +40,10 @@ SystemParts law_parts(std::string name, const std::vector<BlockSpec>& state,
 
 template <class Law>
 SystemParts law_parts(const Law& law, const LawSettings& settings) {
-  return law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+  SystemParts parts =
+      law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
+  parts.events = event_specs(law);
+  return parts;
 }
 
 template <class Scheme = Rk4, class Law>
@@ -65,8 +54,10 @@ System make_system(const Law& law, const LawSettings& settings = {}) {
                 "this integrator needs a law with kSecondOrder (system/law.h)");
   using Chosen = std::conditional_t<ContinuousLaw<Law>, Scheme, Discrete>;
   SystemParts parts = law_parts(law, settings);
-  parts.float64 = float64_steppers<Law, Chosen>(law);
-  if (settings.precision == Precision::float32) parts.float32 = float32_steppers<Law, Chosen>(law);
+  parts.float64 = float64_steppers<Law, Chosen>(law, settings.tolerances);
+  if (settings.precision == Precision::float32) {
+    parts.float32 = float32_steppers<Law, Chosen>(law, settings.tolerances);
+  }
   return System(std::move(parts));
 }
 

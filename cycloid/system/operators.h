@@ -14,12 +14,24 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_retract"),
     differentiable("law_chart"),
     differentiable("law_x_dot"),
+    differentiable("AnyLaw::x_dot"),
+    // event.h
+    differentiable("law_events"),
+    differentiable("law_reset"),
     // integrators
     differentiable("Euler::step"),
     differentiable("SemiImplicitEuler::step"),
     differentiable("VelocityVerlet::step"),
     differentiable("Rk4::step"),
     differentiable("Discrete::step"),
+    differentiable("solve_stage"),
+    differentiable("ImplicitMidpoint::step"),
+    differentiable("UnrolledMidpoint::step"),
+    differentiable("DormandPrince::step"),
+    differentiable("DormandPrince::sample"),
+    differentiable("SdirkPair::step"),
+    differentiable("SdirkPair::sample"),
+    differentiable("Adaptive::step"),
     // laws/
     differentiable("Pendulum::x_dot"),
     differentiable("DoublePendulum::x_dot"),
@@ -27,6 +39,11 @@ inline constexpr Operator kOperators[] = {
     differentiable("SpringChain::x_dot"),
     differentiable("Kepler::x_dot"),
     differentiable("Lorenz::x_dot"),
+    differentiable("BouncingBall::x_dot"),
+    differentiable("BeadOnCurve::x_dot"),
+    differentiable("BeadOnCurve::events"),
+    differentiable("StickSlip::x_dot"),
+    differentiable("RimlessWheel::x_dot"),
 };
 
 }  // namespace cycloid::inline system

@@ -26,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace cycloid::inline system {
@@ -38,6 +39,19 @@ struct StepInput {
   std::int64_t step;             // k; the time is t0 + k h
   double t0;                     // [s]
   bool wants_parameters = true;  // a pullback may leave out p̄ when nobody asked for it
+  double part = 0;               // > 0: only so much of the step is taken [s]
+  const bool* ended = nullptr;   // (W) lanes that stand still, since an event ended their run
+  // (W, kMostEvents) in a pullback: cotangents of the times of the step's events, or null
+  const double* event_times_bar = nullptr;
+};
+
+// An event of a lane in a step (event.h).
+struct StepEvent {
+  int lane = 0;
+  int event = 0;    // which of the system's
+  double time = 0;  // [s]
+  bool grazing = false;
+  bool ends = false;  // the lane's run
 };
 
 enum class StepStatus {
@@ -69,6 +83,8 @@ struct StepperSizes {
   bool record_is_costly = false;  // a solve went into it: worth keeping rather than making again
   bool has_work_keys = false;     // lanes' work differs, and work_keys says how
   bool jacobian_by_lane = false;  // Jacobians are those of the Stepper of one environment
+  bool has_events = false;        // a step may have events
+  bool takes_parts = false;       // StepInput::part may be given
   std::size_t workspace = 0;      // bytes, aligned to kWorkspaceAlignment
 };
 
@@ -101,6 +117,8 @@ class Stepper {
   virtual void finish(const std::byte* workspace, double* p_bar) const = 0;
   // The lanes' notes on the last step, which lie in the workspace; null: there never are any.
   virtual const LaneNote* notes(const std::byte* /*workspace*/) const { return nullptr; }
+  // The events of the last step, lane after lane in the order of time; they lie in the workspace.
+  virtual std::span<const StepEvent> events(const std::byte* /*workspace*/) const { return {}; }
   // Says what went wrong in a lane whose step was not finite. Called rarely; recomputes.
   virtual StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const = 0;
 

@@ -12,7 +12,9 @@
 //   law.h          a law of motion, x_dot(t, x, u, p), and its pullback
 //   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
 //   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
-//   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz
+//   event.h        events of a law: impacts, ends;   event_walk.h  how a step meets them
+//   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with events:
+//                  bouncing ball, bead on a curve, stick-slip block, rimless wheel
 //   systems.h      ... as Systems, by name
 #pragma once
 
@@ -21,6 +23,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cycloid/system/event_spec.h"
 #include "cycloid/system/parameters.h"
 #include "cycloid/system/space.h"
 #include "cycloid/system/stepper.h"
@@ -48,6 +51,7 @@ struct SystemParts {
   Parameters parameters;
   std::vector<std::string> vary;  // parameters that may differ between environments
   std::vector<double> initial_state;
+  std::vector<EventSpec> events;
   Steppers<float> float32;
   Steppers<double> float64;
 };
@@ -67,6 +71,7 @@ class System {
   const Parameters& parameters() const { return parts_->parameters; }
   const std::vector<std::string>& vary() const { return parts_->vary; }
   const std::vector<double>& initial_state() const { return parts_->initial_state; }
+  const std::vector<EventSpec>& events() const { return parts_->events; }
   // Whether number `i` of the parameter vector may differ between environments.
   bool varies(int i) const { return varies_->at(static_cast<std::size_t>(i)); }
 

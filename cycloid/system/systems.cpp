@@ -1,30 +1,82 @@
 #include "cycloid/system/systems.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/system/catalogue.h"
+#include "cycloid/system/dopri5.h"
+#include "cycloid/system/implicit_midpoint.h"
 #include "cycloid/system/laws/double_pendulum.h"
+#include "cycloid/system/laws/event_laws.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
 #include "cycloid/system/make_system.h"
+#include "cycloid/system/sdirk4.h"
 
 namespace cycloid::systems {
 namespace {
 
+bool is_adaptive(const std::string& integrator) {
+  const std::vector<std::string>& all = adaptive_integrators();
+  return std::find(all.begin(), all.end(), integrator) != all.end();
+}
+
+// Integrators that go without a compiled form for each law.
+bool takes_any_law(const std::string& integrator) {
+  return is_adaptive(integrator) || integrator == ImplicitMidpoint::kName;
+}
+
 CatalogueEntry steppers(const CatalogueKey& key) {
+  if (CatalogueEntry entry = scalar_event_law_steppers(key); entry.float64.one) return entry;
+  const bool any = takes_any_law(std::string(key.integrator));
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
-    case InstructionSet::v4: return isa::v4::law_steppers(key);
+    case InstructionSet::v4:
+      return any ? isa::v4::adaptive_steppers(key) : isa::v4::law_steppers(key);
 #endif
 #if CYCLOID_HAS_V3
-    case InstructionSet::v3: return isa::v3::law_steppers(key);
+    case InstructionSet::v3:
+      return any ? isa::v3::adaptive_steppers(key) : isa::v3::law_steppers(key);
 #endif
-    default: return isa::portable::law_steppers(key);
+    default: return any ? isa::portable::adaptive_steppers(key) : isa::portable::law_steppers(key);
   }
+}
+
+// Throws when the tolerances are no use.
+Tolerances checked_tolerances(const Settings& settings) {
+  for (const auto& [name, value] : {std::pair{"rtol", settings.rtol}, {"atol", settings.atol}}) {
+    if (value == 0) continue;
+    if (!is_adaptive(settings.integrator)) {
+      throw ModelError(message(name, " is for an adaptive integrator; \"", settings.integrator,
+                               "\" has a fixed step: choose dopri5 or sdirk4, or a smaller dt"));
+    }
+    const double least = settings.precision == Precision::float32 ? 1e-7 : 1e-15;
+    const bool tight = std::string_view(name) == "rtol" && value < least;
+    if (!std::isfinite(value) || value < 0 || tight) {
+      throw ParameterError(message(
+          name, " must be positive and finite",
+          tight ? message(", and at least ", least, " in ", cycloid::name(settings.precision))
+                : std::string(),
+          "; got ", value));
+    }
+  }
+  return {settings.rtol, settings.atol};
+}
+
+// Throws when an integrator's dense matrices would be too large.
+void check_size(const std::string& integrator, int states) {
+  const bool dense = integrator == ImplicitMidpoint::kName || integrator == Sdirk4::kName;
+  if (!dense || states <= kMostNewtonTangents) return;
+  throw ModelError(message("integrator \"", integrator,
+                           "\" solves with dense matrices, of at most ", kMostNewtonTangents,
+                           " states; there are ", states, ": choose rk4, verlet or dopri5"));
 }
 
 // A start at which something happens: the default state of a law in a first look.
@@ -34,9 +86,31 @@ std::vector<double> first_state(std::string_view law, int n) {
   if (law == Projectile::kName) return {0.0, 0.0, 0.0, 10.0, 0.0, 10.0};
   if (law == Kepler::kName) return {1.0, 0.0, 0.0, 1.1};
   if (law == Lorenz::kName) return {1.0, 1.0, 1.0};
+  if (law == BouncingBall::kName) return {1.0, 0.0};
+  if (law == BeadOnCurve::kName) return {0.0};
+  if (law == StickSlip::kName) return {0.0, 0.2, 0.0};
+  if (law == RimlessWheel::kName) return {0.0, 1.0};
   std::vector<double> chain(2 * static_cast<std::size_t>(n), 0.0);
   chain[0] = 1.0;
   return chain;
+}
+
+double first_number(const SystemParts& parts, const char* name) {
+  return parts.parameters
+      .default_values()[static_cast<std::size_t>(parts.parameters.find(name).offset)];
+}
+
+// The number of heights; fills in those of a straight slide, 1 m down, where none are given.
+int take_heights(LawSettings& settings) {
+  const auto [place, absent] = settings.values.try_emplace("heights");
+  std::vector<double>& heights = place->second;
+  for (int i = 0; i < 22 && absent; ++i) heights.push_back(1 - i * i / 441.0);
+  const int n = static_cast<int>(heights.size());
+  if (n < BeadOnCurve::kFewestHeights || n > BeadOnCurve::kMostHeights) {
+    throw ModelError(message("a curve has ", BeadOnCurve::kFewestHeights, " to ",
+                             BeadOnCurve::kMostHeights, " heights; got ", n));
+  }
+  return n;
 }
 
 SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
@@ -46,19 +120,29 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
   if (law == SpringChain::kName) return law_parts(SpringChain{n}, settings);
   if (law == Kepler::kName) return law_parts(Kepler{}, settings);
   if (law == Lorenz::kName) return law_parts(Lorenz{}, settings);
+  std::optional<SystemParts> parts;
+  for_event_law(law, n, [&](const auto& known) { parts = law_parts(known, settings); });
+  if (parts) return *parts;
   throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
 }
 
 }  // namespace
 
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> all = {"pendulum",     "double_pendulum", "projectile",
-                                               "spring_chain", "kepler",          "lorenz"};
+  static const std::vector<std::string> all = {
+      "pendulum", "double_pendulum", "projectile",    "spring_chain", "kepler",
+      "lorenz",   "bouncing_ball",   "bead_on_curve", "stick_slip",   "rimless_wheel"};
   return all;
 }
 
 const std::vector<std::string>& integrators() {
-  static const std::vector<std::string> all = {"euler", "semi_implicit", "verlet", "rk4"};
+  static const std::vector<std::string> all = {
+      "euler", "semi_implicit", "verlet", "rk4", "implicit_midpoint", "dopri5", "sdirk4"};
+  return all;
+}
+
+const std::vector<std::string>& adaptive_integrators() {
+  static const std::vector<std::string> all = {Dopri5::kName, Sdirk4::kName};
   return all;
 }
 
@@ -71,13 +155,17 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
     throw ModelError(message("no integrator is called \"", settings.integrator, "\"",
                              did_you_mean(settings.integrator, integrators())));
   }
+  const Tolerances tolerances = checked_tolerances(settings);
   LawSettings of_law{settings.dt, settings.precision, settings.vary, values, first_state(law, n)};
+  if (law == BeadOnCurve::kName) n = take_heights(of_law);
   SystemParts parts = parts_of(law, of_law, n);
-  CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision});
+  if (law == StickSlip::kName) parts.initial_state[1] = first_number(parts, "belt");
+  check_size(settings.integrator, parts.states.size());
+  CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision, tolerances});
   if (!entry.float64.one) {
     throw ModelError(message("integrator \"", settings.integrator,
                              "\" needs a law of second order, and \"", law,
-                             "\" is of first order; choose euler or rk4"));
+                             "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
   }
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);
@@ -119,6 +207,39 @@ System spring_chain(int n, const SpringChainParameters& p, const Settings& setti
 
 System kepler(const KeplerParameters& p, const Settings& settings) {
   return make(Kepler::kName, {{"mu", {p.mu}}}, settings);
+}
+
+System bouncing_ball(const BouncingBallParameters& p, const Settings& settings) {
+  return make(BouncingBall::kName, {{"restitution", {p.restitution}}, {"gravity", {p.gravity}}},
+              settings);
+}
+
+System bead_on_curve(const BeadOnCurveParameters& p, const Settings& settings) {
+  std::map<std::string, std::vector<double>> values = {{"width", {p.width}},
+                                                       {"gravity", {p.gravity}}};
+  if (!p.heights.empty()) values["heights"] = p.heights;
+  return make(BeadOnCurve::kName, values, settings);
+}
+
+System stick_slip(const StickSlipParameters& p, const Settings& settings) {
+  return make(StickSlip::kName,
+              {{"mass", {p.mass}},
+               {"stiffness", {p.stiffness}},
+               {"damping", {p.damping}},
+               {"belt", {p.belt}},
+               {"normal_force", {p.normal_force}},
+               {"static_friction", {p.static_friction}},
+               {"kinetic_friction", {p.kinetic_friction}}},
+              settings);
+}
+
+System rimless_wheel(const RimlessWheelParameters& p, const Settings& settings) {
+  return make(RimlessWheel::kName,
+              {{"length", {p.length}},
+               {"half_angle", {p.half_angle}},
+               {"slope", {p.slope}},
+               {"gravity", {p.gravity}}},
+              settings);
 }
 
 System lorenz(const LorenzParameters& p, const Settings& settings) {

@@ -41,6 +41,7 @@ from cycloid._own_law import own_law
 from cycloid._results import (
     Crowded,
     Diagnosis,
+    Events,
     Failure,
     Gradient,
     GradientCheck,
@@ -65,6 +66,7 @@ __all__ = [
     "Crowded",
     "Diagnosis",
     "Error",
+    "Events",
     "Failure",
     "Forward",
     "Gradient",

@@ -114,6 +114,18 @@ def saved_states(save: tuple[str, list[int]], T: int) -> int:
     return {"all": T + 1, "last": 1, "at": len(steps)}[kind]
 
 
+def as_times(times: Any, save: Any) -> list[float]:
+    """The times of `rollout` as the core takes them: empty for None."""
+    if times is None:
+        return []
+    if not (isinstance(save, str) and save == "all"):
+        raise Error("give save= or times=, not both: times says which states are saved")
+    rows = as_numbers(times, np.float64, "times")
+    if rows.ndim != 1 or rows.size == 0:
+        raise Error(f"times must be a row of at least one time [s]; got an array of {rows.shape}")
+    return rows.tolist()
+
+
 def as_memory(memory: Any) -> tuple[str, int]:
     """`memory` as the core takes it."""
     if isinstance(memory, Truncate):
@@ -122,8 +134,8 @@ def as_memory(memory: Any) -> tuple[str, int]:
         return "checkpoints", min(as_integer(memory, "memory", 1), MOST_STEPS)
     if not isinstance(memory, str):
         raise TypeError(
-            "memory: expected 'auto', 'all', 'sqrt', an int (checkpoints), Truncate(k) or a budget "
-            f"such as '64MB'; got {type(memory).__name__}"
+            "memory: expected 'auto', 'all', 'sqrt', 'reversible', an int (checkpoints), "
+            f"Truncate(k) or a budget such as '64MB'; got {type(memory).__name__}"
         )
     if memory in ("checkpoints", "truncate"):  # the core's own words for the two above
         raise Error(f"memory: give an int of checkpoints, or Truncate(k); got {memory!r}")

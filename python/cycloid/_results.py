@@ -37,8 +37,9 @@ class Failure(NamedTuple):
 
 
 class Unsolved(NamedTuple):
-    """An environment in which the solver of the constraints stopped short of its tolerance. It goes
-    on with the best that was found; a pullback through it raises GradientError, or leaves it out.
+    """An environment in which a solver stopped short of its tolerance: that of the constraints, or
+    that of an implicit integrator. It goes on with the best that was found; a pullback through it
+    raises GradientError, or leaves it out.
     """
 
     environment: int
@@ -46,8 +47,8 @@ class Unsolved(NamedTuple):
     step: int
     """The first step that is not solved."""
     residual: float
-    """The largest of all such steps, scaled as the tolerance is: 1e-10 in float64, 1e-5 in
-    float32."""
+    """The largest of all such steps, scaled as the tolerance is: 1e-10 in float64, 1e-5 in float32;
+    of an implicit integrator the last correction relative to the state, 1e-14 and 1e-5."""
     count: int
     """How many steps are not solved."""
 
@@ -65,6 +66,41 @@ class Crowded(NamedTuple):
     """In how many steps there were more contacts than there is room for."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Events:
+    """What happened on the way of a rollout, one environment after another, in the order of time.
+    The times are outputs with a gradient: `traj.pullback(states_bar, event_times_bar=…)`.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(cy.systems.bouncing_ball(), [1.0, 0.0], 130)
+    >>> run.events
+    <2 events: 2 impact>
+    >>> run.events.time.round(6), run.events.name
+    (array([0.451524, 1.173961]), ('impact', 'impact'))
+    """
+
+    environment: np.ndarray
+    """(E,): indices in the flattened batch."""
+    step: np.ndarray
+    """(E,): the steps in which they happened."""
+    name: tuple[str, ...]
+    """(E,): which event of the system."""
+    time: np.ndarray
+    """(E,) [s]"""
+    grazing: np.ndarray
+    """(E,) bool: whether the state came to the event's surface so slowly that the derivative of the
+    time does not exist. A pullback through such an environment raises GradientError, or skips it.
+    """
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def __repr__(self) -> str:
+        counts = {name: self.name.count(name) for name in dict.fromkeys(self.name)}
+        kinds = ", ".join(f"{n} {name}" for name, n in counts.items())
+        return f"<{len(self)} events{': ' if kinds else ''}{kinds}>"
+
+
 class SolverWarning(UserWarning):
     """`step` could not do all that the model says: its solver stopped short of its tolerance, or
     there were more contacts than there is room for. `rollout` has this in its report instead.
@@ -78,7 +114,7 @@ class Report:
     failed: list[Failure]
     """Environments that went non-finite, in their order."""
     unsolved: list[Unsolved]
-    """Environments in which the solver of the constraints stopped short, in their order."""
+    """Environments in which a solver stopped short, in their order."""
     crowded: list[Crowded]
     """Environments that had more contacts than there is room for, in their order."""
     advice: str
@@ -117,6 +153,10 @@ class Gradient:
     """A dict for a dict; the flat vector (n,) where no params were given."""
     recomputed_steps: int
     """Steps that were run again on the way back, over all chunks of lanes."""
+    drift: float
+    """With memory="reversible": by how much stepping back missed the initial state, the largest of
+    all environments, relative to the largest number of its state; else 0. The gradient is as far
+    off."""
 
     def __repr__(self) -> str:
         parts = {"x0": self.x0, "controls": self.controls, "params": self.params}

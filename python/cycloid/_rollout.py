@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,21 @@ from cycloid._options import (
     as_real,
     as_save,
     as_threads,
+    as_times,
     check_one_of,
     is_integer,
     kept_states,
     saved_states,
 )
-from cycloid._results import Crowded, Failure, Gradient, Report, SolverWarning, Unsolved
+from cycloid._results import (
+    Crowded,
+    Events,
+    Failure,
+    Gradient,
+    Report,
+    SolverWarning,
+    Unsolved,
+)
 from cycloid._system import System, check_system
 
 
@@ -133,13 +142,15 @@ def as_report(report: dict[str, Any]) -> Report:
 class Trajectory:
     """A rollout, made by `rollout`. It keeps copies of what it was made from.
 
-    states: (..., S, state_size), read-only. steps: (S,), which states these are. times: (S,) [s],
-    of the first environment where the time step varies. report: what went wrong, and what was kept.
+    states: (..., S, state_size), read-only. steps: (S,), which states these are; of states at given
+    times, the steps that they lie in. times: (S,) [s], of the first environment where the time step
+    varies. events: what happened on the way. report: what went wrong, and what was kept.
     """
 
     states: np.ndarray
     steps: np.ndarray
     times: np.ndarray
+    events: Events
     report: Report
 
     def __init__(self, batch: Batch, core: Any) -> None:
@@ -147,6 +158,14 @@ class Trajectory:
         self.steps, self.times = core.steps, core.times
         self.steps.flags.writeable = self.times.flags.writeable = False
         self.states = core.states.reshape((*batch.lead, self.steps.size, batch.system.state_size))
+        events = core.events
+        self.events = Events(
+            events["environment"],
+            events["step"],
+            tuple(events["name"]),
+            events["time"],
+            np.array(events["grazing"], dtype=bool),
+        )
         self.report = as_report(core.report)
 
     @property
@@ -160,12 +179,14 @@ class Trajectory:
         *,
         wrt: Any = ("x0", "controls", "params"),
         failed: str = "raise",
+        event_times_bar: Any = None,
     ) -> Gradient:
         """The gradient of a loss, given its derivative with respect to `states`.
 
         states_bar: shaped like `states`, or broadcast to it. wrt: any of "x0", "controls",
         "params". failed: "raise" GradientError if an environment failed, has a step that is not
-        solved or a gradient that is not finite, or "skip" it: its gradient is zero.
+        solved, a grazing event or a gradient that is not finite, or "skip" it: its gradient is
+        zero. event_times_bar: (E,), the loss's derivative with respect to `events.time`.
 
         May be called again; the arrays are fresh.
 
@@ -186,7 +207,12 @@ class Trajectory:
             for name in batch.named_shapes or ():
                 system.parameters.check_differentiable(name)
         g = self._core.pullback(
-            self._bar(states_bar), "x0" in wrt, "controls" in wrt, "params" in wrt, failed == "skip"
+            self._bar(states_bar),
+            "x0" in wrt,
+            "controls" in wrt,
+            "params" in wrt,
+            failed == "skip",
+            event_times_bar=self._times_bar(event_times_bar),
         )
         x0 = x0_tangent = controls = params = None
         if "x0" in wrt:
@@ -199,7 +225,7 @@ class Trajectory:
             controls = from_rows(g["controls"], shape, batch.lead, 2)
         if "params" in wrt:
             params = batch.params_bar(g["params"])
-        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"])
+        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"], g["drift"])
 
     def _bar(self, states_bar: Any) -> np.ndarray:
         bar = as_numbers(states_bar, self.system.dtype, "states_bar")
@@ -211,6 +237,17 @@ class Trajectory:
             raise Error(
                 f"states_bar must be shaped like states, {self.states.shape}; got {bar.shape}"
             ) from None
+
+    def _times_bar(self, event_times_bar: Any) -> np.ndarray | None:
+        if event_times_bar is None or not len(self.events):
+            return None
+        bar = as_numbers(event_times_bar, np.float64, "event_times_bar")
+        if bar.ndim > 1 or (bar.ndim == 1 and bar.size not in (1, len(self.events))):
+            raise Error(
+                f"event_times_bar must have one number for each of the {len(self.events)} events; "
+                f"got an array of {bar.shape}"
+            )
+        return np.ascontiguousarray(np.broadcast_to(bar, (len(self.events),)))
 
     def __repr__(self) -> str:
         batch = self._batch
@@ -236,6 +273,7 @@ def rollout(
     memory: Any = "auto",
     threads: int | None = None,
     t0: float = 0.0,
+    times: Any = None,
 ) -> Trajectory:
     """Simulates T steps.
 
@@ -244,9 +282,11 @@ def rollout(
     environments for names in `system.vary`. Leading axes broadcast.
 
     save: "all" (states[0] is x0), "last", an int k (every k-th), or a list of steps (-1: the last).
-    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), or
-    a budget such as "64MB". The gradient is the same, bit for bit, but for Truncate.
+    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), a
+    budget such as "64MB", or "reversible" (one state; integrators verlet and implicit_midpoint).
+    The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
+    times: (S,) [s], increasing, within the run: states at these times are saved, in place of save.
 
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(vary="length")
@@ -255,6 +295,8 @@ def rollout(
     <Trajectory of pendulum: 100 steps, batch (3,), 3 saved>
     >>> run.states.shape, run.times
     ((3, 3, 2), array([0. , 0.5, 1. ]))
+    >>> cy.rollout(cy.systems.projectile(), [0, 0, 0, 3, 0, 4], 100, times=[0.25, 0.333]).states[:, 0]
+    array([0.75 , 0.999])
     """
     check_system(system)
     return roll_out(
@@ -263,19 +305,28 @@ def rollout(
         as_memory(memory),
         as_threads(threads, system._threads),
         as_real(t0, "t0"),
+        as_times(times, save),
     )
 
 
 def roll_out(
-    batch: Batch, save: tuple[str, list[int]], memory: tuple[str, int], threads: int, t0: float
+    batch: Batch,
+    save: tuple[str, list[int]],
+    memory: tuple[str, int],
+    threads: int,
+    t0: float,
+    times: Sequence[float] = (),
 ) -> Trajectory:
     """`rollout`, with the options as the core takes them."""
     system = batch.system
     n, itemsize = system.state_size * math.prod(batch.lead), system.dtype.itemsize
-    saved, kept = saved_states(save, batch.steps), kept_states(memory, batch.steps)
+    saved = len(times) or saved_states(save, batch.steps)
+    kept = kept_states(memory, batch.steps)
     check_memory(saved * n * itemsize, "the saved states", '; save="last" keeps only the last')
     check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
-    core = getattr(_core, f"rollout_{system._precision}")(*batch.rows, save, memory, threads, t0)
+    core = getattr(_core, f"rollout_{system._precision}")(
+        *batch.rows, save, memory, threads, t0, list(times)
+    )
     del batch.rows  # the core has its copies
     return Trajectory(batch, core)
 

@@ -1,8 +1,12 @@
 """Closed-form laws of motion, each a System.
 
-Every law takes dt, the time step [s]; integrator, "euler", "semi_implicit", "verlet" or "rk4";
-dtype, "float64" or "float32"; and vary, the names of parameters that may differ between
-environments. The other arguments are its parameters. The time step is a parameter too.
+Every law takes dt, the time step [s]; integrator, one of `integrators`; dtype, "float64" or
+"float32"; and vary, the names of parameters that may differ between environments. The other
+arguments are its parameters. The time step is a parameter too.
+
+"dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol
+ask, for each environment on its own; dt is then how long an input is held and how often a state may
+be saved, and may be the whole run.
 """
 
 from __future__ import annotations
@@ -18,12 +22,26 @@ from cycloid._core import Error
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
-__all__ = ["double_pendulum", "kepler", "lorenz", "make", "pendulum", "projectile", "spring_chain"]
+__all__ = [
+    "bead_on_curve",
+    "bouncing_ball",
+    "double_pendulum",
+    "kepler",
+    "lorenz",
+    "make",
+    "pendulum",
+    "projectile",
+    "rimless_wheel",
+    "spring_chain",
+    "stick_slip",
+]
 
 names: tuple[str, ...] = tuple(_core.law_names)
 """The laws that `make` knows."""
 integrators: tuple[str, ...] = tuple(_core.integrator_names)
 """The integrators; "semi_implicit" and "verlet" need a law of second order."""
+adaptive_integrators: tuple[str, ...] = tuple(_core.adaptive_integrator_names)
+"""Those that take rtol and atol."""
 
 _MOST_MASSES = 1_000_000
 
@@ -36,9 +54,13 @@ def make(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
     n: int = 3,
 ) -> System:
-    """A law by name, with parameters by name; n masses for "spring_chain".
+    """A law by name, with parameters by name; n masses for "spring_chain". rtol, and atol in the
+    units of the state, are the tolerances of an adaptive integrator; None: 1e-9 and 1e-11 in
+    float64, 1e-5 and 1e-7 in float32.
 
     >>> make("lorenz", {"rho": 24.0})
     <System lorenz: 3 states, 0 inputs, dt 10 ms>
@@ -62,8 +84,19 @@ def make(
         as_precision(dtype),
         [as_text(name) for name in as_names(vary, "vary")],
         as_integer(n, "n", 1, _MOST_MASSES),
+        _tolerance(rtol, "rtol"),
+        _tolerance(atol, "atol"),
     )
     return System(core)
+
+
+def _tolerance(value: float | None, what: str) -> float:
+    if value is None:
+        return 0.0
+    number = as_real(value, what)
+    if not number > 0:
+        raise Error(f"{what} must be positive; got {number}")
+    return number
 
 
 def _row(value: Any, what: str) -> list[float]:
@@ -83,6 +116,8 @@ def pendulum(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A point mass [kg] on a rod [m]. State [angle from hanging [rad], angular velocity [rad/s]],
     input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²].
@@ -91,7 +126,16 @@ def pendulum(
     <System pendulum: 2 states, 1 input, dt 5 ms>
     """
     values = {"length": length, "mass": mass, "damping": damping, "gravity": gravity}
-    return make("pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "pendulum",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def double_pendulum(
@@ -104,6 +148,8 @@ def double_pendulum(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
     hanging; inputs: the torques in the two joints [N·m], where the dampings [N·m·s/rad] act too;
@@ -113,7 +159,16 @@ def double_pendulum(
     {'angles': slice(0, 2, None), 'angular_velocities': slice(2, 4, None)}
     """
     values = {"lengths": lengths, "masses": masses, "damping": damping, "gravity": gravity}
-    return make("double_pendulum", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "double_pendulum",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def projectile(
@@ -126,6 +181,8 @@ def projectile(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no
     inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
@@ -134,7 +191,16 @@ def projectile(
     array([1., 0., 0.])
     """
     values = {"mass": mass, "drag": drag, "wind": wind, "gravity": gravity}
-    return make("projectile", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "projectile",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def spring_chain(
@@ -147,6 +213,8 @@ def spring_chain(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """n equal masses [kg] in a row, joined by n + 1 springs [N/m] between two walls. State
     [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m].
@@ -156,7 +224,15 @@ def spring_chain(
     """
     values = {"mass": mass, "stiffness": stiffness, "damping": damping}
     return make(
-        "spring_chain", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary, n=n
+        "spring_chain",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+        n=n,
     )
 
 
@@ -167,6 +243,8 @@ def kepler(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """A body about a fixed centre in the plane. State [x, y [m], vx, vy [m/s]], no inputs;
     mu [m³/s²].
@@ -174,7 +252,16 @@ def kepler(
     >>> kepler(integrator="verlet").input_size
     0
     """
-    return make("kepler", {"mu": mu}, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "kepler",
+        {"mu": mu},
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
 
 
 def lorenz(
@@ -186,6 +273,8 @@ def lorenz(
     integrator: str = "rk4",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> System:
     """Lorenz's chaotic system. State [x, y, z], no inputs; sigma and beta [1/s], rho without unit.
 
@@ -193,4 +282,175 @@ def lorenz(
     ('sigma', 'rho', 'beta', 'option.timestep')
     """
     values = {"sigma": sigma, "rho": rho, "beta": beta}
-    return make("lorenz", values, dt=dt, integrator=integrator, dtype=dtype, vary=vary)
+    return make(
+        "lorenz",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def bouncing_ball(
+    restitution: float = 0.8,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> System:
+    """A ball that falls on a floor. State [height [m], velocity [m/s]], no inputs; gravity [m/s²].
+    Event "impact": at height 0, falling, the velocity v becomes -restitution·v. Bounces of a ball
+    with restitution < 1 pile up; a run that reaches that time stops there (`report.failed`).
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(bouncing_ball(), [1.0, 0.0], 100)
+    >>> run.events.time.round(6)       # √(2 / 9.81)
+    array([0.451524])
+    >>> g = run.pullback(0, event_times_bar=1.0)
+    >>> g.x0.round(6)                  # of the time of impact: 1/√(2·9.81), 1/9.81
+    array([0.225762, 0.101937])
+    """
+    values = {"restitution": restitution, "gravity": gravity}
+    return make(
+        "bouncing_ball",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def bead_on_curve(
+    heights: Sequence[float] | None = None,
+    width: float = 2,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> System:
+    """A bead that slides from rest down a curve without friction. The curve is the cubic spline
+    through n heights [m] (3 to 64; None: a straight slide, 1 m down, of 22) at the stations
+    x = width·s² [m], s = 0, 1/(n-1), …, 1, which lie densely at its beginning. State [s], the
+    progress along it; no inputs; gravity [m/s²]. Event "arrival", at s = 1, ends the run: its time
+    is the time of travel.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(bead_on_curve(), [0.0], 200)      # straight: √(2·(2² + 1²)/9.81)
+    >>> run.events.time.round(4)
+    array([1.0096])
+    >>> g = run.pullback(0, event_times_bar=1.0)
+    >>> bool((g.params[1:21] > 0).all())                   # lower it everywhere between its ends
+    True
+    """
+    values = {"width": width, "gravity": gravity}
+    if heights is not None:
+        values["heights"] = heights
+    return make(
+        "bead_on_curve",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def stick_slip(
+    mass: float = 1,
+    stiffness: float = 1,
+    damping: float = 0,
+    belt: float = 0.2,
+    normal_force: float = 1,
+    static_friction: float = 0.6,
+    kinetic_friction: float = 0.4,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> System:
+    """A block [kg] on a moving belt [m/s], held by a spring [N/m] and a damper [N·s/m], pressed on
+    the belt by normal_force [N] with dry friction. State [stretch of the spring [m], velocity [m/s],
+    mode]: mode 0 sticks to the belt, ±1 slips, with the sign of the velocity against the belt; only
+    the events "stick" and "slip" change it. No inputs.
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(stick_slip(), [0.0, 0.2, 0.0], 1000)
+    >>> run.events.name
+    ('slip', 'stick', 'slip')
+    >>> run.events.time.round(6)       # 0.6·1/0.2; a slip lasts 2·(π - atan(1)); a stick 2 s
+    array([3.      , 7.712389, 9.712389])
+    """
+    values = {
+        "mass": mass,
+        "stiffness": stiffness,
+        "damping": damping,
+        "belt": belt,
+        "normal_force": normal_force,
+        "static_friction": static_friction,
+        "kinetic_friction": kinetic_friction,
+    }
+    return make(
+        "stick_slip",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def rimless_wheel(
+    length: float = 1,
+    half_angle: float = 0.4,
+    slope: float = 0.1,
+    gravity: float = 9.81,
+    *,
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> System:
+    """A wheel of spokes [m] without a rim, 2·half_angle [rad] apart, that rolls down a slope [rad].
+    State [angle of the spoke on the ground from the vertical, downhill positive [rad], angular
+    velocity [rad/s]], no inputs; gravity [m/s²]. Events: "step", onto the next spoke, and "back";
+    both multiply the velocity by cos(2·half_angle).
+
+    >>> import cycloid as cy
+    >>> run = cy.rollout(rimless_wheel(), [0.0, 1.0], 200)
+    >>> set(run.events.name)
+    {'step'}
+    """
+    values = {"length": length, "half_angle": half_angle, "slope": slope, "gravity": gravity}
+    return make(
+        "rimless_wheel",
+        values,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        vary=vary,
+        rtol=rtol,
+        atol=atol,
+    )

@@ -38,6 +38,26 @@ nb::dict report_of(const Report& report) {
   return d;
 }
 
+nb::dict events_of(const std::vector<Event>& events) {
+  std::vector<std::int64_t> environment, step;
+  std::vector<double> time;
+  nb::list names, grazing;
+  for (const Event& e : events) {
+    environment.push_back(e.environment);
+    step.push_back(e.step);
+    time.push_back(e.time);
+    names.append(e.name);
+    grazing.append(e.grazing);
+  }
+  nb::dict d;
+  d["environment"] = to_numpy(std::move(environment));
+  d["step"] = to_numpy(std::move(step));
+  d["name"] = names;
+  d["time"] = to_numpy(std::move(time));
+  d["grazing"] = grazing;
+  return d;
+}
+
 template <class T>
 nb::dict gradient_of(Gradient<T> g) {
   nb::dict d;
@@ -46,6 +66,7 @@ nb::dict gradient_of(Gradient<T> g) {
   d["controls"] = to_numpy(std::move(g.controls));
   d["params"] = to_numpy(std::move(g.params));
   d["recomputed_steps"] = g.recomputed_steps;
+  d["drift"] = g.drift;
   return d;
 }
 
@@ -99,16 +120,18 @@ void bind_precision(nb::module_& m, const char* suffix) {
       .def_prop_ro(
           "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
+      .def_prop_ro("events", [](const Run& r) { return events_of(r.events()); })
       .def(
           "pullback",
           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
-             bool skip, bool each) {
+             bool skip, bool each, const std::optional<Rows<double>>& event_times_bar) {
             PullbackOptions options;
             options.each = each;
             options.x0 = x0;
             options.controls = controls;
             options.params = params;
             options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+            options.event_times_bar = span_of(event_times_bar);
             Gradient<T> g;
             {
               const Unlocked call;
@@ -118,7 +141,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
             return gradient_of(std::move(g));
           },
           nb::arg("states_bar"), nb::arg("x0"), nb::arg("controls"), nb::arg("params"),
-          nb::arg("skip"), nb::arg("each") = false)
+          nb::arg("skip"), nb::arg("each") = false, nb::arg("event_times_bar") = nb::none())
       .def("diagnose", [](const Run& run, const Rows<T>& states_bar) {
         Diagnosis d;
         {
@@ -132,9 +155,11 @@ void bind_precision(nb::module_& m, const char* suffix) {
         [](const System& system, const Rows<T>& x0, const std::optional<Rows<T>>& controls,
            std::int64_t steps, const std::optional<Rows<double>>& params,
            const std::pair<std::string, std::vector<std::int64_t>>& save,
-           const std::pair<std::string, std::int64_t>& memory, int threads, double t0) {
+           const std::pair<std::string, std::int64_t>& memory, int threads, double t0,
+           const std::vector<double>& times) {
           RolloutOptions options;
           options.save = save_of(save.first, save.second);
+          options.times = times;
           options.memory = memory_of(memory.first, memory.second);
           options.threads = threads;
           options.t0 = t0;
@@ -145,7 +170,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
         },
         nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
         nb::arg("params").none(), nb::arg("save"), nb::arg("memory"), nb::arg("threads"),
-        nb::arg("t0"));
+        nb::arg("t0"), nb::arg("times") = std::vector<double>{});
 
   // As cycloid::step, on the caller's choice of threads, and open to Ctrl-C. With a warning, which
   // may be empty.

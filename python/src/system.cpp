@@ -46,6 +46,12 @@ void bind_system(nb::module_& m) {
       .def_prop_ro("input_blocks", [](const System& s) { return blocks_of(s.inputs()); })
       .def_prop_ro("parameter_list", &parameters_of)
       .def_prop_ro("vary", &System::vary)
+      .def_prop_ro("event_names",
+                   [](const System& s) {
+                     std::vector<std::string> names;
+                     for (const EventSpec& e : s.events()) names.emplace_back(e.name);
+                     return names;
+                   })
       .def("parameter_default",
            [](const System& s) { return to_numpy(s.parameters().default_values()); })
       .def("initial_state", [](const System& s) { return to_numpy(s.initial_state()); })
@@ -70,13 +76,15 @@ void bind_system(nb::module_& m) {
       "make_law",
       [](const std::string& law, const std::map<std::string, std::vector<double>>& values,
          double dt, const std::string& integrator, const std::string& dtype,
-         const std::vector<std::string>& vary, int n) {
-        return systems::make(law, values, {dt, integrator, precision_of(dtype), vary}, n);
+         const std::vector<std::string>& vary, int n, double rtol, double atol) {
+        return systems::make(law, values, {dt, integrator, precision_of(dtype), vary, rtol, atol},
+                             n);
       },
       nb::arg("law"), nb::arg("values"), nb::arg("dt"), nb::arg("integrator"), nb::arg("dtype"),
-      nb::arg("vary"), nb::arg("n"));
+      nb::arg("vary"), nb::arg("n"), nb::arg("rtol"), nb::arg("atol"));
   m.attr("law_names") = nb::cast(systems::names());
   m.attr("integrator_names") = nb::cast(systems::integrators());
+  m.attr("adaptive_integrator_names") = nb::cast(systems::adaptive_integrators());
 }
 
 }  // namespace cycloid::python

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cycloid/system/law_point.h"
+#include "cycloid/system/scheme.h"
 #include "tests/support/pullback_check.h"
 
 namespace cycloid::test {
@@ -57,8 +57,8 @@ template <class Scheme, class Law, class S>
 struct StepBuffers {
   explicit StepBuffers(const LawShape<Law>& shape)
       : x_next(shape.states),
-        record(1 + Scheme::kStages * (shape.tangents + shape.saved)),
-        scratch(20 * shape.states) {}
+        record(1 + record_numbers<Scheme>(shape)),
+        scratch(20 * shape.states + scratch_numbers(Scheme{}, shape)) {}
   Scratch memory() { return {reinterpret_cast<std::byte*>(scratch.data())}; }
   std::vector<S> x_next, record, scratch;
 };
@@ -66,13 +66,13 @@ struct StepBuffers {
 // From t0, n steps of h = (t1 - t0) / n.
 template <class Scheme, class Law>
 Numbers take_steps(const Law& law, Numbers x, const Numbers& u, const Numbers& p, double t0,
-                   double t1, int n) {
+                   double t1, int n, const Scheme& scheme = {}) {
   const LawShape<Law> shape(law);
   StepBuffers<Scheme, Law, double> buffers(shape);
   const double h = (t1 - t0) / n;
   for (int k = 0; k < n; ++k) {
     const LawPoint<Law, double> at{law, shape, t0 + k * h, h, u.data(), p.data(), buffers.memory()};
-    Scheme::step(at, x.data(), buffers.x_next.data(), buffers.record.data());
+    scheme.step(at, x.data(), buffers.x_next.data(), buffers.record.data());
     x = buffers.x_next;
   }
   return x;
@@ -128,17 +128,17 @@ bool check_step_pullback(std::string_view name, const Law& law, const Numbers& b
   const auto f = [&]<class S>(const S* in, S* out) {
     StepBuffers<Scheme, Law, S> buffers(shape);
     const std::vector<S> x = displaced(shape, base, in);
-    Scheme::step(point(in, buffers), x.data(), out, buffers.record.data());
+    Scheme{}.step(point(in, buffers), x.data(), out, buffers.record.data());
   };
   const auto f_pullback = [&]<class S>(const S* in, const S* out_bar, S* in_bar) {
     StepBuffers<Scheme, Law, S> buffers(shape);
     const std::vector<S> x = displaced(shape, base, in);
-    Scheme::step(point(in, buffers), x.data(), buffers.x_next.data(), buffers.record.data());
+    Scheme{}.step(point(in, buffers), x.data(), buffers.x_next.data(), buffers.record.data());
     const std::vector<S> bar = tangent_cotangent(shape, buffers.x_next.data(), out_bar);
     std::vector<S> x_bar(shape.tangents, S(0));
     LawPointBar<S> at_bar{in_bar[t], in_bar[h], in_bar + u, in_bar + p};
-    Scheme::step_pullback(point(in, buffers), x.data(), buffers.record.data(), bar.data(), at_bar,
-                          x_bar.data());
+    Scheme{}.step_pullback(point(in, buffers), x.data(), buffers.record.data(), bar.data(), at_bar,
+                           x_bar.data());
     in_bar[t] = at_bar.t;
     in_bar[h] = at_bar.h;
     displaced_pullback(shape, base, in, x_bar.data(), in_bar);

@@ -1,0 +1,164 @@
+#include "cycloid/system/adaptive.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "cycloid/system/dopri5.h"
+#include "cycloid/system/law_stepper.h"
+#include "cycloid/system/laws/spring_chain.h"
+#include "cycloid/system/sdirk4.h"
+#include "tests/support/standard_problems.h"
+#include "tests/support/stepper_run.h"
+#include "tests/support/test_laws.h"
+
+namespace cycloid {
+namespace {
+
+using test::DrivenOscillator;
+using test::Numbers;
+using test::Rows;
+
+// Largest error at the end over the tolerance, relative above 1 and absolute below.
+double error_over(double tolerance, const Numbers& end, const Numbers& reference) {
+  double error = 0;
+  for (std::size_t i = 0; i < end.size(); ++i) {
+    error = std::max(error, std::abs(end[i] - reference[i]) / (1 + std::abs(reference[i])));
+  }
+  return error / tolerance;
+}
+
+// The tolerance bounds each substep's error; over a run they add up as the problem lets them. On
+// the orbits of class D an error in the period grows with the square of time.
+template <class Scheme>
+void check_detest(const std::vector<double>& tolerances) {
+  for (const test::StandardProblem& problem : test::detest<Scheme>()) {
+    for (const double tolerance : tolerances) {
+      const double error =
+          error_over(tolerance, problem.solve({tolerance, tolerance}), problem.end);
+      INFO(problem.name, " at ", tolerance, ": error over tolerance ", error);
+      CHECK(error < (problem.name[0] == 'D' ? 2000 : 200));
+      CHECK(error > 1e-5);  // an answer to rounding would be one that does not look at it
+    }
+  }
+}
+
+// Kepler in lanes: orbits of very different work, one that falls into the centre, one unbound.
+const Rows<double> kOrbits = {{0.1, 0, 0, 4.3}, {1, 0, 0, 1},     {1, 0, 0, 0},
+                              {2, 0, 0.5, 3},   {0.5, 0, 0, 1.7}, {3, 0, 0, 0.1}};
+const Rows<double> kBars = {{1, 0.5, -0.3, 0.2}};
+
+template <class Scheme>
+test::StepOutcome<double> orbit_of(std::size_t i, const Rows<double>& neighbours, double dt) {
+  using S = Pack<double, 4>;
+  Rows<double> rows = neighbours;
+  rows[i % 4] = kOrbits[i];
+  return test::run_step(LawStepper<Kepler, Scheme, S>(Kepler{}, Scheme{{1e-6, 1e-6}}), rows, {{}},
+                        {{1.0, dt}}, kBars);
+}
+
+template <class Scheme>
+void check_lanes_are_alone() {
+  const Rows<double> easy(4, {1, 0, 0, 1}), hard(4, {0.1, 0, 0, 3.5});
+  for (std::size_t i = 0; i < kOrbits.size(); ++i) {
+    const auto among_easy = orbit_of<Scheme>(i, easy, 2.0),
+               among_hard = orbit_of<Scheme>(i, hard, 2.0);
+    const auto same = [&](const auto& a, const auto& b) {
+      return std::memcmp(a[i % 4].data(), b[i % 4].data(), a[i % 4].size() * sizeof(double)) == 0;
+    };
+    INFO("orbit ", i);
+    CHECK(same(among_easy.x_next, among_hard.x_next));
+    CHECK(same(among_easy.x_bar, among_hard.x_bar));
+    CHECK(same(among_easy.p_bar, among_hard.p_bar));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Adaptive: dopri5 and sdirk4 meet their tolerance on a sample of DETEST, A to E") {
+  check_detest<Dopri5>({1e-3, 1e-5, 1e-7, 1e-9});
+  check_detest<Sdirk4>({1e-3, 1e-5, 1e-7});
+}
+
+TEST_CASE("Adaptive: sdirk4 meets its tolerance on Van der Pol's oscillator with mu = 1000") {
+  // The value at the end is that of the test set of MazziaMagherini2008.
+  for (const double tolerance : {1e-3, 1e-4, 1e-6}) {
+    const Numbers end = test::take_steps<Sdirk4>(test::VanDerPol{}, {2, -0.66e-3}, {}, {1000}, 0,
+                                                 2000, 1, Sdirk4{{tolerance, 1e-3 * tolerance}});
+    CHECK(std::abs(end[0] - 1.706167732170483) < 10 * tolerance);
+    CHECK(std::abs(end[1] + 0.8928097010247975e-3) < 10e-3 * tolerance);
+  }
+}
+
+TEST_CASE("Adaptive::step: pullback equals dual numbers with the substeps held, few or many") {
+  // Points are [d, u, p, t, h]: one substep, and about 60, for which the way back needs two levels.
+  const std::vector<Numbers> points = {{0.5, 1.0, 0.7, 4.0, 0.3, 1.5, 1.3, 2.1, 0.001},
+                                       {-1.5, 0.2, 0.0, 1.0, 0.0, 2.0, 5.0, 0.0, 0.4},
+                                       {0.1, 0.0, -3.0, 9.0, 1.0, 0.5, 0.1, 100.0, 3.0},
+                                       {0.0, 0.0, 0.0, 2.0, 0.5, 1.0, 2.0, -1.0, 1.0}};
+  const test::PullbackOptions options{.tolerance = 1e-10, .lane_tolerance = 1e-10};
+  test::check_step_pullback<Dopri5>("Adaptive::step", DrivenOscillator{}, {0.3, -0.2}, points,
+                                    options);
+  test::check_step_pullback<Sdirk4>("Adaptive::step", DrivenOscillator{}, {0.3, -0.2}, points,
+                                    options);
+}
+
+TEST_CASE("Adaptive: the gradient over many levels is the derivative of the solution") {
+  // A harmonic oscillator over 20 periods in one step: some 2000 substeps, three levels of the way
+  // back. x⁺ turns by ω t, so every derivative is known; stiffness and time step turn it further.
+  using S = double;
+  const SpringChain law{1};  // q̈ = -2 (k/m) q
+  const double k = 0.5, t = 40 * std::numbers::pi;
+  const LawStepper<SpringChain, Dopri5, S> stepper(law, Dopri5{{1e-11, 1e-11}});
+  const auto out = test::run_step(stepper, {{1, 0}}, {{0}}, {{1, k, 0, t}}, {{0, 1}});
+  // v⁺ = -sin(ω t) + …, ω = √(2k/m) = 1, at a whole number of turns.
+  CHECK(out.x_bar[0][0] == doctest::Approx(0).epsilon(1e-8));
+  CHECK(out.x_bar[0][1] == doctest::Approx(1).epsilon(1e-9));
+  CHECK(out.p_bar[0][1] == doctest::Approx(-t).epsilon(1e-8));  // ∂ω/∂k = 1
+  CHECK(out.p_bar[0][3] == doctest::Approx(-1).epsilon(1e-9));  // ∂v⁺/∂dt = -q
+}
+
+TEST_CASE("Adaptive: a lane's numbers do not depend on its neighbours, bit for bit") {
+  check_lanes_are_alone<Dopri5>();
+  check_lanes_are_alone<Sdirk4>();
+}
+
+TEST_CASE("Adaptive: steps that cannot be made are named, and say why") {
+  const auto reason_of = [](const auto& stepper, const Rows<double>& x, const Rows<double>& p) {
+    const StepperSizes& s = stepper.sizes();
+    test::LaneMemory<std::byte> workspace(s.workspace);
+    test::LaneMemory<double> xs(s.state), us(1), ps(s.parameters), next(s.state), record(s.record);
+    test::to_lanes(x, s.state, 1, xs.data());
+    test::to_lanes(p, s.parameters, 1, ps.data());
+    us.data()[0] = 0;
+    stepper.begin(ps.data(), workspace.data());
+    const StepInput<double> in{xs.data(), us.data(), 0, 0};
+    CHECK(stepper.step(in, next.data(), record.data(), workspace.data()) == StepStatus::non_finite);
+    // A pullback through it comes to an end.
+    test::LaneMemory<double> bar(s.tangent), x_bar(s.tangent), u_bar(1);
+    for (int i = 0; i < s.tangent; ++i) bar.data()[i] = 1, x_bar.data()[i] = 0;
+    u_bar.data()[0] = 0;
+    stepper.pullback(in, record.data(), bar.data(), x_bar.data(), u_bar.data(), workspace.data());
+    return stepper.explain(in, 0, workspace.data()).reason;
+  };
+  // A fall into the centre: no substep is short enough.
+  CHECK(reason_of(LawStepper<Kepler, Dopri5, double>(Kepler{}), {{1, 0, 0, 0}}, {{1, 2}})
+            .find("singular") != std::string::npos);
+  CHECK(reason_of(LawStepper<Kepler, Dopri5, double>(Kepler{}), {{0, 0, 0, 0}}, {{1, 2}})
+            .find("start of the step") != std::string::npos);
+  CHECK(reason_of(LawStepper<test::VanDerPol, Dopri5, double>({}, Dopri5{{1e-6, 1e-6, 1000}}),
+                  {{2, 0}}, {{1e4, 100}})
+            .find("try sdirk4") != std::string::npos);
+}
+
+TEST_CASE("Adaptive: computes in float too, to a tolerance of its own") {
+  const auto out = test::run_step(LawStepper<Kepler, Dopri5, float>(Kepler{}),
+                                  {test::orbit(0.5, 0)}, {{}}, {{1, 6.0}}, kBars);
+  const Numbers exact = test::orbit(0.5, 6.0);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(static_cast<double>(out.x_next[0][i]) == doctest::Approx(exact[i]).epsilon(1e-3));
+  }
+}
+
+}  // namespace cycloid

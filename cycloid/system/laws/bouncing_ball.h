@@ -1,0 +1,57 @@
+// Bouncing ball: a point mass that falls on a floor and bounces with restitution, and its pullback.
+//
+// y height above the floor [m], v its rate [m/s].
+//   ẏ = v                       (1)
+//   v̇ = -g                      (2)
+// Event impact, when y falls through 0:
+//   y⁺ = 0                      (3)
+//   v⁺ = -e v                   (4)
+// From a height y₀ at rest the first impact is at √(2 y₀/g). For e < 1 the bounces pile up at a
+// time T = √(2 y₀/g) (1 + e)/(1 - e) after which there are infinitely many: a run that reaches it
+// stops there.
+#pragma once
+
+#include <array>
+
+#include "cycloid/system/event.h"
+
+namespace cycloid::inline system {
+
+struct BouncingBall {
+  static constexpr const char* kName = "bouncing_ball";
+  static constexpr std::array kState = {BlockSpec{"height", 1, "m"},
+                                        BlockSpec{"velocity", 1, "m/s"}};
+  static constexpr std::array kParameters = {
+      ParameterSpec{"restitution", 0.8, "1", Constraint::unit_interval},
+      ParameterSpec{"gravity", 9.81, "m/s²"}};
+  enum { kRestitution, kGravity };
+  static constexpr std::array kEvents = {
+      EventSpec{"impact", EventDirection::falling, EventEffect::reset}};
+  static constexpr bool kSecondOrder = true;
+
+  template <class S>
+  CYCLOID_INLINE void x_dot(const S&, const S* x, const S*, const S* p, S* dx) const {
+    dx[0] = x[1];          // (1)
+    dx[1] = -p[kGravity];  // (2)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void x_dot_pullback(const S&, const S*, const S*, const S*, const S* dx_bar, S&,
+                                     S* x_bar, S*, S* p_bar) const {
+    p_bar[kGravity] -= dx_bar[1];  // (2)
+    x_bar[1] += dx_bar[0];         // (1)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void events(const S&, const S* x, const S*, const S*, S* g) const {
+    g[0] = x[0];
+  }
+
+  template <class S>
+  CYCLOID_INLINE void reset(int, const S&, const S* x, const S*, const S* p, S* x_next) const {
+    x_next[0] = S(0);                     // (3)
+    x_next[1] = -p[kRestitution] * x[1];  // (4)
+  }
+};
+
+}  // namespace cycloid::inline system

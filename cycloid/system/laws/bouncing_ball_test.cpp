@@ -1,0 +1,31 @@
+#include "cycloid/system/laws/bouncing_ball.h"
+
+#include <cmath>
+
+#include "tests/support/law_steps.h"
+
+namespace cycloid {
+namespace {
+
+using test::Numbers;
+
+}  // namespace
+
+TEST_CASE("BouncingBall: falls freely, and an impact turns the velocity around and shrinks it") {
+  const Numbers dx = test::x_dot_of(BouncingBall{}, {2.0, 3.0}, {}, {0.8, 9.81});
+  CHECK(dx == Numbers{3.0, -9.81});
+  const double x[] = {1e-18, -4.0}, p[] = {0.8, 9.81};
+  double g = 0, x_next[2];
+  BouncingBall{}.events(0.0, x, nullptr, p, &g);
+  CHECK(g == x[0]);
+  BouncingBall{}.reset(0, 0.0, x, nullptr, p, x_next);
+  CHECK(x_next[0] == 0);
+  CHECK(x_next[1] == doctest::Approx(3.2));
+}
+
+TEST_CASE("BouncingBall::x_dot: pullback equals dual numbers") {
+  test::check_law_pullback("BouncingBall::x_dot", BouncingBall{},
+                           {{0, 1.0, -2.0, 0.8, 9.81}, {0.5, 0.0, 0.0, 1.0, 1.62}});
+}
+
+}  // namespace cycloid

@@ -1,0 +1,45 @@
+#include "cycloid/system/laws/rimless_wheel.h"
+
+#include <cmath>
+
+#include "tests/support/law_steps.h"
+
+namespace cycloid {
+namespace {
+
+using test::Numbers;
+
+const Numbers kParams = {0.8, 0.4, 0.1, 9.81};  // length, half angle, slope, gravity
+
+}  // namespace
+
+TEST_CASE("RimlessWheel: an inverted pendulum between impacts: its energy stays") {
+  for (const double angle : {-0.3, 0.0, 0.45}) {
+    const double w = 1.7;
+    const Numbers dx = test::x_dot_of(RimlessWheel{}, {angle, w}, {}, kParams);
+    CHECK(std::abs(0.8 * w * dx[1] - 9.81 * std::sin(angle) * dx[0]) < 1e-13);
+  }
+}
+
+TEST_CASE(
+    "RimlessWheel: an impact changes the spoke and keeps the momentum about the new contact") {
+  const double x[] = {0.5, 2.0};
+  double g[2], x_next[2];
+  RimlessWheel{}.events(0.0, x, x, kParams.data(), g);
+  CHECK(std::abs(g[RimlessWheel::kStep]) < 1e-15);
+  RimlessWheel{}.reset(RimlessWheel::kStep, 0.0, x, x, kParams.data(), x_next);
+  CHECK(x_next[0] == doctest::Approx(-0.3));
+  CHECK(x_next[1] == doctest::Approx(2 * std::cos(0.8)));
+  RimlessWheel{}.events(0.0, x_next, x, kParams.data(), g);
+  CHECK(g[RimlessWheel::kBack] == 0);
+  RimlessWheel{}.reset(RimlessWheel::kBack, 0.0, x, x, kParams.data(), x_next);
+  CHECK(x_next[0] == doctest::Approx(0.5));
+}
+
+TEST_CASE("RimlessWheel::x_dot: pullback equals dual numbers") {
+  test::check_law_pullback(
+      "RimlessWheel::x_dot", RimlessWheel{},
+      {{0, 0.3, 1.0, 0.8, 0.4, 0.1, 9.81}, {0, -0.2, -2.0, 1.5, 0.3, 0.0, 1.6}});
+}
+
+}  // namespace cycloid

@@ -1,0 +1,90 @@
+// Scheme: what LawStepper asks of an integrator.
+//
+//   kName                                                 "rk4"
+//   step(at, x, x_next, record)                           one step of length at.h
+//   step_pullback(at, x, record, x_next_bar, at_bar, x_bar)   adds; `at` and x as in step
+// Of these the record is the stages' x_dot, each followed by what the law saves: kStages of them.
+// An integrator that iterates or adapts its steps may also have
+//   record_numbers(shape)    of a record of another form
+//   scratch_numbers(shape)   memory that it takes from at.scratch besides kLocalArrays local arrays
+//   kGivesNotes = true       it writes at.notes, one for each lane
+//   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
+//   kRecordIsCostly = true   a solve went into its record
+//   kReversible = true       a step of length -h undoes one of length h
+//   explain(record, lane)    why a lane's step is not finite, as read from its record
+// and settings of its own as members: LawStepper keeps a copy.
+#pragma once
+
+#include "cycloid/system/law_point.h"
+
+namespace cycloid::inline system {
+
+// Local arrays of the longest of states, inputs and parameters that a step and its integrator have
+// at once, at most.
+inline constexpr int kLocalArrays = 24;
+
+template <class Law>
+int longest_array(const LawShape<Law>& shape) {
+  int longest = shape.states;
+  if (shape.inputs > longest) longest = shape.inputs;
+  if (shape.parameters > longest) longest = shape.parameters;
+  return longest;
+}
+
+template <class Scheme, class Law>
+int record_numbers(const LawShape<Law>& shape) {
+  if constexpr (requires { Scheme::record_numbers(shape); }) {
+    return Scheme::record_numbers(shape);
+  } else {
+    return Scheme::kStages * (shape.tangents + shape.saved);
+  }
+}
+
+// In numbers of S.
+template <class Scheme, class Law>
+std::size_t scratch_numbers(const Scheme& scheme, const LawShape<Law>& shape) {
+  std::size_t numbers = 0;
+  if constexpr (!StaticLaw<Law>) {
+    numbers += static_cast<std::size_t>(kLocalArrays) * longest_array(shape);
+  }
+  if constexpr (requires { scheme.scratch_numbers(shape); }) {
+    numbers += scheme.scratch_numbers(shape);
+  }
+  return numbers;
+}
+
+template <class Scheme>
+constexpr bool gives_notes() {
+  if constexpr (requires { Scheme::kGivesNotes; }) return Scheme::kGivesNotes;
+  return false;
+}
+
+template <class Scheme>
+constexpr bool has_dual() {
+  if constexpr (requires { Scheme::kHasDual; }) return Scheme::kHasDual;
+  return true;
+}
+
+template <class Scheme>
+constexpr bool record_is_costly() {
+  if constexpr (requires { Scheme::kRecordIsCostly; }) return Scheme::kRecordIsCostly;
+  return false;
+}
+
+template <class Scheme>
+constexpr bool is_reversible() {
+  if constexpr (requires { Scheme::kReversible; }) return Scheme::kReversible;
+  return false;
+}
+
+// What a solver left in each lane, 0 where it met its tolerance.
+template <class Law, class S>
+CYCLOID_INLINE void note_residuals(const LawPoint<Law, S>& at, const S& residual) {
+  if constexpr (RealScalar<S>) {
+    for (int l = 0; l < kLanes<S> && at.notes; ++l) {
+      at.notes[l].residual = static_cast<double>(lane(residual, l));
+    }
+  }
+}
+
+}  // namespace cycloid::inline system
