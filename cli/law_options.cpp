@@ -72,10 +72,13 @@ void LawOptions::declare(Options& options, const char* positional) {
                      "a closed-form law (`cycloid info` lists them),\nor a robot's file, MJCF or "
                      "URDF");
   options.number("--dt", dt, "length of a step [s] (default 0.01, or the file's own)");
-  options.choice("--integrator", integrator,
-                 {"euler", "semi_implicit", "verlet", "rk4", "implicitfast"},
-                 "euler, semi_implicit, verlet or rk4 (default); of a file\neuler, implicitfast or "
-                 "rk4 (default: its own)");
+  std::vector<std::string> integrators = systems::integrators();
+  integrators.push_back("implicitfast");
+  options.choice("--integrator", integrator, integrators,
+                 "euler, semi_implicit, verlet, rk4 (default),\nimplicit_midpoint, dopri5 or "
+                 "sdirk4; of a file\neuler, implicitfast or rk4 (default: its own)");
+  options.number("--rtol", rtol, "relative tolerance of dopri5 and sdirk4 (default 1e-9)");
+  options.number("--atol", atol, "... and absolute, in the units of the state (default 1e-11)");
   options.flag("--no-constraints", no_constraints,
                "leave out a file's contacts, limits, dry friction and equalities");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
@@ -99,6 +102,9 @@ System LawOptions::robot() const {
   if (!integrator.empty() && !known.contains(integrator)) {
     throw UsageError(message("a robot has no integrator \"", integrator,
                              "\"; there are euler, implicitfast and rk4"));
+  }
+  if (rtol || atol) {
+    throw UsageError("--rtol and --atol are for laws with dopri5 or sdirk4; a robot has none");
   }
   if (!integrator.empty()) loaded.options.integrator = known.at(integrator);
   for (const auto& [name, value] : known) {
@@ -132,6 +138,13 @@ System LawOptions::system() const {
   settings.dt = dt.value_or(0.01);
   settings.integrator = used_integrator_ = integrator.empty() ? "rk4" : integrator;
   settings.precision = dtype == "float32" ? Precision::float32 : Precision::float64;
+  for (const auto& [name, value] : {std::pair{"--rtol", rtol}, {"--atol", atol}}) {
+    if (value && !(*value > 0)) {
+      throw ParameterError(message(name, " must be positive; got ", *value));
+    }
+  }
+  settings.rtol = rtol.value_or(0);
+  settings.atol = atol.value_or(0);
   return systems::make(model, parse_values(set), settings, static_cast<int>(n.value_or(3)));
 }
 

@@ -17,8 +17,9 @@ class Options;
 
 struct LawOptions {
   std::string model;
-  std::optional<double> dt;  // [s]; 0.01 for a law, else the file's own
-  std::string integrator;    // empty: rk4 for a law, else the file's own
+  std::optional<double> dt;          // [s]; 0.01 for a law, else the file's own
+  std::string integrator;            // empty: rk4 for a law, else the file's own
+  std::optional<double> rtol, atol;  // of an adaptive integrator
   std::string dtype = "float64";
   bool no_constraints = false;
   std::vector<std::string> set;   // "name=value[,value…]"

@@ -63,6 +63,20 @@ TapePlan binomial(const TapeCosts& c, std::int64_t n) {
   return plan;
 }
 
+TapePlan backwards(const TapeCosts& c) {
+  if (!c.reversible) {
+    throw Error(
+        "memory \"reversible\" needs an integrator that can be run backwards, verlet or "
+        "implicit_midpoint; choose one of them, or memory \"sqrt\"");
+  }
+  TapePlan plan;
+  plan.reversible = true;
+  plan.bytes = static_cast<std::uint64_t>(c.chunks * c.state_bytes);
+  plan.working_bytes = static_cast<std::uint64_t>(c.threads * (2 * c.state_bytes + c.record_bytes));
+  plan.words = "the last state, and steps run backwards from it";
+  return plan;
+}
+
 bool fits(const TapePlan& plan, std::int64_t budget) {
   return plan.bytes + plan.working_bytes <= static_cast<std::uint64_t>(budget);
 }
@@ -106,6 +120,7 @@ TapePlan chosen(const Memory& memory, const TapeCosts& c) {
         throw Error(message("memory: a budget must be positive [bytes]; got ", memory.value));
       }
       return within(c, memory.value);
+    case Memory::Kind::reversible: return backwards(c);
     case Memory::Kind::automatic: break;
   }
   return within(c, kAutomaticBudget);
@@ -117,19 +132,21 @@ Memory Memory::parse(std::string_view text) {
   if (text == "auto") return automatic();
   if (text == "all") return all();
   if (text == "sqrt") return sqrt();
+  if (text == "reversible") return reversible();
   try {
     const std::uint64_t most = INT64_MAX;
     return budget(static_cast<std::int64_t>(std::min(parse_byte_size(text), most)));
   } catch (const Error&) {
-    throw Error(message(
-        "memory: expected \"auto\", \"all\", \"sqrt\", a number of checkpoints or a budget such "
-        "as \"64MB\"; got \"",
-        text, "\""));
+    throw Error(
+        message("memory: expected \"auto\", \"all\", \"sqrt\", \"reversible\", a number of "
+                "checkpoints or a "
+                "budget such as \"64MB\"; got \"",
+                text, "\""));
   }
 }
 
 std::int64_t TapePlan::states_kept(std::int64_t T) const {
-  return snapshots > 0 ? snapshots + 1 : ceil_div(T, segment);
+  return reversible ? 1 : snapshots > 0 ? snapshots + 1 : ceil_div(T, segment);
 }
 
 TapePlan plan_tape(const Memory& memory, const TapeCosts& costs) {

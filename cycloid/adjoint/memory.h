@@ -7,6 +7,8 @@
 //   segments    every L-th state; a segment of L steps is run again as a whole, its records
 //               kept while it is pulled back                                      F T again
 //   binomial    n states, replaced by the binomial schedule (schedule.h)          the least for n
+//   reversible  the last state; earlier ones by stepping back, where the integrator can. They are
+//               not the first ones bit for bit: how far the start is missed is measured   2 F T
 // Segments with L = √T keep √T states for all and a segment of √T for each thread: as fast as `all`
 // for cheap records, and near the processor. That is what `auto` takes, unless records are costly.
 #pragma once
@@ -19,7 +21,7 @@ namespace cycloid::inline adjoint {
 
 // What the user asks for.
 struct Memory {
-  enum class Kind { automatic, all, sqrt, checkpoints, truncate, budget };
+  enum class Kind { automatic, all, sqrt, checkpoints, truncate, budget, reversible };
   Kind kind = Kind::automatic;
   std::int64_t value = 0;  // checkpoints: n; truncate: k; budget: bytes
 
@@ -31,7 +33,9 @@ struct Memory {
   // The gradient is cut every k steps: what happened in one window does not reach the one before.
   static Memory truncate(std::int64_t k) { return {Kind::truncate, k}; }
   static Memory budget(std::int64_t bytes) { return {Kind::budget, bytes}; }
-  // "auto", "all", "sqrt", or a budget such as "64MB".
+  // One state, for any number of steps; verlet and implicit_midpoint only.
+  static Memory reversible() { return {Kind::reversible, 0}; }
+  // "auto", "all", "sqrt", "reversible", or a budget such as "64MB".
   static Memory parse(std::string_view text);
 };
 
@@ -43,6 +47,7 @@ struct TapeCosts {
   std::int64_t state_bytes = 0;   // one state of one chunk
   std::int64_t record_bytes = 0;  // one record of one chunk
   bool record_is_costly = false;
+  bool reversible = false;  // the step can be run backwards
 };
 
 struct TapePlan {
@@ -51,6 +56,7 @@ struct TapePlan {
   std::int64_t cut = 0;             // the gradient is cut every so many steps; 0: never
   bool keep_records = false;        // with segment = 1
   bool segment_records = false;     // records of a segment are kept while it is pulled back
+  bool reversible = false;          // the last state is kept, and the way back steps backwards
   std::uint64_t bytes = 0;          // kept between rollout and pullback
   std::uint64_t working_bytes = 0;  // more while pulling back
   std::string words;
@@ -58,7 +64,8 @@ struct TapePlan {
   std::int64_t states_kept(std::int64_t T) const;
 };
 
-// Throws Error on nonsense (n or k below 1, a budget too small for one state).
+// Throws Error on nonsense (n or k below 1, a budget too small for one state), and on `reversible`
+// where steps are not.
 TapePlan plan_tape(const Memory& memory, const TapeCosts& costs);
 
 // What `auto` may keep for a whole batch.

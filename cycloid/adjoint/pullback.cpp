@@ -13,6 +13,10 @@ namespace {
 // number of threads.
 constexpr std::int64_t kGroups = 64;
 
+// A run that was stepped back and misses its start by more is not the run that was made.
+constexpr double kMostDrift = 1e-3;
+constexpr char kDrifted = 2;
+
 // Adds the cotangent of the states x in coordinates to x_bar, which is in tangents; all in lanes.
 template <class T>
 void add_coordinate_bar(const Space& space, int W, const T* x, const T* bar, T* x_bar) {
@@ -204,8 +208,9 @@ struct Parts {
   std::vector<double> sums;      // (groups, T, inputs), when they share
   std::vector<double> params;    // (batch, parameters), or (chunks, parameters) when they share
   std::vector<char> left_out;    // (batch): failed or unsolved forward, or not finite backward
-  std::vector<char> not_finite;  // (batch): found on this way back
+  std::vector<char> not_finite;  // (batch): found on this way back; or kDrifted
   std::vector<std::int64_t> recomputed;  // (chunks)
+  std::vector<double> drift;             // (batch), where the way back was by stepping back
 };
 
 template <class T>
@@ -272,6 +277,7 @@ void Pullback<T>::run_all() {
   parts.params.assign((run.parameter_rows > 1 ? batch() : chunks) * np, 0.0);
   parts.not_finite.assign(batch(), 0);
   parts.recomputed.assign(chunks, 0);
+  parts.drift.assign(run.plan.reversible ? batch() : 0, 0.0);
 
   const std::int64_t tasks = sum_controls() ? groups : run.chunks();
   for_each_task(run, tasks, options.keep_going,
@@ -356,6 +362,9 @@ void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const 
       parts.x0_tangent[environment * static_cast<std::size_t>(sizes.tangent) + i] = v;
     }
     if (!finite) parts.not_finite[environment] = 1;
+    if (!run.plan.reversible) continue;
+    parts.drift[environment] = sweep.drift(l);
+    if (!(sweep.drift(l) <= kMostDrift)) parts.not_finite[environment] = kDrifted;
   }
   if (run.parameter_rows > 1) {
     add_own_parameters(map, p_bar.data());
@@ -435,6 +444,7 @@ Gradient<T> Pullback<T>::take_gradient() {
   const Space& space = run.system.states();
   Gradient<T> g;
   for (const std::int64_t n : parts.recomputed) g.recomputed_steps += n;
+  for (const double d : parts.drift) g.drift = std::max(g.drift, d);
 
   if (options.x0) {
     const std::size_t nt = static_cast<std::size_t>(sizes.tangent);
@@ -530,13 +540,21 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
   Pullback<T> pullback(*this, states_bar, options);
   pullback.run_all();
   const auto& bad = pullback.parts.not_finite;
-  const auto first = std::find(bad.begin(), bad.end(), 1);
+  const auto first = std::find_if(bad.begin(), bad.end(), [](char b) { return b != 0; });
   if (first != bad.end()) {
+    if (raise && *first == kDrifted) {
+      throw GradientError(message(
+          "environment ", first - bad.begin(), ": steps run backwards miss the initial state by ",
+          pullback.parts.drift[static_cast<std::size_t>(first - bad.begin())],
+          " of its size: the motion is damped or chaotic, and what is lost on the way there cannot "
+          "be found on the way back; use memory \"sqrt\", or pass failed = skip to give it a zero "
+          "gradient"));
+    }
     if (raise) {
       throw GradientError(message(pullback.name_not_finite(first - bad.begin()),
                                   "; diagnose says more, failed = skip gives it a zero gradient"));
     }
-    for (std::size_t e = 0; e < bad.size(); ++e) pullback.parts.left_out[e] |= bad[e];
+    for (std::size_t e = 0; e < bad.size(); ++e) pullback.parts.left_out[e] |= bad[e] != 0;
     pullback.run_all();
   }
   return pullback.take_gradient();

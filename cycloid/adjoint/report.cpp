@@ -31,8 +31,7 @@ std::string describe(const Failure& f) {
 }
 
 std::string describe(const Unsolved& u) {
-  return message("environment ", u.environment,
-                 ": the constraint solver stopped short of its tolerance",
+  return message("environment ", u.environment, ": the solver stopped short of its tolerance",
                  in_steps(u.count, u.step), ", with ",
                  u.count == 1 ? "residual " : "residuals up to ", u.residual);
 }
@@ -52,9 +51,9 @@ std::string Report::advice() const {
   add(!failed.empty(),
       "Environments diverged: take a smaller time step, weaker inputs or other parameters.");
   add(!unsolved.empty(),
-      "The constraint solver stopped short: its rows are too stiff or too unequal for the "
-      "precision. Use float64, bring masses and solref nearer to each other, or take a smaller "
-      "time step.");
+      "A solver stopped short. Of constraints, their rows are too stiff or too unequal for the "
+      "precision: use float64, bring masses and solref nearer to each other, or take a smaller "
+      "time step. Of an implicit integrator, the step is too long: take a smaller time step.");
   add(!crowded.empty(),
       "There were more contacts than an environment has room for, and the last ones have no force: "
       "let fewer geoms touch (contype, conaffinity, exclude), or use simpler shapes.");

@@ -16,7 +16,7 @@ struct Failure {
   std::string reason;
 };
 
-// An environment in which the solver of the constraints stopped short of its tolerance. It goes on,
+// An environment in which a solver stopped short of its tolerance. It goes on,
 // with the best that was found; there is no gradient through it.
 struct Unsolved {
   std::int64_t environment = 0;
@@ -34,7 +34,7 @@ struct Crowded {
 
 // "environment 3, step 17, rk4 stage 2, velocity: its rate of change (x_dot) is not finite"
 std::string describe(const Failure& failure);
-// "environment 3: the constraint solver stopped short of its tolerance in 2 steps, first in step
+// "environment 3: the solver stopped short of its tolerance in 2 steps, first in step
 // 17, with residuals up to 0.001"
 std::string describe(const Unsolved& unsolved);
 std::string describe(const Crowded& crowded);

@@ -83,10 +83,10 @@ TEST_CASE("describe: environment, step, stage, body and reason in one line") {
   CHECK(describe(Failure{0, 1, "euler", "", "a tangent is not finite"}) ==
         "environment 0, step 1, euler: a tangent is not finite");
   CHECK(describe(Unsolved{3, 17, 2, 0.001}) ==
-        "environment 3: the constraint solver stopped short of its tolerance in 2 steps, first in "
+        "environment 3: the solver stopped short of its tolerance in 2 steps, first in "
         "step 17, with residuals up to 0.001");
   CHECK(describe(Unsolved{3, 17, 1, 0.001}) ==
-        "environment 3: the constraint solver stopped short of its tolerance in step 17, with "
+        "environment 3: the solver stopped short of its tolerance in step 17, with "
         "residual 0.001");
   CHECK(describe(Crowded{1, 4, 1}) ==
         "environment 1: more contacts than there is room for in step 4; the first were kept");
@@ -149,7 +149,7 @@ TEST_CASE("pullback: through a step that is not solved it raises, or gives a zer
   const Numbers bar(run.states().size(), 1.0);
   CHECK_THROWS_AS(run.pullback(bar), GradientError);
   const std::string said = text_of_error([&] { run.pullback(bar); });
-  CHECK(said.find("environment 1: the constraint solver") != std::string::npos);
+  CHECK(said.find("environment 1: the solver") != std::string::npos);
   CHECK(said.find("skip") != std::string::npos);
   PullbackOptions skip;
   skip.failed = PullbackOptions::Failed::skip;

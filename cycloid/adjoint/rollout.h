@@ -82,6 +82,9 @@ struct Gradient {
   std::vector<T> controls;            // shaped like controls; (T, inputs), summed, for zero inputs
   std::vector<double> params;         // shaped like the parameters; one row for the default
   std::int64_t recomputed_steps = 0;  // steps run again on the way back, over all chunks of lanes
+  // With Memory::reversible: the largest difference between the initial state and what stepping
+  // back made of it, relative to the largest number of the state; else 0.
+  double drift = 0;
 };
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/error.h"
+#include "cycloid/system/reversible.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -161,8 +162,9 @@ void choose_stepper(Run<T>& run, const Memory& memory) {
   const StepperSizes& s = run.stepper->sizes();
   const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
   run.threads = static_cast<int>(std::min<std::int64_t>(run.threads, run.chunks()));
-  run.plan = plan_tape(memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes,
-                                s.record * lane_bytes, s.record_is_costly});
+  run.plan = plan_tape(
+      memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes, s.record * lane_bytes,
+               s.record_is_costly, reversible(run.stepper) != nullptr});
 }
 
 template void check_finite(std::span<const float>, const char*, std::int64_t, const Space*);

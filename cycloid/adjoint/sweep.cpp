@@ -1,5 +1,9 @@
 #include "cycloid/adjoint/sweep.h"
 
+#include <cmath>
+#include <limits>
+
+#include "cycloid/base/error.h"
 #include "cycloid/system/event_spec.h"
 
 namespace cycloid::inline adjoint {
@@ -190,6 +194,49 @@ void Sweep<T>::keep(std::int64_t k, const T* x) {
     if (k + 1 == run_.steps) std::memcpy(tape_.state(chunk_, plan.snapshots), x, state_bytes());
   } else if (k % plan.segment == 0) {
     std::memcpy(tape_.state(chunk_, k / plan.segment), x, state_bytes());
+  }
+}
+
+// The largest difference of a lane between two states, relative to the largest number of the first;
+// infinite where the second is not finite.
+template <class T>
+double lane_difference(const LaneMap& map, int numbers, int lane, const T* a, const T* b) {
+  double difference = 0, size = std::numeric_limits<T>::min();
+  for (int i = 0; i < numbers; ++i) {
+    const double there = a[i * map.lanes + lane], here = b[i * map.lanes + lane];
+    if (!std::isfinite(here)) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(here - there));
+    size = std::max(size, std::abs(there));
+  }
+  return difference / size;
+}
+
+// One step there and back. What is left of more than four digits of rounding is no rounding.
+template <class T>
+void Sweep<T>::check_reversible(const StepInput<T>& in, const T* x_next) {
+  LaneBuffer<T> back(static_cast<std::size_t>(state_numbers_));
+  StepInput<T> end = in;
+  end.x = x_next;
+  reversible(run_.stepper)->step_back(end, back.data(), workspace());
+  const double most = 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  for (int l = 0; l < map_.active; ++l) {
+    const double left = lane_difference(map_, sizes_.state, l, in.x, back.data());
+    if (lane_failed(l) || left <= most) continue;
+    throw Error(message("memory \"reversible\": a step back does not undo the step (environment ",
+                        map_.environment(l), ", relative difference ", left,
+                        "). verlet is reversible where the force does not depend on velocity: take "
+                        "damping and drag "
+                        "away, or use implicit_midpoint or memory \"sqrt\""));
+  }
+}
+
+template <class T>
+void Sweep<T>::measure_drift(const T* x) {
+  LaneBuffer<T> start(static_cast<std::size_t>(state_numbers_));
+  gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, start.data());
+  drift_.assign(static_cast<std::size_t>(map_.lanes), 0.0);
+  for (int l = 0; l < map_.active; ++l) {
+    drift_[static_cast<std::size_t>(l)] = lane_difference(map_, sizes_.state, l, start.data(), x);
   }
 }
 

@@ -5,7 +5,9 @@
 // whose run was ended by an event stands still. What a step notes about a lane is reported too, and
 // its events go on the tape, on the way forward only. Reverse:
 // visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
-// work of the same function on the same numbers, so it equals the first one bit for bit.
+// work of the same function on the same numbers, so it equals the first one bit for bit. The
+// exception is a reversible tape: its states come from the last one by stepping back, up to
+// rounding that the way back may amplify; the drift at the start tells.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include "cycloid/adjoint/run.h"
 #include "cycloid/adjoint/schedule.h"
 #include "cycloid/base/thread_pool.h"
+#include "cycloid/system/reversible.h"
 
 namespace cycloid::inline adjoint {
 
@@ -82,6 +85,8 @@ class Sweep {
   const LaneMap& map() const { return map_; }
   bool stopped() const { return stopped_; }
   bool lane_failed(int lane) const { return failed_step_[lane] >= 0; }
+  // Of a lane that was stepped back to the start: what it misses, relative to its largest number.
+  double drift(int lane) const { return drift_[static_cast<std::size_t>(lane)]; }
   std::int64_t recomputed_steps() const { return recomputed_; }
 
  private:
@@ -100,6 +105,10 @@ class Sweep {
   void reverse_segments(Visit&& visit);
   template <class Visit>
   void reverse_binomial(Visit&& visit);
+  template <class Visit>
+  void reverse_stepping_back(Visit&& visit);
+  void check_reversible(const StepInput<T>& in, const T* x_next);
+  void measure_drift(const T* x);
   std::size_t state_bytes() const { return sizeof(T) * static_cast<std::size_t>(state_numbers_); }
 
   const Run<T>& run_;
@@ -119,20 +128,21 @@ class Sweep {
   std::vector<double> lanes_times_bar_;   // (W, kMostEvents)
   std::vector<std::int64_t> kept_steps_;  // binomial: steps kept on the way forward
   std::size_t next_kept_ = 0;
+  std::vector<double> drift_;  // per lane
 };
 
 template <class T>
 template <class SaveState>
 void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   const TapePlan& plan = run_.plan;
-  const bool all = plan.snapshots == 0 && plan.segment == 1;
+  const bool all = plan.snapshots == 0 && plan.segment == 1 && !plan.reversible;
   if (plan.snapshots > 0) kept_steps_ = BinomialSchedule(run_.steps, plan.snapshots).stored_steps();
   T* x = all ? tape_.state(chunk_, 0) : buffers_.state.data();
   T* other = buffers_.next_state.data();
   gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, x);
   for (std::int64_t k = 0; k < run_.steps; ++k) {
     if (k % kInputBlock == 0 && stop_requested()) return;
-    if (!all) keep(k, x);
+    if (!all && !plan.reversible) keep(k, x);
     if (run_.samples.empty()) save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
     const StepInput<T> in = input(x, k);
@@ -144,9 +154,11 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
         save(number, static_cast<const T*>(buffers_.sample.data()));
       });
     }
+    if (plan.reversible && k == 0) check_reversible(in, x_next);
     other = all ? other : x;
     x = x_next;
   }
+  if (plan.reversible) std::memcpy(tape_.state(chunk_, 0), x, state_bytes());
   if (run_.samples.empty()) save(run_.steps, static_cast<const T*>(x));
 }
 
@@ -167,7 +179,9 @@ void Sweep<T>::for_each_sample(const StepInput<T>& in, Visit&& visit) const {
 template <class T>
 template <class Visit>
 void Sweep<T>::reverse(Visit&& visit) {
-  if (run_.plan.snapshots > 0) {
+  if (run_.plan.reversible) {
+    reverse_stepping_back(visit);
+  } else if (run_.plan.snapshots > 0) {
     reverse_binomial(visit);
   } else {
     reverse_segments(visit);
@@ -211,6 +225,26 @@ void Sweep<T>::reverse_segments(Visit&& visit) {
       if (k % kInputBlock == 0 && stop_requested()) return;
     }
   }
+}
+
+template <class T>
+template <class Visit>
+void Sweep<T>::reverse_stepping_back(Visit&& visit) {
+  T* x = buffers_.next_state.data();  // after step k
+  T* before = buffers_.state.data();
+  std::memcpy(x, tape_.state(chunk_, 0), state_bytes());
+  for (std::int64_t k = run_.steps - 1; k >= 0; --k) {
+    const StepInput<T> end = input(x, k);
+    reversible(run_.stepper)->step_back(end, before, workspace());
+    if (any_failed_) freeze(end, before);
+    const StepInput<T> in = input(before, k);
+    run_.stepper->step(in, x, buffers_.record.data(), workspace());
+    recomputed_ += 2;
+    visit(in, static_cast<const T*>(buffers_.record.data()));
+    std::swap(x, before);
+    if (k % kInputBlock == 0 && stop_requested()) return;
+  }
+  measure_drift(x);
 }
 
 template <class T>

@@ -3,20 +3,20 @@
 //
 //   x_0 = x,  x_{i+1} = Φ(t + Σ_{j<i} h_j, h_i, x_i),  Σ h_i = h,  x⁺ = x_M       (1)
 // Φ is the Method (dopri5.h, sdirk4.h); h_i is as step_control.h has it, the last one what remains.
-// The input is held over the whole step, which may be as long as the run. Every lane has substeps of
-// its own; a lane that has arrived is frozen.
+// The input is held over the whole step, which may be as long as the run. Every lane has substeps
+// of its own; a lane that has arrived is frozen.
 //
 // The gradient is that of (1) with h_0 … h_{M-2} held fixed:
 //   x̄_i, t̄, ū, p̄ from the pullback of Φ,  h̄ = h̄_{M-1}                           (2)
-// A held sequence is a method of the same order, so (2) is the exact derivative of a solution within
-// the tolerance, and converges with it. What (2) leaves out, the derivative through the choice of
-// h_i, is the derivative of an error that the tolerance bounds; and where a substep is just taken or
-// just not, it does not exist.
+// A held sequence is a method of the same order, so (2) is the exact derivative of a solution
+// within the tolerance, and converges with it. What (2) leaves out, the derivative through the
+// choice of h_i, is the derivative of an error that the tolerance bounds; and where a substep is
+// just taken or just not, it does not exist.
 //
 // Record: M, or why there is none (kTooMany …). The pullback makes the substeps again, bit for bit
 // (attempt is one function, never inlined), and keeps at most kPerLevel states on each of a few
-// levels: every s-th state of the step, then every s'-th of s, … so that memory does not grow with M.
-// M ≤ kPerLevel, which is the rule, costs one forward step more, M ≤ kPerLevel² two.
+// levels: every s-th state of the step, then every s'-th of s, … so that memory does not grow with
+// M. M ≤ kPerLevel, which is the rule, costs one forward step more, M ≤ kPerLevel² two.
 #pragma once
 
 #include "cycloid/system/adaptive_lanes.h"
@@ -26,7 +26,7 @@ namespace cycloid::inline system {
 template <class Method>
 struct Adaptive {
   static constexpr const char* kName = Method::kName;
-  static constexpr bool kHasDual = false, kAdaptive = true;
+  static constexpr bool kHasDual = false, kRecordIsCostly = true;
   static constexpr int kPerLevel = 32;
   Tolerances tolerances = {};
 
@@ -48,7 +48,8 @@ struct Adaptive {
   }
 
   // The same, with a call of visit(lanes) after every attempt: lanes.accepted tells in which lanes
-  // the substep of length lanes.h_taken from lanes.x_before was taken, lanes.sample what lies within.
+  // the substep of length lanes.h_taken from lanes.x_before was taken, which ends in lanes.x; its
+  // stages are in lanes.stages, for Method::sample.
   template <class Law, class S, class Visit>
   void run(const LawPoint<Law, S>& at, const S* x, S* x_next, S* record, Visit&& visit) const {
     Scratch scratch = at.scratch;

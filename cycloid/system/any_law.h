@@ -1,7 +1,7 @@
-// AnyLaw<S>: a law behind a table of functions, for integrators that are compiled once for all laws.
+// AnyLaw<S>: a law behind a table of functions, for integrators compiled once for all laws.
 //
 // An implicit or adaptive step calls its law a few times and does much else around it: the calls
-// through pointers cost little there, and saves compiling each integrator for each law. To the
+// through pointers cost little there, and spare compiling each integrator for each law. To the
 // integrators this is a law of run-time size in a flat space. It saves no values: a law that does
 // computes them again in its pullback.
 #pragma once
@@ -19,9 +19,9 @@ class AnyLaw {
   template <class Law>
   explicit AnyLaw(const Law& law)
       : law_(std::make_shared<Law>(law)),
-        x_dot_(&call_x_dot<Law>),
-        x_dot_pullback_(&call_x_dot_pullback<Law>),
-        x_dot_jacobian_(&call_x_dot_jacobian<Law>),
+        x_dot_(&evaluate<Law>),
+        x_dot_pullback_(&pull_back<Law>),
+        x_dot_jacobian_(&linearise<Law>),
         state_(state_specs(law)),
         input_(input_specs(law)),
         parameters_(parameter_specs(law)) {
@@ -55,21 +55,21 @@ class AnyLaw {
     return {known, LawShape<Law>(known), t, S(0), u, p, scratch};
   }
   template <class Law>
-  static void call_x_dot(const void* law, const S& t, const S* x, const S* u, const S* p, S* dx) {
+  static void evaluate(const void* law, const S& t, const S* x, const S* u, const S* p, S* dx) {
     Scratch none{nullptr};
     LocalArray<S, LawShape<Law>::saved> saved(none, 0);
     law_x_dot(point<Law>(law, t, u, p, none), t, x, dx, saved.data());
   }
   template <class Law>
-  static void call_x_dot_pullback(const void* law, const S& t, const S* x, const S* u, const S* p,
-                                  const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar) {
+  static void pull_back(const void* law, const S& t, const S* x, const S* u, const S* p,
+                        const S* dx_bar, S& t_bar, S* x_bar, S* u_bar, S* p_bar) {
     static_assert(StaticLaw<Law> || !SavesValues<Law>, "there is no memory for its saved values");
     const Scratch none{nullptr};
     pull_law_back(point<Law>(law, t, u, p, none), t, x, dx_bar, t_bar, x_bar, u_bar, p_bar, none);
   }
   template <class Law>
-  static void call_x_dot_jacobian(const void* law, const S& t, const S* x, const S* u, const S* p,
-                                  S* J, Scratch scratch) {
+  static void linearise(const void* law, const S& t, const S* x, const S* u, const S* p, S* J,
+                        Scratch scratch) {
     law_jacobian(point<Law>(law, t, u, p, scratch), t, x, J);
   }
 

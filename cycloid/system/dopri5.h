@@ -5,8 +5,8 @@
 //   x⁺  = X_7                                       (3)
 //   e   = h Σ E_i k_i                               (4)  the pairs' difference, of order 5 in h
 // k_7 is k_1 of the next substep. Within the substep, with θ in [0, 1],
-//   x(θ) = x + h Σ B_i(θ) k_i                       (5)  of order 4, once differentiable at the ends
-//   B(θ) = θ b + θ(1-θ) [(ε_1 - b) + θ (2b - ε_1 - ε_7 + (1-θ) D)]     ε_i the i-th unit row, b = A_7
+//   x(θ) = x + h Σ B_i(θ) k_i                       (5)  of order 4, smooth across the ends
+//   B(θ) = θ b + θ(1-θ) [(ε_1 - b) + θ (2b - ε_1 - ε_7 + (1-θ) D)],  b = A_7, ε_i the unit rows
 // Source: DormandPrince1980, HairerNorsettWanner1993 II.5 and II.6. Stages: k_1 … k_7.
 // For laws without quaternions. In Adaptive (adaptive.h) this is the integrator dopri5.
 #pragma once

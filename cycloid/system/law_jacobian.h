@@ -1,7 +1,7 @@
 // The Jacobian of a law with respect to its state, J = ∂x_dot/∂x, row by row.
 //
-// A law of compile-time size is evaluated in dual numbers, kDualWidth columns at a time; one of
-// run-time size gives a row per pullback. A law may have a way of its own:
+// A law that brings its pullback gives a row by each; another is evaluated in dual numbers,
+// kDualWidth columns at a time, which takes about as long. A law may have a way of its own:
 //   x_dot_jacobian(t, x, u, p, J, scratch)
 // For flat spaces: implicit integrators solve for a displacement by plain addition.
 #pragma once
@@ -49,8 +49,10 @@ template <class Law, class S>
 CYCLOID_HD void law_jacobian_by_rows(const LawPoint<Law, S>& at, const S& t, const S* x, S* J) {
   const int n = at.shape.tangents;
   Scratch scratch = at.scratch;
-  LocalArray<S, kDynamic> unit(scratch, n), u_bar(scratch, at.shape.inputs),
-      p_bar(scratch, at.shape.parameters), saved(scratch, at.shape.saved);
+  LocalArray<S, LawShape<Law>::kTangents> unit(scratch, n);
+  LocalArray<S, LawShape<Law>::kInputs> u_bar(scratch, at.shape.inputs);
+  LocalArray<S, LawShape<Law>::kParameters> p_bar(scratch, at.shape.parameters);
+  LocalArray<S, LawShape<Law>::saved> saved(scratch, at.shape.saved);
   if constexpr (SavesValues<Law>) law_x_dot(at, t, x, unit.data(), saved.data());
   set_zero(unit.data(), n);
   set_zero(u_bar.data(), at.shape.inputs);
@@ -71,10 +73,10 @@ CYCLOID_HD void law_jacobian(const LawPoint<Law, S>& at, const S& t, const S* x,
                 "this integrator is for laws without quaternions: use rk4 (system/rk4.h)");
   if constexpr (HasJacobian<Law>) {
     at.law.x_dot_jacobian(t, x, at.u, at.p, J, at.scratch);
-  } else if constexpr (StaticLaw<Law>) {
-    law_jacobian_by_duals(at, t, x, J);
-  } else {
+  } else if constexpr (HasPullback<Law>) {
     law_jacobian_by_rows(at, t, x, J);
+  } else {
+    law_jacobian_by_duals(at, t, x, J);
   }
 }
 

@@ -22,6 +22,7 @@
 #include "cycloid/system/discrete.h"
 #include "cycloid/system/event_lanes.h"
 #include "cycloid/system/lane_sums.h"
+#include "cycloid/system/reversible.h"
 #include "cycloid/system/scheme.h"
 
 namespace cycloid::inline system {
@@ -46,7 +47,9 @@ CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
 }
 
 template <class Law, class Scheme, class S>
-class LawStepper final : public Stepper<Scalar<S>> {
+class LawStepper final : public Stepper<Scalar<S>>,
+                         public std::conditional_t<is_reversible<Scheme>() && !HasEvents<Law>,
+                                                   Reversible<Scalar<S>>, Irreversible<Scalar<S>>> {
  public:
   using T = Scalar<S>;
 
@@ -81,6 +84,21 @@ class LawStepper final : public Stepper<Scalar<S>> {
       if (at.notes[l].residual > 0) return StepStatus::short_of;
     }
     return StepStatus::ok;
+  }
+
+  // The step of length -h from the time at which step in.step ended.
+  void step_back([[maybe_unused]] const StepInput<T>& in, [[maybe_unused]] T* x_before,
+                 [[maybe_unused]] std::byte* workspace) const override {
+    if constexpr (is_reversible<Scheme>()) {
+      const Layout at(shape_, workspace);
+      StepInputs inputs(shape_, in, at);
+      StepInput<T> end = in;
+      ++end.step;
+      LawPoint<Law, S> back = point(end, at, inputs);
+      back.h = -back.h;
+      scheme_.step(back, reinterpret_cast<const S*>(in.x), reinterpret_cast<S*>(x_before),
+                   at.record);
+    }
   }
 
   void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
@@ -174,6 +192,7 @@ class LawStepper final : public Stepper<Scalar<S>> {
     s.input = shape.inputs;
     s.parameters = shape.parameters + 1;
     s.record = recorded(shape);
+    s.record_is_costly = record_is_costly<Scheme>();
     s.has_events = HasEvents<Law>;
     s.takes_parts = ContinuousLaw<Law>;
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +

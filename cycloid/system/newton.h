@@ -6,8 +6,8 @@
 // Each iteration first tries the factor of the one before. That correction d, after the correction
 // d₀ of which the factor was new, leaves an error of about |d|²/|d₀|; when this is within a few
 // units in the last place of the state, or d itself is what rounding leaves, it is taken and the
-// lane is done, else M is made anew. So a linear law costs one factor, and the last digit none. A lane that is done is frozen: it
-// never depends on its neighbours.
+// lane is done, else M is made anew. So a linear law costs one factor, and the last digit none. A
+// lane that is done is frozen: it never depends on its neighbours.
 //
 // Pullback, by the implicit function theorem at the solution, never through the iterations:
 //   λ = M⁻ᵀ k̄                                        (4)
@@ -62,15 +62,23 @@ CYCLOID_HD Mask<S> factor_stage(LawPoint<Law, S> at, const S& t, const S* X, con
   return lu_factor(n, M, memory.exchanged.data());
 }
 
-// The largest of |a d_i|, relative to the largest of |b_i| + |a k_i|.
+// The largest of |a d_i|; NaN where one is.
 template <class S>
-CYCLOID_INLINE S scaled_correction(int n, const S& a, const S* d, const S* b, const S* k) {
-  S size(0), scale(std::numeric_limits<Scalar<S>>::min());
+CYCLOID_INLINE S largest_move(int n, const S& a, const S* d) {
+  S size(0), sum(0);
   for (int i = 0; i < n; ++i) {
     size = max(abs(a * d[i]), size);
-    scale = max(abs(b[i]) + abs(a * k[i]), scale);
+    sum += d[i];
   }
-  return size / scale;
+  return select(is_finite(sum), size, sum - sum);
+}
+
+// The largest of |b_i| + |a k_i|.
+template <class S>
+CYCLOID_INLINE S stage_size(int n, const S* b, const S& a, const S* k) {
+  S size(std::numeric_limits<Scalar<S>>::min());
+  for (int i = 0; i < n; ++i) size = max(abs(b[i]) + abs(a * k[i]), size);
+  return size;
 }
 
 // Turns k, a first guess, into the solution of (1). Returns 0 in lanes that are solved, else the
@@ -94,9 +102,10 @@ CYCLOID_HD S solve_stage(const LawPoint<Law, S>& at, const S& t, const S* b, con
     if (iteration > 0) {
       for (int i = 0; i < n; ++i) memory.d[i] = memory.r[i];
       lu_solve(n, memory.M.data(), memory.exchanged.data(), memory.d.data());
-      residual = select(active, scaled_correction(n, a, memory.d.data(), b, k), residual);
+      const S move = largest_move(n, a, memory.d.data()), size = stage_size(n, b, a, k);
+      residual = select(active, move / size, residual);
       const Mask<S> done =
-          active & ((residual <= S(kRounding)) | (residual * residual <= before * S(kEnough)));
+          active & ((move <= S(kRounding) * size) | (move * move <= S(kEnough) * size * before));
       correct(done);
       residual = select(done, S(0), residual);
       active = active & !done & is_finite(residual);
@@ -105,7 +114,7 @@ CYCLOID_HD S solve_stage(const LawPoint<Law, S>& at, const S& t, const S* b, con
     factor_stage(at, t, memory.X.data(), a, scratch, memory);
     for (int i = 0; i < n; ++i) memory.d[i] = memory.r[i];
     lu_solve(n, memory.M.data(), memory.exchanged.data(), memory.d.data());
-    before = scaled_correction(n, a, memory.d.data(), b, k);
+    before = largest_move(n, a, memory.d.data());
     correct(active);  // (3)
   }
   return residual;

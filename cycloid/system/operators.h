@@ -14,6 +14,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_retract"),
     differentiable("law_chart"),
     differentiable("law_x_dot"),
+    differentiable("AnyLaw::x_dot"),
     // event.h
     differentiable("law_events"),
     differentiable("law_reset"),
@@ -25,6 +26,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("Discrete::step"),
     differentiable("solve_stage"),
     differentiable("ImplicitMidpoint::step"),
+    differentiable("UnrolledMidpoint::step"),
     differentiable("DormandPrince::step"),
     differentiable("DormandPrince::sample"),
     differentiable("SdirkPair::step"),

@@ -9,6 +9,8 @@
 //   scratch_numbers(shape)   memory that it takes from at.scratch besides kLocalArrays local arrays
 //   kGivesNotes = true       it writes at.notes, one for each lane
 //   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
+//   kRecordIsCostly = true   a solve went into its record
+//   kReversible = true       a step of length -h undoes one of length h
 //   explain(record, lane)    why a lane's step is not finite, as read from its record
 // and settings of its own as members: LawStepper keeps a copy.
 #pragma once
@@ -61,6 +63,18 @@ template <class Scheme>
 constexpr bool has_dual() {
   if constexpr (requires { Scheme::kHasDual; }) return Scheme::kHasDual;
   return true;
+}
+
+template <class Scheme>
+constexpr bool record_is_costly() {
+  if constexpr (requires { Scheme::kRecordIsCostly; }) return Scheme::kRecordIsCostly;
+  return false;
+}
+
+template <class Scheme>
+constexpr bool is_reversible() {
+  if constexpr (requires { Scheme::kReversible; }) return Scheme::kReversible;
+  return false;
 }
 
 // What a solver left in each lane, 0 where it met its tolerance.

@@ -5,7 +5,8 @@
 //
 // Integrators by name: euler, semi_implicit, verlet, rk4, implicit_midpoint, dopri5, sdirk4.
 // semi_implicit and verlet need a law of second order; lorenz is not one. dopri5 and, for stiff
-// laws, sdirk4 adapt their substeps to rtol and atol within a step of length dt. States, inputs and parameters are described in laws/.
+// laws, sdirk4 adapt their substeps to rtol and atol within a step of length dt. States, inputs and
+// parameters are described in laws/.
 #pragma once
 
 #include <array>

@@ -6,8 +6,9 @@
 //   a₂ = v̇(t + h, q⁺, v + h a₁)              (3)
 //   v⁺ = v + ½ h (a₁ + a₂)                    (4)
 // When the force does not depend on velocity this is the symplectic, time-reversible scheme of
-// Verlet1967; otherwise (3) uses a predicted velocity, which keeps order 2. Order 2 on flat
-// positions; with quaternions (2) is still second order in the body's axes.
+// Verlet1967, and a step of length -h undoes it; otherwise (3) uses a predicted velocity, which
+// keeps order 2 and is not reversible (adjoint/sweep.h looks before it relies on it). Order 2 on
+// flat positions; with quaternions (2) is still second order in the body's axes.
 // Record: x_dot of (1) and of (3), each with what the law saves.
 #pragma once
 
@@ -18,6 +19,7 @@ namespace cycloid::inline system {
 struct VelocityVerlet {
   static constexpr const char* kName = "verlet";
   static constexpr int kStages = 2;
+  static constexpr bool kReversible = true;
 
   template <class Law, class S>
   CYCLOID_INLINE static void step(const LawPoint<Law, S>& at, const S* x, S* x_next, S* record) {

@@ -127,8 +127,8 @@ def as_memory(memory: Any) -> tuple[str, int]:
         return "checkpoints", min(as_integer(memory, "memory", 1), MOST_STEPS)
     if not isinstance(memory, str):
         raise TypeError(
-            "memory: expected 'auto', 'all', 'sqrt', an int (checkpoints), Truncate(k) or a budget "
-            f"such as '64MB'; got {type(memory).__name__}"
+            "memory: expected 'auto', 'all', 'sqrt', 'reversible', an int (checkpoints), "
+            f"Truncate(k) or a budget such as '64MB'; got {type(memory).__name__}"
         )
     if memory in ("checkpoints", "truncate"):  # the core's own words for the two above
         raise Error(f"memory: give an int of checkpoints, or Truncate(k); got {memory!r}")

@@ -37,8 +37,9 @@ class Failure(NamedTuple):
 
 
 class Unsolved(NamedTuple):
-    """An environment in which the solver of the constraints stopped short of its tolerance. It goes
-    on with the best that was found; a pullback through it raises GradientError, or leaves it out.
+    """An environment in which a solver stopped short of its tolerance: that of the constraints, or
+    that of an implicit integrator. It goes on with the best that was found; a pullback through it
+    raises GradientError, or leaves it out.
     """
 
     environment: int
@@ -46,8 +47,8 @@ class Unsolved(NamedTuple):
     step: int
     """The first step that is not solved."""
     residual: float
-    """The largest of all such steps, scaled as the tolerance is: 1e-10 in float64, 1e-5 in
-    float32."""
+    """The largest of all such steps, scaled as the tolerance is: 1e-10 in float64, 1e-5 in float32;
+    of an implicit integrator the last correction relative to the state, 1e-14 and 1e-5."""
     count: int
     """How many steps are not solved."""
 
@@ -113,7 +114,7 @@ class Report:
     failed: list[Failure]
     """Environments that went non-finite, in their order."""
     unsolved: list[Unsolved]
-    """Environments in which the solver of the constraints stopped short, in their order."""
+    """Environments in which a solver stopped short, in their order."""
     crowded: list[Crowded]
     """Environments that had more contacts than there is room for, in their order."""
     advice: str
@@ -152,6 +153,10 @@ class Gradient:
     """A dict for a dict; the flat vector (n,) where no params were given."""
     recomputed_steps: int
     """Steps that were run again on the way back, over all chunks of lanes."""
+    drift: float
+    """With memory="reversible": by how much stepping back missed the initial state, the largest of
+    all environments, relative to the largest number of its state; else 0. The gradient is as far
+    off."""
 
     def __repr__(self) -> str:
         parts = {"x0": self.x0, "controls": self.controls, "params": self.params}

@@ -220,7 +220,7 @@ class Trajectory:
             controls = from_rows(g["controls"], shape, batch.lead, 2)
         if "params" in wrt:
             params = batch.params_bar(g["params"])
-        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"])
+        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"], g["drift"])
 
     def _bar(self, states_bar: Any) -> np.ndarray:
         bar = as_numbers(states_bar, self.system.dtype, "states_bar")
@@ -277,8 +277,9 @@ def rollout(
     environments for names in `system.vary`. Leading axes broadcast.
 
     save: "all" (states[0] is x0), "last", an int k (every k-th), or a list of steps (-1: the last).
-    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), or
-    a budget such as "64MB". The gradient is the same, bit for bit, but for Truncate.
+    memory: what the gradient may keep: "auto", "all", "sqrt", an int (checkpoints), Truncate(k), a
+    budget such as "64MB", or "reversible" (one state; integrators verlet and implicit_midpoint).
+    The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
     times: (S,) [s], increasing, within the run: states at these times are saved, in place of save.
 

@@ -4,9 +4,9 @@ Every law takes dt, the time step [s]; integrator, one of `integrators`; dtype, 
 "float32"; and vary, the names of parameters that may differ between environments. The other
 arguments are its parameters. The time step is a parameter too.
 
-"dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol ask, for each environment on
-its own; dt is then how long an input is held and how often a state may be saved, and may be the
-whole run.
+"dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol
+ask, for each environment on its own; dt is then how long an input is held and how often a state may
+be saved, and may be the whole run.
 """
 
 from __future__ import annotations

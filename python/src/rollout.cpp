@@ -90,6 +90,7 @@ nb::dict gradient_of(Gradient<T> g) {
   d["controls"] = to_numpy(std::move(g.controls));
   d["params"] = to_numpy(std::move(g.params));
   d["recomputed_steps"] = g.recomputed_steps;
+  d["drift"] = g.drift;
   return d;
 }
 

@@ -115,6 +115,24 @@ def test_what_diverged_does_not_recover(program):
     assert cut["final_state"] == whole["final_state"]
 
 
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "dopri5", "sdirk4"])
+def test_implicit_and_adaptive_integrators_go_by_name(program, integrator):
+    words = ["kepler", "--integrator", integrator, "--steps", 20]
+    assert program.answer("gradcheck", *words)["ok"] is True
+    answer = program.answer("simulate", *words)
+    assert answer["integrator"] == integrator and not answer["failed"]
+
+
+def test_a_whole_turn_in_one_step_meets_its_tolerance(program):
+    words = ["--integrator", "dopri5", "--dt", 6.283185307179586, "--steps", 1, "--spread", 0]
+    words += ["--x", "1,0,0,1"]
+    errors = []
+    for rtol in (1e-4, 1e-10):
+        answer = program.answer("simulate", "kepler", *words, "--rtol", rtol, "--atol", rtol)
+        errors.append(max(abs(a - b) for a, b in zip(answer["final_state"], [1, 0, 0, 1])))
+    assert errors[1] < 1e-7 < errors[0] < 0.1
+
+
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_gradcheck_agrees_for_every_law(program, law, dtype):

@@ -40,6 +40,8 @@ BAD_INPUT = [
     (["simulate", "pendulum", "--x", "1,,2"], "finite number", "usage"),
     (["simulate", "pendulum", "--n", "4"], "spring_chain", "usage"),
     (["simulate", "lorenz", "--integrator", "verlet"], "second order", "model"),
+    (["simulate", "lorenz", "--rtol", "1e-6"], "choose dopri5 or sdirk4", "model"),
+    (["simulate", "lorenz", "--integrator", "dopri5", "--atol", "0"], "positive", "parameter"),
     (["simulate", "humanoid.xml"], 'no file "humanoid.xml"', "file_not_found"),
     (["simulate", "robots/humanoid"], "no file", "file_not_found"),
     (["simulate", "pendulum", "--output", "missing/motion.csv"], "cannot be written", "input"),

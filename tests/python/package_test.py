@@ -24,12 +24,13 @@ def test_the_examples_in_docstrings_are_true(name):
     assert failures == 0
 
 
-def test_the_examples_of_the_guide_are_true():
-    guide = ROOT / "docs" / "python.md"
+@pytest.mark.parametrize("name, least", [("python.md", 41), ("time.md", 8)])
+def test_the_examples_of_the_guides_are_true(name, least):
+    guide = ROOT / "docs" / name
     blocks = re.findall(r"^```python\n(.*?)^```", guide.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) > 8 and all(block.startswith(">>>") for block in blocks)
+    assert len(blocks) >= least // 5 and all(block.startswith(">>>") for block in blocks)
     failures, attempted = doctest.testfile(str(guide), module_relative=False)
-    assert failures == 0 and attempted > 40
+    assert failures == 0 and attempted >= least
 
 
 def test_the_example_of_the_readme_runs(capsys):

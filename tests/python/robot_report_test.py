@@ -123,7 +123,7 @@ def test_a_solver_that_stops_short_is_reported_and_the_run_goes_on(thrown):
 def test_a_pullback_through_an_unsolved_step_raises_or_skips_it(thrown):
     rows = [row.environment for row in thrown.report.unsolved]
     bar = np.ones(thrown.states.shape)
-    with pytest.raises(cy.GradientError, match=f"environment {rows[0]}: the constraint solver"):
+    with pytest.raises(cy.GradientError, match=f"environment {rows[0]}: the solver stopped short"):
         thrown.pullback(bar)
     g = thrown.pullback(bar, failed="skip")
     assert not g.x0[rows].any() and np.isfinite(g.x0).all()
