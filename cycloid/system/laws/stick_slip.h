@@ -8,7 +8,7 @@
 //   v̇ = 0 where it sticks, else (-k q - d v - σ μ_k N) / m        (2)
 // Event "stick": σ (v - V) falls through 0 while it slips. With F = k q + d V,
 //   v⁺ = V,  σ⁺ = 0 if |F| ≤ μ_s N, else -sign F                 (3)
-// Event "slip": μ_s N - |F| falls through 0 while it sticks: σ⁺ = -sign F                        (4)
+// Event "slip": μ_s N - |F| falls through 0 while it sticks: σ⁺ = -sign F      (4)
 // Without damping its cycle is known: it sticks for 2 (μ_s - μ_k) N / (k V), and slips for
 // (2/ω) (π - atan(ω (μ_s - μ_k) N / (k V))), ω = √(k/m).
 #pragma once
