@@ -1,5 +1,5 @@
-// Sliders over the corrections of the first story and of the last, and over the times of motions. The
-// page says the same without them.
+// Sliders over the corrections of the first story and of the last, and over the times of motions.
+// The page says the same without them.
 'use strict';
 
 // A slider with a Play button: calls show(k) for k = 0 … count - 1 and prints what it returns.

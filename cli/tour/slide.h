@@ -3,7 +3,7 @@
 //
 // A bead slides from rest down a curve of given ends, without friction (systems::bead_on_curve): a
 // spline through heights y_0 … y_{n-1}, of which all but the two ends are free. Its travel time is
-// that of the event "arrival", and the gradient of that time by the heights comes from one pullback:
+// that of the event "arrival", whose gradient by the heights comes from one pullback:
 //   T(y) → min                                               (1)
 // by L-BFGS, from a straight slide. Bernoulli's answer of 1696 is the cycloid through the two ends,
 //   x = r (φ - sin φ),  y = y_0 - r (1 - cos φ),  T = φ √(r/g)     (2)

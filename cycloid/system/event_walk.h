@@ -14,11 +14,12 @@
 //   dx⁺ = (R_x + (f⁺ - R_x f⁻ - R_t) g_x / (g_x f⁻ + g_t)) dx⁻.
 //
 // Where a root is looked for: g and its rate at the beginning, the middle and the end of what is
-// left of the step, or of each substep that an adaptive integrator divides it into. A change of sign brackets a root; so do two slopes that point at zero, where g
-// between them reaches beyond it. On the surface (g = 0, or zero to rounding after the event itself)
-// the side is that to which g moves; a step that begins on it and moves through it in the event's direction
-// begins with the event. A root at which g moves slowly against its size within the step is grazing:
-// there (5) has no meaning.
+// left of the step, or of each substep that an adaptive integrator divides it into. A change of
+// sign brackets a root; so do two slopes that point at zero, where g between them reaches beyond
+// it. On the surface (g = 0, or zero to rounding after the event itself) the side is that to which
+// g moves; a step that begins on it and moves through it in the event's direction begins with the
+// event. A root at which g moves slowly against its size within the step is grazing: there (5) has
+// no meaning.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +86,7 @@ class EventWalk {
   const Mark& mark(int i) const { return marks_[i]; }
   End end() const { return end_; }
 
-  // From start(), at time t, through a step of length h. x_next is not written by an end in Zeno's.
+  // From start(), at time t, through a step of length h. Writes x_next, but for End::zeno.
   End forward(const T& t, const T& h, T* x_next);
 
   // After forward: adds to bar and x_bar, given the cotangents of x⁺ and, unless null, of the times
@@ -229,7 +230,8 @@ auto EventWalk<Law, Scheme, T>::root_within(const T& t, const T& begin, const T&
   return first;
 }
 
-// When an event happens first, or -1. `last`: the stretch begins on its surface because it happened.
+// When an event happens first, or -1. `last`: the stretch begins on its surface, because it
+// happened there.
 template <class Law, class Scheme, class T>
 T EventWalk<Law, Scheme, T>::crossing(int j, const T& t, const T* x, const Look* looks, bool last) {
   const bool both = Law::kEvents[static_cast<std::size_t>(j)].direction == EventDirection::both;

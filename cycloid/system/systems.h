@@ -88,10 +88,9 @@ const std::vector<std::string>& integrators();
 // ... of which these take rtol and atol.
 const std::vector<std::string>& adaptive_integrators();
 
-// A law by name, with parameters by name. `n` is the number of masses of spring_chain; bead_on_curve
-// has as many heights as are given. Throws
-// ModelError on an unknown law or integrator (with the nearest name), ParameterError on bad
-// parameters.
+// A law by name, with parameters by name. `n` is the number of masses of spring_chain; a curve has
+// as many heights as are given. Throws ModelError on an unknown law or integrator (with the nearest
+// name), ParameterError on bad parameters.
 System make(std::string_view law, const std::map<std::string, std::vector<double>>& values = {},
             const Settings& settings = {}, int n = 3);
 

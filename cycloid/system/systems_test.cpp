@@ -160,7 +160,7 @@ TEST_CASE("systems::make: unknown laws and integrators are refused with the near
     CHECK_THROWS_WITH_AS(
         systems::make("lorenz", {}, {.integrator = integrator}),
         doctest::Contains("needs a law of second order, and \"lorenz\" is of first "
-                          "order; choose euler or rk4"),
+                          "order; choose rk4, dopri5 or implicit_midpoint"),
         ModelError);
   }
 }

@@ -295,7 +295,8 @@ def rollout(
     <Trajectory of pendulum: 100 steps, batch (3,), 3 saved>
     >>> run.states.shape, run.times
     ((3, 3, 2), array([0. , 0.5, 1. ]))
-    >>> cy.rollout(cy.systems.projectile(), [0, 0, 0, 3, 0, 4], 100, times=[0.25, 0.333]).states[:, 0]
+    >>> ball = cy.systems.projectile()
+    >>> cy.rollout(ball, [0, 0, 0, 3, 0, 4], 100, times=[0.25, 0.333]).states[:, 0]
     array([0.75 , 0.999])
     """
     check_system(system)

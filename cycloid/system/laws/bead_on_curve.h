@@ -6,8 +6,8 @@
 //   x(s) = w s²,  y(s) the cubic spline through (s_i, y_i), s_i = i/(n-1), with y'(0) = 0     (1)
 // so that it may begin with any slope: dy/dx = y''(0)/(2 w). The end of the spline is natural. With
 // h = 1/(n-1) and scaled slopes d_i = h y'(s_i):
-//   d_0 = 0,  d_{i-1} + 4 d_i + d_{i+1} = 3 (y_{i+1} - y_{i-1}),  d_{n-2} + 2 d_{n-1} = 3 (y_{n-1} -
-//   y_{n-2})                                                                                 (2)
+//   d_0 = 0,  d_{i-1} + 4 d_i + d_{i+1} = 3 (y_{i+1} - y_{i-1}),                              (2)
+//   d_{n-2} + 2 d_{n-1} = 3 (y_{n-1} - y_{n-2})
 //   y = y_i + θ (d_i + θ (c_2 + θ c_3)),  θ = s/h - i                                         (3)
 //   c_2 = 3 Δ - 2 d_i - d_{i+1},  c_3 = d_i + d_{i+1} - 2 Δ,  Δ = y_{i+1} - y_i
 // Energy is conserved, so that the state is s alone. With v² = 2 g (y_0 - y) and |(x', y')| ṡ = v,
@@ -50,7 +50,52 @@ struct BeadOnCurve {
 
   template <class S>
   void x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar, S&, S* x_bar, S*,
-                      S* p_bar) const;
+                      S* p_bar) const {
+    S d[kMostHeights], d_bar[kMostHeights];
+    slopes(p, d);
+    const S s = x[0];
+    const Piece<S> q = at(s, p, d);
+    const Rate<S> r = rate(q, s, p);
+    const auto moves = r.s_dot > S(0), first = s < S(h());
+    const S square_bar = select(moves, dx_bar[0] / (S(2) * select(moves, r.s_dot, S(1))), S(0));
+    const S A_bar = square_bar * S(2) * p[n + 1] / r.M;  // (5)
+    const S M_bar = -A_bar * r.A / r.M, B_bar = S(2) * r.B * M_bar;
+    p_bar[n + 1] += square_bar * S(2) * r.A / r.M;
+    p_bar[n] += S(8) * p[n] * M_bar;
+
+    // (4), in the first interval and behind it
+    const S zero(0), inv_s = S(1) / select(first, S(1), s), inv_h2 = S(1 / (h() * h()));
+    const S near = inv_h2 * select(first, A_bar, zero),
+            near_B = inv_h2 * select(first, B_bar, zero);
+    const S far = select(first, zero, A_bar), far_B = select(first, zero, B_bar);
+    S c2_bar = S(2) * near_B - near;
+    S c3_bar = q.theta * (S(3) * near_B - near);
+    S theta_bar = q.c3 * (S(3) * near_B - near);
+    const S y_bar = -far * inv_s * inv_s, y_s_bar = far_B * inv_s;
+    p_bar[0] -= y_bar;
+    S s_bar = -inv_s * (S(2) * far * r.A + far_B * r.B);
+
+    const S inv_h(static_cast<double>(n - 1)), t = q.theta;  // (3)
+    S d_left_bar = t * y_bar + inv_h * y_s_bar;
+    c2_bar += t * (t * y_bar + S(2) * inv_h * y_s_bar);
+    c3_bar += t * t * (t * y_bar + S(3) * inv_h * y_s_bar);
+    theta_bar += y_bar * q.y_s * S(h()) + y_s_bar * inv_h * (S(2) * q.c2 + S(6) * t * q.c3);
+    x_bar[0] += s_bar + theta_bar * inv_h;
+    const S rise_bar = S(3) * c2_bar - S(2) * c3_bar;
+    d_left_bar += c3_bar - S(2) * c2_bar;
+    const S d_right_bar = c3_bar - c2_bar;
+
+    for (int i = 0; i < n; ++i) d_bar[i] = zero;
+    for (int i = 0; i < n - 1; ++i) {
+      const auto behind = s < S(i * h()), beyond = s >= S((i + 1) * h());
+      const auto here = i == 0 ? !beyond : i == n - 2 ? !behind : (!behind) & (!beyond);
+      p_bar[i] += select(here, y_bar - rise_bar, zero);
+      p_bar[i + 1] += select(here, rise_bar, zero);
+      d_bar[i] += select(here, d_left_bar, zero);
+      d_bar[i + 1] += select(here, d_right_bar, zero);
+    }
+    pull_slopes(d_bar, p_bar);  // (2)
+  }
 
   template <class S>
   CYCLOID_INLINE void events(const S&, const S* x, const S*, const S*, S* g) const {
@@ -156,54 +201,6 @@ auto BeadOnCurve::rate(const Piece<S>& q, const S& s, const S* p) const -> Rate<
   const auto moves = square > S(0);
   r.s_dot = select(moves, sqrt(select(moves, square, S(1))), S(0));
   return r;
-}
-
-template <class S>
-void BeadOnCurve::x_dot_pullback(const S&, const S* x, const S*, const S* p, const S* dx_bar, S&,
-                                 S* x_bar, S*, S* p_bar) const {
-  S d[kMostHeights], d_bar[kMostHeights];
-  slopes(p, d);
-  const S s = x[0];
-  const Piece<S> q = at(s, p, d);
-  const Rate<S> r = rate(q, s, p);
-  const auto moves = r.s_dot > S(0), first = s < S(h());
-  const S square_bar = select(moves, dx_bar[0] / (S(2) * select(moves, r.s_dot, S(1))), S(0));
-  const S A_bar = square_bar * S(2) * p[n + 1] / r.M;  // (5)
-  const S M_bar = -A_bar * r.A / r.M, B_bar = S(2) * r.B * M_bar;
-  p_bar[n + 1] += square_bar * S(2) * r.A / r.M;
-  p_bar[n] += S(8) * p[n] * M_bar;
-
-  // (4), in the first interval and behind it
-  const S zero(0), inv_s = S(1) / select(first, S(1), s), inv_h2 = S(1 / (h() * h()));
-  const S near = inv_h2 * select(first, A_bar, zero), near_B = inv_h2 * select(first, B_bar, zero);
-  const S far = select(first, zero, A_bar), far_B = select(first, zero, B_bar);
-  S c2_bar = S(2) * near_B - near;
-  S c3_bar = q.theta * (S(3) * near_B - near);
-  S theta_bar = q.c3 * (S(3) * near_B - near);
-  const S y_bar = -far * inv_s * inv_s, y_s_bar = far_B * inv_s;
-  p_bar[0] -= y_bar;
-  S s_bar = -inv_s * (S(2) * far * r.A + far_B * r.B);
-
-  const S inv_h(static_cast<double>(n - 1)), t = q.theta;  // (3)
-  S d_left_bar = t * y_bar + inv_h * y_s_bar;
-  c2_bar += t * (t * y_bar + S(2) * inv_h * y_s_bar);
-  c3_bar += t * t * (t * y_bar + S(3) * inv_h * y_s_bar);
-  theta_bar += y_bar * q.y_s * S(h()) + y_s_bar * inv_h * (S(2) * q.c2 + S(6) * t * q.c3);
-  x_bar[0] += s_bar + theta_bar * inv_h;
-  const S rise_bar = S(3) * c2_bar - S(2) * c3_bar;
-  d_left_bar += c3_bar - S(2) * c2_bar;
-  const S d_right_bar = c3_bar - c2_bar;
-
-  for (int i = 0; i < n; ++i) d_bar[i] = zero;
-  for (int i = 0; i < n - 1; ++i) {
-    const auto behind = s < S(i * h()), beyond = s >= S((i + 1) * h());
-    const auto here = i == 0 ? !beyond : i == n - 2 ? !behind : (!behind) & (!beyond);
-    p_bar[i] += select(here, y_bar - rise_bar, zero);
-    p_bar[i + 1] += select(here, rise_bar, zero);
-    d_bar[i] += select(here, d_left_bar, zero);
-    d_bar[i + 1] += select(here, d_right_bar, zero);
-  }
-  pull_slopes(d_bar, p_bar);  // (2)
 }
 
 }  // namespace cycloid::inline system

@@ -1,7 +1,7 @@
-// Rimless wheel: a point mass on rigid spokes that rolls down a slope, step by step, and its pullback.
+// Rimless wheel: a point mass on rigid spokes that rolls down a slope, and its pullback.
 //
-// θ angle of the spoke on the ground from the vertical, downhill positive [rad]; ω its rate [rad/s];
-// 2α between spokes, γ the slope, l the spokes' length.
+// θ angle of the spoke on the ground from the vertical, downhill positive [rad], ω its rate
+// [rad/s], 2α between spokes, γ the slope, l the spokes' length.
 //   θ̇ = ω                                    (1)
 //   ω̇ = (g/l) sin θ                          (2)
 // The next spoke reaches the ground at θ = γ + α, rising: event "step". The impact is plastic and
