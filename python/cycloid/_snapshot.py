@@ -21,7 +21,8 @@ class Snapshot:
     """Environments at one moment, as the functions of a `VectorEnv` see them. By name it has the
     blocks of the state and what was asked for with `sensors=`.
 
-    states: (n, state_size). fresh: (n,) bool, where an episode begins here.
+    states: (n, state_size). fresh: (n,) bool, where an episode begins here. All arrays are
+    read-only: copy what is to be changed.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -38,6 +39,8 @@ class Snapshot:
     ) -> None:
         self._layout, self._values = layout, values
         self.states, self.fresh = states, fresh
+        for part in self._parts():
+            part.flags.writeable = False
 
     def __getitem__(self, name: str) -> np.ndarray:
         """(n, ...): a block of the state, a sensor or a field, in its own shape."""

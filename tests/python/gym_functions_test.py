@@ -1,0 +1,53 @@
+"""The functions of a cycloid.gym.VectorEnv: what they are given, and what they may return."""
+
+import numpy as np
+import pytest
+
+import cycloid as cy
+import cycloid.gym
+
+PUSH = np.zeros((4, 1))
+HINGE = """<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
+    <geom size="0.1" pos="0 0 -1"/> </body> </worldbody> <sensor> {sensor} </sensor> </mujoco>"""
+
+
+def pendulums(**keywords):
+    return cycloid.gym.VectorEnv(cy.systems.pendulum(), 4, **keywords)
+
+
+def test_what_functions_see_cannot_be_written():
+    """An angle wrapped in place would else move the pendulum."""
+
+    def wrapped(at):
+        angle = at["angle"]
+        angle[:] = np.arctan2(np.sin(angle), np.cos(angle))
+        return angle
+
+    with pytest.raises(ValueError, match="read-only"):
+        pendulums(observation=wrapped)
+
+    def reward(before, actions, after):
+        for at in (before, after):
+            for array in (at.states, at.fresh, at["angle"]):
+                with pytest.raises(ValueError, match="read-only"):
+                    array[:] = 1
+        return np.zeros(len(after))
+
+    env = pendulums(reward=reward)
+    env.reset(seed=0)
+    env.step(PUSH)
+    env.reset(options={"reset_mask": np.array([True, False, False, True])})
+    env.step(PUSH)
+
+
+def test_sensors_that_functions_see_cannot_be_written():
+    robot = cy.load(HINGE.format(sensor='<jointpos name="place" joint="hinge"/>'))
+
+    def reward(before, actions, after):
+        with pytest.raises(ValueError, match="read-only"):
+            after["place"][:] = 1
+        return np.zeros(len(after))
+
+    env = cycloid.gym.VectorEnv(robot, 2, reward=reward, sensors="place")
+    env.reset()
+    env.step(np.zeros((2, 0)))
