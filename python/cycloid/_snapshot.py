@@ -133,6 +133,8 @@ def put(infos: dict[str, Any], part: Mapping[str, Any], rows: Rows, count: int) 
         if key not in infos:
             infos[key] = np.zeros((count, *value.shape[1:]), value.dtype)
             infos[f"_{key}"] = np.zeros(count, bool)
+        # Environments that begin may say an int, and others a float.
+        infos[key] = infos[key].astype(np.result_type(infos[key], value), copy=False)
         infos[key][rows] = value
         infos[f"_{key}"][rows] = True
 

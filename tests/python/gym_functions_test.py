@@ -51,3 +51,24 @@ def test_sensors_that_functions_see_cannot_be_written():
     env = cycloid.gym.VectorEnv(robot, 2, reward=reward, sensors="place")
     env.reset()
     env.step(np.zeros((2, 0)))
+
+
+def last_of_two_generations(mode, info):
+    """The infos of a step in which the second and third environments begin, and the others move."""
+    env = pendulums(info=info, max_episode_steps=2, autoreset_mode=mode)
+    env.reset()
+    env.step(PUSH)
+    env.reset(options={"reset_mask": np.array([True, False, False, True])})
+    infos = env.step(PUSH)[4]
+    return env.step(PUSH)[4] if mode == "NextStep" else infos
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("first, later", [(1, 0.5), (0.5, 1)])
+def test_infos_keep_fractions_beside_whole_numbers(mode, first, later):
+    """Environments that begin say an int in the same step in which the others say a float."""
+    infos = last_of_two_generations(
+        mode, lambda at: {"level": np.full(len(at), first if at.fresh.all() else later)}
+    )
+    np.testing.assert_array_equal(infos["level"], [later, first, first, later])
+    assert infos["_level"].all()
