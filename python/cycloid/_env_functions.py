@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cycloid._core import Error
-from cycloid._options import as_names, shown
+from cycloid._options import as_names, as_text, shown
 from cycloid._snapshot import Snapshot
 from cycloid._system import System
+
+_REWARD = "an array (n,), or a pair of that and a dict of arrays"
 
 
 class Judged(NamedTuple):
@@ -19,7 +21,7 @@ class Judged(NamedTuple):
     observations: np.ndarray  # (n, k)
     rewards: np.ndarray  # (n,)
     terminated: np.ndarray  # (n,) bool
-    info: dict[str, Any]  # of (n, ...)
+    info: dict[str, np.ndarray]  # of (n, ...)
 
 
 def observed_names(system: System, observation: Any) -> tuple[str, ...]:
@@ -59,9 +61,11 @@ class EnvFunctions:
             raise Error(f"observation must return an array {wanted}; got shape {seen.shape}")
         return seen.copy() if not seen.flags.owndata or at.shares(seen) else seen
 
-    def info(self, at: Snapshot) -> dict[str, Any]:
+    def info(self, at: Snapshot) -> dict[str, np.ndarray]:
         """What infos say of a snapshot."""
-        return {} if self._info is None else dict(self._info(at))
+        if self._info is None:
+            return {}
+        return self._batches(self._info(at), "info", "a dict of arrays", len(at))
 
     def judge(
         self, before: Snapshot, actions: np.ndarray, after: Snapshot, failed: np.ndarray
@@ -73,7 +77,10 @@ class EnvFunctions:
         if self._reward is not None:
             rewards = self._reward(before, actions, after)
         if isinstance(rewards, tuple):
+            if len(rewards) != 2:
+                raise TypeError(f"reward must return {_REWARD}; got {len(rewards)} parts")
             rewards, extra = rewards
+            extra = self._batches(extra, "reward", _REWARD, len(after))
         rewards = self._each(rewards, np.float64, "reward", len(after))
         observations = self.observe(after)
         terminated = np.zeros(len(after), bool)
@@ -89,6 +96,25 @@ class EnvFunctions:
             rewards[bad], terminated[bad] = 0, True
             info["diverged"] = bad
         return Judged(observations, rewards, terminated, info)
+
+    @staticmethod
+    def _batches(part: Any, what: str, wanted: str, count: int) -> dict[str, np.ndarray]:
+        if not isinstance(part, Mapping):
+            raise TypeError(f"{what} must return {wanted}; got {shown(part)}")
+        arrays = {}
+        for key, value in part.items():
+            try:
+                array = np.asarray(value)
+                got = f"shape {array.shape}"
+            except ValueError:  # lists of several lengths
+                array, got = np.zeros(()), shown(value)
+            if array.shape[:1] != (count,):
+                raise Error(
+                    f'{what}: "{as_text(key)}" must be an array ({count}, ...), one row for each '
+                    f"environment; got {got}"
+                )
+            arrays[key] = array
+        return arrays
 
     @staticmethod
     def _each(values: Any, dtype: Any, what: str, count: int) -> np.ndarray:

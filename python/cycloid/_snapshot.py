@@ -133,6 +133,11 @@ def put(infos: dict[str, Any], part: Mapping[str, Any], rows: Rows, count: int) 
         if key not in infos:
             infos[key] = np.zeros((count, *value.shape[1:]), value.dtype)
             infos[f"_{key}"] = np.zeros(count, bool)
+        elif infos[key].shape[1:] != value.shape[1:]:
+            raise Error(
+                f'infos: "{as_text(key)}" has the shape {infos[key].shape[1:]} of some '
+                f"environments, and {value.shape[1:]} of others, that begin or go on"
+            )
         # Environments that begin may say an int, and others a float.
         infos[key] = infos[key].astype(np.result_type(infos[key], value), copy=False)
         infos[key][rows] = value

@@ -72,3 +72,31 @@ def test_infos_keep_fractions_beside_whole_numbers(mode, first, later):
     )
     np.testing.assert_array_equal(infos["level"], [later, first, first, later])
     assert infos["_level"].all()
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_infos_of_a_wrong_shape_are_refused_by_name(mode):
+    options = {"max_episode_steps": 1, "autoreset_mode": mode}
+    zeros = np.zeros(4)
+    for value, got in ((1.0, r"shape \(\)"), (np.zeros(3), r"shape \(3,\)"), ({}, r"shape \(\)")):
+        with pytest.raises(cy.Error, match=r'info: "level" must be an array \(4, ...\).*' + got):
+            pendulums(info=lambda at, value=value: {"level": value}, **options).reset()
+        env = pendulums(reward=lambda *_, value=value: (zeros, {"cost": value}), **options)
+        env.reset()
+        with pytest.raises(cy.Error, match=r'reward: "cost" must be an array \(4, ...\).*' + got):
+            env.step(PUSH)
+    with pytest.raises(cy.Error, match='info: "level" must be an array'):
+        pendulums(info=lambda at: {"level": [[1], [1, 2], 3, 4]}, **options).reset()
+    with pytest.raises(TypeError, match="info must return a dict of arrays; got 3"):
+        pendulums(info=lambda at: 3, **options).reset()
+    for pair, got in (((zeros, zeros), "array"), ((zeros, {}, 1), "3 parts")):
+        env = pendulums(reward=lambda *_, pair=pair: pair, **options)
+        env.reset()
+        with pytest.raises(TypeError, match=f"reward must return .* a dict of arrays; got {got}"):
+            env.step(PUSH)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_infos_whose_shape_changes_are_refused_by_name(mode):
+    with pytest.raises(cy.Error, match='infos: "level" has the shape .* of some environments'):
+        last_of_two_generations(mode, lambda at: {"level": np.zeros((len(at), 2 + at.fresh.all()))})
