@@ -10,7 +10,6 @@ import numpy as np
 from cycloid._core import Error
 from cycloid._options import as_names, as_text, shown
 from cycloid._snapshot import Snapshot
-from cycloid._system import System
 
 _REWARD = "an array (n,), or a pair of that and a dict of arrays"
 
@@ -24,11 +23,14 @@ class Judged(NamedTuple):
     info: dict[str, np.ndarray]  # of (n, ...)
 
 
-def observed_names(system: System, observation: Any) -> tuple[str, ...]:
-    """Of what an observation consists, where it is not a function."""
-    if observation is None:
-        return tuple(system.state_slices)
-    return () if callable(observation) else as_names(observation, "observation")
+def observed_names(observation: Any) -> tuple[str, ...]:
+    """Of what an observation consists, where it is neither a function nor the state."""
+    if observation is None or callable(observation):
+        return ()
+    names = as_names(observation, "observation")
+    if not names:
+        raise Error("observation: expected a function or at least one name; None for the state")
+    return names
 
 
 class EnvFunctions:
@@ -43,7 +45,9 @@ class EnvFunctions:
                 raise TypeError(f"{name} must be a function of batches; got {shown(function)}")
         self._reward, self._terminated, self._info = reward, terminated, info
         self._observation: Callable[[Snapshot], Any] = observation
-        if not callable(observation):
+        if observation is None:
+            self._observation = lambda at: at.states
+        elif not callable(observation):
             self._observation = lambda at: at.flat(observation)
         row = np.asarray(self._observation(at))
         if row.ndim != 2 or len(row) != 1:

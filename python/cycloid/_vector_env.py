@@ -105,7 +105,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._mode = _as_mode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
 
-        shown_names = observed_names(system, observation)
+        shown_names = observed_names(observation)
         names = dict.fromkeys((*as_names(sensors, "sensors"), *shown_names))
         self._physics = EnvPhysics(
             system, self.num_envs, tuple(names), frame_skip=frame_skip, lagging=lagging,

@@ -100,3 +100,8 @@ def test_infos_of_a_wrong_shape_are_refused_by_name(mode):
 def test_infos_whose_shape_changes_are_refused_by_name(mode):
     with pytest.raises(cy.Error, match='infos: "level" has the shape .* of some environments'):
         last_of_two_generations(mode, lambda at: {"level": np.zeros((len(at), 2 + at.fresh.all()))})
+
+
+def test_no_names_are_no_observation():
+    with pytest.raises(cy.Error, match="observation: expected a function or at least one name"):
+        pendulums(observation=())
