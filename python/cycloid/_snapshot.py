@@ -10,6 +10,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import Shape
 from cycloid._core import Error
+from cycloid._observe import eyes_of
 from cycloid._options import as_names, as_text
 from cycloid._robot import Robot
 from cycloid._system import System
@@ -19,7 +20,8 @@ Rows = np.ndarray | None  # indices of environments; None for all
 
 class Snapshot:
     """Environments at one moment, as the functions of a `VectorEnv` see them. By name it has the
-    blocks of the state and what was asked for with `sensors=`.
+    blocks of the state and what was asked for with `sensors=`, where a sensor wins over a block of
+    its name.
 
     states: (n, state_size). fresh: (n,) bool, where an episode begins here. All arrays are
     read-only: copy what is to be changed.
@@ -87,14 +89,18 @@ class Snapshot:
 
 
 class Layout:
-    """Where a snapshot has what: blocks of the state, and what is measured."""
+    """Where a snapshot has what: blocks of the state, and what is measured. Of a block and a sensor
+    with one name, the sensor is meant where the name is asked for, as in `observe`.
+    """
 
     def __init__(self, system: System, sensors: Any) -> None:
         blocks = system.state_slices
         self._places: dict[str, tuple[slice, Shape, bool]] = {
             name: (place, (place.stop - place.start,), False) for name, place in blocks.items()
         }
-        self.measured = tuple(n for n in as_names(sensors, "sensors") if n not in blocks)
+        own = eyes_of(system, None)[1].slices if isinstance(system, Robot) else {}
+        names = as_names(sensors, "sensors")
+        self.measured = tuple(n for n in names if n in own or n not in blocks)
         if self.measured and not isinstance(system, Robot):
             known = _core.did_you_mean(as_text(self.measured[0]), list(blocks))
             raise Error(

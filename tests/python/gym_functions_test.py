@@ -105,3 +105,24 @@ def test_infos_whose_shape_changes_are_refused_by_name(mode):
 def test_no_names_are_no_observation():
     with pytest.raises(cy.Error, match="observation: expected a function or at least one name"):
         pendulums(observation=())
+
+
+def test_a_sensor_wins_over_a_block_of_its_name_as_in_observe():
+    robot = cy.load(HINGE.format(sensor='<jointvel name="qpos" joint="hinge"/>'))
+    seen = []
+    keywords = {
+        "reset": [0.3, 0.7],
+        "reward": lambda before, actions, after: seen.append(before["qpos"]) or np.zeros(2),
+    }
+    expected = cy.observe(robot, np.tile([0.3, 0.7], (2, 1)), names="qpos").values
+    for names in ({"sensors": "qpos"}, {"observation": "qpos"}):
+        env = cycloid.gym.VectorEnv(robot, 2, **names, **keywords)
+        first, _ = env.reset()
+        env.step(np.zeros((2, 0)))
+        np.testing.assert_array_equal(seen.pop(), expected)
+        if "observation" in names:
+            np.testing.assert_array_equal(first, expected)
+    plain = cycloid.gym.VectorEnv(robot, 2, **keywords)  # asks for no sensor, and sees the state
+    np.testing.assert_array_equal(plain.reset()[0], np.tile([0.3, 0.7], (2, 1)))
+    plain.step(np.zeros((2, 0)))
+    np.testing.assert_array_equal(seen.pop(), np.full((2, 1), 0.3))
