@@ -176,18 +176,19 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """
         self._check_open()
         mask = self._as_mask(options)
-        self._seed(seed)
         if mask is None or mask.all():
             rows = None
         elif self._now is None:
             raise gymnasium.error.ResetNeeded("the first reset must be of all environments")
         else:
             rows = np.flatnonzero(mask)
+        self._seed(seed, rows)
         infos: dict[str, Any] = {}
         self._begin(rows, infos)
         return self._functions.observe(self._ready()), infos
 
-    def _seed(self, seed: Any) -> None:
+    def _seed(self, seed: Any, rows: Rows) -> None:
+        """Seeds what draws the starts of these environments."""
         super().reset(seed=seed)
 
     def _starts(self, rows: np.ndarray) -> Any:
