@@ -12,7 +12,7 @@ from cycloid._core import Error
 from cycloid._env_functions import EnvFunctions, Judged, observed_names
 from cycloid._env_physics import EnvPhysics
 from cycloid._extras import missing
-from cycloid._options import as_integer, as_names, shown
+from cycloid._options import as_integer, as_names, is_integer, shown
 from cycloid._robot import Robot
 from cycloid._snapshot import Rows, Snapshot, put, taken
 from cycloid._system import System, check_system
@@ -27,6 +27,7 @@ except ImportError as error:
         raise
     raise missing("gymnasium", '"gymnasium>=1.1"') from None
 
+MOST_SEED = 2**128 - 1  # as NumPy draws them from the operating system
 _MOST_ENVIRONMENTS = 2**31
 
 
@@ -171,6 +172,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins new episodes: observations (num_envs, k) and infos.
 
+        seed: of `np_random`, which draws the start states of all; None goes on with it.
         options: {"reset_mask": (num_envs,) bool} begins those only, and keeps the others as they
         are.
         """
@@ -189,6 +191,13 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def _seed(self, seed: Any, rows: Rows) -> None:
         """Seeds what draws the starts of these environments."""
+        if seed is not None:
+            if not is_integer(seed):
+                raise TypeError(
+                    "seed: expected None or an int: one random generator draws the starts of all "
+                    f"environments; those of cycloid.gym.make have one each; got {shown(seed)}"
+                )
+            seed = as_integer(seed, "seed", 0, MOST_SEED)
         super().reset(seed=seed)
 
     def _starts(self, rows: np.ndarray) -> Any:

@@ -29,3 +29,39 @@ def test_a_masked_reset_seeds_what_it_resets(seed):
             env.reset(seed=own, options={"reset_mask": mask.copy()})[0] for env in (ours, theirs)
         )
         np.testing.assert_array_equal(got, expected)
+
+
+def test_seeds_may_be_any_whole_numbers():
+    env = cycloid.gym.make(NAME, 3)
+    expected, _ = env.reset(seed=3)
+    for seed in (np.int64(3), np.uint8(3), [np.int64(3), 4, np.int32(5)], np.array([3, 4, 5])):
+        np.testing.assert_array_equal(env.reset(seed=seed)[0], expected)
+    env.reset(seed=None)
+    drawn = cycloid.gym.make(NAME, 3)
+    first, _ = drawn.reset()  # by seeds from the operating system, of 128 bits
+    np.testing.assert_array_equal(env.reset(seed=drawn.np_random_seed)[0], first)
+    own = pendulums(reset=lambda rng, n: rng.normal(size=(n, 2)))
+    np.testing.assert_array_equal(own.reset(seed=np.int64(3))[0], own.reset(seed=3)[0])
+
+
+def test_seeds_that_are_none_are_refused():
+    env = cycloid.gym.make(NAME, 2)
+    for seed in ([1, 2, 3], np.zeros((2, 2), int), [[1], [2, 3]], {1, 2}, "ab", 0.5):
+        with pytest.raises((cy.Error, TypeError), match="seed.* an int"):
+            env.reset(seed=seed)
+    with pytest.raises(cy.Error, match="seed must be at least 0; got -1"):
+        env.reset(seed=[1, -1])
+    env.reset()
+    for seed in (-1, np.int64(-1)):
+        with pytest.raises(cy.Error, match="seed must be at least 0"):
+            pendulums().reset(seed=seed)
+    with pytest.raises(TypeError, match="seed: expected None or an int.* one random generator"):
+        pendulums().reset(seed=[1, 2])
+    env.reset(seed=4)
+    before = env.states
+    with pytest.raises(TypeError, match="seed must be an int; got 'a'"):
+        env.reset(seed=[9, "a"])  # and nothing is seeded
+    env.reset()
+    twin = cycloid.gym.make(NAME, 2)
+    np.testing.assert_array_equal(twin.reset(seed=4)[0], before)
+    np.testing.assert_array_equal(twin.reset()[0], env.states)
