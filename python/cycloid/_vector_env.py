@@ -249,7 +249,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def set_states(self, states: Any) -> np.ndarray:
         """Puts the environments into these states (num_envs, state_size), as at the beginning of
-        episodes, whose number of steps is kept, and returns the observations (num_envs, k).
+        episodes, and returns the observations (num_envs, k). Steps are counted on; where an episode
+        had ended, another begins.
 
         >>> import cycloid as cy
         >>> import cycloid.gym
@@ -261,6 +262,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """
         self._ready()
         self._now = self._physics.begin(self._as_states(states, self.num_envs, "states"), None)
+        self._steps[self._done] = 0
+        self._done[:] = False
         return self._functions.observe(self._now)
 
     # ---- steps ------------------------------------------------------------------------------

@@ -65,3 +65,19 @@ def test_seeds_that_are_none_are_refused():
     twin = cycloid.gym.make(NAME, 2)
     np.testing.assert_array_equal(twin.reset(seed=4)[0], before)
     np.testing.assert_array_equal(twin.reset()[0], env.states)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_states_that_are_set_are_where_the_next_step_begins(mode):
+    env = pendulums(
+        terminated=lambda at: at.states[:, 0] > 1, max_episode_steps=3, autoreset_mode=mode
+    )
+    env.reset()
+    env.set_states([[2.0, 0], [0, 0]])
+    assert env.step(np.zeros((2, 1)))[2].tolist() == [True, False]
+    states = np.array([[0.5, 0.1], [0.3, 0]])
+    env.set_states(states)
+    expected = cy.rollout(env.system, states, 1, save="last").states[:, 0]
+    np.testing.assert_array_equal(env.step(np.zeros((2, 1)))[0], expected)
+    # The one that had ended has taken one step of its episode, the other two.
+    assert env.step(np.zeros((2, 1)))[3].tolist() == [False, True]
