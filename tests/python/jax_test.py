@@ -125,6 +125,43 @@ def test_inputs_without_numbers_say_how_large_the_batch_is():
     np.testing.assert_allclose(gradient(x0), 3 * one(x0), rtol=1e-12)
 
 
+def test_vmap_over_inputs_without_numbers():
+    system = cy.systems.lorenz()
+    x, u = jnp.array([1.0, 2.0, 3.0]), np.zeros((4, 5, 0))
+    rate = jnp.asarray(system.parameters["rho"])
+    run = lambda u: cyj.rollout(system, x, u, save="last")
+    one = run(u[0])
+    np.testing.assert_array_equal(jax.vmap(run)(u), np.stack([one] * 4))
+    steps = jax.vmap(lambda u: cyj.step(system, x, u))(u[:, 0])
+    np.testing.assert_array_equal(steps, np.stack([cyj.step(system, x)] * 4))
+
+    def loss(x, u, rate):
+        return cyj.rollout(system, x, u, {"rho": rate}, save="last")[-1].sum()
+
+    for argnums in (0, 1, 2, (0, 2)):
+        gradient = jax.grad(loss, argnums=argnums)
+        alone = gradient(x, u[0], rate)
+        for got in (
+            jax.vmap(gradient, in_axes=(None, 0, None))(x, u, rate),
+            jax.vmap(jax.vmap(gradient, (None, 0, None)), (None, 0, None))(
+                x, u.reshape((2, 2, 5, 0)), rate
+            ),
+        ):
+            for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(alone), strict=True):
+                for row in a.reshape((4, *b.shape)):  # a lone one runs in another lane type
+                    np.testing.assert_allclose(row, b, rtol=1e-12)
+
+
+def test_a_batch_of_no_parameters():
+    law = cy.own_law(
+        lambda x, u, p, t, dt: 0.9 * x,
+        lambda x, u, p, t, dt, bar: (0.9 * bar, None, None),
+        states={"x": 1},
+    )
+    states = cyj.rollout(law, np.ones(1), 3, np.zeros((4, 0)), save="last")
+    np.testing.assert_allclose(states, np.full((4, 1, 1), 0.9**3))
+
+
 def test_a_system_in_float32():
     system = cy.systems.double_pendulum(dtype="float32")
     x0 = np.array([[1.0, 0.5, 0, 0], [0.3, 0.2, 0, 0]], np.float32)
