@@ -225,7 +225,17 @@ def test_what_a_law_in_python_raises_is_in_the_error():
 # ---- the process -------------------------------------------------------------------------------
 
 
-def test_ctrl_c_ends_a_long_call_and_the_process_goes_on():
+ON_THIS_THREAD = "import jax; jax.config.update('jax_cpu_enable_async_dispatch', False)"
+IMPORTED_BY_ANOTHER = """
+import threading
+importing = threading.Thread(target=__import__, args=["cycloid"])
+importing.start()
+importing.join()
+"""
+
+
+@pytest.mark.parametrize("first", ["", IMPORTED_BY_ANOTHER], ids=["", "imported by another"])
+def test_ctrl_c_ends_a_long_call_and_the_process_goes_on(first):
     process = run_script(
         """
         import signal, threading, time
@@ -241,9 +251,12 @@ def test_ctrl_c_ends_a_long_call_and_the_process_goes_on():
             print("stopped")
         print(cyj.step(system, np.ones(2)).shape)
         """,
-        before="import jax; jax.config.update('jax_cpu_enable_async_dispatch', False)",
+        before=ON_THIS_THREAD + first,
     )
-    out, err = process.communicate(timeout=PATIENCE)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
     assert out == "stopped\n(2,)\n", err
 
 
