@@ -66,8 +66,11 @@ KeepGoing Unlocked::keep_going() const {
 }
 
 ForeignCall::ForeignCall() {
-  if (ending.load()) throw Interrupted("the interpreter has ended");
+  // Counted before it looks: whoever ends the interpreter either sees it or is seen by it.
   calls.fetch_add(1);
+  if (!ending.load()) return;
+  calls.fetch_sub(1);
+  throw Interrupted("the interpreter has ended");
 }
 
 ForeignCall::~ForeignCall() { calls.fetch_sub(1); }
