@@ -231,6 +231,8 @@ def _time(t: Any, what: str) -> Any:
 def _tensor(value: Any, precision: str, what: str) -> torch.Tensor:
     """A tensor of the CPU in this precision, with the gradient of what was given."""
     if not isinstance(value, torch.Tensor):
+        if torch.compiler.is_compiling():
+            return torch.as_tensor(value, dtype=_DTYPES[precision])
         return torch.from_numpy(as_numbers(value, precision, what).copy())
     if value.device.type != "cpu":
         raise Error(

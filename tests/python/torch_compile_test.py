@@ -110,6 +110,23 @@ def test_time_may_change_from_call_to_call():
     assert not torch.equal(function(x, 0.0), function(x, 1.0))
 
 
+def test_lists_numbers_and_arrays_of_numpy_compile_as_tensors_do():
+    array = np.array([[0.1, 0.2], [0.3, 0.4]], dtype=np.float32)
+
+    def last(x, length):
+        first = cyt.rollout(SYSTEM, [0.5, 0.1], [[0.1], [0.2]], {"length": length, "mass": 2})
+        second = cyt.rollout(SYSTEM, array, np.ones((3, 1)), SYSTEM.parameters.default)
+        third = cyt.step(SYSTEM, x, [0.5], {"length": np.float64(0.3)})
+        return first[..., -1, :] + second[:, -1] + third
+
+    function, x = compiled(last), np.array([0.2, -0.1])
+    for length in (0.5, 0.7, [0.6, 0.8]):
+        assert torch.equal(function(x, length), last(x, length))
+    weight = torch.tensor(0.5, requires_grad=True)
+    function([0.2, -0.1], weight).sum().backward()
+    assert weight.grad.abs() > 0
+
+
 def test_a_policy_in_the_loop_is_one_graph():
     policy = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     system = cy.systems.pendulum(dtype="float32")
