@@ -50,16 +50,9 @@ from cycloid._results import Truncate
 from cycloid._robot import Robot
 from cycloid._system import System, check_system, system_of
 from cycloid._torch_function import Forward, Options
+from cycloid._torch_private import constant, in_transform
 
 __all__ = ["observe", "rollout", "step"]
-
-
-def _constant(function: Any) -> Any:
-    """A function of constants, for Dynamo to call: torch.compiler.assume_constant_result without
-    importing Dynamo, which takes a second.
-    """
-    function._dynamo_marked_constant = True
-    return function
 
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -203,10 +196,10 @@ def _needs_gradient(*tensors: Any) -> bool:
         return False
     if any(t is not None and t.requires_grad for t in tensors):
         return True
-    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+    return not torch.compiler.is_compiling() and in_transform()
 
 
-@_constant
+@constant
 def _rollout_options(
     save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, failed: Any
 ) -> tuple[Any, ...]:
@@ -217,7 +210,7 @@ def _rollout_options(
     return *as_save(save), *kept, number, failed == "skip"
 
 
-@_constant
+@constant
 def _observe_options(handle: int, names: Any) -> tuple[Any, ...]:
     chosen = None if names is None else [as_text(n) for n in as_names(names, "names")]
     return chosen, observer_of(system_of(handle), names).size
