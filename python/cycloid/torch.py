@@ -22,30 +22,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cycloid._extras import missing
+from cycloid._extras import needed
 
-try:
+with needed("torch"):
     import torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
-        raise
-    raise missing("torch", "torch") from None
 
 from cycloid import _torch_ops
 from cycloid._arrays import as_numbers, broadcast, check_trailing
 from cycloid._calls import ObserveCall, RolloutCall
 from cycloid._core import Error
 from cycloid._observe import observer_of
-from cycloid._options import (
-    as_memory,
-    as_names,
-    as_real,
-    as_save,
-    as_text,
-    as_threads,
-    check_one_of,
-    is_integer,
-)
+from cycloid._options import as_names, as_real, as_run_options, as_text, is_integer
 from cycloid._results import Truncate
 from cycloid._robot import Robot
 from cycloid._system import System, check_system, system_of
@@ -204,10 +191,9 @@ def _rollout_options(
     save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, failed: Any
 ) -> tuple[Any, ...]:
     """As the core takes them. cut: k of Truncate(k), in place of memory."""
-    check_one_of(failed, ("raise", "skip"), "failed")
-    kept = as_memory(memory if cut is None else Truncate(cut))
-    number = as_threads(threads, default_threads)
-    return *as_save(save), *kept, number, failed == "skip"
+    memory = memory if cut is None else Truncate(cut)
+    save, memory, *rest = as_run_options(save, memory, threads, default_threads, failed)
+    return *save, *memory, *rest
 
 
 @constant
