@@ -122,6 +122,13 @@ void bind_precision(nb::module_& m, const char* suffix) {
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
       .def_prop_ro("events", [](const Run& r) { return events_of(r.events()); })
       .def(
+          "step_warning",
+          [](const Run& r, bool skip) {
+            if (!skip) check_step(r.report());
+            return warning_of(r.report());
+          },
+          nb::arg("skip"), "Of a single step: raises if it failed, unless `skip`; or a text.")
+      .def(
           "pullback",
           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
              bool skip, bool each, const std::optional<Rows<double>>& event_times_bar) {
