@@ -3,7 +3,6 @@
 
 #include "cycloid/rigid/rk4_step.h"
 #include "cycloid/rigid/robot_observers.h"
-#include "cycloid/system/stepper.h"
 
 namespace cycloid::inline rigid {
 
@@ -14,26 +13,21 @@ class RobotSenses final : public ChunkSenses<Scalar<S>> {
 
   explicit RobotSenses(const ObserverKey& key) : key_(key) {}
 
-  std::size_t workspace() const override { return Layout().carve(*this, nullptr); }
+  std::size_t workspace() const override { return Memory().carve(key_, nullptr); }
 
   void begin(const T* p, std::byte* memory) const override {
-    const Layout at = layout(memory);
-    std::copy_n(reinterpret_cast<const S*>(p), tree().parameters.size(), at.p);
-    prepare_parameters(tree(), at.p, at.quat_length);
+    carved(memory).read_parameters(key_, p);
   }
 
   void sense(const T* x, const T* u, double t, T* out, std::byte* memory) const override {
-    Layout at = layout(memory);
+    Memory at = carved(memory);
     if (key_.constraints) at.space.constraints.contacts.begin(key_.constraints->contacts);
-    const StepShape n(tree());
-    const S* row = reinterpret_cast<const S*>(x);
-    cycloid::sense(robot(at), key_.list,
-                   Instant<S>{row, row + n.nq, row + n.nq + n.nv, reinterpret_cast<const S*>(u)},
+    cycloid::sense(at.robot(key_), key_.list, instant_of<S>(tree().model, x, u),
                    S(static_cast<T>(t)), at.space, reinterpret_cast<S*>(out));
   }
 
   int last_evaluation(const T* x, const T* record, T* out, std::byte* memory) const override {
-    Layout at = layout(memory);
+    Memory at = carved(memory);
     const StepShape n(tree());
     const int numbers = n.nq + n.nv + n.na;
     const S *before = reinterpret_cast<const S*>(x), *own = reinterpret_cast<const S*>(record);
@@ -44,7 +38,7 @@ class RobotSenses final : public ChunkSenses<Scalar<S>> {
     }
     const auto find = [&](const auto& dynamics) {
       const Rk4Stages<S> stages(tree(), at.space.work, n, dynamics);
-      for (int i = 0; i < 4; ++i) rk4_stage_state(robot(at), before, i, own, stages);
+      for (int i = 0; i < 4; ++i) rk4_stage_state(at.robot(key_), before, i, own, stages);
       std::copy_n(stages.state, numbers, state);
     };
     if (key_.constraints) {
@@ -56,30 +50,13 @@ class RobotSenses final : public ChunkSenses<Scalar<S>> {
   }
 
  private:
-  struct Layout {
-    S *p, *quat_length;
-    SenseSpace<S> space;
-
-    std::size_t carve(const RobotSenses& o, std::byte* memory) {
-      const std::size_t n = static_cast<std::size_t>(o.tree().parameters.size()),
-                        all = n + o.tree().quaternions.size();
-      p = reinterpret_cast<S*>(memory);
-      quat_length = memory ? p + n : nullptr;
-      const std::size_t used =
-          (all * sizeof(S) + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-      return used +
-             space.carve(o.tree(), o.key_.constraints.get(), memory ? memory + used : nullptr);
-    }
-  };
+  using Memory = ObserverMemory<S>;
 
   const Tree& tree() const { return *key_.tree; }
-  Layout layout(std::byte* memory) const {
-    Layout at;
-    at.carve(*this, memory);
+  Memory carved(std::byte* memory) const {
+    Memory at;
+    at.carve(key_, memory);
     return at;
-  }
-  Robot<S, S> robot(const Layout& at) const {
-    return {tree(), key_.inputs, at.p, Implicit::nothing};
   }
 
   ObserverKey key_;
