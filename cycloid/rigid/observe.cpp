@@ -65,11 +65,12 @@ std::string refusal(const Model& m, const Sensor& s) {
 struct Chosen {
   ObservedSensor what;
   std::vector<Sensor> parts;
+  bool field;
 };
 
 Chosen chosen_sensor(const Model& m, int i) {
   const Sensor& s = m.sensors[static_cast<std::size_t>(i)];
-  return {{Model::label(m.sensors, i), 0, s.dimension, {s.dimension}}, {s}};
+  return {{Model::label(m.sensors, i), 0, s.dimension, {s.dimension}}, {s}, false};
 }
 
 Chosen find_chosen(const Model& m, const std::string& name) {
@@ -84,7 +85,7 @@ Chosen find_chosen(const Model& m, const std::string& name) {
   if (std::optional<ObservedField> field = find_field(m, name)) {
     int size = 0;
     for (const Sensor& s : field->parts) size += s.dimension;
-    return {{name, 0, size, std::move(field->shape)}, std::move(field->parts)};
+    return {{name, 0, size, std::move(field->shape)}, std::move(field->parts), true};
   }
   for (std::string& field : field_names()) known.push_back(std::move(field));
   throw ModelError(
@@ -202,7 +203,7 @@ Observer::Observer(const System& robot, const Model& model,
   }
   for (Chosen& chosen : choose(model, names)) {
     chosen.what.place = key.list.size;
-    for (const Sensor& part : chosen.parts) key.list.add(part);
+    for (const Sensor& part : chosen.parts) key.list.add(part, chosen.field);
     add_names(chosen.what, names_);
     sensors_.push_back(std::move(chosen.what));
   }
