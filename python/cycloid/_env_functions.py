@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cycloid._core import Error
-from cycloid._options import as_names, shown
+from cycloid._options import as_names, as_text, shown
 from cycloid._snapshot import Snapshot
-from cycloid._system import System
+
+_REWARD = "an array (n,), or a pair of that and a dict of arrays"
 
 
 class Judged(NamedTuple):
@@ -19,14 +20,17 @@ class Judged(NamedTuple):
     observations: np.ndarray  # (n, k)
     rewards: np.ndarray  # (n,)
     terminated: np.ndarray  # (n,) bool
-    info: dict[str, Any]  # of (n, ...)
+    info: dict[str, np.ndarray]  # of (n, ...)
 
 
-def observed_names(system: System, observation: Any) -> tuple[str, ...]:
-    """Of what an observation consists, where it is not a function."""
-    if observation is None:
-        return tuple(system.state_slices)
-    return () if callable(observation) else as_names(observation, "observation")
+def observed_names(observation: Any) -> tuple[str, ...]:
+    """Of what an observation consists, where it is neither a function nor the state."""
+    if observation is None or callable(observation):
+        return ()
+    names = as_names(observation, "observation")
+    if not names:
+        raise Error("observation: expected a function or at least one name; None for the state")
+    return names
 
 
 class EnvFunctions:
@@ -41,7 +45,9 @@ class EnvFunctions:
                 raise TypeError(f"{name} must be a function of batches; got {shown(function)}")
         self._reward, self._terminated, self._info = reward, terminated, info
         self._observation: Callable[[Snapshot], Any] = observation
-        if not callable(observation):
+        if observation is None:
+            self._observation = lambda at: at.states
+        elif not callable(observation):
             self._observation = lambda at: at.flat(observation)
         row = np.asarray(self._observation(at))
         if row.ndim != 2 or len(row) != 1:
@@ -59,9 +65,11 @@ class EnvFunctions:
             raise Error(f"observation must return an array {wanted}; got shape {seen.shape}")
         return seen.copy() if not seen.flags.owndata or at.shares(seen) else seen
 
-    def info(self, at: Snapshot) -> dict[str, Any]:
+    def info(self, at: Snapshot) -> dict[str, np.ndarray]:
         """What infos say of a snapshot."""
-        return {} if self._info is None else dict(self._info(at))
+        if self._info is None:
+            return {}
+        return self._batches(self._info(at), "info", "a dict of arrays", len(at))
 
     def judge(
         self, before: Snapshot, actions: np.ndarray, after: Snapshot, failed: np.ndarray
@@ -73,7 +81,10 @@ class EnvFunctions:
         if self._reward is not None:
             rewards = self._reward(before, actions, after)
         if isinstance(rewards, tuple):
+            if len(rewards) != 2:
+                raise TypeError(f"reward must return {_REWARD}; got {len(rewards)} parts")
             rewards, extra = rewards
+            extra = self._batches(extra, "reward", _REWARD, len(after))
         rewards = self._each(rewards, np.float64, "reward", len(after))
         observations = self.observe(after)
         terminated = np.zeros(len(after), bool)
@@ -89,6 +100,25 @@ class EnvFunctions:
             rewards[bad], terminated[bad] = 0, True
             info["diverged"] = bad
         return Judged(observations, rewards, terminated, info)
+
+    @staticmethod
+    def _batches(part: Any, what: str, wanted: str, count: int) -> dict[str, np.ndarray]:
+        if not isinstance(part, Mapping):
+            raise TypeError(f"{what} must return {wanted}; got {shown(part)}")
+        arrays = {}
+        for key, value in part.items():
+            try:
+                array = np.asarray(value)
+                got = f"shape {array.shape}"
+            except ValueError:  # lists of several lengths
+                array, got = np.zeros(()), shown(value)
+            if array.shape[:1] != (count,):
+                raise Error(
+                    f'{what}: "{as_text(key)}" must be an array ({count}, ...), one row for each '
+                    f"environment; got {got}"
+                )
+            arrays[key] = array
+        return arrays
 
     @staticmethod
     def _each(values: Any, dtype: Any, what: str, count: int) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import Shape
 from cycloid._core import Error
+from cycloid._observe import eyes_of
 from cycloid._options import as_names, as_text
 from cycloid._robot import Robot
 from cycloid._system import System
@@ -19,9 +20,11 @@ Rows = np.ndarray | None  # indices of environments; None for all
 
 class Snapshot:
     """Environments at one moment, as the functions of a `VectorEnv` see them. By name it has the
-    blocks of the state and what was asked for with `sensors=`.
+    blocks of the state and what was asked for with `sensors=`, where a sensor wins over a block of
+    its name.
 
-    states: (n, state_size). fresh: (n,) bool, where an episode begins here.
+    states: (n, state_size). fresh: (n,) bool, where an episode begins here. All arrays are
+    read-only: copy what is to be changed.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -38,6 +41,8 @@ class Snapshot:
     ) -> None:
         self._layout, self._values = layout, values
         self.states, self.fresh = states, fresh
+        for part in self._parts():
+            part.flags.writeable = False
 
     def __getitem__(self, name: str) -> np.ndarray:
         """(n, ...): a block of the state, a sensor or a field, in its own shape."""
@@ -84,14 +89,18 @@ class Snapshot:
 
 
 class Layout:
-    """Where a snapshot has what: blocks of the state, and what is measured."""
+    """Where a snapshot has what: blocks of the state, and what is measured. Of a block and a sensor
+    with one name, the sensor is meant where the name is asked for, as in `observe`.
+    """
 
     def __init__(self, system: System, sensors: Any) -> None:
         blocks = system.state_slices
         self._places: dict[str, tuple[slice, Shape, bool]] = {
             name: (place, (place.stop - place.start,), False) for name, place in blocks.items()
         }
-        self.measured = tuple(n for n in as_names(sensors, "sensors") if n not in blocks)
+        own = eyes_of(system, None)[1].slices if isinstance(system, Robot) else {}
+        names = as_names(sensors, "sensors")
+        self.measured = tuple(n for n in names if n in own or n not in blocks)
         if self.measured and not isinstance(system, Robot):
             known = _core.did_you_mean(as_text(self.measured[0]), list(blocks))
             raise Error(
@@ -130,6 +139,13 @@ def put(infos: dict[str, Any], part: Mapping[str, Any], rows: Rows, count: int) 
         if key not in infos:
             infos[key] = np.zeros((count, *value.shape[1:]), value.dtype)
             infos[f"_{key}"] = np.zeros(count, bool)
+        elif infos[key].shape[1:] != value.shape[1:]:
+            raise Error(
+                f'infos: "{as_text(key)}" has the shape {infos[key].shape[1:]} of some '
+                f"environments, and {value.shape[1:]} of others, that begin or go on"
+            )
+        # Environments that begin may say an int, and others a float.
+        infos[key] = infos[key].astype(np.result_type(infos[key], value), copy=False)
         infos[key][rows] = value
         infos[f"_{key}"][rows] = True
 

@@ -17,7 +17,7 @@ try:
 except ImportError as error:
     if (error.name or "").partition(".")[0] != "stable_baselines3":
         raise
-    raise missing("stable_baselines3", "stable-baselines3") from None
+    raise missing("stable_baselines3", '"stable-baselines3>=2.9"') from None
 
 Indices = None | int | Iterable[int]
 
@@ -27,7 +27,8 @@ class StableBaselines(VecEnv):
     reset what has ended within the step: autoreset_mode="SameStep".
 
     The info of an environment is empty but where an episode ends: then it has that of the last
-    step, "terminal_observation" and "TimeLimit.truncated". There is one batch, not a list of
+    step, "terminal_observation", "TimeLimit.truncated", and "episode" within Gymnasium's
+    RecordEpisodeStatistics. There is one batch, not a list of
     environments: an attribute or a method is the batch's.
 
     >>> import cycloid.gym
@@ -70,13 +71,11 @@ class StableBaselines(VecEnv):
         observations, rewards, terminated, truncated, infos = self.env.step(self._actions)
         dones = terminated | truncated
         each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        final = infos.get("final_info", {})
+        final = dict(infos.get("final_info", {}))
+        if isinstance(infos.get("episode"), dict):  # of vector.RecordEpisodeStatistics
+            final |= {key: infos[key] for key in ("episode", "_episode")}
         for i in np.flatnonzero(dones):
-            each[i] = {
-                key: value[i]
-                for key, value in final.items()
-                if not key.startswith("_") and final[f"_{key}"][i]
-            }
+            each[i] = _info_of(final, i)
             each[i]["terminal_observation"] = infos["final_obs"][i]
             each[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
         return observations, rewards.astype(np.float32), dones, each
@@ -106,3 +105,12 @@ class StableBaselines(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
         """False for all: wrappers go around the batch."""
         return [False for _ in self._get_indices(indices)]
+
+
+def _info_of(infos: dict[str, Any], i: int) -> dict[str, Any]:
+    """What infos say of environment i, where the mask `_key` says that they do."""
+    return {
+        key: _info_of(value, i) if isinstance(value, dict) else value[i]
+        for key, value in infos.items()
+        if not key.startswith("_") and (f"_{key}" not in infos or infos[f"_{key}"][i])
+    }

@@ -12,7 +12,7 @@ from cycloid._core import Error
 from cycloid._env_functions import EnvFunctions, Judged, observed_names
 from cycloid._env_physics import EnvPhysics
 from cycloid._extras import missing
-from cycloid._options import as_integer, as_names, shown
+from cycloid._options import as_integer, as_names, is_integer, shown
 from cycloid._robot import Robot
 from cycloid._snapshot import Rows, Snapshot, put, taken
 from cycloid._system import System, check_system
@@ -25,8 +25,9 @@ try:
 except ImportError as error:
     if (error.name or "").partition(".")[0] != "gymnasium":
         raise
-    raise missing("gymnasium", '"gymnasium>=1.1"') from None
+    raise missing("gymnasium", '"gymnasium>=1.4"') from None
 
+MOST_SEED = 2**128 - 1  # as NumPy draws them from the operating system
 _MOST_ENVIRONMENTS = 2**31
 
 
@@ -105,7 +106,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._mode = _as_mode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
 
-        shown_names = observed_names(system, observation)
+        shown_names = observed_names(observation)
         names = dict.fromkeys((*as_names(sensors, "sensors"), *shown_names))
         self._physics = EnvPhysics(
             system, self.num_envs, tuple(names), frame_skip=frame_skip, lagging=lagging,
@@ -171,23 +172,32 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins new episodes: observations (num_envs, k) and infos.
 
+        seed: of `np_random`, which draws the start states of all; None goes on with it.
         options: {"reset_mask": (num_envs,) bool} begins those only, and keeps the others as they
         are.
         """
         self._check_open()
         mask = self._as_mask(options)
-        self._seed(seed)
         if mask is None or mask.all():
             rows = None
         elif self._now is None:
             raise gymnasium.error.ResetNeeded("the first reset must be of all environments")
         else:
             rows = np.flatnonzero(mask)
+        self._seed(seed, rows)
         infos: dict[str, Any] = {}
         self._begin(rows, infos)
         return self._functions.observe(self._ready()), infos
 
-    def _seed(self, seed: Any) -> None:
+    def _seed(self, seed: Any, rows: Rows) -> None:
+        """Seeds what draws the starts of these environments."""
+        if seed is not None:
+            if not is_integer(seed):
+                raise TypeError(
+                    "seed: expected None or an int: one random generator draws the starts of all "
+                    f"environments; those of cycloid.gym.make have one each; got {shown(seed)}"
+                )
+            seed = as_integer(seed, "seed", 0, MOST_SEED)
         super().reset(seed=seed)
 
     def _starts(self, rows: np.ndarray) -> Any:
@@ -239,7 +249,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def set_states(self, states: Any) -> np.ndarray:
         """Puts the environments into these states (num_envs, state_size), as at the beginning of
-        episodes, whose number of steps is kept, and returns the observations (num_envs, k).
+        episodes, and returns the observations (num_envs, k). Steps are counted on; where an episode
+        had ended, another begins.
 
         >>> import cycloid as cy
         >>> import cycloid.gym
@@ -251,6 +262,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """
         self._ready()
         self._now = self._physics.begin(self._as_states(states, self.num_envs, "states"), None)
+        self._steps[self._done] = 0
+        self._done[:] = False
         return self._functions.observe(self._now)
 
     # ---- steps ------------------------------------------------------------------------------

@@ -36,15 +36,15 @@ from cycloid._core import Error
 from cycloid._options import as_integer, as_text, check_one_of, is_integer, shown
 from cycloid._robot import load
 from cycloid._single_env import SingleEnv
-from cycloid._snapshot import Snapshot
-from cycloid._vector_env import AutoresetMode, VectorEnv, gymnasium
+from cycloid._snapshot import Rows, Snapshot
+from cycloid._vector_env import MOST_SEED, AutoresetMode, VectorEnv, gymnasium
 
+# Without StableBaselines, which needs another package: `import *` is to work without it.
 __all__ = [
     "AutoresetMode",
     "MujocoVectorEnv",
     "SingleEnv",
     "Snapshot",
-    "StableBaselines",
     "VectorEnv",
     "make",
 ]
@@ -99,35 +99,43 @@ class MujocoVectorEnv(VectorEnv):
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The random generators, one for each environment."""
-        self._seed(None)
+        self._seed(None, None)
         return tuple(self._generators)
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """Their seeds."""
-        self._seed(None)
+        self._seed(None, None)
         return tuple(self._seeds)
 
-    def _seed(self, seed: Any) -> None:
+    def _seed(self, seed: Any, rows: Rows) -> None:
         """None keeps the generators that there are; an int s gives environment i the seed s + i; or
-        one each, of which None keeps its own.
+        one each, of which None keeps its own. Environments that are not in `rows` keep theirs.
         """
         count = self.num_envs
+        seeds = self._as_seeds(seed)
         if not self._generators:
             self._generators, self._seeds = [None] * count, [None] * count
         elif seed is None:
             return
-        if seed is None:
-            seed = [None] * count
-        elif is_integer(seed):
-            first = as_integer(seed, "seed", 0)
-            seed = range(first, first + count)
-        elif not isinstance(seed, Sequence) or len(seed) != count:
-            raise Error(f"seed: expected None, an int or a list of {count}; got {shown(seed)}")
-        for i, own in enumerate(seed):
-            if own is not None or self._generators[i] is None:
-                self._generators[i], self._seeds[i] = gymnasium.utils.seeding.np_random(own)
+        for i in range(count) if rows is None else rows:
+            if seeds[i] is not None or self._generators[i] is None:
+                self._generators[i], self._seeds[i] = gymnasium.utils.seeding.np_random(seeds[i])
         self._np_random = self._generators[0]  # what Gymnasium's checkers look at
+
+    def _as_seeds(self, seed: Any) -> Sequence[int | None]:
+        """One for each environment."""
+        count = self.num_envs
+        if isinstance(seed, np.ndarray):
+            seed = seed.tolist()
+        if seed is None:
+            return [None] * count
+        if is_integer(seed):
+            first = as_integer(seed, "seed", 0, MOST_SEED)
+            return range(first, first + count)
+        if not isinstance(seed, Sequence) or len(seed) != count:
+            raise Error(f"seed: expected None, an int or a list of {count}; got {shown(seed)}")
+        return [s if s is None else as_integer(s, "seed", 0, MOST_SEED) for s in seed]
 
     def _starts(self, rows: np.ndarray) -> np.ndarray:
         return np.array([self.task.start(self._generators[i]) for i in rows])

@@ -5,8 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
+from fresh_process import PATIENCE, run_script
+from gymnasium.vector import SyncVectorEnv
 
 import cycloid as cy
 import cycloid.gym
@@ -60,6 +63,57 @@ def test_it_asks_for_resets_within_the_step():
         cycloid.gym.StableBaselines(cycloid.gym.make("Hopper", 2))
     with pytest.raises(TypeError, match="expected a gymnasium.vector.VectorEnv"):
         cycloid.gym.StableBaselines(3)
+
+
+def of_gymnasium():
+    return SyncVectorEnv(
+        [lambda: gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("CartPole-v1"))] * 3,
+        autoreset_mode="SameStep",
+    )
+
+
+def of_ours():
+    env = cycloid.gym.make("InvertedPendulum", 3, autoreset_mode="SameStep")
+    return gymnasium.wrappers.vector.RecordEpisodeStatistics(env)
+
+
+@pytest.mark.parametrize("make", [of_gymnasium, of_ours])
+def test_it_hands_on_the_statistics_of_episodes(make):
+    """Where Gymnasium's wrappers put them, for Stable-Baselines3's logger: info["episode"]."""
+    env = cycloid.gym.StableBaselines(make())
+    env.seed(0)
+    env.action_space.seed(0)
+    env.reset()
+    returns, lengths, ended = np.zeros(3), np.zeros(3, int), 0
+    for _ in range(60):
+        _, rewards, dones, each = env.step([env.action_space.sample() for _ in range(3)])
+        returns, lengths = returns + rewards, lengths + 1
+        for i in range(3):
+            assert ("episode" in each[i]) == dones[i]
+        for i in np.flatnonzero(dones):
+            episode = each[i]["episode"]
+            assert set(episode) == {"r", "l", "t"}
+            assert (episode["r"], episode["l"]) == (returns[i], lengths[i])
+            returns[i], lengths[i], ended = 0, 0, ended + 1
+    assert ended > 3
+
+
+def test_without_stable_baselines_the_rest_of_the_module_is_there():
+    script = run_script(
+        """
+        from cycloid.gym import *
+        print(make("Hopper"))
+        import cycloid.gym
+        try:
+            cycloid.gym.StableBaselines
+        except ImportError as error:
+            print(error)
+        """,
+        before="import sys; sys.modules['stable_baselines3'] = None",
+    )
+    out, errors = script.communicate(timeout=PATIENCE)
+    assert "MujocoVectorEnv(cycloid/Hopper-v5, num_envs=1)" in out, errors
+    assert 'not installed: pip install "stable-baselines3>=2.9"' in out
 
 
 @pytest.mark.skipif(not os.environ.get("CYCLOID_LONG_TESTS"), reason="minutes: make test-long")
