@@ -8,15 +8,16 @@ A call is everything but the arrays. Arrays are C-contiguous, in the call's prec
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cycloid import _core
 from cycloid._arrays import Shape, from_rows
 from cycloid._observe import Observation, observe
-from cycloid._rollout import Batch, Trajectory, roll_out, step
+from cycloid._results import SolverWarning
+from cycloid._rollout import Batch, Trajectory, roll_out
 from cycloid._system import System
 
 Arrays = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]  # x, u, p
@@ -47,21 +48,20 @@ class RolloutCall:
 
     def forward(self, x: Any, u: Any, p: Any, keep: bool) -> tuple[np.ndarray, Trajectory]:
         """The states, in memory of their own, and the tape: if not `keep`, a small one."""
-        batch = Batch(self.system, x, self.steps if u is None else u, p, self.system.dtype)
         memory = self.memory if keep or self.memory[0] not in _LEFT_TO_US else _LEAST
-        run = roll_out(batch, self.save, memory, self.threads, self.t0)
-        report = run.report
-        if self.single and ((report.failed and not self.skip) or report.unsolved or report.crowded):
-            self._say_what_went_wrong(x, u, p)
+        run = self._run(x, u, p, memory)
+        warning = run._core.step_warning(self.skip) if self.single else ""
+        if warning:
+            warnings.warn(warning, SolverWarning, stacklevel=2)
         return run._core.own_states().reshape(run.states.shape), run
 
-    def _say_what_went_wrong(self, x: Any, u: Any, p: Any) -> None:
-        """As `step` does: raises, or warns."""
-        try:
-            step(self.system, x, None if u is None else u[..., 0, :], p, t=self.t0)
-        except _core.Error:
-            if not self.skip:
-                raise
+    def taped(self, x: Any, u: Any, p: Any) -> Trajectory:
+        """The tape of a call that was made before."""
+        return self._run(x, u, p, self.memory)
+
+    def _run(self, x: Any, u: Any, p: Any, memory: tuple[str, int]) -> Trajectory:
+        batch = Batch(self.system, x, self.steps if u is None else u, p, self.system.dtype)
+        return roll_out(batch, self.save, memory, self.threads, self.t0)
 
     def rows(self, tape: Trajectory, bar: np.ndarray, wanted: Wanted, each: bool) -> list[Any]:
         """The gradients in rows; `each`: of every environment, though arrays were shared."""
@@ -87,8 +87,11 @@ class ObserveCall:
     sums_params = True
 
     def forward(self, x: Any, u: Any, p: Any, keep: bool) -> tuple[np.ndarray, Observation]:
-        seen = observe(self.system, x, u, self.names, p, t=self.t)
+        seen = self.taped(x, u, p)
         return seen.values.copy(), seen
+
+    def taped(self, x: Any, u: Any, p: Any) -> Observation:
+        return observe(self.system, x, u, self.names, p, t=self.t)
 
     def rows(self, tape: Observation, bar: np.ndarray, wanted: Wanted, each: bool) -> list[Any]:
         g = tape._core.pullback(bar.astype(np.float64))
@@ -120,7 +123,7 @@ def pull_back(
     """
     lead = bar.shape[: bar.ndim - call.after]
     if tape is None or tape._batch.lead != lead:
-        tape = call.forward(*_for_all(call, arrays, lead), keep=True)[1]
+        tape = call.taped(*_for_all(call, arrays, lead))
     each = any(
         want and array is not None and _rows(array.shape, n) < _rows(shape, n)
         for array, want, shape, n in zip(arrays, wanted, shapes, call.trailing)
@@ -128,7 +131,7 @@ def pull_back(
     if each and wanted[2] and call.sums_params:
         x, u, p = arrays
         own = np.broadcast_to(p, lead + p.shape[-1:])
-        tape = call.forward(np.broadcast_to(x, lead + x.shape[-1:]), u, own, keep=True)[1]
+        tape = call.taped(np.broadcast_to(x, lead + x.shape[-1:]), u, own)
     rows = call.rows(tape, bar, wanted, each)
     return [
         from_rows(r, shape, lead, n)

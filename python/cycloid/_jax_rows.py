@@ -56,11 +56,8 @@ def apply(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array
         second = _to_rows(second, call.lead, len(call.second), call.each)
     x = _to_rows(x, call.lead, 1, call.each)
     params = tuple(_to_rows(p, call.lead, 1, False) for p in params)
-    counts = [len(x), *(len(p) for p in params)]
-    # Inputs without numbers may say how large the batch is.
-    if second is not None and 0 not in call.second:
-        counts.append(len(second))
-    if max(counts) < rows:
+    given = params if second is None else (second, *params)
+    if len(x) < rows and not any(_counts(a.shape[1:]) and len(a) == rows for a in given):
         x = jnp.repeat(x, rows, axis=0)
     return _rows(call, x, second, params).reshape(call.lead + call.tail)
 
@@ -71,6 +68,13 @@ def _to_rows(array: Any, lead: Shape, trailing: int, each: bool) -> Any:
     if math.prod(own) == 1 and not each:
         return array.reshape((1, *tail))
     return jnp.broadcast_to(array, lead + tail).reshape((math.prod(lead), *tail))
+
+
+def _counts(tail: Shape) -> bool:
+    """Whether the core sees how many rows there are: it does not where they have no numbers, as the
+    inputs of a law without inputs.
+    """
+    return 0 not in tail
 
 
 _X, _SECOND, _PARAMS = 1, 2, 4  # bits of wrt
@@ -227,18 +231,21 @@ def _merged(
     call: Call, wrt: int, size: int, batched: Sequence[bool], operands: Sequence[Any]
 ) -> list[Any]:
     """Operands whose rows are those of `size` calls, one after another. What has one row for all
-    keeps it, unless each call wants a gradient of its own.
+    keeps it, unless each call wants a gradient of its own, or nothing else counts the calls.
     """
-    rows = max(map(_row_count, operands, batched))
+    counts = list(map(_row_count, operands, batched))
+    rows = max(counts)
     each = (call.each or wrt & _X, call.each or wrt & _SECOND, wrt & _PARAMS)
+    spread = [n > 0 and (b or own or n > 1) for n, b, own in zip(counts, batched, each)]
+    tails = [o.shape[2 if b else 1 :] for o, b in zip(operands, batched)]
+    spread[0] |= not any(s and _counts(tail) for s, tail in zip(spread, tails))
     merged = []
-    for o, is_batched, own in zip(operands, batched, each):
-        count = _row_count(o, is_batched)
-        if count == 0:
-            o = o[0] if is_batched else o
-        elif is_batched or own or count > 1:
+    for o, is_batched, is_spread, tail in zip(operands, batched, spread, tails):
+        if is_spread:
             o = o if is_batched else o[None]
-            o = jnp.broadcast_to(o, (size, rows, *o.shape[2:])).reshape((-1, *o.shape[2:]))
+            o = jnp.broadcast_to(o, (size, rows, *tail)).reshape((size * rows, *tail))
+        elif is_batched:  # without rows
+            o = o[0]
         merged.append(o)
     return merged
 

@@ -145,3 +145,14 @@ def as_threads(threads: Any, default: int) -> int:
     if threads is None:
         return default
     return as_integer(threads, "threads", 1, _core.most_threads)
+
+
+def as_run_options(
+    save: Any, memory: Any, threads: Any, default_threads: int, failed: Any
+) -> tuple[tuple[str, list[int]], tuple[str, int], int, bool]:
+    """save, memory and threads of a rollout as the core takes them; whether what failed is skipped
+    by the gradient.
+    """
+    check_one_of(failed, ("raise", "skip"), "failed")
+    number = as_threads(threads, default_threads)
+    return as_save(save), as_memory(memory), number, failed == "skip"

@@ -271,13 +271,20 @@ def roll_out(
 ) -> Trajectory:
     """`rollout`, with the options as the core takes them."""
     system = batch.system
-    n, itemsize = system.state_size * math.prod(batch.lead), system.dtype.itemsize
-    saved, kept = saved_states(save, batch.steps), kept_states(memory, batch.steps)
-    check_memory(saved * n * itemsize, "the saved states", '; save="last" keeps only the last')
-    check_memory(kept * n * itemsize, "what memory= keeps", '; memory="auto" keeps less')
+    check_room(system, batch.lead, batch.steps, save, memory)
     core = getattr(_core, f"rollout_{system._precision}")(*batch.rows, save, memory, threads, t0)
     del batch.rows  # the core has its copies
     return Trajectory(batch, core)
+
+
+def check_room(
+    system: System, lead: Shape, steps: int, save: tuple[str, list[int]], memory: tuple[str, int]
+) -> None:
+    """Raises when this machine cannot keep so many states."""
+    n = system.state_size * math.prod(lead) * system.dtype.itemsize
+    saved, kept = saved_states(save, steps), kept_states(memory, steps)
+    check_memory(saved * n, "the saved states", '; save="last" keeps only the last')
+    check_memory(kept * n, "what memory= keeps", '; memory="auto" keeps less')
 
 
 def one_step(system: Any, x: Any, u: Any, params: Any) -> Batch:

@@ -16,6 +16,7 @@ import torch
 from cycloid._arrays import Shape
 from cycloid._calls import Call, pull_back
 from cycloid._core import GradientError
+from cycloid._torch_private import is_legacy_batched
 from cycloid._torch_tapes import TAPES, no_tape
 
 
@@ -143,7 +144,7 @@ class Forward(torch.autograd.Function):
     def backward(ctx: Any, bar: Any, _: Any) -> Any:
         *tensors, token = ctx.saved_tensors
         wanted = tuple(ctx.needs_input_grad[:3])
-        if bar is not None and torch._C._functorch.is_legacy_batchedtensor(bar):
+        if bar is not None and is_legacy_batched(bar):
             raise GradientError(
                 "is_grads_batched=True and jacobian(vectorize=True) are not supported by cycloid: "
                 "use torch.func.jacrev, or vmap over torch.func.vjp"

@@ -8,12 +8,10 @@ not wanted. What they do is in _torch_function.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._functorch.autograd_function import enable_single_level_autograd_function
 
 from cycloid._calls import Call, ObserveCall, RolloutCall
 from cycloid._options import as_real, saved_states
@@ -26,6 +24,7 @@ from cycloid._torch_function import (
     run_forward,
     vmapped_backward,
 )
+from cycloid._torch_private import register_autograd
 
 _LIBRARY = torch.library.Library("cycloid", "FRAGMENT")
 _TENSORS = "Tensor x, Tensor? u, Tensor? p"
@@ -105,41 +104,10 @@ def _define(
         out = tuple(g.reshape(info.batch_size, *s) if want else g for g, want, s in own)
         return out, tuple(0 if want else None for want in wanted)
 
-    _register_autograd(forward, pull_back, setup_context)
-    _register_autograd(backward, refuse_second_derivatives, lambda ctx, inputs, output: None)
+    register_autograd(_LIBRARY, forward, pull_back, setup_context)
+    no_context = lambda ctx, inputs, output: None
+    register_autograd(_LIBRARY, backward, refuse_second_derivatives, no_context)
     return forward
-
-
-def _register_autograd(operator: Any, backward: Any, setup_context: Any) -> None:
-    """As CustomOpDef.register_autograd, and also inside transforms of torch.func (grad, jacrev),
-    where PyTorch 2.13 refuses what that registers.
-    """
-    operator.register_autograd(backward, setup_context=setup_context)
-    overload = operator._opoverload
-
-    class Level(torch.autograd.function._SingleLevelFunction):
-        """Of one level of the transforms; the last argument says which kernels come next."""
-
-        @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            *inputs, keys = inputs
-            with torch._C._AutoDispatchBelowAutograd():
-                output = overload.redispatch(keys & torch._C._after_autograd_keyset, *inputs)
-            setup_context(ctx, inputs, output)
-            return output
-
-        @staticmethod
-        def backward(ctx: Any, *bars: Any) -> Any:
-            return *backward(ctx, *bars), None
-
-    def kernel(keys: Any, *inputs: Any) -> Any:
-        with enable_single_level_autograd_function():
-            return Level.apply(*inputs, keys)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there was one before
-        name = operator._qualname.partition("::")[2]
-        _LIBRARY.impl(name, kernel, "Autograd", with_keyset=True, allow_override=True)
 
 
 def _filled(wanted: Any, gradients: Any) -> tuple[torch.Tensor, ...]:

@@ -16,7 +16,6 @@ the system computes in its own. Work is done on the CPU. Reverse mode only: grad
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,33 +23,26 @@ from typing import Any
 import numpy as np
 
 from cycloid import _core
-from cycloid._extras import missing
+from cycloid._extras import needed
 
-try:
+with needed("jax"):
     import jax
     import jax.numpy as jnp
-except ModuleNotFoundError as error:
-    if error.name != "jax":
-        raise
-    raise missing("jax", "jax") from None
 
-from cycloid._arrays import Shape, broadcast, check_memory, check_trailing
+from cycloid._arrays import Shape, broadcast, check_trailing
 from cycloid._core import GradientError
 from cycloid._jax_rows import Call, new_operator
 from cycloid._observe import observer_of
 from cycloid._options import (
     MOST_STEPS,
     as_integer,
-    as_memory,
     as_real,
-    as_save,
-    as_threads,
-    check_one_of,
+    as_run_options,
     is_integer,
-    kept_states,
     saved_states,
 )
 from cycloid._robot import Robot
+from cycloid._rollout import check_room
 from cycloid._system import System, check_system
 
 __all__ = ["observe", "rollout", "step"]
@@ -277,7 +269,7 @@ def _run(
     """single: one step, without an axis for steps in inputs and states; it must not fail, unless
     failed="skip".
     """
-    check_one_of(failed, ("raise", "skip"), "failed")
+    save, memory, threads, skip = as_run_options(save, memory, threads, system._threads, failed)
     params, columns, lacks, params_lead = _as_params(system, params)
     inputs = (system.input_size,) if single else (steps, system.input_size)
     first, second = ("x", "u") if single else ("x0", "controls")
@@ -285,16 +277,12 @@ def _run(
     if controls is not None:
         leads[second] = controls.shape[: controls.ndim - len(inputs)]
     lead = broadcast(leads)
-    save, memory = as_save(save), as_memory(memory)
     _core.check_run_options(save, memory, steps)
-    saved, kept = saved_states(save, steps), kept_states(memory, steps)
-    numbers = system.state_size * math.prod(lead) * system.dtype.itemsize
-    check_memory(saved * numbers, "the saved states", '; save="last" keeps only the last')
-    check_memory(kept * numbers, "what memory= keeps", '; memory="auto" keeps less')
+    check_room(system, lead, steps, save, memory)
     call = Call(
         target="cycloid_rollout",
         lead=lead,
-        tail=(system.state_size,) if single else (saved, system.state_size),
+        tail=(system.state_size,) if single else (saved_states(save, steps), system.state_size),
         dtype=_edge(system).name,
         each=False,
         second=inputs,
@@ -307,9 +295,9 @@ def _run(
             ("save_steps", tuple(save[1])),
             ("memory", memory[0]),
             ("memory_value", memory[1]),
-            ("threads", as_threads(threads, system._threads)),
+            ("threads", threads),
             ("t0", _as_time(t0, "t0")),
-            ("skip", int(failed == "skip")),
+            ("skip", int(skip)),
         ),
         forward=(("single", int(single)),),
     )

@@ -22,44 +22,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cycloid._extras import missing
+import numpy as np
 
-try:
+from cycloid._extras import needed
+
+with needed("torch"):
     import torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
-        raise
-    raise missing("torch", "torch") from None
 
 from cycloid import _torch_ops
 from cycloid._arrays import as_numbers, broadcast, check_trailing
 from cycloid._calls import ObserveCall, RolloutCall
 from cycloid._core import Error
 from cycloid._observe import observer_of
-from cycloid._options import (
-    as_memory,
-    as_names,
-    as_real,
-    as_save,
-    as_text,
-    as_threads,
-    check_one_of,
-    is_integer,
-)
+from cycloid._options import as_names, as_real, as_run_options, as_text, is_integer
 from cycloid._results import Truncate
 from cycloid._robot import Robot
 from cycloid._system import System, check_system, system_of
 from cycloid._torch_function import Forward, Options
+from cycloid._torch_private import constant, in_transform
 
 __all__ = ["observe", "rollout", "step"]
-
-
-def _constant(function: Any) -> Any:
-    """A function of constants, for Dynamo to call: torch.compiler.assume_constant_result without
-    importing Dynamo, which takes a second.
-    """
-    function._dynamo_marked_constant = True
-    return function
 
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -203,21 +185,20 @@ def _needs_gradient(*tensors: Any) -> bool:
         return False
     if any(t is not None and t.requires_grad for t in tensors):
         return True
-    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+    return not torch.compiler.is_compiling() and in_transform()
 
 
-@_constant
+@constant
 def _rollout_options(
     save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, failed: Any
 ) -> tuple[Any, ...]:
     """As the core takes them. cut: k of Truncate(k), in place of memory."""
-    check_one_of(failed, ("raise", "skip"), "failed")
-    kept = as_memory(memory if cut is None else Truncate(cut))
-    number = as_threads(threads, default_threads)
-    return *as_save(save), *kept, number, failed == "skip"
+    memory = memory if cut is None else Truncate(cut)
+    save, memory, *rest = as_run_options(save, memory, threads, default_threads, failed)
+    return *save, *memory, *rest
 
 
-@_constant
+@constant
 def _observe_options(handle: int, names: Any) -> tuple[Any, ...]:
     chosen = None if names is None else [as_text(n) for n in as_names(names, "names")]
     return chosen, observer_of(system_of(handle), names).size
@@ -231,7 +212,10 @@ def _time(t: Any, what: str) -> Any:
 def _tensor(value: Any, precision: str, what: str) -> torch.Tensor:
     """A tensor of the CPU in this precision, with the gradient of what was given."""
     if not isinstance(value, torch.Tensor):
-        return torch.from_numpy(as_numbers(value, precision, what).copy())
+        if not torch.compiler.is_compiling():
+            return torch.from_numpy(as_numbers(value, precision, what).copy())
+        own = isinstance(value, np.ndarray)  # a dtype of its own
+        value = torch.as_tensor(value, dtype=None if own else _DTYPES[precision])
     if value.device.type != "cpu":
         raise Error(
             f"{what} is on {value.device}, and cycloid computes on the CPU: pass {what}.cpu()"

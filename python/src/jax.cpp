@@ -30,9 +30,9 @@ std::vector<double> ParameterColumns::rows_of(const xla::Buffer& given) const {
 }
 
 void ParameterColumns::write_bars(std::span<const double> rows_bar, const xla::Buffer& to,
-                                  std::size_t first) const {
+                                  Part part) const {
   if (columns_.empty()) {
-    write(to, rows_bar, first);
+    write(to, rows_bar, part);
     return;
   }
   const std::size_t n = defaults_.size();
@@ -42,7 +42,7 @@ void ParameterColumns::write_bars(std::span<const double> rows_bar, const xla::B
       chosen.push_back(rows_bar[row + static_cast<std::size_t>(c)]);
     }
   }
-  write(to, std::span<const double>(chosen), first);
+  write(to, std::span<const double>(chosen), part);
 }
 
 void write_token(const xla::Buffer& buffer, std::uint64_t token) {
@@ -172,10 +172,10 @@ void pull_back(const XlaCall& call, const System& system) {
   const std::size_t size = bars.span().size() / pullbacks;
   for (std::size_t p = 0; p < pullbacks; ++p) {
     const Gradient<T> g = kept->run.pullback(bars.span().subspan(p * size, size), options);
-    const auto place = [&](int i) { return p * (size_of(call.result(i)) / pullbacks); };
-    if (options.x0) write(call.result(0), std::span(g.x0), place(0));
-    if (options.controls) write(call.result(1), std::span(g.controls), place(1));
-    if (options.params) asked.columns().write_bars(g.params, call.result(2), place(2));
+    const Part part{p, pullbacks};
+    if (options.x0) write(call.result(0), std::span(g.x0), part);
+    if (options.controls) write(call.result(1), std::span(g.controls), part);
+    if (options.params) asked.columns().write_bars(g.params, call.result(2), part);
   }
 }
 

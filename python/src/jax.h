@@ -20,8 +20,8 @@ class ParameterColumns {
  public:
   ParameterColumns(const Parameters& registry, std::vector<std::int64_t> columns);
   std::vector<double> rows_of(const xla::Buffer& given) const;
-  // The cotangents of what was given, to the result `to` from its number `first` on.
-  void write_bars(std::span<const double> rows_bar, const xla::Buffer& to, std::size_t first) const;
+  // The cotangents of what was given, to a part of the result `to`.
+  void write_bars(std::span<const double> rows_bar, const xla::Buffer& to, Part part) const;
 
  private:
   std::vector<double> defaults_;

@@ -74,10 +74,10 @@ void observe_pullback_handler(const XlaCall& call) {
   const std::size_t size = bars.span().size() / pullbacks;
   for (std::size_t p = 0; p < pullbacks; ++p) {
     const ObservationGradient g = kept->seen.pullback(bars.span().subspan(p * size, size));
-    const auto place = [&](int i) { return p * (size_of(call.result(i)) / pullbacks); };
-    if (wrt & kFirst) write(call.result(0), std::span(g.states), place(0));
-    if (wrt & kSecond) write(call.result(1), std::span(g.inputs), place(1));
-    if (wrt & kThird) asked.columns.write_bars(g.parameters, call.result(2), place(2));
+    const Part part{p, pullbacks};
+    if (wrt & kFirst) write(call.result(0), std::span(g.states), part);
+    if (wrt & kSecond) write(call.result(1), std::span(g.inputs), part);
+    if (wrt & kThird) asked.columns.write_bars(g.parameters, call.result(2), part);
   }
 }
 

@@ -100,6 +100,13 @@ void bind_precision(nb::module_& m, const char* suffix) {
           "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
       .def(
+          "step_warning",
+          [](const Run& r, bool skip) {
+            if (!skip) check_step(r.report());
+            return warning_of(r.report());
+          },
+          nb::arg("skip"), "Of a single step: raises if it failed, unless `skip`; or a text.")
+      .def(
           "pullback",
           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
              bool skip, bool each) {

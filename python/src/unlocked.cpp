@@ -16,7 +16,7 @@ std::atomic<int> calls{0};  // threads without the lock
 std::atomic<bool> ending{false};
 std::thread::id ending_thread;  // the one that ends the interpreter; written before `ending`
 
-const std::thread::id importing_thread = std::this_thread::get_id();
+std::atomic<unsigned long> main_thread{0};  // Python's number of it
 
 thread_local int depth = 0;  // of calls, one in another; none on the core's own threads
 thread_local std::exception_ptr ends_program;
@@ -66,14 +66,17 @@ KeepGoing Unlocked::keep_going() const {
 }
 
 ForeignCall::ForeignCall() {
-  if (ending.load()) throw Interrupted("the interpreter has ended");
+  // Counted before it looks: whoever ends the interpreter either sees it or is seen by it.
   calls.fetch_add(1);
+  if (!ending.load()) return;
+  calls.fetch_sub(1);
+  throw Interrupted("the interpreter has ended");
 }
 
 ForeignCall::~ForeignCall() { calls.fetch_sub(1); }
 
 KeepGoing ForeignCall::keep_going() const {
-  return [on_main_thread = std::this_thread::get_id() == importing_thread] {
+  return [on_main_thread = PyThread_get_thread_ident() == main_thread.load()] {
     if (ending.load()) return false;
     if (!on_main_thread) return true;
     const nb::gil_scoped_acquire lock;
@@ -90,8 +93,13 @@ void bind_unlocked(nb::module_& m) {
   m.def("end_unlocked_calls", &end_unlocked_calls,
         "At exit: ends the calls of daemon threads, and waits until they are out.");
   nb::module_::import_("atexit").attr("register")(m.attr("end_unlocked_calls"));
-  // A forked child has none of the threads.
-  pthread_atfork(nullptr, nullptr, [] { calls.store(0); });
+  const nb::object main = nb::module_::import_("threading").attr("main_thread")();
+  main_thread.store(nb::cast<unsigned long>(main.attr("ident")));
+  // A forked child has none of the threads but the one that forked.
+  pthread_atfork(nullptr, nullptr, [] {
+    calls.store(0);
+    main_thread.store(PyThread_get_thread_ident());
+  });
 }
 
 }  // namespace cycloid::python

@@ -118,8 +118,9 @@ Numbers<T>::Numbers(const xla::Buffer& buffer) {
 }
 
 template <class T>
-void write(const xla::Buffer& buffer, std::span<const T> values, std::size_t first) {
-  CYCLOID_CHECK(first + values.size() <= size_of(buffer));
+void write(const xla::Buffer& buffer, std::span<const T> values, Part part) {
+  CYCLOID_CHECK(part.number < part.of && part.of * values.size() == size_of(buffer));
+  const std::size_t first = part.number * values.size();
   if (buffer.type == xla::NumberType::float64) {
     std::copy(values.begin(), values.end(), static_cast<double*>(buffer.data) + first);
     return;
@@ -131,8 +132,8 @@ void write(const xla::Buffer& buffer, std::span<const T> values, std::size_t fir
 
 template class Numbers<float>;
 template class Numbers<double>;
-template void write(const xla::Buffer&, std::span<const float>, std::size_t);
-template void write(const xla::Buffer&, std::span<const double>, std::size_t);
+template void write(const xla::Buffer&, std::span<const float>, Part);
+template void write(const xla::Buffer&, std::span<const double>, Part);
 
 xla::Error* answer(xla::CallFrame* frame, void (*work)(const XlaCall&)) noexcept {
   const xla::Api& api = *frame->api;

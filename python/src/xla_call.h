@@ -59,9 +59,14 @@ class Numbers {
   std::span<const T> span_;
 };
 
-// Writes into a result, from its number `first` on; converts as above.
+// One of `of` parts of a result, all of one size.
+struct Part {
+  std::size_t number = 0, of = 1;
+};
+
+// Fills a part of a result, which must be as large as the values; converts as above.
 template <class T>
-void write(const xla::Buffer& buffer, std::span<const T> values, std::size_t first = 0);
+void write(const xla::Buffer& buffer, std::span<const T> values, Part part = Part());
 
 xla::Error* answer(xla::CallFrame* frame, void (*work)(const XlaCall&)) noexcept;
 

@@ -13,10 +13,13 @@ from fresh_process import PATIENCE, run_script
 
 import cycloid as cy
 import cycloid.gym
+import cycloid.jax
+import cycloid.torch
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(cy.__file__).parent
 MODULES = ["cycloid"] + [f"cycloid.{m.name}" for m in pkgutil.iter_modules(cy.__path__)]
+PUBLIC = (cy, cy.systems, cycloid.gym, cycloid.jax, cycloid.torch)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -44,7 +47,7 @@ def test_the_example_of_the_readme_runs(capsys):
 
 
 def public_things():
-    for module in (cy, cy.systems, cycloid.gym):
+    for module in PUBLIC:
         lazy = ("StableBaselines",) if module is cycloid.gym else ()
         for name in (*module.__all__, *lazy):
             thing = getattr(module, name)
@@ -57,21 +60,26 @@ def public_things():
                         yield f"{module.__name__}.{name}.{member}", value
 
 
+def test_every_public_module_is_looked_at():
+    assert {m for m in MODULES if "._" not in m} == {module.__name__ for module in PUBLIC}
+
+
 def test_everything_public_is_documented():
     things = dict(public_things())
     assert len(things) > 50
+    assert {f"{m}.rollout" for m in ("cycloid", "cycloid.torch", "cycloid.jax")} <= set(things)
     assert [name for name, thing in things.items() if not inspect.getdoc(thing)] == []
 
 
 def test_every_public_function_has_an_example():
     for name, thing in public_things():
-        inside = name.removeprefix("cycloid.").removeprefix("systems.").removeprefix("gym.")
-        if inspect.isfunction(thing) and "." not in inside:
+        if inspect.isfunction(thing) and name.rpartition(".")[0] in MODULES:
             assert ">>>" in thing.__doc__, name
 
 
 def test_functions_name_shapes_and_units():
-    for function in (cy.rollout, cy.step, cy.linearise, cy.own_law):
+    calls = [getattr(m, n) for m in (cy, cycloid.jax, cycloid.torch) for n in ("rollout", "step")]
+    for function in (*calls, cy.linearise, cy.own_law, cycloid.jax.observe, cycloid.torch.observe):
         assert "(..." in function.__doc__ or "(B," in function.__doc__
         assert "[s]" in function.__doc__
     for law in cy.systems.names:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from fresh_process import PATIENCE, run_script
 from torch.func import grad, jacrev, vmap
 from torch.library import opcheck
 
@@ -108,6 +109,23 @@ def test_time_may_change_from_call_to_call():
     for t in (0.0, 0.5, 1.0, 1.5):
         assert torch.equal(function(x, t), both(x, t))
     assert not torch.equal(function(x, 0.0), function(x, 1.0))
+
+
+def test_lists_numbers_and_arrays_of_numpy_compile_as_tensors_do():
+    array = np.array([[0.1, 0.2], [0.3, 0.4]], dtype=np.float32)
+
+    def last(x, length):
+        first = cyt.rollout(SYSTEM, [0.5, 0.1], [[0.1], [0.2]], {"length": length, "mass": 2})
+        second = cyt.rollout(SYSTEM, array, np.ones((3, 1)), SYSTEM.parameters.default)
+        third = cyt.step(SYSTEM, x, [0.5], {"length": np.float64(0.3)})
+        return first[..., -1, :] + second[:, -1] + third
+
+    function, x = compiled(last), np.array([0.2, -0.1])
+    for length in (0.5, 0.7, [0.6, 0.8]):
+        assert torch.equal(function(x, length), last(x, length))
+    weight = torch.tensor(0.5, requires_grad=True)
+    function([0.2, -0.1], weight).sum().backward()
+    assert weight.grad.abs() > 0
 
 
 def test_a_policy_in_the_loop_is_one_graph():
@@ -267,8 +285,42 @@ def test_neither_handles_nor_graphs_keep_a_system_or_its_tapes():
 def test_what_is_wrong_is_said_in_a_graph_too():
     with pytest.raises(Exception, match=r"x0 must have shape \(..., 2\)"):
         compiled(lambda x: cyt.rollout(SYSTEM, x, 4))(torch.zeros(3))
+    with pytest.raises(Exception, match="x0 must be real numbers"):
+        compiled(lambda: cyt.rollout(SYSTEM, np.array([1j, 0]), 4))()
     with pytest.raises(Exception, match='did you mean "last"'):
         compiled(lambda x: cyt.rollout(SYSTEM, x, 4, save="lost"))(torch.zeros(2))
+
+
+def test_a_pytorch_without_the_private_names_does_what_it_documents():
+    process = run_script(
+        """
+        system = cy.systems.pendulum()
+        lengths = [torch.tensor(0.5, requires_grad=True) for _ in range(2)]
+        def angle(length):
+            states = cyt.rollout(system, [1.0, 0.0], 5, {"length": length}, memory=cy.Truncate(9))
+            return states[-1, 0]
+        angle(lengths[0]).backward()
+        torch.compile(angle, fullgraph=True, backend="aot_eager")(lengths[1]).backward()
+        print(lengths[0].grad == lengths[1].grad != 0, torch.func.grad(angle)(lengths[0]) != 0)
+        """,
+        before="""
+import torch
+torch.__version__ = torch.torch_version.TorchVersion("9.0.0")
+hidden = [
+    (torch._C, "_are_functorch_transforms_active"),
+    (torch._C._functorch, "is_legacy_batchedtensor"),
+    (torch.autograd.function, "_SingleLevelFunction"),
+]
+values = [getattr(owner, name) for owner, name in hidden]
+for owner, name in hidden:
+    delattr(owner, name)
+import cycloid.torch as cyt
+for (owner, name), value in zip(hidden, values):  # PyTorch uses them itself
+    setattr(owner, name, value)
+""",
+    )
+    out, err = process.communicate(timeout=PATIENCE)
+    assert out == "tensor(True) tensor(True)\n", err
 
 
 def test_the_examples_of_the_page_are_true():

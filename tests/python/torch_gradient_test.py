@@ -219,12 +219,14 @@ def test_a_step_that_fails_raises_or_stays():
     assert x.grad[0].all() and not x.grad[1].any()
 
 
+# 289 contacts, for which there is no room.
+BED = """<mujoco> <worldbody> <geom type="plane" size="5 5 1"/> <body pos="0 0 0.04"> <freejoint/>
+    <replicate count="17" offset="0.11 0 0"> <replicate count="17" offset="0 0.11 0">
+    <geom size="0.05"/> </replicate> </replicate> </body> </worldbody> </mujoco>"""
+
+
 def test_a_step_warns_as_that_of_numpy_does():
-    bed = cy.load(
-        """<mujoco> <worldbody> <geom type="plane" size="5 5 1"/> <body pos="0 0 0.04"> <freejoint/>
-        <replicate count="17" offset="0.11 0 0"> <replicate count="17" offset="0 0.11 0">
-        <geom size="0.05"/> </replicate> </replicate> </body> </worldbody> </mujoco>"""
-    )
+    bed = cy.load(BED)
     with pytest.warns(cy.SolverWarning) as expected:
         cy.step(bed, bed.initial_state())
     with pytest.warns(cy.SolverWarning) as got:
@@ -233,6 +235,23 @@ def test_a_step_warns_as_that_of_numpy_does():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cyt.rollout(bed, bed.initial_state(), 1)
+
+
+def test_a_step_warns_of_the_others_where_one_fails_and_once():
+    bed = cy.load(BED)
+    x = torch.tensor(np.stack([bed.initial_state()] * 2))
+    x[1, 7:] = 1e300
+    x.requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(torch.clone, torch.clone):  # loses the tape
+        with pytest.warns(cy.SolverWarning, match="^environment 0"):
+            after = cyt.step(bed, x, failed="skip")
+    assert torch.equal(after[1], x[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        after.sum().backward()
+    assert x.grad[0].any() and not x.grad[1].any()
+    with pytest.raises(cy.Error, match="the step failed: environment 1"):
+        cyt.step(bed, x)
 
 
 X, L = torch.zeros(2), torch.tensor([0.5, 1.0])

@@ -48,13 +48,13 @@ AXES = [a for a in itertools.product((None, 0, -1), (None, 1, -1), (None, 0, 1))
 @pytest.fixture
 def engine_calls(monkeypatch):
     calls = []
-    forward = cyt.RolloutCall.forward
+    run = cyt.RolloutCall._run
 
-    def spy(call, x, u, p, keep):
+    def spy(call, x, u, p, memory):
         calls.append(x.shape)
-        return forward(call, x, u, p, keep)
+        return run(call, x, u, p, memory)
 
-    monkeypatch.setattr(cyt.RolloutCall, "forward", spy)
+    monkeypatch.setattr(cyt.RolloutCall, "_run", spy)
     return calls
 
 
