@@ -36,26 +36,28 @@ class ChunkEyes {
         chunk_(run.lanes() == 1 ? *senses.one : *senses.packed),
         lagging_(lagging),
         buffers_(buffers),
-        W_(run.lanes()),
-        state_(run.stepper->sizes().state) {
+        W_(run.lanes()) {
     if (!buffers.senses.data()) {
       buffers.senses = LaneBuffer<std::byte>(chunk_.workspace());
-      buffers.sensed = LaneBuffer<T>(static_cast<std::size_t>((state_ + senses.size) * W_));
+      buffers.sensed = LaneBuffer<T>(static_cast<std::size_t>(senses.size * W_));
     }
   }
 
   // before, x: the states before and after the last step.
   void look(const Sweep<T>& sweep, const T* before, const T* x, T* rows) {
-    T *const at = buffers_.sensed.data(), *const out = at + state_ * W_;
-    double step = static_cast<double>(run_.steps);
+    T* const out = buffers_.sensed.data();
+    const T* const u = buffers_.inputs.data();
+    const auto time = [&](std::int64_t step) {
+      return run_.t0 + static_cast<double>(step) * run_.step_length();
+    };
     chunk_.begin(buffers_.parameters.data(), buffers_.senses.data());
     if (lagging_) {
-      step +=
-          chunk_.last_evaluation(before, buffers_.record.data(), at, buffers_.senses.data()) - 1;
-      stand_still(sweep, x, at);
+      chunk_.sense_behind(
+          {before, u, time(run_.steps - 1), buffers_.record.data(), failed_lanes(sweep)}, out,
+          buffers_.senses.data());
+    } else {
+      chunk_.sense(x, u, time(run_.steps), out, buffers_.senses.data());
     }
-    chunk_.sense(lagging_ ? at : x, buffers_.inputs.data(), run_.t0 + step * run_.step_length(),
-                 out, buffers_.senses.data());
     for (const StateCopy& c : senses_.copies) {
       std::copy_n(x + c.from * W_, c.count * W_, out + c.place * W_);
     }
@@ -63,12 +65,10 @@ class ChunkEyes {
   }
 
  private:
-  // Lanes that have failed are observed where they stand.
-  void stand_still(const Sweep<T>& sweep, const T* x, T* at) const {
-    for (int l = 0; l < W_; ++l) {
-      if (!sweep.lane_failed(l)) continue;
-      for (int i = 0; i < state_; ++i) at[i * W_ + l] = x[i * W_ + l];
-    }
+  unsigned failed_lanes(const Sweep<T>& sweep) const {
+    unsigned bits = 0;
+    for (int l = 0; l < W_; ++l) bits |= static_cast<unsigned>(sweep.lane_failed(l)) << l;
+    return bits;
   }
 
   const Run<T>& run_;
@@ -76,7 +76,7 @@ class ChunkEyes {
   const ChunkSenses<T>& chunk_;
   bool lagging_;
   SweepBuffers<T>& buffers_;
-  int W_, state_;
+  int W_;
 };
 
 template <class T>

@@ -22,8 +22,8 @@ namespace cycloid::inline adjoint {
 struct AdvanceOptions {
   int threads = 0;  // 0: as many as the machine offers
   double t0 = 0;    // time of the first state [s]
-  // What is observed is that of the last evaluation of the last step (senses.h), as in mjData after
-  // mj_step, but for the state itself; else that of the new state.
+  // What is observed is what the last step leaves behind (senses.h), as in mjData after mj_step,
+  // but for the state itself; else that of the new state.
   bool lagging = false;
   KeepGoing keep_going = {};
 };

@@ -14,8 +14,8 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Shows [ state 1 | state 0 | input | t ] of a system with two states and one input; the last
-// evaluation is the state before the step.
+// Shows [ state 1 | state 0 | input | t ] of a system with two states and one input; a step
+// leaves behind what its first state shows.
 struct Eyes final : ChunkSenses<double> {
   explicit Eyes(int lanes) : W(lanes) {}
   std::size_t workspace() const override { return 128; }
@@ -25,9 +25,8 @@ struct Eyes final : ChunkSenses<double> {
       out[l] = x[W + l], out[W + l] = x[l], out[2 * W + l] = u[l], out[3 * W + l] = t;
     }
   }
-  int last_evaluation(const double* x, const double*, double* out, std::byte*) const override {
-    std::copy_n(x, 2 * W, out);
-    return 0;
+  void sense_behind(const SensedStep<double>& step, double* out, std::byte* memory) const override {
+    sense(step.x, step.u, step.t, out, memory);
   }
   int W;
 };
@@ -74,7 +73,7 @@ TEST_CASE("advance: the states of a rollout with the same input in every step, b
   }
 }
 
-TEST_CASE("advance: senses look at the new state, or at the last evaluation but for copies") {
+TEST_CASE("advance: senses look at the new state, or at what a step leaves but for copies") {
   const System system = systems::pendulum();
   const Senses<double> senses = eyes(system);
   const double h = system.timestep();

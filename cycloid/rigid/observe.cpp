@@ -65,11 +65,12 @@ std::string refusal(const Model& m, const Sensor& s) {
 struct Chosen {
   ObservedSensor what;
   std::vector<Sensor> parts;
+  bool field;
 };
 
 Chosen chosen_sensor(const Model& m, int i) {
   const Sensor& s = m.sensors[static_cast<std::size_t>(i)];
-  return {{Model::label(m.sensors, i), 0, s.dimension, {s.dimension}}, {s}};
+  return {{Model::label(m.sensors, i), 0, s.dimension, {s.dimension}}, {s}, false};
 }
 
 Chosen find_chosen(const Model& m, const std::string& name) {
@@ -84,7 +85,7 @@ Chosen find_chosen(const Model& m, const std::string& name) {
   if (std::optional<ObservedField> field = find_field(m, name)) {
     int size = 0;
     for (const Sensor& s : field->parts) size += s.dimension;
-    return {{name, 0, size, std::move(field->shape)}, std::move(field->parts)};
+    return {{name, 0, size, std::move(field->shape)}, std::move(field->parts), true};
   }
   for (std::string& field : field_names()) known.push_back(std::move(field));
   throw ModelError(
@@ -202,7 +203,7 @@ Observer::Observer(const System& robot, const Model& model,
   }
   for (Chosen& chosen : choose(model, names)) {
     chosen.what.place = key.list.size;
-    for (const Sensor& part : chosen.parts) key.list.add(part);
+    for (const Sensor& part : chosen.parts) key.list.add(part, chosen.field);
     add_names(chosen.what, names_);
     sensors_.push_back(std::move(chosen.what));
   }
@@ -256,13 +257,17 @@ Observation observe(const Observer& observer, const ObservedRows& at) {
   const Lanes x = lanes(nx), u = lanes(nu), p = lanes(registry.size()), y = lanes(ny),
               memory(chunks.workspace());
   out.values_.resize(rows * static_cast<std::size_t>(ny));
+  std::vector<LaneNote> notes(static_cast<std::size_t>(W));
   for (std::int64_t first = 0; first < out.rows_; first += W) {
     gather(out.x_, out.rows_, first, nx, W, x.numbers());
     gather(out.u_, out.rows_, first, nu, W, u.numbers());
     gather(out.p_, out.parameter_rows_, first, registry.size(), W, p.numbers());
-    chunks.sense(x.numbers(), u.numbers(), p.numbers(), at.time, y.numbers(), memory.bytes());
+    chunks.sense(x.numbers(), u.numbers(), p.numbers(), at.time, y.numbers(), notes.data(),
+                 memory.bytes());
     for (int l = 0; l < W && first + l < out.rows_; ++l) {
       extract(y.numbers(), l, ny, W, out.values_.data() + (first + l) * ny);
+      const LaneNote& note = notes[static_cast<std::size_t>(l)];
+      if (fell_short(&note, 1)) out.notes_.push_back({first + l, note});
     }
   }
   return out;

@@ -3,7 +3,6 @@
 
 #include "cycloid/rigid/robot_observers.h"
 #include "cycloid/rigid/sense_pullback.h"
-#include "cycloid/system/stepper.h"
 
 namespace cycloid::inline rigid {
 
@@ -13,19 +12,20 @@ class RobotObserver final : public ChunkObserver {
   explicit RobotObserver(const ObserverKey& key) : key_(key) {}
 
   int lanes() const override { return kLanes<S>; }
-  std::size_t workspace() const override { return Layout().carve(*this, nullptr); }
+  std::size_t workspace() const override { return Memory().carve(key_, nullptr); }
 
   void sense(const double* x, const double* u, const double* p, double t, double* out,
-             std::byte* memory) const override {
-    Layout at = layout(memory);
-    const Robot<S, S> r = robot(p, at);
-    cycloid::sense(r, key_.list, instant(x, u), S(t), at.space, reinterpret_cast<S*>(out));
+             LaneNote* notes, std::byte* memory) const override {
+    Memory at = begin(p, memory);
+    at.space.notes = notes;
+    std::fill_n(notes, lanes(), LaneNote{});
+    cycloid::sense(at.robot(key_), key_.list, instant_of<S>(tree().model, x, u), S(t), at.space,
+                   reinterpret_cast<S*>(out));
   }
 
   void pullback(const double* x, const double* u, const double* p, const double* out_bar,
                 double* x_bar, double* u_bar, double* p_bar, std::byte* memory) const override {
-    Layout at = layout(memory);
-    const Robot<S, S> r = robot(p, at);
+    Memory at = begin(p, memory);
     const int nv = tree().model.nv, parameters = tree().parameters.size();
     S *q_bar = reinterpret_cast<S*>(x_bar), *own = reinterpret_cast<S*>(p_bar);
     set_zero(q_bar, 2 * nv + tree().model.na);
@@ -33,7 +33,8 @@ class RobotObserver final : public ChunkObserver {
     set_zero(own, parameters);
     S h_bar(0);
     sense_pullback(
-        r, key_.list, instant(x, u), at.space, reinterpret_cast<const S*>(out_bar),
+        at.robot(key_), key_.list, instant_of<S>(tree().model, x, u), at.space,
+        reinterpret_cast<const S*>(out_bar),
         InstantBars<S>{q_bar, q_bar + nv, q_bar + 2 * nv, reinterpret_cast<S*>(u_bar), own, h_bar});
     own[tree().options.timestep] += h_bar;
     const S* length = at.quat_length;
@@ -44,41 +45,16 @@ class RobotObserver final : public ChunkObserver {
   }
 
  private:
-  struct Layout {
-    S *p, *quat_length;
-    SenseSpace<S> space;
-
-    std::size_t carve(const RobotObserver& o, std::byte* memory) {
-      std::size_t used = 0;
-      const auto take = [&](S*& array, std::size_t n) {
-        array = memory ? reinterpret_cast<S*>(memory + used) : nullptr;
-        used += n * sizeof(S);
-      };
-      take(p, static_cast<std::size_t>(o.tree().parameters.size()));
-      take(quat_length, o.tree().quaternions.size());
-      return used +
-             space.carve(o.tree(), o.key_.constraints.get(), memory ? memory + used : nullptr);
-    }
-  };
+  using Memory = ObserverMemory<S>;
 
   const Tree& tree() const { return *key_.tree; }
 
-  Layout layout(std::byte* memory) const {
-    Layout at;
-    at.carve(*this, memory);
+  Memory begin(const double* p, std::byte* memory) const {
+    Memory at;
+    at.carve(key_, memory);
+    at.read_parameters(key_, p);
     if (key_.constraints) at.space.constraints.contacts.begin(key_.constraints->contacts);
     return at;
-  }
-
-  Robot<S, S> robot(const double* p, const Layout& at) const {
-    for (int i = 0; i < tree().parameters.size(); ++i) at.p[i] = reinterpret_cast<const S*>(p)[i];
-    prepare_parameters(tree(), at.p, at.quat_length);
-    return {tree(), key_.inputs, at.p, Implicit::nothing};
-  }
-  Instant<S> instant(const double* x, const double* u) const {
-    const S* row = reinterpret_cast<const S*>(x);
-    const Model& m = tree().model;
-    return {row, row + m.nq, row + m.nq + m.nv, reinterpret_cast<const S*>(u)};
   }
 
   ObserverKey key_;

@@ -10,14 +10,16 @@ namespace cycloid::inline rigid {
 struct SensorList {
   std::vector<Sensor> sensors;
   std::vector<int> places;
+  std::vector<bool> fields;  // whether each is of a field of mjData, be it by a sensor's law
   int size = 0;
   bool accelerations = false, joint_forces = false, interactions = false, contacts = false;
   bool externals = false, roots = false, constraint_forces = false;
 
-  void add(const Sensor& s) {
+  void add(const Sensor& s, bool field = false) {
     const SensorKind k = kind_of(s);
     sensors.push_back(s);
     places.push_back(size);
+    fields.push_back(field);
     size += s.dimension;
     accelerations = accelerations || needs_acceleration(k);
     joint_forces =
@@ -29,6 +31,18 @@ struct SensorList {
     constraint_forces = constraint_forces || k == SensorKind::joint_constraint;
   }
   bool sees_forces() const { return interactions || externals; }
+
+  // Only its fields, or only its sensors, each where it is in the whole.
+  SensorList only(bool chosen) const {
+    SensorList out;
+    for (std::size_t n = 0; n < sensors.size(); ++n) {
+      if (fields[n] != chosen) continue;
+      out.add(sensors[n], chosen);
+      out.places.back() = places[n];
+    }
+    out.size = size;
+    return out;
+  }
 };
 
 // A workspace, and cotangents that are gathered before they go home.
@@ -41,6 +55,7 @@ struct SenseSpace {
   S *constraint_force, *constraint_bar;    // (nv) Jᵀf of the rows, and its cotangent
   const ConstraintPlan* plan;  // null: nothing constrains, and what follows is not there
   ConstraintMemory<S> constraints;
+  LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
   ContactViews<S> views;
   S *row_force_bar, *contact_sign;  // (all rows), (slots)
   InteractionSpace<S> interaction;

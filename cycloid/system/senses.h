@@ -3,8 +3,10 @@
 //
 //   begin(p)                              once: reads the chunk's parameters into the workspace
 //   sense(x, u, t) -> numbers
-// A step evaluates the laws of motion at one state or more on its way. `last_evaluation` finds the
-// last of these again, from the step's record: there MuJoCo's derived fields stand after mj_step.
+//   sense_behind(step) -> numbers         as mjData has them after the step
+// A step evaluates the laws of motion at one state or more on its way. MuJoCo's sensors stay at the
+// first of these, the state before the step, and derived fields at the last, which is found again
+// from the step's record.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +14,15 @@
 #include <vector>
 
 namespace cycloid::inline system {
+
+// A step that has been taken.
+template <class T>
+struct SensedStep {
+  const T *x, *u;  // (state, W) before it, (input, W)
+  double t;        // of x [s]
+  const T* record;
+  unsigned failed;  // bits of the lanes that stand still at x; the record says nothing about them
+};
 
 template <class T>
 class ChunkSenses {
@@ -23,9 +34,8 @@ class ChunkSenses {
   virtual void begin(const T* p, std::byte* workspace) const = 0;
   // x (state, W), u (input, W), t [s]: writes out (Senses::size, W).
   virtual void sense(const T* x, const T* u, double t, T* out, std::byte* workspace) const = 0;
-  // Of the step from x that left this record: writes the state (state, W), and returns its time
-  // after x in steps, 0 or 1.
-  virtual int last_evaluation(const T* x, const T* record, T* out, std::byte* workspace) const = 0;
+  // Writes out likewise. Lanes that failed are observed where they stand.
+  virtual void sense_behind(const SensedStep<T>& step, T* out, std::byte* workspace) const = 0;
 };
 
 // Numbers that are those of the state itself.

@@ -67,9 +67,10 @@ def advance(
     one pass, in the precision of the system, and without a gradient.
 
     names: of a robot's sensors and fields, as in `observe`. With lagging=True they have the meaning
-    that MuJoCo's mjData gives them after mj_step: derived numbers are those of the last evaluation,
-    at the state before the last step (RK4: at its fourth stage), and qpos, qvel and act those of
-    the new state. Without, all are those of the new state. params, threads, t0: as in `rollout`.
+    that MuJoCo's mjData gives them after mj_step: sensors and derived fields are those of the state
+    before the last step, and qpos, qvel and act those of the new state. Under RK4, derived fields
+    are those of its fourth stage, and qacc is the mean of the stages. Without, all are those of the
+    new state. params, threads, t0: as in `rollout`.
 
     An environment that fails stands still at its last finite state and is in the report.
 

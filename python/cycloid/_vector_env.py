@@ -45,8 +45,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     for the system's own. info: of a snapshot, a dict of (n, ...), at resets too.
 
     sensors: names as in `observe` that the functions use. lagging: their values after a step are
-    those of the last evaluation within it, as MjData has them after mj_step, and not those at the
-    new state. frame_skip: time steps per action. max_episode_steps: then an episode is truncated.
+    those that mj_step leaves in MjData (`advance`), and not those at the new state. frame_skip:
+    time steps per action. max_episode_steps: then an episode is truncated.
     autoreset_mode: Gymnasium's NEXT_STEP, SAME_STEP or DISABLED. action_space, observation_space:
     of one environment, gymnasium.spaces.Box; without, actions have the range of the robot's
     controls, where they are limited. params, threads: as in `rollout`.
