@@ -31,7 +31,9 @@ class ObservedInstants {
 
   const Tree& tree() const { return tree_; }
   const ConstraintPlan* plan() const { return key_.constraints.get(); }
-  InstantDynamics<double> dynamics() { return {plan(), constraints}; }
+  InstantDynamics<double> dynamics(LaneNote* notes = nullptr) {
+    return {plan(), constraints, notes};
+  }
   std::int64_t rows() const { return seen_.rows_; }
 
   void go_to(std::int64_t i) {
@@ -229,7 +231,9 @@ Forward forward(const Observer& observer, const ObservedRows& rows_at) {
     at.go_to(static_cast<std::int64_t>(i));
     const Robot<double, double> r = at.robot();
     const Instant<double> x = at.instant();
-    at.dynamics().accelerate(r, x, w, out.qacc.data() + i * nv);
+    LaneNote note;
+    at.dynamics(&note).accelerate(r, x, w, out.qacc.data() + i * nv);
+    if (fell_short(&note, 1)) out.notes.push_back({static_cast<std::int64_t>(i), note});
     add_contacts(at, r, out.contacts);
     inverse_dynamics(r, x, w, static_cast<const double*>(nullptr), out.bias.data() + i * nv);
     out.energy[2 * i] = potential_energy(r, x, w);

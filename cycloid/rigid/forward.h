@@ -43,6 +43,7 @@ struct Forward {
   std::vector<double> site_pos = {};     // (sites, 3) [m]
   std::vector<double> energy = {};       // (2) potential, kinetic [J]
   ForwardContacts contacts = {};
+  std::vector<RowNote> notes = {};  // of rows whose qacc and contacts fell short
 
   // The two places of an entry of M share its cotangent: that is the sum of both. Throws Error on a
   // wrong size or a number that is not finite.

@@ -13,6 +13,7 @@ template <class S>
 struct InstantDynamics {
   const ConstraintPlan* plan;   // null: nothing constrains
   ConstraintMemory<S>& memory;  // not looked at without a plan
+  LaneNote* notes = nullptr;    // (lanes) how the solve fared, where someone asks
 
   RobotRows<S> rows() const { return {*plan, memory, {}, false, Detection::all}; }
 
@@ -22,7 +23,9 @@ struct InstantDynamics {
     if (!plan) return cycloid::accelerate(r, x, w, qacc);
     const NewtonOptions options{.scale = plan->residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
-    constrained_accelerate(r, x, w, memory.solver, rows(), options, qacc, static_cast<S*>(nullptr));
+    const NewtonResult<S> found = constrained_accelerate(r, x, w, memory.solver, rows(), options,
+                                                         qacc, static_cast<S*>(nullptr));
+    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
   }
 
   // Given the cotangent of q̈ in w.mu, and that of all rows' forces unless f_bar is null.

@@ -257,13 +257,17 @@ Observation observe(const Observer& observer, const ObservedRows& at) {
   const Lanes x = lanes(nx), u = lanes(nu), p = lanes(registry.size()), y = lanes(ny),
               memory(chunks.workspace());
   out.values_.resize(rows * static_cast<std::size_t>(ny));
+  std::vector<LaneNote> notes(static_cast<std::size_t>(W));
   for (std::int64_t first = 0; first < out.rows_; first += W) {
     gather(out.x_, out.rows_, first, nx, W, x.numbers());
     gather(out.u_, out.rows_, first, nu, W, u.numbers());
     gather(out.p_, out.parameter_rows_, first, registry.size(), W, p.numbers());
-    chunks.sense(x.numbers(), u.numbers(), p.numbers(), at.time, y.numbers(), memory.bytes());
+    chunks.sense(x.numbers(), u.numbers(), p.numbers(), at.time, y.numbers(), notes.data(),
+                 memory.bytes());
     for (int l = 0; l < W && first + l < out.rows_; ++l) {
       extract(y.numbers(), l, ny, W, out.values_.data() + (first + l) * ny);
+      const LaneNote& note = notes[static_cast<std::size_t>(l)];
+      if (fell_short(&note, 1)) out.notes_.push_back({first + l, note});
     }
   }
   return out;

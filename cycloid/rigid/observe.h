@@ -20,6 +20,7 @@
 
 #include "cycloid/model/model.h"
 #include "cycloid/system/senses.h"
+#include "cycloid/system/stepper.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline rigid {
@@ -87,10 +88,18 @@ struct ObservationGradient {
   std::vector<double> states, states_tangent, inputs, parameters;
 };
 
+// A row whose constraints' solve fell short: of its tolerance, or of room for contacts.
+struct RowNote {
+  std::int64_t row;
+  LaneNote note;
+};
+
 class Observation {
  public:
   std::int64_t rows() const { return rows_; }
   const std::vector<double>& values() const { return values_; }  // (rows, observer.size())
+
+  const std::vector<RowNote>& notes() const { return notes_; }  // in the order of rows
 
   // values_bar: ∂L/∂values. Quaternions have four numbers on both sides; a cotangent along a unit
   // quaternion itself has no effect. Throws Error on a wrong size or a number that is not finite.
@@ -104,6 +113,7 @@ class Observation {
   Observer observer_;
   std::int64_t rows_ = 0, parameter_rows_ = 1;
   std::vector<double> raw_, x_, u_, p_, values_;
+  std::vector<RowNote> notes_;
   double time_ = 0;
 };
 

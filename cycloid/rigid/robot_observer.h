@@ -15,8 +15,10 @@ class RobotObserver final : public ChunkObserver {
   std::size_t workspace() const override { return Memory().carve(key_, nullptr); }
 
   void sense(const double* x, const double* u, const double* p, double t, double* out,
-             std::byte* memory) const override {
+             LaneNote* notes, std::byte* memory) const override {
     Memory at = begin(p, memory);
+    at.space.notes = notes;
+    std::fill_n(notes, lanes(), LaneNote{});
     cycloid::sense(at.robot(key_), key_.list, instant_of<S>(tree().model, x, u), S(t), at.space,
                    reinterpret_cast<S*>(out));
   }

@@ -57,9 +57,10 @@ class ChunkObserver {
   virtual int lanes() const = 0;
   virtual std::size_t workspace() const = 0;  // bytes, aligned to kWorkspaceAlignment
 
-  // x (state), u (input), p (parameters, as the user gives them), t [s]: writes out (list.size).
+  // x (state), u (input), p (parameters, as the user gives them), t [s]: writes out (list.size),
+  // and notes (lanes) of the constraints' solve, where there is one.
   virtual void sense(const double* x, const double* u, const double* p, double t, double* out,
-                     std::byte* workspace) const = 0;
+                     LaneNote* notes, std::byte* workspace) const = 0;
   // Writes x_bar (tangent), u_bar and p_bar.
   virtual void pullback(const double* x, const double* u, const double* p, const double* out_bar,
                         double* x_bar, double* u_bar, double* p_bar,

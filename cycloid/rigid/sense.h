@@ -37,7 +37,7 @@ void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
   const Tree& tree = r.tree;
   const Workspace<S>& w = space.work;
   if (list.accelerations) {
-    InstantDynamics<S>{space.plan, space.constraints}.accelerate(r, x, w, w.qacc);
+    InstantDynamics<S>{space.plan, space.constraints, space.notes}.accelerate(r, x, w, w.qacc);
     acceleration_field(tree, w.frames.column, x.qvel, static_cast<const S*>(w.qacc), w.v,
                        r.gravity(), w.a);
     const InteractionPoint<S, P> at = interaction_point(r, x, space);

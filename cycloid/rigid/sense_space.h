@@ -55,6 +55,7 @@ struct SenseSpace {
   S *constraint_force, *constraint_bar;    // (nv) Jᵀf of the rows, and its cotangent
   const ConstraintPlan* plan;  // null: nothing constrains, and what follows is not there
   ConstraintMemory<S> constraints;
+  LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
   ContactViews<S> views;
   S *row_force_bar, *contact_sign;  // (all rows), (slots)
   InteractionSpace<S> interaction;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from cycloid import _core
 from cycloid._arrays import as_numbers, broadcast, check_memory, check_trailing, from_rows, to_rows
 from cycloid._observe import ObservationGradient, as_cotangent, as_given, double_rows, observer_of
 from cycloid._options import as_real
+from cycloid._results import SolverWarning
 from cycloid._robot import Robot
 from cycloid._rollout import Batch
 
@@ -197,7 +199,8 @@ def forward(
     system: Robot, x: Any, u: Any = None, params: Any = None, *, t: float = 0.0
 ) -> Forward:
     """What MuJoCo has after mj_forward: accelerations, mass matrix, bias, poses, energy, contacts,
-    sensors. Arguments as in `observe`. Computed in double precision.
+    sensors. Arguments as in `observe`. Computed in double precision. Warns with SolverWarning as
+    `step` does.
 
     >>> import cycloid as cy
     >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
@@ -212,7 +215,10 @@ def forward(
     observer = observer_of(system, None)
     batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * system.nv**2, "the mass matrices")
-    return Forward(batch, observer, _core.forward(observer, *rows, as_real(t, "t")))
+    core = _core.forward(observer, *rows, as_real(t, "t"))
+    if core.warning:
+        warnings.warn(core.warning, SolverWarning, stacklevel=2)
+    return Forward(batch, observer, core)
 
 
 def inverse_dynamics(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from cycloid import _core
 from cycloid._arrays import Shape, as_numbers, check_memory, from_rows
 from cycloid._core import Error
 from cycloid._options import as_names, as_real, as_text
+from cycloid._results import SolverWarning
 from cycloid._robot import Robot
 from cycloid._rollout import Batch, one_step
 from cycloid._system import check_system
@@ -133,7 +135,8 @@ def observe(
 
     Sensors and fields have MuJoCo's meaning after mj_forward and mj_rnePostConstraint; noise is
     left out. Computed in double precision. Raises ModelError for a name that there is not, and,
-    with the reason, for what is not supported.
+    with the reason, for what is not supported; warns with SolverWarning as `step` does where the
+    forces of constraints are among what is shown.
 
     >>> import cycloid as cy
     >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
@@ -157,7 +160,10 @@ def observe(
     observer, layout = eyes_of(system, names)
     batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * observer.size, "the values")
-    return Observation(batch, layout, _core.observe(observer, *rows, as_real(t, "t")))
+    core = _core.observe(observer, *rows, as_real(t, "t"))
+    if core.warning:
+        warnings.warn(core.warning, SolverWarning, stacklevel=2)
+    return Observation(batch, layout, core)
 
 
 def as_cotangent(bar: Any, shape: Shape, what: str) -> np.ndarray:

@@ -102,8 +102,9 @@ class Events:
 
 
 class SolverWarning(UserWarning):
-    """`step` could not do all that the model says: its solver stopped short of its tolerance, or
-    there were more contacts than there is room for. `rollout` has this in its report instead.
+    """`step`, `observe` or `forward` could not do all that the model says: the solver stopped short
+    of its tolerance, or there were more contacts than there is room for. `rollout` has this in its
+    report instead.
     """
 
 

@@ -17,7 +17,7 @@ try:
 except ImportError as error:
     if (error.name or "").partition(".")[0] != "stable_baselines3":
         raise
-    raise missing("stable_baselines3", "stable-baselines3") from None
+    raise missing("stable_baselines3", '"stable-baselines3>=2.9"') from None
 
 Indices = None | int | Iterable[int]
 

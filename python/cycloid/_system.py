@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -354,6 +354,12 @@ class System:
 
     def __deepcopy__(self, memo: Any) -> System:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"system {self.name!r} cannot be pickled, nor sent to another process: make it again "
+            "there, with cycloid.load(...), cycloid.systems or cycloid.own_law"
+        )
 
     def __repr__(self) -> str:
         return f"<{self._core.describe()}>"

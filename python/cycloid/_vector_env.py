@@ -25,7 +25,7 @@ try:
 except ImportError as error:
     if (error.name or "").partition(".")[0] != "gymnasium":
         raise
-    raise missing("gymnasium", '"gymnasium>=1.1"') from None
+    raise missing("gymnasium", '"gymnasium>=1.4"') from None
 
 MOST_SEED = 2**128 - 1  # as NumPy draws them from the operating system
 _MOST_ENVIRONMENTS = 2**31

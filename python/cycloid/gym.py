@@ -39,12 +39,12 @@ from cycloid._single_env import SingleEnv
 from cycloid._snapshot import Rows, Snapshot
 from cycloid._vector_env import MOST_SEED, AutoresetMode, VectorEnv, gymnasium
 
+# Without StableBaselines, which needs another package: `import *` is to work without it.
 __all__ = [
     "AutoresetMode",
     "MujocoVectorEnv",
     "SingleEnv",
     "Snapshot",
-    "StableBaselines",
     "VectorEnv",
     "make",
 ]

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from cycloid._extras import needed
 
 with needed("torch"):
@@ -210,9 +212,10 @@ def _time(t: Any, what: str) -> Any:
 def _tensor(value: Any, precision: str, what: str) -> torch.Tensor:
     """A tensor of the CPU in this precision, with the gradient of what was given."""
     if not isinstance(value, torch.Tensor):
-        if torch.compiler.is_compiling():
-            return torch.as_tensor(value, dtype=_DTYPES[precision])
-        return torch.from_numpy(as_numbers(value, precision, what).copy())
+        if not torch.compiler.is_compiling():
+            return torch.from_numpy(as_numbers(value, precision, what).copy())
+        own = isinstance(value, np.ndarray)  # a dtype of its own
+        value = torch.as_tensor(value, dtype=None if own else _DTYPES[precision])
     if value.device.type != "cpu":
         raise Error(
             f"{what} is on {value.device}, and cycloid computes on the CPU: pass {what}.cpu()"

@@ -387,4 +387,4 @@ def test_without_gymnasium_it_says_what_to_install():
         before="import sys; sys.modules['gymnasium'] = None",
     )
     out, _ = script.communicate(timeout=PATIENCE)
-    assert 'needs gymnasium, which is not installed: pip install "gymnasium>=1.1"' in out
+    assert 'needs gymnasium, which is not installed: pip install "gymnasium>=1.4"' in out

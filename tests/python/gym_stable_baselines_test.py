@@ -98,6 +98,24 @@ def test_it_hands_on_the_statistics_of_episodes(make):
     assert ended > 3
 
 
+def test_without_stable_baselines_the_rest_of_the_module_is_there():
+    script = run_script(
+        """
+        from cycloid.gym import *
+        print(make("Hopper"))
+        import cycloid.gym
+        try:
+            cycloid.gym.StableBaselines
+        except ImportError as error:
+            print(error)
+        """,
+        before="import sys; sys.modules['stable_baselines3'] = None",
+    )
+    out, errors = script.communicate(timeout=PATIENCE)
+    assert "MujocoVectorEnv(cycloid/Hopper-v5, num_envs=1)" in out, errors
+    assert 'not installed: pip install "stable-baselines3>=2.9"' in out
+
+
 @pytest.mark.skipif(not os.environ.get("CYCLOID_LONG_TESTS"), reason="minutes: make test-long")
 def test_the_example_goes_on_learning():
     script, steps = ROOT / "examples" / "ppo_hopper.py", "2000000"

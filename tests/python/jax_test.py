@@ -138,7 +138,7 @@ def test_vmap_over_inputs_without_numbers():
     def loss(x, u, rate):
         return cyj.rollout(system, x, u, {"rho": rate}, save="last")[-1].sum()
 
-    for argnums in (0, 1, 2, (0, 2)):
+    for argnums in (1, (0, 2)):
         gradient = jax.grad(loss, argnums=argnums)
         alone = gradient(x, u[0], rate)
         for got in (

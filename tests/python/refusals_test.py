@@ -1,5 +1,6 @@
 """Bad input raises at once, in the documented kinds, and says what was expected."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -149,6 +150,16 @@ def test_the_kinds_of_errors_are_related_as_documented():
         assert kind.__module__ == "cycloid" and kind.__doc__
         error = pickle.loads(pickle.dumps(kind("text")))
         assert type(error) is kind and str(error) == "text"
+
+
+def test_a_system_is_not_pickled_and_says_what_to_do():
+    body = '<body> <joint/> <geom size="1"/> </body>'
+    robot = cy.load(f"<mujoco> <worldbody> {body} </worldbody> </mujoco>")
+    for system in (SYSTEM, robot):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match=r"another process: make it again there, .*load\("):
+                pickle.dumps({"system": system}, protocol)
+        assert copy.copy(system) is system and copy.deepcopy([system])[0] is system
 
 
 def test_a_producer_that_refuses_is_refused():

@@ -14,6 +14,9 @@ BED = """<mujoco model="bed"> <option timestep="0.004"/>
     <replicate count="17" offset="0 0.11 0"> <geom size="0.05"/> </replicate> </replicate> </body>
   </worldbody> </mujoco>"""
 
+BOX = """<mujoco> <worldbody> <geom type="plane" size="5 5 1"/> <body pos="0 0 0.1"> <freejoint/>
+  <geom type="box" size="0.1 0.1 0.101"/> </body> </worldbody> </mujoco>"""
+
 
 @pytest.fixture(scope="module")
 def bed():
@@ -71,11 +74,30 @@ def test_a_step_warns_of_what_it_left_out(bed):
         cy.step(bed, batch_of(bed, [1.0, 2.0]))
 
 
+def test_what_is_seen_of_a_state_warns_as_a_step_does(bed):
+    x = batch_of(bed, [1.0, 0.049, 0.049])
+    with pytest.warns(cy.SolverWarning) as stepped:
+        cy.step(bed, x)
+    for look in (cy.forward, lambda *at: cy.observe(*at, names="qacc")):
+        with pytest.warns(cy.SolverWarning) as seen:
+            look(bed, x)
+        assert str(seen[0].message) == str(stepped[0].message)
+        assert seen[0].filename == __file__ and len(seen) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cy.observe(bed, x, names="xpos")  # takes no solve
+        cy.observe(bed, x[0], names="qacc")
+        cy.forward(bed, x[0])
+    box = cy.load(BOX)
+    x = box.initial_state()
+    x[-1] = 1e160  # whose square overflows
+    for look in (cy.forward, lambda *at: cy.observe(*at, names="qacc")):
+        with pytest.warns(cy.SolverWarning, match="environment 0: the constraint solver stopped"):
+            look(box, x)
+
+
 def test_contacts_are_counted():
-    box = cy.load(
-        '<mujoco> <worldbody> <geom type="plane" size="5 5 1"/> <body pos="0 0 0.1"> <freejoint/>'
-        '<geom type="box" size="0.1 0.1 0.101"/> </body> </worldbody> </mujoco>'
-    )
+    box = cy.load(BOX)
     run = cy.rollout(box, box.initial_state(), 8)
     assert run.report.contacts == 4 and run.report.advice == ""
     assert cy.rollout(cy.systems.pendulum(), [0.1, 0.0], 5).report.contacts == 0

@@ -285,6 +285,8 @@ def test_neither_handles_nor_graphs_keep_a_system_or_its_tapes():
 def test_what_is_wrong_is_said_in_a_graph_too():
     with pytest.raises(Exception, match=r"x0 must have shape \(..., 2\)"):
         compiled(lambda x: cyt.rollout(SYSTEM, x, 4))(torch.zeros(3))
+    with pytest.raises(Exception, match="x0 must be real numbers"):
+        compiled(lambda: cyt.rollout(SYSTEM, np.array([1j, 0]), 4))()
     with pytest.raises(Exception, match='did you mean "last"'):
         compiled(lambda x: cyt.rollout(SYSTEM, x, 4, save="lost"))(torch.zeros(2))
 
