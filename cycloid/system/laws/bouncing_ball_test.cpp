@@ -15,10 +15,11 @@ TEST_CASE("BouncingBall: falls freely, and an impact turns the velocity around a
   const Numbers dx = test::x_dot_of(BouncingBall{}, {2.0, 3.0}, {}, {0.8, 9.81});
   CHECK(dx == Numbers{3.0, -9.81});
   const double x[] = {1e-18, -4.0}, p[] = {0.8, 9.81};
+  const double* const none = nullptr;
   double g = 0, x_next[2];
-  BouncingBall{}.events(0.0, x, nullptr, p, &g);
+  BouncingBall{}.events(0.0, x, none, p, &g);
   CHECK(g == x[0]);
-  BouncingBall{}.reset(0, 0.0, x, nullptr, p, x_next);
+  BouncingBall{}.reset(0, 0.0, x, none, p, x_next);
   CHECK(x_next[0] == 0);
   CHECK(x_next[1] == doctest::Approx(3.2));
 }
