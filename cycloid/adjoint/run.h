@@ -103,6 +103,8 @@ class Tape {
   T* record(std::int64_t chunk, std::int64_t step) const {
     return records_.data() + (chunk * records_kept_ + step) * record_numbers_;
   }
+  // What states and records take.
+  std::uint64_t bytes() const { return states_.bytes() + records_.bytes(); }
 
  private:
   std::int64_t state_numbers_ = 0, record_numbers_ = 0, states_kept_ = 0, records_kept_ = 0;

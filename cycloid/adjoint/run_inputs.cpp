@@ -164,7 +164,7 @@ void choose_stepper(Run<T>& run, const Memory& memory) {
   run.threads = static_cast<int>(std::min<std::int64_t>(run.threads, run.chunks()));
   run.plan = plan_tape(
       memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes, s.record * lane_bytes,
-               s.record_is_costly, reversible(run.stepper) != nullptr});
+               s.record_is_costly, reversible(run.stepper) != nullptr, s.has_events});
 }
 
 template void check_finite(std::span<const float>, const char*, std::int64_t, const Space*);

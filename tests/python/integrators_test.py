@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fresh_process import PATIENCE, run_script
 from scipy.integrate import solve_ivp
 
 import cycloid as cy
@@ -153,9 +154,36 @@ def test_the_reversible_adjoint_agrees_with_the_stored_one(integrator):
     assert tape[0] == tape[1]
 
 
+def peak_growth(memory):
+    """By how much a run of 10⁶ steps and its pullback raise the peak of the process's memory over
+    that of one of 10³ [bytes]."""
+    process = run_script(f"""
+        import resource
+        system = cy.systems.kepler(integrator="verlet")
+        def peak(T):
+            run = cy.rollout(system, [1.0, 0.0, 0.0, 1.1], T, save="last", memory={memory!r})
+            run.pullback(1.0)
+            return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        small = peak(1000)
+        print(peak(1_000_000) - small)
+    """)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    return int(out)
+
+
+def test_the_process_of_a_reversible_adjoint_does_not_grow_with_the_steps():
+    # A state has 32 bytes: all of them would be 32 MB. The measure can see that.
+    assert peak_growth("reversible") < 1e6
+    assert peak_growth("all") > 30e6
+
+
 def test_the_reversible_adjoint_is_refused_where_steps_are_not():
     with pytest.raises(cy.Error, match="verlet or implicit_midpoint"):
         cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 5, memory="reversible")
     with pytest.raises(cy.Error, match="does not depend on velocity"):
         system = cy.systems.pendulum(damping=1, integrator="verlet")
         cy.rollout(system, [1.0, 3.0], 5, memory="reversible")
+    with pytest.raises(cy.Error, match="law with events cannot be run backwards.*sqrt"):
+        ball = cy.systems.bouncing_ball(integrator="verlet")
+        cy.rollout(ball, [1.0, 3.0], 5, memory="reversible")
