@@ -12,6 +12,9 @@ struct EventSpec {
   EventEffect effect = EventEffect::reset;
 };
 
+// The part of a step in which an environment stops because its events have no end (StepTrouble).
+inline constexpr const char* kEventStage = "events";
+
 // Events of one environment within one step; more are taken for infinitely many (Zeno).
 inline constexpr int kMostEvents = 32;
 
