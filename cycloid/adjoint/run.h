@@ -30,7 +30,7 @@ struct Run {
   double t0 = 0;
   std::int64_t first_step = 0;  // number of the first step, not 0 in linearise only
   int threads = 0;
-  std::vector<T> x0_raw, x0;  // as given, and with unit quaternions
+  std::vector<T> x0_raw, x0;  // as given, and with unit quaternions, on the law's own side
   std::vector<T> controls;
   std::vector<double> parameters;
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
