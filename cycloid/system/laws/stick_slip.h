@@ -3,7 +3,7 @@
 // q stretch of the spring [m], v velocity of the block [m/s], V that of the belt, N the force that
 // presses it on the belt, μ_s ≥ μ_k the coefficients of friction. The mode σ is a state that events
 // alone change: 0 the block sticks to the belt, ±1 it slips, where σ is the sign of v - V. It is
-// read by rounding, so that q and v do not depend on it continuously. A cotangent of σ itself passes
+// read by rounding, so that q and v do not depend on it continuously. A cotangent of σ itself goes
 // back to the event that set it, and ends there; without one, it reaches the start.
 //   q̇ = v                                                       (1)
 //   v̇ = 0 where it sticks, else (-k q - d v - σ μ_k N) / m        (2)
