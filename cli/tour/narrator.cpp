@@ -154,9 +154,10 @@ void Narrator::begin_fit(const FitProblem& p) {
 }
 
 void Narrator::fit_window(double seconds, const PendulumFit& fit) {
-  out_ << kIndent << padded(message("first ", fixed(seconds, 1), " s"), 14)
-       << padded("length " + interval(fit.length, 4) + " m", 28)
-       << (columns() < kMostColumns ? message('\n', kIndent) : "") << "damping "
+  const std::string length = "length " + interval(fit.length, 4) + " m";
+  const bool narrow = columns() < kMostColumns;
+  out_ << kIndent << padded(message("first ", fixed(seconds, 1), " s"), 13)
+       << (narrow ? message(length, '\n', kIndent) : padded(length, 29)) << "damping "
        << interval(fit.damping, 4) << " N·m·s/rad\n"
        << std::flush;
 }
@@ -195,7 +196,7 @@ void Narrator::begin_trust() {
   say("Lorenz's weather model is chaotic: the gradient through a long run is exact, and useless. "
       "The engine says so "
       "itself.");
-  progress("following cotangents back through the butterfly …");
+  progress("following cotangents back …");
 }
 
 void Narrator::end_trust(const TrustResult& result) {
@@ -233,7 +234,7 @@ TextPlot Narrator::slide_plot(const SlideIterate& iterate) const {
 // On a terminal the slide is seen bending: its picture is drawn over the one before.
 void Narrator::slide_iterate(int iteration, const SlideIterate& iterate) {
   const std::string who = iteration == 0 ? "straight" : message("correction ", iteration);
-  const std::string text = message(padded(who, 14), fixed(iterate.time, 5), " s");
+  const std::string text = message(padded(who, 15), fixed(iterate.time, 5), " s");
   if (!options_.terminal || !options_.unicode) {
     progress(text);
     return;
@@ -264,7 +265,7 @@ void Narrator::end_slide(const SlideResult& result) {
     const double excess = at.time / result.cycloid_time - 1;
     const double share = std::log(excess / 5e-5) / std::log(0.3 / 5e-5);
     const std::string who = k == 0 ? "straight" : message("correction ", k);
-    bar_line(padded(who, 14) + padded(fixed(at.time, 5) + " s", 14), std::clamp(share, 0.0, 1.0),
+    bar_line(padded(who, 15) + padded(fixed(at.time, 5) + " s", 13), std::clamp(share, 0.0, 1.0),
              excess < 1e-3 ? kGreen : kBlue);
   }
   const std::size_t count = result.cycloid.size();
@@ -273,7 +274,7 @@ void Narrator::end_slide(const SlideResult& result) {
   }
   draw(plot);
   if (options_.unicode)
-    say("∘ the exact cycloid. The bars are what is slower than it, in powers of ten.");
+    say("∘ the exact cycloid. The bars: how much slower than it, in powers of ten.");
   say(message(result.fastest() ? good("A cycloid.") : painted(kRed, "Not the fastest."), " ",
               result.iterations(), " corrections brought the time from ",
               fixed(result.straight_time(), 5), " s to ", strong(fixed(result.time(), 5) + " s"),
