@@ -13,6 +13,7 @@
 //   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
 //   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
 //   event.h        events of a law: impacts, ends;   event_walk.h  how a step meets them
+//   admission.h    starts and parameters that a law refuses
 //   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with
 //                  events: bouncing ball, bead on a curve, stick-slip block, rimless wheel
 //   systems.h      ... as Systems, by name

@@ -117,8 +117,9 @@ int take_heights(LawSettings& settings) {
   for (int i = 0; i < 22 && absent; ++i) heights.push_back(1 - i * i / 441.0);
   const int n = static_cast<int>(heights.size());
   if (n < BeadOnCurve::kFewestHeights || n > BeadOnCurve::kMostHeights) {
-    throw ModelError(message("a curve has ", BeadOnCurve::kFewestHeights, " to ",
-                             BeadOnCurve::kMostHeights, " heights; got ", n));
+    throw ModelError(message("parameter \"heights\" of bead_on_curve takes ",
+                             BeadOnCurve::kFewestHeights, " to ", BeadOnCurve::kMostHeights,
+                             " numbers; got ", n));
   }
   return n;
 }

@@ -265,9 +265,11 @@ class Trajectory:
             for name in ("failed", "unsolved", "crowded")
             if (rows := getattr(self.report, name))
         )
+        n = len(self.events)
+        events = f", {n} event{'' if n == 1 else 's'}" if n else ""
         return (
             f"<Trajectory of {self.system.name}: {batch.steps} steps{lead}, "
-            f"{self.steps.size} saved{wrong}>"
+            f"{self.steps.size} saved{events}{wrong}>"
         )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import as_numbers
-from cycloid._core import Error
+from cycloid._core import Error, ParameterError
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
@@ -100,7 +100,7 @@ def _tolerance(value: float | None, what: str) -> float:
         return 0.0
     number = as_real(value, what)
     if not number > 0:
-        raise Error(f"{what} must be positive; got {number}")
+        raise ParameterError(f"{what} must be positive, or None for the default; got {number}")
     return number
 
 

@@ -142,6 +142,15 @@ def test_a_block_on_a_belt_has_the_known_cycle_and_its_derivatives():
     assert abs(g["mass"]) < 1e-7
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "implicit_midpoint"])
+def test_an_event_on_the_end_of_a_step_is_found_once(integrator):
+    for belt in (0.2, 0.2 * (1 + 1e-15), 0.2 * (1 - 1e-15)):
+        block = cy.systems.stick_slip(belt=belt, integrator=integrator)
+        run = cy.rollout(block, [0.0, belt, 0.0], 1000)
+        assert run.events.name == ("slip", "stick", "slip")
+        assert run.events.time[0] == pytest.approx(3.0, rel=1e-12)
+
+
 def test_a_rimless_wheel_finds_its_limit_cycle_and_forgets_by_cos_squared():
     alpha, gamma = 0.4, 0.1
     c = math.cos(2 * alpha) ** 2
@@ -257,6 +266,7 @@ def test_wrong_times_and_cotangents_are_named():
         run.pullback(0, event_times_bar=[1, 2])
     quiet = cy.rollout(cy.systems.bouncing_ball(), [1, 0], 10)
     assert repr(run.events) == "<1 event: 1 impact>" and repr(quiet.events) == "<no events>"
+    assert repr(run) == "<Trajectory of bouncing_ball: 60 steps, 61 saved, 1 event>"
     for bar in (1.0, [1.0], [1.0, 2.0]):
         with pytest.raises(cy.Error, match="no event happened"):
             quiet.pullback(0, event_times_bar=bar)
