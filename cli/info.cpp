@@ -34,9 +34,11 @@ Answer about_the_program() {
   Table laws({Table::Align::left, Table::Align::left});
   for (const std::string& law : systems::names()) {
     const System system = systems::make(law);
+    const std::int64_t events = static_cast<std::int64_t>(system.events().size());
     laws.row({law, message(counted(system.states().size(), "state"), ", ",
                            counted(system.inputs().size(), "input"), ", ",
-                           counted(system.parameters().size(), "parameter"))});
+                           counted(system.parameters().size(), "parameter"),
+                           events > 0 ? ", " + counted(events, "event") : "")});
   }
   return {json, text + laws.text() + "\ncycloid info LAW says more.\n"};
 }
