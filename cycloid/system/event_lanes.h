@@ -178,7 +178,7 @@ StepTrouble EventLanes<Law, Scheme, S>::explain(const StepInput<T>& in, const La
   if (end != Walk::End::zeno) return {};
   const char* name = Law::kEvents[static_cast<std::size_t>(walk.mark(0).event)].name;
   return {
-      kEventStage, name,
+      "events", name,
       message("it happens more than ", kMostEvents,
               " times within one step (Zeno); end the run before it comes to rest, or give it a "
               "law for rest")};

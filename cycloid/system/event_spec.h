@@ -12,7 +12,7 @@ struct EventSpec {
   EventEffect effect = EventEffect::reset;
 };
 
-// The part of a step in which an environment stops because its events have no end (StepTrouble).
+// The stage of a StepTrouble (stepper.h) whose environment stops because its events have no end.
 inline constexpr const char* kEventStage = "events";
 
 // Events of one environment within one step; more are taken for infinitely many (Zeno).
