@@ -98,7 +98,7 @@ class Events:
 
     def __repr__(self) -> str:
         if not self.name:
-            return "<no events>"
+            return "<0 events>"
         counts = {name: self.name.count(name) for name in dict.fromkeys(self.name)}
         kinds = ", ".join(f"{n} {name}" for name, n in counts.items())
         grazing = int(self.grazing.sum())

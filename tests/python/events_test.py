@@ -265,7 +265,7 @@ def test_wrong_times_and_cotangents_are_named():
     with pytest.raises(cy.Error, match=r"shape \(1,\), or one for all; got an array of \(2,\)"):
         run.pullback(0, event_times_bar=[1, 2])
     quiet = cy.rollout(cy.systems.bouncing_ball(), [1, 0], 10)
-    assert repr(run.events) == "<1 event: 1 impact>" and repr(quiet.events) == "<no events>"
+    assert repr(run.events) == "<1 event: 1 impact>" and repr(quiet.events) == "<0 events>"
     assert repr(run) == "<Trajectory of bouncing_ball: 60 steps, 61 saved, 1 event>"
     for bar in (1.0, [1.0], [1.0, 2.0]):
         with pytest.raises(cy.Error, match="no event happened"):
