@@ -296,8 +296,7 @@ def rollout(
     budget such as "64MB", or "reversible" (one state; integrators verlet and implicit_midpoint).
     The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
-    times: (S,) [s], increasing, from t0 to t0 + T dt: states at these times are saved, in place of
-    save. They need not lie on steps, and do not change them.
+    times: (S,) [s], increasing, within the run: states at these times are saved, in place of save.
 
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(vary="length")
