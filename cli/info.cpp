@@ -34,9 +34,11 @@ Answer about_the_program() {
   Table laws({Table::Align::left, Table::Align::left});
   for (const std::string& law : systems::names()) {
     const System system = systems::make(law);
+    const std::int64_t events = static_cast<std::int64_t>(system.events().size());
     laws.row({law, message(counted(system.states().size(), "state"), ", ",
                            counted(system.inputs().size(), "input"), ", ",
-                           counted(system.parameters().size(), "parameter"))});
+                           counted(system.parameters().size(), "parameter"),
+                           events > 0 ? ", " + counted(events, "event") : "")});
   }
   return {json, text + laws.text() + "\ncycloid info LAW says more.\n"};
 }
@@ -54,10 +56,26 @@ Json blocks(const Space& space) {
   return all;
 }
 
+// Of long rows the first and the last.
 std::string comma_separated(const std::vector<double>& values) {
+  constexpr std::size_t kWhole = 6, kFirst = 3;
   std::string text;
-  for (const double v : values) text += message(text.empty() ? "" : ",", shown(v));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values.size() > kWhole && i == kFirst) {
+      text += ",…";
+      i = values.size() - 1;
+    }
+    text += message(text.empty() ? "" : ",", shown(values[i]));
+  }
   return text;
+}
+
+const char* describe(EventDirection direction) {
+  switch (direction) {
+    case EventDirection::falling: return "falling";
+    case EventDirection::rising: return "rising";
+    default: return "both";
+  }
 }
 
 Answer about_the_law(const LawOptions& options) {
@@ -71,6 +89,7 @@ Answer about_the_law(const LawOptions& options) {
   json["states"] = blocks(system.states());
   json["inputs"] = blocks(system.inputs());
   json["initial_state"] = start;
+  json["events"] = Json::array();
   json["parameters"] = Json::array();
 
   Table table({Table::Align::left, Table::Align::right, Table::Align::left, Table::Align::left});
@@ -83,6 +102,14 @@ Answer about_the_law(const LawOptions& options) {
   for (const NamedNumber& input : numbers_of(system.inputs()))
     table.row({"  " + input.name, "", input.unit});
   if (system.inputs().size() == 0) table.row({"  none"});
+  if (!system.events().empty()) table.row({"events"});
+  for (const EventSpec& e : system.events()) {
+    const bool ends = e.effect == EventEffect::end;
+    json["events"].push_back({{"name", e.name},
+                              {"direction", describe(e.direction)},
+                              {"effect", ends ? "end" : "reset"}});
+    table.row({message("  ", e.name), "", "", ends ? "ends the run" : "resets the state"});
+  }
   table.row({"parameters", "value", "unit", "constraint"});
   for (const Parameter& p : system.parameters().all()) {
     const std::vector<double>& value = values.at(p.name);

@@ -1,6 +1,5 @@
 #include "cli/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,12 +13,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstDrawing{300}, kBetweenDrawings{100};
 constexpr int kBarCells = 24;
-
-int columns() {
-  winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
-}
 
 std::string bar(double share, bool unicode) {
   const int full = std::clamp(static_cast<int>(share * kBarCells), 0, kBarCells);
@@ -97,7 +90,7 @@ void Progress::draw() {
   next_drawing_ = now + kBetweenDrawings;
   drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  std::fprintf(stderr, "\r%s\x1b[K", cut(line(seconds), columns() - 1).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", cut(line(seconds), columns_of(STDERR_FILENO) - 1).c_str());
   std::fflush(stderr);
 }
 

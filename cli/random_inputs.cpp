@@ -13,6 +13,23 @@ namespace {
 constexpr std::uint64_t kStart = ~std::uint64_t{0};
 constexpr std::int64_t kEnvironmentsPerTask = 64;
 
+bool admits(const System& system, std::vector<double> x) {
+  const std::vector<double>& p = system.parameters().default_values();
+  return system.admits_every_start() || system.admit(p.data(), 0, x.data()).empty();
+}
+
+// Makes those of the moves d, one number after another, that the law admits.
+void move_one_by_one(const System& system, const std::vector<double>& start,
+                     const std::vector<double>& d, std::vector<double>& moved) {
+  std::vector<double> some(d.size(), 0.0);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    some[i] = d[i];
+    system.states().retract(start.data(), some.data(), moved.data());
+    if (!admits(system, moved)) some[i] = 0;
+  }
+  system.states().retract(start.data(), some.data(), moved.data());
+}
+
 }  // namespace
 
 void RandomInputs::declare(Options& options) {
@@ -32,6 +49,7 @@ std::vector<T> RandomInputs::starts(const System& system, const std::vector<doub
     RandomStream random(seed, static_cast<std::uint32_t>(e), kStart);
     for (double& number : d) number = spread * random.uniform(-1.0, 1.0);
     space.retract(start.data(), d.data(), moved.data());
+    if (!admits(system, moved)) move_one_by_one(system, start, d, moved);
     for (const double number : moved) rows.push_back(static_cast<T>(number));
   }
   return rows;

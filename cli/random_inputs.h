@@ -19,7 +19,7 @@ struct RandomInputs {
 
   void declare(Options& options);
 
-  // (batch, states) around `start`.
+  // (batch, states) around `start`, where the law admits them.
   template <class T>
   std::vector<T> starts(const System& system, const std::vector<double>& start,
                         std::int64_t batch) const;

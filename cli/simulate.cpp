@@ -3,7 +3,7 @@
 // The run is cut into segments, each of which starts where the one before it ended: inputs then
 // need little memory, and progress can be shown. Where the cuts lie depends on what is asked for
 // alone, never on the clock. An environment that diverged stays at its last finite state in all
-// segments that follow.
+// segments that follow, one that an event ended where it ended.
 
 #include <algorithm>
 #include <chrono>
@@ -36,6 +36,8 @@ struct Simulation {
   double seconds = 0;              // of stepping alone: drawing the inputs is not the engine's work
   Report report;                   // over all segments; its memory and contacts are not filled in
   std::vector<double> last_state;  // of environment 0
+  std::map<std::string, std::int64_t> event_counts;  // of all environments
+  std::vector<Event> events;                         // of environment 0
 };
 
 // Numbers that a segment may hold, and steps of environments it should have.
@@ -115,6 +117,7 @@ class Simulator {
     result_.report.instruction_set = run.report().instruction_set;
     take_shortfalls(run.report(), first);
     take_failures(run, first);
+    take_events(run, first);
     take_states(run);
     record(first, run.states(), saved);
   }
@@ -158,12 +161,38 @@ class Simulator {
     }
   }
 
+  // Of environments that had neither diverged nor ended before.
+  void take_events(const Trajectory<T>& run, std::int64_t first) {
+    std::map<std::int64_t, std::vector<T>> ended;
+    for (Event event : run.events()) {
+      const std::int64_t e = event.environment;
+      const auto frozen = frozen_.find(e);
+      if (ended_.contains(e)) continue;
+      if (frozen != frozen_.end() && first + event.step > frozen->second.step) continue;
+      event.step += first;
+      ++result_.event_counts[event.name];
+      if (ends(event.name)) ended[e] = {run.state(e, -1).begin(), run.state(e, -1).end()};
+      if (e == 0) result_.events.push_back(std::move(event));
+    }
+    ended_.merge(ended);
+  }
+
+  bool ends(const std::string& event) const {
+    for (const EventSpec& known : system_.events()) {
+      if (known.name == event) return known.effect == EventEffect::end;
+    }
+    return false;
+  }
+
   void take_states(const Trajectory<T>& run) {
     const std::int64_t nx = system_.states().size();
     for (std::int64_t e = 0; e < batch_; ++e) {
-      const auto frozen = frozen_.empty() ? frozen_.end() : frozen_.find(e);
-      const std::span<const T> state =
-          frozen == frozen_.end() ? run.state(e, -1) : std::span<const T>(frozen->second.state);
+      const auto frozen = frozen_.find(e);
+      const auto ended = ended_.find(e);
+      const std::span<const T> state = frozen != frozen_.end()
+                                           ? std::span<const T>(frozen->second.state)
+                                       : ended != ended_.end() ? std::span<const T>(ended->second)
+                                                               : run.state(e, -1);
       std::copy(state.begin(), state.end(), x_.begin() + e * nx);
     }
   }
@@ -193,11 +222,27 @@ class Simulator {
   const std::int64_t batch_, recorded_;
   std::optional<TrajectoryFile> file_;
   std::vector<T> x_;
-  std::map<std::int64_t, Frozen> frozen_;  // environments that diverged
+  std::map<std::int64_t, Frozen> frozen_;         // environments that diverged
+  std::map<std::int64_t, std::vector<T>> ended_;  // by an event, and where
   std::map<std::int64_t, Unsolved> unsolved_;
   std::map<std::int64_t, Crowded> crowded_;
   Simulation result_;
 };
+
+// "Events: 5 impact. Of environment 0: impact at 0.4515 s, …"; nothing where there were none.
+std::string events_in_words(const Simulation& run) {
+  if (run.event_counts.empty()) return {};
+  std::string text;
+  for (const auto& [name, count] : run.event_counts) {
+    text += message(text.empty() ? "Events: " : ", ", count, " ", name);
+  }
+  constexpr std::size_t kNamed = 4;
+  for (std::size_t i = 0; i < std::min(kNamed, run.events.size()); ++i) {
+    text += message(i == 0 ? ". Of environment 0: " : ", ", run.events[i].name, " at ",
+                    shown(run.events[i].time), " s");
+  }
+  return text + (run.events.size() > kNamed ? ", …\n" : "\n");
+}
 
 std::string in_words(const SimulateOptions& options, const System& system, const Simulation& run,
                      double rate, const Terminal& terminal) {
@@ -212,7 +257,9 @@ std::string in_words(const SimulateOptions& options, const System& system, const
     std::size_t named = 0;
     for (const auto& row : rows) {
       if (named++ == kNamed) break;
-      text += terminal.bad(what) + describe(row) + "\n";
+      bool stopped = false;  // rather than diverged
+      if constexpr (requires { row.stage; }) stopped = row.stage == kEventStage;
+      text += terminal.bad(stopped ? "stopped: " : what) + describe(row) + "\n";
     }
     if (rows.size() > kNamed) {
       text += message("… and ", rows.size() - kNamed, " more (--json lists all)\n");
@@ -222,6 +269,7 @@ std::string in_words(const SimulateOptions& options, const System& system, const
   name_first("not solved: ", run.report.unsolved);
   name_first("crowded: ", run.report.crowded);
   if (const std::string advice = run.report.advice(); !advice.empty()) text += advice + "\n";
+  text += events_in_words(run);
   text += message("\nEnvironment 0 at the end:\n");
   Table table({Table::Align::left, Table::Align::right, Table::Align::left});
   const std::vector<NamedNumber> numbers = numbers_of(system.states());
@@ -269,6 +317,11 @@ Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
     json["crowded"].push_back(
         {{"environment", c.environment}, {"step", c.step}, {"count", c.count}});
   }
+  json["event_counts"] = run.event_counts;
+  json["events"] = Json::array();
+  for (const Event& e : run.events) {
+    json["events"].push_back({{"name", e.name}, {"step", e.step}, {"time", e.time}});
+  }
   json["state_names"] = names_of(system.states());
   json["final_state"] = run.last_state;
   if (!options.output.empty()) json["output"] = options.output;
@@ -296,7 +349,8 @@ const Command kSimulate = {
     "simulate", "run a batch of environments and report its speed",
     "Runs a batch of environments from random starts, pushed by random inputs.\n\n"
     "The answer has the steps per second of all environments together, those that\n"
-    "diverged, and the last state of the first (\"final_state\").",
+    "diverged, how many events there were (\"event_counts\"), and of the first\n"
+    "environment its events and its last state (\"final_state\").",
     "cycloid simulate pendulum --steps 1000 --batch 64 --seed 0 --json", declare};
 
 }  // namespace cycloid::cli

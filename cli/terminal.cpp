@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -30,6 +31,12 @@ std::string Terminal::painted(const char* code, std::string_view text) const {
   return colour ? message("\x1b[", code, "m", text, "\x1b[0m") : std::string(text);
 }
 
+int columns_of(int descriptor) {
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
 Terminal find_terminal(bool json, bool colour_wanted) {
   const bool capable = environment("TERM") != "dumb";
   Terminal terminal;
@@ -38,6 +45,7 @@ Terminal find_terminal(bool json, bool colour_wanted) {
   terminal.colour = terminal.live && colour_wanted && environment("NO_COLOR").empty();
   terminal.progress = capable && isatty(STDERR_FILENO) == 1;
   terminal.unicode = locale_is_unicode();
+  if (terminal.live) terminal.columns = columns_of(STDOUT_FILENO);
   return terminal;
 }
 

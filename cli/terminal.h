@@ -12,6 +12,7 @@ struct Terminal {
   bool colour = false;    // text on standard output may be coloured
   bool progress = false;  // standard error is a terminal that can redraw a line
   bool unicode = false;   // it shows more than ASCII
+  int columns = 80;       // of standard output, where it is a terminal
 
   std::string good(std::string_view text) const { return painted("32", text); }
   std::string warning(std::string_view text) const { return painted("33", text); }
@@ -21,6 +22,9 @@ struct Terminal {
  private:
   std::string painted(const char* code, std::string_view text) const;
 };
+
+// Columns of the terminal at a file descriptor; 80 where it is none, or does not say.
+int columns_of(int descriptor);
 
 // Colours need a terminal, no NO_COLOR in the environment (no-color.org) and `colour_wanted`.
 Terminal find_terminal(bool json, bool colour_wanted);

@@ -24,6 +24,7 @@ Answer show(const TourCommandOptions& options, const Terminal& terminal) {
   tour_options.terminal = terminal.live;
   tour_options.colour = terminal.colour;
   tour_options.unicode = terminal.unicode;
+  tour_options.columns = terminal.columns;
   tour_options.quiet = terminal.json;
   tour_options.seed = static_cast<std::uint64_t>(options.seed);
   tour_options.keep_going = [&] { return !watch.interrupted(); };
@@ -44,8 +45,9 @@ Run declare(Options& options) {
 const Command kTour = {
     "tour", "four stories about gradients of physics, and a page to read",
     "Shows what gradients of physics are good for: a projectile is aimed in the wind, a\n"
-    "pendulum's length and damping are found from a noisy recording, and the Lorenz\n"
-    "system shows how far a gradient can be trusted. Writes a page to read.",
+    "pendulum's length and damping are found from a noisy recording, the Lorenz system\n"
+    "shows how far a gradient can be trusted, and a slide is bent into the curve of\n"
+    "fastest descent. Writes a page to read.",
     "cycloid tour --report tour.html", declare};
 
 }  // namespace cycloid::cli

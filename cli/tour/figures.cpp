@@ -253,7 +253,6 @@ std::string bending(const SlideResult& slide, const char* id, double width) {
   for (const auto& point : slide.cycloid) lowest = std::min(lowest, point[1]);
   plot.x_axis("distance [m]", -0.02 * p.width, 1.02 * p.width)
       .y_axis("height [m]", lowest - 0.1 * p.drop, 1.06 * p.drop);
-  plot.line(along(slide.cycloid, 0), along(slide.cycloid, 1), "c2 thin dashed");
   const std::vector<std::size_t> frames = slide_frames(slide);
   const std::size_t tenth = static_cast<std::size_t>(std::lround(0.1 / p.dt));
   for (std::size_t f = 0; f < frames.size(); ++f) {
@@ -263,12 +262,14 @@ std::string bending(const SlideResult& slide, const char* id, double width) {
         f == 0 ? "Straight" : message("Correction ", frames[f], last ? " (the last)" : "");
     const char* css = f == 0 ? "iterate first" : last ? "iterate best" : "iterate between";
     plot.line(along(at.curve, 0), along(at.curve, 1), css,
-              message("data-frame=\"", f, "\" data-note=\"", who, ": ", fixed(at.time, 4),
-                      " s\" style=\"--strength:0.5\""));
+              message("data-frame=\"", f, "\" data-note=\"", who, ": ", fixed(at.time, 5), " s, ",
+                      significant(100 * (at.time / slide.cycloid_time - 1), 2),
+                      " % above the cycloid\" style=\"--strength:0.5\""));
     for (std::size_t k = tenth; k < at.bead.size(); k += tenth) {
       plot.dot(at.bead[k][0], at.bead[k][1], 4, "ring frame", message("data-frame=\"", f, "\""));
     }
   }
+  plot.line(along(slide.cycloid, 0), along(slide.cycloid, 1), "c2 thin dashed");
   return plot.svg();
 }
 

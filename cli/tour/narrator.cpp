@@ -1,8 +1,10 @@
 #include "cli/tour/narrator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <sstream>
+#include <thread>
 
 #include "cli/tour/number_text.h"
 #include "cli/tour/text_plot.h"
@@ -11,7 +13,10 @@
 namespace cycloid::tour {
 namespace {
 
-constexpr int kColumns = 78, kPlotColumns = 70;
+constexpr int kMostColumns = 78, kFewestColumns = 30, kMostPlotColumns = 70;
+constexpr int kSlideRows = 11;
+constexpr std::chrono::milliseconds kBetweenSlides{25};  // so that it is seen bending
+constexpr const char* kPercent = "\u00a0%";              // with a space that does not break
 constexpr const char* kIndent = "   ";
 constexpr const char *kBlue = "36", *kOrange = "33", *kGrey = "90", *kGreen = "32", *kRed = "31";
 
@@ -45,6 +50,12 @@ std::string padded(std::string text, std::size_t columns) {
 
 }  // namespace
 
+int Narrator::columns() const {
+  return std::clamp(options_.columns - 1, kFewestColumns, kMostColumns);
+}
+
+int Narrator::plot_columns() const { return std::min(columns() - 4, kMostPlotColumns); }
+
 std::string Narrator::painted(const char* code, const std::string& text) const {
   return options_.colour ? message("\x1b[", code, "m", text, "\x1b[0m") : text;
 }
@@ -60,7 +71,7 @@ void Narrator::say(const std::string& text) {
   std::size_t columns = 0;
   for (std::string word; words >> word;) {
     const std::size_t w = width(word);
-    if (columns > 0 && columns + 1 + w > kColumns - 3) {
+    if (columns > 0 && columns + 1 + w > static_cast<std::size_t>(this->columns() - 3)) {
       out_ << kIndent << line << '\n';
       line.clear(), columns = 0;
     }
@@ -105,17 +116,20 @@ void Narrator::aim_iterate(int iteration, const AimIterate& iterate) {
   // A bar of powers of ten: full at 30 m, empty at 0.1 µm.
   const double share =
       std::clamp(std::log10(iterate.miss / 1e-7) / std::log10(30 / 1e-7), 0.0, 1.0);
-  const int full = static_cast<int>(std::lround(share * 36));
-  std::string bar;
-  for (int i = 0; i < full; ++i) bar += options_.unicode ? "█" : "#";
   const std::string who = iteration == 0 ? "first guess" : message("correction ", iteration);
-  out_ << kIndent << padded(who, 14) << padded("misses by " + length_text(iterate.miss), 22)
-       << painted(iterate.miss < 1e-3 ? kGreen : kBlue, bar) << '\n'
-       << std::flush;
+  bar_line(padded(who, 14) + padded("misses by " + length_text(iterate.miss), 22), share,
+           iterate.miss < 1e-3 ? kGreen : kBlue);
+}
+
+void Narrator::bar_line(const std::string& text, double share, const char* colour) {
+  const double cells = std::min<double>(36, columns() - 3 - static_cast<int>(width(text)));
+  std::string bar;
+  for (int i = 0; i < std::lround(share * cells); ++i) bar += options_.unicode ? "█" : "#";
+  out_ << kIndent << text << painted(colour, bar) << '\n' << std::flush;
 }
 
 void Narrator::end_aim(const AimResult& result) {
-  TextPlot plot(kPlotColumns, 11, {0, 50}, {0, 19});
+  TextPlot plot(plot_columns(), 11, {0, 50}, {0, 19});
   for (std::size_t k = 0; k < result.iterates.size(); ++k) {
     const auto& path = result.iterates[k].path;
     const bool last = k + 1 == result.iterates.size();
@@ -140,26 +154,28 @@ void Narrator::begin_fit(const FitProblem& p) {
 }
 
 void Narrator::fit_window(double seconds, const PendulumFit& fit) {
-  out_ << kIndent << padded(message("first ", fixed(seconds, 1), " s"), 14)
-       << padded("length " + interval(fit.length, 4) + " m", 28) << "damping "
+  const std::string length = "length " + interval(fit.length, 4) + " m";
+  const bool narrow = columns() < kMostColumns;
+  out_ << kIndent << padded(message("first ", fixed(seconds, 1), " s"), 13)
+       << (narrow ? message(length, '\n', kIndent) : padded(length, 29)) << "damping "
        << interval(fit.damping, 4) << " N·m·s/rad\n"
        << std::flush;
 }
 
 void Narrator::fit_repeats(std::size_t done, std::size_t total) {
-  constexpr std::size_t kBar = 30;
+  const std::size_t cells = static_cast<std::size_t>(std::max(0, columns() - 48));
   std::string bar;
-  for (std::size_t i = 0; i < kBar; ++i) {
+  for (std::size_t i = 0; i < cells; ++i) {
     bar +=
-        i * total < done * kBar ? (options_.unicode ? "━" : "=") : (options_.unicode ? "─" : "-");
+        i * total < done * cells ? (options_.unicode ? "━" : "=") : (options_.unicode ? "─" : "-");
   }
-  progress(
-      message("repeating it with fresh noise  ", painted(kBlue, bar), "  ", done, " of ", total));
+  progress(message(cells > 0 ? "repeating it with fresh noise  " : "repeating it  ",
+                   painted(kBlue, bar), "  ", done, " of ", total));
 }
 
 void Narrator::end_fit(const FitResult& result) {
   clear_progress();
-  TextPlot plot(kPlotColumns, 9, {0, result.recording.times().back()}, {-1.4, 1.4});
+  TextPlot plot(plot_columns(), 9, {0, result.recording.times().back()}, {-1.4, 1.4});
   const std::vector<double> t = result.recording.times();
   plot.dots(t, result.recording.angles, kGrey);
   plot.line(t, result.fitted_curve.angles, kGreen);
@@ -180,12 +196,12 @@ void Narrator::begin_trust() {
   say("Lorenz's weather model is chaotic: the gradient through a long run is exact, and useless. "
       "The engine says so "
       "itself.");
-  progress("following cotangents back through the butterfly …");
+  progress("following cotangents back …");
 }
 
 void Narrator::end_trust(const TrustResult& result) {
   clear_progress();
-  TextPlot plot(kPlotColumns, 14, {-21, 21}, {2, 48});
+  TextPlot plot(plot_columns(), 14, {-21, 21}, {2, 48});
   plot.line(along(result.neighbour, 0), along(result.neighbour, 2), kOrange);
   plot.line(along(result.orbit, 0), along(result.orbit, 2), kBlue);
   draw(plot);
@@ -210,29 +226,62 @@ void Narrator::begin_slide(const SlideProblem& p) {
   out_ << '\n';
 }
 
+TextPlot Narrator::slide_plot(const SlideIterate& iterate) const {
+  const double width = iterate.curve.back()[0], drop = iterate.curve.front()[1];
+  return TextPlot(plot_columns(), kSlideRows, {0, width}, {-0.12 * drop, drop});
+}
+
+// On a terminal the slide is seen bending: its picture is drawn over the one before.
 void Narrator::slide_iterate(int iteration, const SlideIterate& iterate) {
-  progress(message("correction ", iteration, "  ", fixed(iterate.time, 4), " s"));
+  const std::string who = iteration == 0 ? "straight" : message("correction ", iteration);
+  const std::string text = message(padded(who, 15), fixed(iterate.time, 5), " s");
+  if (!options_.terminal || !options_.unicode) {
+    progress(text);
+    return;
+  }
+  clear_slide();
+  TextPlot plot = slide_plot(iterate);
+  plot.line(along(iterate.curve, 0), along(iterate.curve, 1), kGreen);
+  draw(plot);
+  out_ << kIndent << text << std::flush;
+  slide_is_drawn_ = true;
+  if (!options_.quiet) std::this_thread::sleep_for(kBetweenSlides);
+}
+
+void Narrator::clear_slide() {
+  if (slide_is_drawn_) out_ << message("\r\x1b[", kSlideRows + 2, "A\x1b[J");
+  slide_is_drawn_ = false;
 }
 
 void Narrator::end_slide(const SlideResult& result) {
   clear_progress();
-  const SlideProblem& p = result.problem;
-  double lowest = 0;
-  for (const auto& point : result.cycloid) lowest = std::min(lowest, point[1]);
-  TextPlot plot(kPlotColumns, 11, {0, p.width}, {lowest - 0.05 * p.drop, p.drop});
+  clear_slide();
+  TextPlot plot = slide_plot(result.iterates.back());
   for (const std::size_t k : slide_frames(result)) {
+    const SlideIterate& at = result.iterates[k];
     const bool last = k + 1 == result.iterates.size();
-    const auto& curve = result.iterates[k].curve;
-    plot.line(along(curve, 0), along(curve, 1), last ? kGreen : kGrey);
+    plot.line(along(at.curve, 0), along(at.curve, 1), last ? kGreen : kGrey);
+    // A bar of powers of ten: full at 30 %, empty at 0.005 %.
+    const double excess = at.time / result.cycloid_time - 1;
+    const double share = std::log(excess / 5e-5) / std::log(0.3 / 5e-5);
+    const std::string who = k == 0 ? "straight" : message("correction ", k);
+    bar_line(padded(who, 15) + padded(fixed(at.time, 5) + " s", 13), std::clamp(share, 0.0, 1.0),
+             excess < 1e-3 ? kGreen : kBlue);
+  }
+  const std::size_t count = result.cycloid.size();
+  for (std::size_t i = 0; i < count; i += 8) {
+    plot.mark(result.cycloid[i][0], result.cycloid[i][1], "∘", kOrange);
   }
   draw(plot);
+  if (options_.unicode)
+    say("∘ the exact cycloid. The bars: how much slower than it, in powers of ten.");
   say(message(result.fastest() ? good("A cycloid.") : painted(kRed, "Not the fastest."), " ",
               result.iterations(), " corrections brought the time from ",
-              fixed(result.straight_time(), 4), " s to ", strong(fixed(result.time(), 4) + " s"),
-              ", ", fixed(100 * result.excess(), 3), " % above the exact cycloid's ",
-              fixed(result.cycloid_time, 4), " s; the slide lies within ",
-              fixed(100 * result.deviation, 2),
-              " % of the drop of it. The gradient agrees with differences to ",
+              fixed(result.straight_time(), 5), " s to ", strong(fixed(result.time(), 5) + " s"),
+              ", ", fixed(100 * result.excess(), 3), kPercent, " above the exact cycloid's ",
+              fixed(result.cycloid_time, 5), " s; the slide lies within ",
+              fixed(100 * result.deviation, 2), kPercent,
+              " of the drop of it. The gradient agrees with differences to ",
               scientific(result.gradient_error), "."));
 }
 

@@ -39,12 +39,18 @@ class Narrator {
   void heading(int number, const std::string& text);
   void say(const std::string& text);  // wrapped to the width, indented
   void draw(const class TextPlot& plot);
+  // Followed by a bar, as long as `share` says.
+  void bar_line(const std::string& text, double share, const char* colour);
   void progress(const std::string& text);  // redrawn in place
   void clear_progress();
+  class TextPlot slide_plot(const SlideIterate& iterate) const;
+  void clear_slide();
+  int columns() const;  // of text, with its indent
+  int plot_columns() const;
 
   const TourOptions& options_;
   std::ostream& out_;
-  bool in_progress_ = false;
+  bool in_progress_ = false, slide_is_drawn_ = false;
 };
 
 }  // namespace cycloid::tour

@@ -86,9 +86,9 @@ SlideIterate watched(const Slides& slides, std::span<const double> free, double 
     iterate.curve.push_back(slides.law.point(static_cast<double>(i) / kCurvePoints, p.data()));
   }
   const auto run = slides.descend(iterate.heights, {});
-  for (const double s : run.states()) {
-    iterate.bead.push_back(slides.law.point(s, p.data()));
-    if (s >= 1) break;
+  const std::int64_t steps = run.events().empty() ? slides.steps : run.events().front().step + 1;
+  for (std::int64_t k = 0; k <= steps; ++k) {  // in the last of them it arrives
+    iterate.bead.push_back(slides.law.point(run.state(0, k)[0], p.data()));
   }
   return iterate;
 }

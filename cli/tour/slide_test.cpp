@@ -22,6 +22,10 @@ TEST_CASE("slide: a straight slide is bent into the cycloid, which is faster by 
   CHECK(result.gradient_error < 1e-6);
   CHECK(result.iterates.back().bead.back()[0] == doctest::Approx(2).epsilon(1e-12));
   CHECK(result.iterates.back().bead.back()[1] == doctest::Approx(0).scale(1).epsilon(1e-9));
+  // The track ends with the step in which the bead arrives.
+  for (const SlideIterate& at : result.iterates) {
+    CHECK(at.bead.size() == static_cast<std::size_t>(std::ceil(at.time / 0.01)) + 1);
+  }
   for (std::size_t k = 1; k < result.iterates.size(); ++k) {
     CHECK(result.iterates[k].time < result.iterates[k - 1].time);
   }

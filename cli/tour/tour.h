@@ -26,6 +26,7 @@ struct TourOptions {
   bool terminal = true;                                // progress may redraw a line
   bool colour = true;                                  // ANSI colours
   bool unicode = true;                                 // plots, in braille characters
+  int columns = 80;                                    // of the terminal
   bool quiet = false;                                  // nothing is printed
   std::uint64_t seed = 0;                              // of the recordings' noise
   KeepGoing keep_going = {};

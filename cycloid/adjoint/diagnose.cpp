@@ -184,6 +184,11 @@ std::string words(const Diagnosis& d, std::int64_t count, double duration) {
     case Verdict::non_finite: break;
   }
   const FirstNonFinite& f = *d.first_nonfinite;
+  if (f.event) {
+    return message("Stopped", who, ": first environment ", f.environment, " at step ", f.step,
+                   ", where event ", f.block,
+                   " happens ever faster. End the run before; failed = skip leaves it out.");
+  }
   return message(
       "Not finite", who, ": first in ", f.forward ? "state " : "the cotangent of ", f.block,
       " of environment ", f.environment, " at step ", f.step, ". ",
@@ -225,7 +230,8 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
   std::vector<Trace> traces = trace_all(trajectory, states_bar, keep_going, d.growth);
   for (const Failure& f : trajectory.report().failed) {
     traces[static_cast<std::size_t>(f.environment)].bad_step = f.step;
-    if (!d.first_nonfinite) d.first_nonfinite = FirstNonFinite{f.environment, f.step, f.body, true};
+    if (d.first_nonfinite) continue;
+    d.first_nonfinite = FirstNonFinite{f.environment, f.step, f.body, true, f.stage == kEventStage};
   }
   double largest_exponent = 0;
   for (std::size_t e = 0; e < batch; ++e) {
@@ -236,8 +242,9 @@ Diagnosis diagnose(const Trajectory<T>& trajectory, std::span<const T> states_ba
     if (t.bad_step < 0) largest_exponent = std::max(largest_exponent, t.sum / duration);
     d.verdicts.push_back(judge(t));
     if (t.bad_step >= 0 && !d.first_nonfinite) {
-      d.first_nonfinite = FirstNonFinite{static_cast<std::int64_t>(e), t.bad_step,
-                                         run.system.states().tangent_name(t.bad_tangent), false};
+      d.first_nonfinite =
+          FirstNonFinite{static_cast<std::int64_t>(e), t.bad_step,
+                         run.system.states().tangent_name(t.bad_tangent), false, false};
     }
   }
   d.verdict = *std::max_element(d.verdicts.begin(), d.verdicts.end());

@@ -32,8 +32,9 @@ const char* name(Verdict verdict);
 
 struct FirstNonFinite {
   std::int64_t environment = 0, step = 0;
-  std::string block;    // of the state
+  std::string block;    // of the state, or the event that piles up
   bool forward = true;  // in the rollout itself, or in its cotangent
+  bool event = false;   // in the rollout, for events that pile up
 };
 
 struct Diagnosis {

@@ -265,4 +265,15 @@ TEST_CASE("diagnose: states_bar of a wrong size or not finite is refused") {
   CHECK(contains(text_of_error([&] { (void)diagnose(run, bad); }), "must be finite"));
 }
 
+TEST_CASE("diagnose: events that pile up are named as such") {
+  const Trajectory<double> run =
+      rollout(systems::bouncing_ball(), Numbers{9.0, 0.0, 1.0, 0.0}, 500);
+  const Diagnosis d = diagnose_ones(run);
+  REQUIRE(d.first_nonfinite);
+  CHECK(d.first_nonfinite->event);
+  CHECK(contains(d.advice, "Stopped in 1 of 2 environments: first environment 1 at step 40"));
+  CHECK(contains(d.advice, "event impact happens ever faster"));
+  CHECK(!contains(d.advice, "state impact"));
+}
+
 }  // namespace cycloid

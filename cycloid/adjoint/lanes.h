@@ -30,12 +30,13 @@ template <class T>
 class LaneBuffer {
  public:
   LaneBuffer() = default;
-  explicit LaneBuffer(std::size_t n) : data_(nullptr, Free{alignment(n)}) {
+  explicit LaneBuffer(std::size_t n) : data_(nullptr, Free{alignment(n)}), bytes_(n * sizeof(T)) {
     if (n == 0) return;
     data_.reset(static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(alignment(n)))));
     if (alignment(n) == kLargePage) ask_for_large_pages(data_.get(), n * sizeof(T));
   }
   T* data() const { return data_.get(); }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   static std::size_t alignment(std::size_t n) {
@@ -46,6 +47,7 @@ class LaneBuffer {
     void operator()(T* p) const { ::operator delete(p, std::align_val_t(alignment)); }
   };
   std::unique_ptr<T, Free> data_;
+  std::size_t bytes_ = 0;
 };
 
 // The environments of one chunk. The last chunk is padded with copies of its last environment.

@@ -64,6 +64,11 @@ TapePlan binomial(const TapeCosts& c, std::int64_t n) {
 }
 
 TapePlan backwards(const TapeCosts& c) {
+  if (c.has_events) {
+    throw Error(
+        "memory \"reversible\": a law with events cannot be run backwards, since a reset forgets "
+        "what was before it; use memory \"sqrt\" or a number of checkpoints");
+  }
   if (!c.reversible) {
     throw Error(
         "memory \"reversible\" needs an integrator that can be run backwards, verlet or "

@@ -48,6 +48,7 @@ struct TapeCosts {
   std::int64_t record_bytes = 0;  // one record of one chunk
   bool record_is_costly = false;
   bool reversible = false;  // the step can be run backwards
+  bool has_events = false;  // ... which a step with events cannot
 };
 
 struct TapePlan {

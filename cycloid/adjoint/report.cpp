@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cycloid/base/error.h"
+#include "cycloid/system/event_spec.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -48,7 +49,12 @@ std::string Report::advice() const {
     if (!text.empty()) text += ' ';
     text += words;
   };
-  add(!failed.empty(),
+  const auto zeno = [](const Failure& f) { return f.stage == kEventStage; };
+  add(std::any_of(failed.begin(), failed.end(), zeno),
+      "Environments were stopped where events pile up (Zeno), as impacts of a ball that comes to "
+      "rest do: that is the motion, and no smaller time step helps. End the run before, or leave "
+      "these environments out of the gradient with failed = skip.");
+  add(!std::all_of(failed.begin(), failed.end(), zeno),
       "Environments diverged: take a smaller time step, weaker inputs or other parameters.");
   add(!unsolved.empty(),
       "A solver stopped short. Of constraints, their rows are too stiff or too unequal for the "

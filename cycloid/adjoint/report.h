@@ -7,12 +7,13 @@
 
 namespace cycloid::inline adjoint {
 
-// An environment that went non-finite. It stays at its last finite state from `step` on.
+// An environment that went non-finite, or whose events pile up. It stays at its last finite state
+// from `step` on.
 struct Failure {
   std::int64_t environment = 0;
   std::int64_t step = 0;  // the step that failed: state `step` is the last finite one
   std::string stage;      // the part of the step: "rk4 stage 2"
-  std::string body;       // the body or state block
+  std::string body;       // the body, state block or event
   std::string reason;
 };
 

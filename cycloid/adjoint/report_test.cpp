@@ -95,6 +95,15 @@ TEST_CASE("describe: environment, step, stage, body and reason in one line") {
 TEST_CASE("Report: advice is about what there is, and only that") {
   Report report;
   CHECK(report.advice().empty());
+  report.failed = {Failure{0, 3, kEventStage, "impact", "(Zeno)"}};
+  CHECK(report.advice().find("Zeno") != std::string::npos);
+  CHECK(report.advice().find("diverged") == std::string::npos);
+  report.failed.push_back(Failure{1, 3, "rk4 stage 2", "velocity", "not finite"});
+  CHECK(report.advice().find("Zeno") != std::string::npos);
+  CHECK(report.advice().find("diverged") != std::string::npos);
+  report.failed.erase(report.failed.begin());
+  CHECK(report.advice().find("Zeno") == std::string::npos);
+  report.failed.clear();
   report.crowded = {Crowded{}};
   CHECK(report.advice().find("contacts") != std::string::npos);
   CHECK(report.advice().find("solver") == std::string::npos);

@@ -88,7 +88,7 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
 
   report->collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps));
   report->memory = run.plan.words;
-  report->tape_bytes = run.plan.bytes;
+  report->tape_bytes = tape->bytes();
   report->lanes = run.lanes();
   report->instruction_set = name(active_instruction_set());
   result.events_ = std::make_shared<const std::vector<Event>>(events_on(run, *tape));

@@ -30,7 +30,7 @@ struct Run {
   double t0 = 0;
   std::int64_t first_step = 0;  // number of the first step, not 0 in linearise only
   int threads = 0;
-  std::vector<T> x0_raw, x0;  // as given, and with unit quaternions
+  std::vector<T> x0_raw, x0;  // as given, and with unit quaternions, on the law's own side
   std::vector<T> controls;
   std::vector<double> parameters;
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
@@ -103,6 +103,8 @@ class Tape {
   T* record(std::int64_t chunk, std::int64_t step) const {
     return records_.data() + (chunk * records_kept_ + step) * record_numbers_;
   }
+  // What states and records take.
+  std::uint64_t bytes() const { return states_.bytes() + records_.bytes(); }
 
  private:
   std::int64_t state_numbers_ = 0, record_numbers_ = 0, states_kept_ = 0, records_kept_ = 0;

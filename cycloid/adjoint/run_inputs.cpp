@@ -1,6 +1,8 @@
 #include "cycloid/adjoint/run_inputs.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/error.h"
@@ -42,7 +44,7 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
   run.parameter_rows = static_cast<std::int64_t>(params.size() / n);
   for (std::int64_t r = 0; r < run.parameter_rows; ++r) {
     const auto row = params.subspan(static_cast<std::size_t>(r) * n, n);
-    registry.check(row);
+    run.system.check_parameters(row);
     for (std::size_t i = 0; i < n; ++i) {
       const int number = static_cast<int>(i);
       if (row[i] == params[i] || run.system.varies(number)) continue;
@@ -52,6 +54,34 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
     }
   }
   run.parameters.assign(params.begin(), params.end());
+}
+
+// Asks the law whether every environment can start where it shall; see admission.h. A row that
+// environments with other parameters share is left as it is.
+template <class T>
+void admit_starts(Run<T>& run) {
+  if (run.system.admits_every_start()) return;
+  const std::int64_t nx = run.system.states().size(), np = run.system.parameters().size();
+  const bool shared = run.x0_rows == 1 && run.parameter_rows > 1;
+  const std::int64_t starts = std::max(run.x0_rows, run.parameter_rows);
+  const double rounding = 256 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  std::vector<double> x(static_cast<std::size_t>(nx)), p(static_cast<std::size_t>(np));
+  for (std::int64_t e = 0; e < starts; ++e) {
+    T* row = run.x0.data() + (run.x0_rows == 1 ? 0 : e * nx);
+    const double* values = run.parameters.data() + (run.parameter_rows == 1 ? 0 : e * np);
+    std::copy_n(row, nx, x.begin());
+    // Rounded as the law will see them, so that what is put on a surface is on it.
+    std::transform(values, values + np, p.begin(),
+                   [](double v) { return static_cast<double>(static_cast<T>(v)); });
+    const std::string why = run.system.admit(p.data(), rounding, x.data());
+    if (!why.empty()) {
+      throw Error(
+          message("x0 of environment ", e, " is no start for \"", run.system.name(), "\": ", why));
+    }
+    if (!shared) {
+      std::transform(x.begin(), x.end(), row, [](double v) { return static_cast<T>(v); });
+    }
+  }
 }
 
 // Which step each of the times lies in. A time within rounding of a step's end belongs to it.
@@ -149,6 +179,7 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
       throw Error(message("x0: a quaternion of row ", r, " is zero, which is no orientation"));
     }
   }
+  admit_starts(run);
   run.controls.assign(controls.values.begin(), controls.values.end());
   take_times(run, options.times);
   if (options.times.empty()) run.saved = options.save.steps(run.steps);
@@ -164,7 +195,7 @@ void choose_stepper(Run<T>& run, const Memory& memory) {
   run.threads = static_cast<int>(std::min<std::int64_t>(run.threads, run.chunks()));
   run.plan = plan_tape(
       memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes, s.record * lane_bytes,
-               s.record_is_costly, reversible(run.stepper) != nullptr});
+               s.record_is_costly, reversible(run.stepper) != nullptr, s.has_events});
 }
 
 template void check_finite(std::span<const float>, const char*, std::int64_t, const Space*);

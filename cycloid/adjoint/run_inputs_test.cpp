@@ -212,4 +212,72 @@ TEST_CASE("linearise, step, check_gradient: refuse what a rollout refuses") {
   CHECK(contains(text_of_error([&] { (void)check_gradient(system, bad, 5); }), "must be finite"));
 }
 
+TEST_CASE("rollout: a start beyond a surface of the law is refused, wherever it begins") {
+  const System ball = systems::bouncing_ball({}, {.vary = {"gravity"}});
+  const auto refusal = [&](const Numbers& x0, const Numbers& params = {}) {
+    return text_of_error([&] { (void)rollout(ball, x0, 5, params); });
+  };
+  CHECK(contains(refusal({1, 0, -0.5, 0}),
+                 "x0 of environment 1 is no start for \"bouncing_ball\": height is -0.5 m"));
+  CHECK(contains(text_of_error([&] { (void)step(ball, Numbers{-0.5, 0}); }), "environment 0"));
+  CHECK(
+      contains(text_of_error([&] { (void)linearise(ball, Numbers{-0.5, 0}); }), "below the floor"));
+  // Of environments that differ in their parameters only.
+  const System wheel = systems::rimless_wheel({}, {.vary = {"slope"}});
+  const auto angle = [&](double slope) {
+    return text_of_error([&] {
+      (void)rollout(wheel, Numbers{0.45, 1}, 5,
+                    Numbers{1, 0.4, 0.1, 9.81, 0.01, 1, 0.4, slope, 9.81, 0.01});
+    });
+  };
+  CHECK(angle(0.2) == "");
+  CHECK(contains(angle(0.0), "environment 1"));
+  CHECK(contains(text_of_error([] { (void)systems::rimless_wheel({.half_angle = 0.8}); }), "π/4"));
+}
+
+TEST_CASE("rollout: a start on a surface, but for rounding, meets its event at once") {
+  for (const char* integrator : {"rk4", "dopri5"}) {
+    CAPTURE(integrator);
+    systems::Settings settings;
+    settings.integrator = integrator;
+    const Trajectory<double> ball =
+        rollout(systems::bouncing_ball({}, settings), Numbers{-1e-17, -2.0}, 5);
+    REQUIRE(ball.events().size() == 1);
+    CHECK(ball.events()[0].time == 0);
+    CHECK(ball.state(0, -1)[0] > 0);
+    const Trajectory<double> bead =
+        rollout(systems::bead_on_curve({}, settings), Numbers{1 + 4e-16}, 5);
+    REQUIRE(bead.events().size() == 1);
+    CHECK(bead.state(0, -1)[0] == 1);
+    const Trajectory<double> wheel =
+        rollout(systems::rimless_wheel({}, settings), Numbers{0.5 + 2e-16, 1.0}, 5);
+    REQUIRE(wheel.events().size() == 1);
+    CHECK(wheel.events()[0].name == "step");
+    const Trajectory<double> block =
+        rollout(systems::stick_slip({}, settings), Numbers{0.6 * (1 + 1e-15), 0.21, 0}, 5);
+    REQUIRE(block.events().size() == 1);
+    CHECK(block.events()[0].name == "slip");
+  }
+}
+
+TEST_CASE("rollout: every state of a run is a start") {
+  const auto check = [](const System& system, const Numbers& x0, std::int64_t steps) {
+    CAPTURE(system.name());
+    const Trajectory<double> run = rollout(system, x0, steps);
+    REQUIRE(run.events().size() > 0);
+    const Trajectory<double> again = rollout(system, run.states(), 1);
+    for (std::int64_t e = 0; e <= steps; ++e) {
+      const auto given = run.state(0, e), taken = again.state(e, 0);
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        CHECK(std::abs(taken[i] - given[i]) < 1e-12);
+      }
+    }
+  };
+  check(systems::bouncing_ball(), {1, 0}, 300);
+  check(systems::bead_on_curve(), {0}, 150);
+  check(systems::stick_slip(), {0, 0.21, 0}, 1500);
+  check(systems::rimless_wheel(), {0, 1}, 300);
+  check(systems::rimless_wheel({.slope = 0}), {0, -0.5}, 300);
+}
+
 }  // namespace cycloid

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cycloid/adjoint/rollout.h"
+#include "cycloid/adjoint/run.h"
 #include "tests/support/rollout_cases.h"
 
 namespace cycloid {
@@ -53,9 +54,18 @@ TEST_CASE("reversible tape: the gradient is that of the stored states, to the dr
   }
 }
 
-TEST_CASE("reversible tape: its memory does not grow with the number of steps") {
+TEST_CASE("tape: its buffers are as large as the plan says") {
+  for (const Memory& memory : {Memory::all(), Memory::sqrt(), Memory::checkpoints(7),
+                               Memory::truncate(30), Memory::reversible()}) {
+    const Trajectory<double> run = chain("verlet", 3, 1000).run(memory, Save::last());
+    CHECK(run.tape().bytes() == run.run().plan.bytes);
+    CHECK(run.tape().bytes() == run.report().tape_bytes);
+  }
+}
+
+TEST_CASE("reversible tape: its buffers do not grow with the number of steps") {
   const auto bytes = [](std::int64_t steps, const Memory& memory) {
-    return chain("verlet", 3, steps).run(memory, Save::last()).report().tape_bytes;
+    return chain("verlet", 3, steps).run(memory, Save::last()).tape().bytes();
   };
   CHECK(bytes(10, Memory::reversible()) == bytes(100000, Memory::reversible()));
   CHECK(bytes(100000, Memory::reversible()) < bytes(100, Memory::sqrt()));
@@ -66,6 +76,16 @@ TEST_CASE("reversible tape: refused where a step back does not undo the step, wi
                        doctest::Contains("verlet or implicit_midpoint"), Error);
   CHECK_THROWS_WITH_AS(gradient(chain("verlet", 3, 10, 0.5), Memory::reversible()),
                        doctest::Contains("does not depend on velocity"), Error);
+  // Whatever its integrator, a law with events has resets.
+  for (const char* integrator : {"rk4", "verlet", "implicit_midpoint"}) {
+    systems::Settings settings;
+    settings.integrator = integrator;
+    RolloutOptions options;
+    options.memory = Memory::reversible();
+    CHECK_THROWS_WITH_AS(
+        rollout(systems::bouncing_ball({}, settings), Numbers{1, 0}, 10, {}, options),
+        doctest::Contains("a law with events cannot be run backwards"), Error);
+  }
 }
 
 TEST_CASE("reversible tape: a run that cannot be found again has no gradient, or a zero one") {

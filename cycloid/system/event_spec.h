@@ -12,6 +12,9 @@ struct EventSpec {
   EventEffect effect = EventEffect::reset;
 };
 
+// The stage of a StepTrouble (stepper.h) whose environment stops because its events have no end.
+inline constexpr const char* kEventStage = "events";
+
 // Events of one environment within one step; more are taken for infinitely many (Zeno).
 inline constexpr int kMostEvents = 32;
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/system/admission.h"
 #include "cycloid/system/dopri5.h"
 #include "cycloid/system/euler.h"
 #include "cycloid/system/implicit_midpoint.h"
@@ -43,6 +44,14 @@ SystemParts law_parts(const Law& law, const LawSettings& settings) {
   SystemParts parts =
       law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
   parts.events = event_specs(law);
+  if constexpr (RefusesParameters<Law>) {
+    parts.refuse = [law](const double* p) { return law.refuse(p); };
+  }
+  if constexpr (AdmitsStarts<Law>) {
+    parts.admit = [law](const double* p, double rounding, double* x) {
+      return law.admit(p, rounding, x);
+    };
+  }
   return parts;
 }
 

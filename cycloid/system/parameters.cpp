@@ -19,10 +19,16 @@ void check_value(const Parameter& parameter, std::span<const double> value) {
     }
   }
   if (!satisfies(parameter.constraint, value.data(), parameter.size)) {
-    throw ParameterError(message("parameter \"", parameter.name, "\" must be ",
-                                 describe(parameter.constraint), " [", parameter.unit, "]; got ",
-                                 value));
+    const bool bare = parameter.unit.empty() || parameter.unit == "1";
+    throw ParameterError(
+        message("parameter \"", parameter.name, "\" must be ", describe(parameter.constraint),
+                bare ? std::string() : message(" [", parameter.unit, "]"), "; got ", value));
   }
+}
+
+ParameterError wrong_size(std::string_view name, int expected, std::size_t got) {
+  return ParameterError(message("parameter \"", name, "\" takes ", expected,
+                                expected == 1 ? " number" : " numbers", ", got ", got));
 }
 
 void check_size(std::size_t got, int expected) {
@@ -44,8 +50,7 @@ void Parameters::add(Parameter parameter, std::span<const double> value) {
       std::accumulate(parameter.shape.begin(), parameter.shape.end(), 1, std::multiplies<>());
   parameter.offset = size();
   if (value.size() != static_cast<std::size_t>(parameter.size)) {
-    throw ParameterError(message("parameter \"", parameter.name, "\" takes ", parameter.size,
-                                 " numbers, got ", value.size()));
+    throw wrong_size(parameter.name, parameter.size, value.size());
   }
   check_value(parameter, value);
   default_.insert(default_.end(), value.begin(), value.end());
@@ -85,8 +90,7 @@ std::vector<double> Parameters::pack(
   for (const auto& [name, value] : named) {
     const Parameter& p = find(name);
     if (value.size() != static_cast<std::size_t>(p.size)) {
-      throw ParameterError(
-          message("parameter \"", name, "\" takes ", p.size, " numbers, got ", value.size()));
+      throw wrong_size(name, p.size, value.size());
     }
     check_value(p, value);
     std::copy(value.begin(), value.end(), values.begin() + p.offset);

@@ -115,7 +115,7 @@ TEST_CASE("Parameters::check: names the parameter, what it must be, and what it 
   CHECK_NOTHROW(r.check(r.default_values()));
   Numbers p = r.default_values();
   p[4] = 1.25;
-  CHECK_THROWS_WITH_AS(r.check(p), "parameter \"friction\" must be between 0 and 1 [1]; got [1.25]",
+  CHECK_THROWS_WITH_AS(r.check(p), "parameter \"friction\" must be between 0 and 1; got [1.25]",
                        ParameterError);
   p = r.default_values();
   p[12] = -1;

@@ -57,6 +57,15 @@ System::System(SystemParts parts) {
   }
   varies_ = std::move(varies);
   parts_ = std::make_shared<const SystemParts>(std::move(parts));
+  check_parameters(parameters().default_values());
+}
+
+void System::check_parameters(std::span<const double> values) const {
+  parameters().check(values);
+  if (!parts_->refuse) return;
+  if (const std::string why = parts_->refuse(values.data()); !why.empty()) {
+    throw ParameterError(message("system \"", name(), "\": ", why));
+  }
 }
 
 template <>

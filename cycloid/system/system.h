@@ -13,12 +13,15 @@
 //   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
 //   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
 //   event.h        events of a law: impacts, ends;   event_walk.h  how a step meets them
+//   admission.h    starts and parameters that a law refuses
 //   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with
 //                  events: bouncing ball, bead on a curve, stick-slip block, rimless wheel
 //   systems.h      ... as Systems, by name
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -52,6 +55,9 @@ struct SystemParts {
   std::vector<std::string> vary;  // parameters that may differ between environments
   std::vector<double> initial_state;
   std::vector<EventSpec> events;
+  // What the law refuses (admission.h); null: nothing.
+  std::function<std::string(const double* p)> refuse;
+  std::function<std::string(const double* p, double rounding, double* x)> admit;
   Steppers<float> float32;
   Steppers<double> float64;
 };
@@ -72,6 +78,15 @@ class System {
   const std::vector<std::string>& vary() const { return parts_->vary; }
   const std::vector<double>& initial_state() const { return parts_->initial_state; }
   const std::vector<EventSpec>& events() const { return parts_->events; }
+  // Throws ParameterError unless there are as many as the registry has, each within its constraint,
+  // and the law makes sense of them together.
+  void check_parameters(std::span<const double> values) const;
+  // Why no run can start at x, or nothing. Puts a start that is beyond a surface by `rounding`, in
+  // units of the state, onto it.
+  std::string admit(const double* p, double rounding, double* x) const {
+    return parts_->admit ? parts_->admit(p, rounding, x) : std::string();
+  }
+  bool admits_every_start() const { return !parts_->admit; }
   // Whether number `i` of the parameter vector may differ between environments.
   bool varies(int i) const { return varies_->at(static_cast<std::size_t>(i)); }
 

@@ -88,7 +88,7 @@ std::vector<double> first_state(std::string_view law, int n) {
   if (law == Lorenz::kName) return {1.0, 1.0, 1.0};
   if (law == BouncingBall::kName) return {1.0, 0.0};
   if (law == BeadOnCurve::kName) return {0.0};
-  if (law == StickSlip::kName) return {0.0, 0.2, 0.0};
+  if (law == StickSlip::kName) return {0.0, 0.21, 0.0};
   if (law == RimlessWheel::kName) return {0.0, 1.0};
   std::vector<double> chain(2 * static_cast<std::size_t>(n), 0.0);
   chain[0] = 1.0;
@@ -100,6 +100,16 @@ double first_number(const SystemParts& parts, const char* name) {
       .default_values()[static_cast<std::size_t>(parts.parameters.find(name).offset)];
 }
 
+// Where the first look begins may depend on parameters.
+void fit_first_state(std::string_view law, SystemParts& parts) {
+  double* x = parts.initial_state.data();
+  if (law == StickSlip::kName) x[1] = first_number(parts, "belt");
+  if (law == RimlessWheel::kName) {
+    const double middle = first_number(parts, "slope"), reach = first_number(parts, "half_angle");
+    x[0] = std::clamp(x[0], middle - reach, middle + reach);
+  }
+}
+
 // The number of heights; fills in those of a straight slide, 1 m down, where none are given.
 int take_heights(LawSettings& settings) {
   const auto [place, absent] = settings.values.try_emplace("heights");
@@ -107,8 +117,9 @@ int take_heights(LawSettings& settings) {
   for (int i = 0; i < 22 && absent; ++i) heights.push_back(1 - i * i / 441.0);
   const int n = static_cast<int>(heights.size());
   if (n < BeadOnCurve::kFewestHeights || n > BeadOnCurve::kMostHeights) {
-    throw ModelError(message("a curve has ", BeadOnCurve::kFewestHeights, " to ",
-                             BeadOnCurve::kMostHeights, " heights; got ", n));
+    throw ModelError(message("parameter \"heights\" of bead_on_curve takes ",
+                             BeadOnCurve::kFewestHeights, " to ", BeadOnCurve::kMostHeights,
+                             " numbers; got ", n));
   }
   return n;
 }
@@ -159,7 +170,7 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
   LawSettings of_law{settings.dt, settings.precision, settings.vary, values, first_state(law, n)};
   if (law == BeadOnCurve::kName) n = take_heights(of_law);
   SystemParts parts = parts_of(law, of_law, n);
-  if (law == StickSlip::kName) parts.initial_state[1] = first_number(parts, "belt");
+  fit_first_state(law, parts);
   check_size(settings.integrator, parts.states.size());
   CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision, tolerances});
   if (!entry.float64.one) {

@@ -61,7 +61,7 @@ struct BeadOnCurveParameters {
 };
 struct StickSlipParameters {
   double mass = 1, stiffness = 1, damping = 0;  // [kg] [N/m] [N·s/m]
-  double belt = 0.2, normal_force = 1;          // [m/s] [N]
+  double belt = 0.21, normal_force = 1;         // [m/s] [N]
   double static_friction = 0.6, kinetic_friction = 0.4;
 };
 struct RimlessWheelParameters {

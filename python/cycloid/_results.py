@@ -23,16 +23,17 @@ class Truncate:
 
 
 class Failure(NamedTuple):
-    """An environment that went non-finite: it stays at its state of `step` from there on."""
+    """An environment that went non-finite, or whose events pile up: it stays at its state of `step`
+    from there on."""
 
     environment: int
     """Its index in the flattened batch."""
     step: int
     """The step that failed; the state of this number is the last finite one."""
     stage: str
-    """The part of the step, such as "rk4 stage 2"."""
+    """The part of the step, such as "rk4 stage 2", or "events"."""
     body: str
-    """The block of the state."""
+    """The block of the state, or the event."""
     reason: str
 
 
@@ -96,9 +97,13 @@ class Events:
         return len(self.name)
 
     def __repr__(self) -> str:
+        if not self.name:
+            return "<0 events>"
         counts = {name: self.name.count(name) for name in dict.fromkeys(self.name)}
         kinds = ", ".join(f"{n} {name}" for name, n in counts.items())
-        return f"<{len(self)} events{': ' if kinds else ''}{kinds}>"
+        grazing = int(self.grazing.sum())
+        kinds += f"; {grazing} GRAZING" if grazing else ""
+        return f"<{len(self)} event{'' if len(self) == 1 else 's'}: {kinds}>"
 
 
 class SolverWarning(UserWarning):
@@ -113,7 +118,7 @@ class Report:
     """What a rollout has to say about itself."""
 
     failed: list[Failure]
-    """Environments that went non-finite, in their order."""
+    """Environments that went non-finite or whose events pile up, in their order."""
     unsolved: list[Unsolved]
     """Environments in which a solver stopped short, in their order."""
     crowded: list[Crowded]

@@ -186,7 +186,8 @@ class Trajectory:
         states_bar: shaped like `states`, or broadcast to it. wrt: any of "x0", "controls",
         "params". failed: "raise" GradientError if an environment failed, has a step that is not
         solved, a grazing event or a gradient that is not finite, or "skip" it: its gradient is
-        zero. event_times_bar: (E,), the loss's derivative with respect to `events.time`.
+        zero. event_times_bar: (E,), the loss's derivative with respect to `events.time`, or one
+        number for all.
 
         May be called again; the arrays are fresh.
 
@@ -239,13 +240,20 @@ class Trajectory:
             ) from None
 
     def _times_bar(self, event_times_bar: Any) -> np.ndarray | None:
-        if event_times_bar is None or not len(self.events):
+        if event_times_bar is None:
             return None
         bar = as_numbers(event_times_bar, np.float64, "event_times_bar")
+        if not len(self.events):
+            if bar.shape == (0,):
+                return None
+            raise Error(
+                "event_times_bar is given, but no event happened in this run, so that there is no "
+                "time to differentiate: take more steps, or look at len(traj.events) before"
+            )
         if bar.ndim > 1 or (bar.ndim == 1 and bar.size not in (1, len(self.events))):
             raise Error(
-                f"event_times_bar must have one number for each of the {len(self.events)} events; "
-                f"got an array of {bar.shape}"
+                f"event_times_bar must have one number for each event, shape "
+                f"({len(self.events)},), or one for all; got an array of {bar.shape}"
             )
         return np.ascontiguousarray(np.broadcast_to(bar, (len(self.events),)))
 
@@ -257,9 +265,11 @@ class Trajectory:
             for name in ("failed", "unsolved", "crowded")
             if (rows := getattr(self.report, name))
         )
+        n = len(self.events)
+        events = f", {n} event{'' if n == 1 else 's'}" if n else ""
         return (
             f"<Trajectory of {self.system.name}: {batch.steps} steps{lead}, "
-            f"{self.steps.size} saved{wrong}>"
+            f"{self.steps.size} saved{events}{wrong}>"
         )
 
 

@@ -1,12 +1,15 @@
 """Closed-form laws of motion, each a System.
 
-Every law takes dt, the time step [s]; integrator, one of `integrators`; dtype, "float64" or
-"float32"; and vary, the names of parameters that may differ between environments. The other
-arguments are its parameters. The time step is a parameter too.
+Every law takes the keywords of `make`: dt, integrator, dtype, vary, rtol and atol. Its other
+arguments are its parameters, with their defaults; the time step is a parameter too. All are SI.
 
 "dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol
 ask, for each environment on its own; dt is then how long an input is held and how often a state may
 be saved, and may be the whole run.
+
+bouncing_ball, bead_on_curve, stick_slip and rimless_wheel have events: impacts, arrivals, changes
+of mode. `traj.events` has them, with their times. A start beyond the surface at which one happens
+is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import as_numbers
-from cycloid._core import Error
+from cycloid._core import Error, ParameterError
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
@@ -58,9 +61,11 @@ def make(
     atol: float | None = None,
     n: int = 3,
 ) -> System:
-    """A law by name, with parameters by name; n masses for "spring_chain". rtol, and atol in the
-    units of the state, are the tolerances of an adaptive integrator; None: 1e-9 and 1e-11 in
-    float64, 1e-5 and 1e-7 in float32.
+    """A law by name, with parameters by name; n masses for "spring_chain".
+
+    dt: time step [s]. integrator: one of `integrators`. dtype: "float64" or "float32". vary: names
+    of parameters that may differ between environments. rtol, and atol in the units of the state:
+    tolerances of "dopri5" and "sdirk4"; None: 1e-9 and 1e-11 in float64, 1e-5 and 1e-7 in float32.
 
     >>> make("lorenz", {"rho": 24.0})
     <System lorenz: 3 states, 0 inputs, dt 10 ms>
@@ -95,7 +100,7 @@ def _tolerance(value: float | None, what: str) -> float:
         return 0.0
     number = as_real(value, what)
     if not number > 0:
-        raise Error(f"{what} must be positive; got {number}")
+        raise ParameterError(f"{what} must be positive, or None for the default; got {number}")
     return number
 
 
@@ -120,7 +125,7 @@ def pendulum(
     atol: float | None = None,
 ) -> System:
     """A point mass [kg] on a rod [m]. State [angle from hanging [rad], angular velocity [rad/s]],
-    input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²].
+    input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²]. Keywords as for `make`.
 
     >>> pendulum(length=2.0, dt=0.005)
     <System pendulum: 2 states, 1 input, dt 5 ms>
@@ -153,7 +158,7 @@ def double_pendulum(
 ) -> System:
     """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
     hanging; inputs: the torques in the two joints [N·m], where the dampings [N·m·s/rad] act too;
-    gravity [m/s²].
+    gravity [m/s²]. Keywords as for `make`.
 
     >>> double_pendulum().state_slices
     {'angles': slice(0, 2, None), 'angular_velocities': slice(2, 4, None)}
@@ -185,7 +190,8 @@ def projectile(
     atol: float | None = None,
 ) -> System:
     """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no
-    inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²].
+    inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²]. Keywords as
+    for `make`.
 
     >>> projectile(drag=0.1, wind=(1, 0, 0)).parameters["wind"]
     array([1., 0., 0.])
@@ -217,7 +223,8 @@ def spring_chain(
     atol: float | None = None,
 ) -> System:
     """n equal masses [kg] in a row, joined by n + 1 springs [N/m] between two walls. State
-    [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m].
+    [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m]. Keywords
+    as for `make`.
 
     >>> spring_chain(5).state_size
     10
@@ -247,7 +254,7 @@ def kepler(
     atol: float | None = None,
 ) -> System:
     """A body about a fixed centre in the plane. State [x, y [m], vx, vy [m/s]], no inputs;
-    mu [m³/s²].
+    mu [m³/s²]. Keywords as for `make`.
 
     >>> kepler(integrator="verlet").input_size
     0
@@ -277,6 +284,7 @@ def lorenz(
     atol: float | None = None,
 ) -> System:
     """Lorenz's chaotic system. State [x, y, z], no inputs; sigma and beta [1/s], rho without unit.
+    Keywords as for `make`.
 
     >>> lorenz().parameters.names
     ('sigma', 'rho', 'beta', 'option.timestep')
@@ -305,9 +313,11 @@ def bouncing_ball(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> System:
-    """A ball that falls on a floor. State [height [m], velocity [m/s]], no inputs; gravity [m/s²].
-    Event "impact": at height 0, falling, the velocity v becomes -restitution·v. Bounces of a ball
-    with restitution < 1 pile up; a run that reaches that time stops there (`report.failed`).
+    """A ball that falls on a floor. State [height above it [m], velocity [m/s]], no inputs;
+    restitution, 0 to 1, without unit; gravity [m/s²]. Event "impact": at height 0, falling, the
+    velocity v becomes -restitution·v. From rest at height y the bounces of a ball with restitution
+    e < 1 pile up at √(2 y/g)·(1 + e)/(1 - e); a run that reaches that time stops there
+    (`report.failed`). A start below the floor is refused. Keywords as for `make`.
 
     >>> import cycloid as cy
     >>> run = cy.rollout(bouncing_ball(), [1.0, 0.0], 100)
@@ -345,8 +355,9 @@ def bead_on_curve(
     """A bead that slides from rest down a curve without friction. The curve is the cubic spline
     through n heights [m] (3 to 64; None: a straight slide, 1 m down, of 22) at the stations
     x = width·s² [m], s = 0, 1/(n-1), …, 1, which lie densely at its beginning. State [s], the
-    progress along it; no inputs; gravity [m/s²]. Event "arrival", at s = 1, ends the run: its time
-    is the time of travel.
+    progress along it, 0 to 1 without unit; no inputs; gravity [m/s²]. Event "arrival", at s = 1,
+    ends the run: its time is the time of travel. Where the curve is above its beginning the bead
+    stands still, and no arrival comes. Keywords as for `make`.
 
     >>> import cycloid as cy
     >>> run = cy.rollout(bead_on_curve(), [0.0], 200)      # straight: √(2·(2² + 1²)/9.81)
@@ -375,7 +386,7 @@ def stick_slip(
     mass: float = 1,
     stiffness: float = 1,
     damping: float = 0,
-    belt: float = 0.2,
+    belt: float = 0.21,
     normal_force: float = 1,
     static_friction: float = 0.6,
     kinetic_friction: float = 0.4,
@@ -390,14 +401,17 @@ def stick_slip(
     """A block [kg] on a moving belt [m/s], held by a spring [N/m] and a damper [N·s/m], pressed on
     the belt by normal_force [N] with dry friction. State [stretch of the spring [m], velocity
     [m/s], mode]: mode 0 sticks to the belt, ±1 slips, with the sign of the velocity against the
-    belt; only the events "stick" and "slip" change it. No inputs.
+    belt; only the events "stick" and "slip" change it. A start whose mode is not that of its
+    velocity and pull is refused, and so is static_friction below kinetic_friction (both without
+    unit). No inputs. Keywords as for `make`.
 
     >>> import cycloid as cy
-    >>> run = cy.rollout(stick_slip(), [0.0, 0.2, 0.0], 1000)
+    >>> block = stick_slip()
+    >>> run = cy.rollout(block, block.initial_state(), 1000)
     >>> run.events.name
     ('slip', 'stick', 'slip')
-    >>> run.events.time.round(6)       # 0.6·1/0.2; a slip lasts 2·(π - atan(1)); a stick 2 s
-    array([3.      , 7.712389, 9.712389])
+    >>> float(run.events.time[0].round(6))     # static_friction·normal_force/(stiffness·belt)
+    2.857143
     """
     values = {
         "mass": mass,
@@ -436,12 +450,14 @@ def rimless_wheel(
     """A wheel of spokes [m] without a rim, 2·half_angle [rad] apart, that rolls down a slope [rad].
     State [angle of the spoke on the ground from the vertical, downhill positive [rad], angular
     velocity [rad/s]], no inputs; gravity [m/s²]. Events: "step", onto the next spoke, and "back";
-    both multiply the velocity by cos(2·half_angle).
+    both multiply the velocity by cos(2·half_angle), and half_angle must be below π/4. The angle
+    stays between slope - half_angle and slope + half_angle; a start beyond is refused. Keywords as
+    for `make`.
 
     >>> import cycloid as cy
     >>> run = cy.rollout(rimless_wheel(), [0.0, 1.0], 200)
-    >>> set(run.events.name)
-    {'step'}
+    >>> run.events
+    <3 events: 3 step>
     """
     values = {"length": length, "half_angle": half_angle, "slope": slope, "gravity": gravity}
     return make(

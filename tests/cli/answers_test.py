@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-LAWS = ["pendulum", "double_pendulum", "projectile", "spring_chain", "kepler", "lorenz"]
+SMOOTH = ["pendulum", "double_pendulum", "projectile", "spring_chain", "kepler", "lorenz"]
+LAWS = [*SMOOTH, "bouncing_ball", "bead_on_curve", "stick_slip", "rimless_wheel"]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -55,6 +56,38 @@ def test_simulate_in_segments_equals_one_run(program):
     words = ["simulate", "double_pendulum", "--steps", 600]
     whole = program.answer(*words, "--batch", 2)["final_state"]
     assert program.answer(*words, "--batch", 4096)["final_state"] == whole
+
+
+def test_simulate_has_the_events(program):
+    words = ["simulate", "bouncing_ball", "--steps", 130, "--spread", 0, "--batch", 3]
+    answer = program.answer(*words)
+    assert answer["event_counts"] == {"impact": 6}
+    assert [event["name"] for event in answer["events"]] == ["impact", "impact"]
+    first, second = (event["time"] for event in answer["events"])
+    assert first == pytest.approx(math.sqrt(2 / 9.81)) and second == pytest.approx(2.6 * first)
+    assert answer["events"][0]["step"] == 45
+    said = program.run(*words).stdout
+    assert "Events: 6 impact. Of environment 0: impact at 0.451524 s, impact at 1.17396 s" in said
+
+
+def test_simulate_ends_what_an_event_has_ended(program):
+    # A batch of 4096 is cut after every 256 steps; the bead arrives after 101.
+    words = ["simulate", "bead_on_curve", "--steps", 600, "--spread", 0]
+    one, many = (program.answer(*words, "--batch", batch) for batch in (1, 4096))
+    assert one["event_counts"] == {"arrival": 1} and many["event_counts"] == {"arrival": 4096}
+    assert one["final_state"] == many["final_state"] == [pytest.approx(1, abs=1e-14)]
+
+
+def test_simulate_starts_where_the_law_admits_it(program):
+    # ± 0.1 would put the bead before its beginning, and let a sticking block move on its belt.
+    for law in ("bead_on_curve", "stick_slip", "rimless_wheel", "bouncing_ball"):
+        words = ["simulate", law, "--steps", 1, "--batch", 50, "--spread", 0.1]
+        program.answer(*words, "--record", 50, "--output", f"{law}.csv")
+    rows = list(csv.DictReader((program.folder / "stick_slip.csv").open()))
+    assert all(abs(float(row["velocity [m/s]"]) - 0.21) < 1e-3 for row in rows)
+    assert len({row["stretch [m]"] for row in rows if row["step"] == "0"}) == 50
+    rows = list(csv.DictReader((program.folder / "bead_on_curve.csv").open()))
+    assert min(float(row["progress [1]"]) for row in rows) > -1e-3
 
 
 def test_simulate_writes_the_motion(program):
@@ -205,6 +238,11 @@ def test_info_of_a_law_has_its_parameters_with_units_and_constraints(program):
     assert by_name["length"]["constraint"] == "positive"
     assert [state["name"] for state in answer["states"]] == ["angle", "angular_velocity"]
     assert answer["inputs"][0]["unit"] == "N·m"
+    assert answer["events"] == []
+    bead = program.answer("info", "bead_on_curve")
+    assert bead["events"] == [{"name": "arrival", "direction": "rising", "effect": "end"}]
+    said = program.run("info", "bead_on_curve").stdout
+    assert "ends the run" in said and max(map(len, said.splitlines())) < 80
     chain = program.answer("info", "spring_chain", "--n", 7)
     assert chain["state_size"] == 14 and chain["input_size"] == 7
 

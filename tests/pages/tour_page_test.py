@@ -188,7 +188,9 @@ def test_the_sliders_lead_through_the_corrections_and_the_time(browser, tour):
 
     assert move("aim", 0).startswith("First guess: ")
     assert move("aim", 2).startswith("Correction 2: ")
-    now = page.evaluate("[...document.querySelectorAll('.iterate.now')].map(e => e.dataset.frame)")
+    now = page.evaluate(
+        "[...document.querySelectorAll('#aim .iterate.now')].map(e => e.dataset.frame)"
+    )
     assert now == ["2", "2"]  # from the side and from above
     later = page.evaluate("document.querySelectorAll('#aim-side .iterate.later').length")
     assert later == corrections - 2
@@ -198,6 +200,16 @@ def test_the_sliders_lead_through_the_corrections_and_the_time(browser, tour):
     whole = page.evaluate(short)
     assert move("orbit", 100).startswith("After 2.0 s they are ")
     assert page.evaluate(short) < whole / 5
+
+    slide = tour[1]["slide"]
+    assert move("slide", 0).startswith(f"Straight: {slide['straight_time']:.5f} s, 25 % above")
+    notes = page.evaluate("document.querySelectorAll('#slide-bending [data-note]').length")
+    last = f"Correction {slide['iterations']} (the last): {slide['time']:.5f} s, "
+    assert move("slide", notes - 1).startswith(last)
+    # The cycloid lies on top of the slides, or the last one would hide it.
+    assert page.evaluate("document.querySelector('#slide-bending .dashed:last-of-type') !== null")
+    arrival = slide["straight_time"]
+    assert move("race", 1000) == f"After {arrival + 0.01 - arrival % 0.01:.2f} s"
     assert page.errors == []
 
 

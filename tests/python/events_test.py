@@ -142,6 +142,15 @@ def test_a_block_on_a_belt_has_the_known_cycle_and_its_derivatives():
     assert abs(g["mass"]) < 1e-7
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "implicit_midpoint"])
+def test_an_event_on_the_end_of_a_step_is_found_once(integrator):
+    for belt in (0.2, 0.2 * (1 + 1e-15), 0.2 * (1 - 1e-15)):
+        block = cy.systems.stick_slip(belt=belt, integrator=integrator)
+        run = cy.rollout(block, [0.0, belt, 0.0], 1000)
+        assert run.events.name == ("slip", "stick", "slip")
+        assert run.events.time[0] == pytest.approx(3.0, rel=1e-12)
+
+
 def test_a_rimless_wheel_finds_its_limit_cycle_and_forgets_by_cos_squared():
     alpha, gamma = 0.4, 0.1
     c = math.cos(2 * alpha) ** 2
@@ -253,7 +262,62 @@ def test_wrong_times_and_cotangents_are_named():
     with pytest.raises(cy.Error, match="one time step"):
         cy.rollout(vary, [1, 0], 10, {"option.timestep": [0.01, 0.02]}, times=[0.05])
     run = cy.rollout(cy.systems.bouncing_ball(), [1, 0], 60)
-    with pytest.raises(cy.Error, match="1 events"):
+    with pytest.raises(cy.Error, match=r"shape \(1,\), or one for all; got an array of \(2,\)"):
         run.pullback(0, event_times_bar=[1, 2])
+    quiet = cy.rollout(cy.systems.bouncing_ball(), [1, 0], 10)
+    assert repr(run.events) == "<1 event: 1 impact>" and repr(quiet.events) == "<0 events>"
+    assert repr(run) == "<Trajectory of bouncing_ball: 60 steps, 61 saved, 1 event>"
+    for bar in (1.0, [1.0], [1.0, 2.0]):
+        with pytest.raises(cy.Error, match="no event happened"):
+            quiet.pullback(0, event_times_bar=bar)
+    assert not quiet.pullback(0, event_times_bar=[]).x0.any()
     with pytest.raises(cy.ModelError, match="3 to 64"):
         cy.systems.bead_on_curve(heights=[1, 0])
+
+
+STARTS = [
+    ("bouncing_ball", [-0.5, 0.0], "height is -0.5 m, below the floor"),
+    ("bead_on_curve", [1.5], "progress is 1.5, beyond the end"),
+    ("rimless_wheel", [0.7, 1.0], "between slope - half_angle and slope"),
+    ("stick_slip", [0.0, 0.21, 0.5], "mode is 0.5"),
+    ("stick_slip", [0.0, 1.0, 0.0], "or mode 1"),
+    ("stick_slip", [5.0, 0.21, 0.0], "give it mode -1"),
+    ("stick_slip", [0.0, 1.0, -1.0], "its mode is 1"),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("law, x0, words", STARTS)
+def test_a_start_beyond_a_surface_is_refused(law, x0, words, dtype):
+    system = cy.systems.make(law, dtype=dtype)
+    good = system.initial_state()
+    cy.rollout(system, good, 3)
+    with pytest.raises(cy.Error, match="environment 1.*" + words):
+        cy.rollout(system, [good, x0], 3)
+    for call in (cy.step, cy.linearise):
+        with pytest.raises(cy.Error, match="environment 0.*" + words):
+            call(system, x0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("law", ["bouncing_ball", "bead_on_curve", "rimless_wheel", "stick_slip"])
+def test_a_run_can_be_continued_from_any_of_its_states(law, dtype):
+    system = cy.systems.make(law, dtype=dtype)
+    x = system.initial_state()
+    run = cy.rollout(system, x, 390)
+    assert len(run.events) > 0
+    steps = 5 * np.finfo(dtype).eps * 390 * 100  # rounding, and what a bounce makes of it
+    for state, expected in zip(run.states[:-1], run.states[1:]):
+        assert np.max(np.abs(cy.step(system, state) - expected)) < steps
+
+
+def test_parameters_that_make_no_sense_together_are_refused():
+    with pytest.raises(cy.ParameterError, match="below π/4"):
+        cy.systems.rimless_wheel(half_angle=0.8)
+    with pytest.raises(cy.ParameterError, match="0.3, below kinetic_friction, 0.4"):
+        cy.systems.stick_slip(static_friction=0.3)
+    with pytest.raises(cy.ParameterError, match='"normal_force" must be positive'):
+        cy.systems.stick_slip(normal_force=0)
+    block = cy.systems.stick_slip()
+    with pytest.raises(cy.ParameterError, match="below kinetic_friction"):
+        cy.rollout(block, block.initial_state(), 5, {"kinetic_friction": 0.7})

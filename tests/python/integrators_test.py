@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fresh_process import PATIENCE, run_script
 from scipy.integrate import solve_ivp
 
 import cycloid as cy
@@ -139,6 +140,37 @@ def test_a_tighter_tolerance_is_nearer():
         for r in (1e-4, 1e-7, 1e-10)
     ]
     assert errors[0] > 10 * errors[1] > 100 * errors[2] and errors[2] < 1e-8
+
+
+def test_a_law_with_events_is_not_run_backwards():
+    ball = cy.systems.bouncing_ball(integrator="verlet")
+    with pytest.raises(cy.Error, match="law with events cannot be run backwards.*sqrt"):
+        cy.rollout(ball, [1.0, 3.0], 5, memory="reversible")
+
+
+def peak_growth(memory):
+    """By how much a run of 10⁶ steps and its pullback raise the peak of the process's memory over
+    that of one of 10³ [bytes]."""
+    process = run_script(f"""
+        import re
+        system = cy.systems.kepler(integrator="verlet")
+        def peak(T):
+            run = cy.rollout(system, [1.0, 0.0, 0.0, 1.1], T, save="last", memory={memory!r})
+            run.pullback(1.0)
+            with open("/proc/self/status") as status:  # ru_maxrss may be the parent's
+                return 1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1])
+        small = peak(1000)
+        print(peak(1_000_000) - small)
+    """)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    return int(out)
+
+
+def test_the_process_of_a_reversible_adjoint_does_not_grow_with_the_steps():
+    # A state has 32 bytes: all of them would be 32 MB. The measure can see that.
+    assert peak_growth("reversible") < 1e6
+    assert peak_growth("all") > 30e6
 
 
 @pytest.mark.parametrize("integrator", ("verlet", "implicit_midpoint"))

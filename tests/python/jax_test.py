@@ -106,6 +106,23 @@ def test_every_way_to_keep_memory(memory):
     assert_same(*both(PENDULUM, X0, CONTROLS, memory=memory, threads=2, t0=1.0))
 
 
+def test_gradients_through_impacts():
+    system = cy.systems.bouncing_ball()
+    x0 = np.array([[1.0, 0.3], [0.6, -0.2]])
+
+    def last_heights(x, e):
+        return cyj.rollout(system, x, 130, {"restitution": e}, save="last")[:, 0, 0]
+
+    run = cy.rollout(system, x0, 130, {"restitution": 0.8}, save="last")
+    assert len(run.events) == 4
+    for i in range(2):
+        bar = np.zeros((2, 1, 2))
+        bar[i, 0, 0] = 1
+        g = run.pullback(bar)
+        x_bar, e_bar = jax.jit(jax.grad(lambda x, e: last_heights(x, e)[i], (0, 1)))(x0, 0.8)
+        assert (np.asarray(x_bar) == g.x0).all() and float(e_bar) == g.params["restitution"]
+
+
 def test_axes_that_broadcast_in_two_directions():
     x0, controls = X0[:, None], CONTROLS[:2, None].swapaxes(0, 1)
     (states, *wanted), (got, *gradient) = both(PENDULUM, x0, controls)

@@ -60,6 +60,14 @@ def test_gradcheck_of_a_law_by_x0_controls_and_params():
     assert gradcheck(lambda *t: cyt.step(SYSTEM, *t), (x, u.detach()[0].requires_grad_(), p))
 
 
+def test_gradcheck_through_impacts():
+    system = cy.systems.bouncing_ball(vary="restitution")
+    x0 = torch.tensor([[1.0, 0.3], [0.6, -0.2]], dtype=DOUBLE, requires_grad=True)
+    e = torch.tensor([0.8, 0.7], dtype=DOUBLE, requires_grad=True)
+    assert len(cy.rollout(system, x0.detach().numpy(), 130).events) == 4
+    assert gradcheck(lambda x, e: cyt.rollout(system, x, 130, {"restitution": e}, save=13), (x0, e))
+
+
 def test_gradcheck_of_a_law_written_in_python():
     law = cy.own_law(
         lambda x, u, p, t, dt: x + dt * (u - p["drag"] * x**3),

@@ -18,10 +18,12 @@
 // with derivative 0. Event "arrival", at s = 1, ends the run.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "cycloid/math/elementary.h"
+#include "cycloid/system/admission.h"
 #include "cycloid/system/event.h"
 
 namespace cycloid::inline system {
@@ -105,6 +107,17 @@ struct BeadOnCurve {
   CYCLOID_INLINE void events_pullback(const S&, const S*, const S*, const S*, const S* g_bar, S&,
                                       S* x_bar, S*, S*) const {
     x_bar[0] += g_bar[0];
+  }
+
+  // The curve goes from s = 0 to 1; a little before 0 it is continued smoothly.
+  std::string admit(const double*, double rounding, double* x) const {
+    if (!(x[0] >= -kNearSurface && x[0] <= 1 + rounding)) {
+      return message("progress is ", x[0], ", ",
+                     x[0] < 0 ? "before the beginning" : "beyond the end",
+                     " of the curve; start between 0 and 1");
+    }
+    x[0] = std::min(x[0], 1.0);
+    return {};
   }
 
   // The point of the curve at s: (x, y) [m].

@@ -101,4 +101,17 @@ TEST_CASE("BeadOnCurve::events: arrival at s = 1, and its pullback") {
       {{0.3}, {1.0}});
 }
 
+TEST_CASE("BeadOnCurve::admit: on the curve") {
+  const auto admit = [&](double s) {
+    const std::string why = BeadOnCurve{5}.admit(nullptr, 1e-13, &s);
+    return std::pair{why, s};
+  };
+  CHECK(admit(0) == std::pair{std::string(), 0.0});
+  CHECK(admit(-1e-6) == std::pair{std::string(), -1e-6});
+  CHECK(admit(1) == std::pair{std::string(), 1.0});
+  CHECK(admit(1 + 1e-15) == std::pair{std::string(), 1.0});
+  CHECK(admit(1.5).first.find("1.5, beyond the end") != std::string::npos);
+  CHECK(admit(-0.1).first.find("before the beginning") != std::string::npos);
+}
+
 }  // namespace cycloid

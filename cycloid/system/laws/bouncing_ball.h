@@ -13,6 +13,7 @@
 
 #include <array>
 
+#include "cycloid/system/admission.h"
 #include "cycloid/system/event.h"
 
 namespace cycloid::inline system {
@@ -51,6 +52,19 @@ struct BouncingBall {
   CYCLOID_INLINE void reset(int, const S&, const S* x, const S*, const S* p, S* x_next) const {
     x_next[0] = S(0);                     // (3)
     x_next[1] = -p[kRestitution] * x[1];  // (4)
+  }
+
+  // Below the floor there is nothing to bounce on.
+  std::string admit(const double* p, double rounding, double* x) const {
+    const double below = -x[0];
+    if (below <= 0 || comes_back(below, -x[1], p[kGravity])) return {};
+    if (below > rounding) {
+      return message("height is ", x[0],
+                     " m, below the floor, where the ball would fall for ever; "
+                     "start at height 0 or above");
+    }
+    x[0] = 0;
+    return {};
   }
 };
 

@@ -29,4 +29,21 @@ TEST_CASE("BouncingBall::x_dot: pullback equals dual numbers") {
                            {{0, 1.0, -2.0, 0.8, 9.81}, {0.5, 0.0, 0.0, 1.0, 1.62}});
 }
 
+TEST_CASE("BouncingBall::admit: on the floor or above, up to rounding and what comes back") {
+  const double p[] = {0.8, 9.81};
+  const auto admit = [&](Numbers x) {
+    const std::string why = BouncingBall{}.admit(p, 1e-13, x.data());
+    return std::pair{why, x};
+  };
+  CHECK(admit({1, -3}) == std::pair{std::string(), Numbers{1, -3}});
+  CHECK(admit({0, 0}) == std::pair{std::string(), Numbers{0, 0}});
+  CHECK(admit({-1e-17, -2}) == std::pair{std::string(), Numbers{0, -2}});
+  CHECK(admit({-1e-17, 2}) == std::pair{std::string(), Numbers{-1e-17, 2}});
+  CHECK(admit({-1e-6, 2}) == std::pair{std::string(), Numbers{-1e-6, 2}});
+  CHECK(admit({-0.5, 0}).first.find("-0.5 m, below the floor") != std::string::npos);
+  CHECK(admit({-1e-6, -2}).first != "");
+  CHECK(admit({-1e-6, 1e-3}).first != "");  // it falls back before it reaches the floor
+  CHECK(admit({-0.5, 9}).first != "");
+}
+
 }  // namespace cycloid

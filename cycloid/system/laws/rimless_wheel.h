@@ -14,8 +14,10 @@
 #pragma once
 
 #include <array>
+#include <numbers>
 
 #include "cycloid/math/elementary.h"
+#include "cycloid/system/admission.h"
 #include "cycloid/system/event.h"
 
 namespace cycloid::inline system {
@@ -29,6 +31,7 @@ struct RimlessWheel {
       ParameterSpec{"half_angle", 0.4, "rad", Constraint::positive},
       ParameterSpec{"slope", 0.1, "rad"}, ParameterSpec{"gravity", 9.81, "m/s²"}};
   enum { kLength, kHalfAngle, kSlope, kGravity };
+  static constexpr double kMostHalfAngle = std::numbers::pi / 4;
   enum { kStep, kBack };
   static constexpr std::array kEvents = {
       EventSpec{"step", EventDirection::rising, EventEffect::reset},
@@ -64,6 +67,31 @@ struct RimlessWheel {
                             S* x_next) const {
     x_next[0] = event == kStep ? p[kSlope] - p[kHalfAngle] : p[kSlope] + p[kHalfAngle];
     x_next[1] = x[1] * cos(S(2) * p[kHalfAngle]);  // (3), (4)
+  }
+
+  // From π/4 on (3) turns the wheel round, or stops it.
+  std::string refuse(const double* p) const {
+    if (p[kHalfAngle] < kMostHalfAngle) return {};
+    return message("half_angle is ", p[kHalfAngle],
+                   " rad; it must be below π/4 (0.785), for an "
+                   "impact multiplies the velocity by cos(2·half_angle), which must be positive");
+  }
+
+  // Another spoke would be in the ground.
+  std::string admit(const double* p, double rounding, double* x) const {
+    const double least = p[kSlope] - p[kHalfAngle], most = p[kSlope] + p[kHalfAngle];
+    const double side = x[0] > most ? 1 : -1;
+    const double border = side > 0 ? most : least, beyond = side * (x[0] - border);
+    const double acceleration = side * p[kGravity] / p[kLength] * sin(x[0]);
+    if (beyond <= 0 || comes_back(beyond, side * x[1], acceleration)) return {};
+    if (beyond > rounding) {
+      return message("angle is ", x[0], " rad, where the ", side > 0 ? "next" : "last",
+                     " spoke is in the ground; start between slope - half_angle and slope + "
+                     "half_angle, ",
+                     least, " and ", most);
+    }
+    x[0] = border;
+    return {};
   }
 };
 

@@ -42,4 +42,29 @@ TEST_CASE("RimlessWheel::x_dot: pullback equals dual numbers") {
       {{0, 0.3, 1.0, 0.8, 0.4, 0.1, 9.81}, {0, -0.2, -2.0, 1.5, 0.3, 0.0, 1.6}});
 }
 
+TEST_CASE("RimlessWheel::admit: between the spokes, up to rounding and what comes back") {
+  const double least = kParams[2] - kParams[1], most = kParams[2] + kParams[1];
+  const auto admit = [&](Numbers x) {
+    const std::string why = RimlessWheel{}.admit(kParams.data(), 1e-13, x.data());
+    return std::pair{why, x};
+  };
+  CHECK(admit({least, 1}) == std::pair{std::string(), Numbers{least, 1}});
+  CHECK(admit({most, 1}) == std::pair{std::string(), Numbers{most, 1}});
+  CHECK(admit({most + 1e-15, 1}) == std::pair{std::string(), Numbers{most, 1}});
+  CHECK(admit({least - 1e-15, -1}) == std::pair{std::string(), Numbers{least, -1}});
+  CHECK(admit({least - 1e-6, 1}) == std::pair{std::string(), Numbers{least - 1e-6, 1}});
+  CHECK(admit({most + 1e-6, -1e-6}).first != "");  // it falls forward all the same
+  CHECK(admit({0.8, 1}).first.find("0.8 rad, where the next spoke") != std::string::npos);
+  CHECK(admit({-0.8, 1}).first.find("the last spoke") != std::string::npos);
+}
+
+TEST_CASE("RimlessWheel::refuse: spokes so far apart that an impact would turn it round") {
+  const auto refuse = [](double half_angle) {
+    return RimlessWheel{}.refuse(Numbers{1, half_angle, 0.1, 9.81}.data());
+  };
+  CHECK(refuse(0.78) == "");
+  CHECK(refuse(std::numbers::pi / 4).find("below π/4") != std::string::npos);
+  CHECK(refuse(1.2) != "");
+}
+
 }  // namespace cycloid

@@ -1,9 +1,10 @@
 // Stick and slip: a block on a moving belt, held by a spring, with dry friction, and its pullback.
 //
 // q stretch of the spring [m], v velocity of the block [m/s], V that of the belt, N the force that
-// presses it on the belt, μ_s > μ_k the coefficients of friction. The mode σ is a state that events
+// presses it on the belt, μ_s ≥ μ_k the coefficients of friction. The mode σ is a state that events
 // alone change: 0 the block sticks to the belt, ±1 it slips, where σ is the sign of v - V. It is
-// read by rounding: nothing depends on it continuously, and its cotangent is zero.
+// read by rounding, so that q and v do not depend on it continuously. A cotangent of σ itself goes
+// back to the event that set it, and ends there; without one, it reaches the start.
 //   q̇ = v                                                       (1)
 //   v̇ = 0 where it sticks, else (-k q - d v - σ μ_k N) / m        (2)
 // Event "stick": σ (v - V) falls through 0 while it slips. With F = k q + d V,
@@ -14,8 +15,10 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 
 #include "cycloid/math/elementary.h"
+#include "cycloid/system/admission.h"
 #include "cycloid/system/event.h"
 
 namespace cycloid::inline system {
@@ -28,9 +31,9 @@ struct StickSlip {
       ParameterSpec{"mass", 1.0, "kg", Constraint::positive},
       ParameterSpec{"stiffness", 1.0, "N/m", Constraint::positive},
       ParameterSpec{"damping", 0.0, "N·s/m", Constraint::non_negative},
-      ParameterSpec{"belt", 0.2, "m/s"},
-      ParameterSpec{"normal_force", 1.0, "N", Constraint::non_negative},
-      ParameterSpec{"static_friction", 0.6, "1", Constraint::non_negative},
+      ParameterSpec{"belt", 0.21, "m/s"},
+      ParameterSpec{"normal_force", 1.0, "N", Constraint::positive},
+      ParameterSpec{"static_friction", 0.6, "1", Constraint::positive},
       ParameterSpec{"kinetic_friction", 0.4, "1", Constraint::non_negative}};
   enum { kMass, kStiffness, kDamping, kBelt, kNormal, kStatic, kKinetic };
   enum { kStick, kSlip };
@@ -75,7 +78,53 @@ struct StickSlip {
     x_next[2] = event == kSlip ? away : select(holds, S(0), away);  // (3), (4)
   }
 
+  std::string refuse(const double* p) const {
+    if (p[kStatic] >= p[kKinetic]) return {};
+    return message("static_friction is ", p[kStatic], ", below kinetic_friction, ", p[kKinetic],
+                   ": the block would slip as soon as it sticks; give at least as much");
+  }
+
+  // The mode must be that of the velocity and of the pull.
+  std::string admit(const double* p, double rounding, double* x) const {
+    const double mode = std::round(x[2]);
+    if (std::abs(mode) > 1 || std::abs(x[2] - mode) > kNearSurface) {
+      return message("mode is ", x[2],
+                     "; it must be 0 (the block sticks to the belt), 1 or -1 (it "
+                     "slips, faster or slower than the belt)");
+    }
+    return mode == 0 ? admit_sticking(p, rounding, x) : admit_slipping(p, rounding, mode, x);
+  }
+
  private:
+  std::string admit_slipping(const double* p, double rounding, double mode, double* x) const {
+    const double beyond = -mode * (x[1] - p[kBelt]);
+    if (beyond <= 0 || (beyond <= kNearSurface && mode * force(x, p) > 0)) return {};
+    if (beyond > rounding) {
+      return message("mode is ", mode, ", but the block is ", mode > 0 ? "slower" : "faster",
+                     " than the belt (", x[1], " and ", p[kBelt], " m/s); its mode is ", -mode);
+    }
+    x[1] = p[kBelt];
+    return {};
+  }
+
+  std::string admit_sticking(const double* p, double rounding, double* x) const {
+    const double slip = x[1] - p[kBelt];
+    if (std::abs(slip) > kNearSurface) {
+      return message("mode is 0, so that the block sticks to the belt, but their velocities are ",
+                     x[1], " and ", p[kBelt], " m/s; give it that of the belt, or mode ",
+                     slip > 0 ? 1 : -1);
+    }
+    const double F = pull(x, p), holds = p[kStatic] * p[kNormal], beyond = std::abs(F) - holds;
+    if (beyond <= 0 || (beyond <= kNearSurface * holds && F * x[1] < 0)) return {};
+    if (beyond > rounding * holds) {
+      return message("mode is 0, so that the block sticks to the belt, but it is pulled with ",
+                     std::abs(F), " N, and static friction holds ", holds, " N; give it mode ",
+                     F > 0 ? -1 : 1);
+    }
+    x[0] -= (F > 0 ? 1 : -1) * (beyond + rounding * holds) / p[kStiffness];
+    return {};
+  }
+
   template <class S>
   CYCLOID_INLINE static auto sticks(const S* x) {
     return abs(x[2]) < S(0.5);

@@ -52,4 +52,41 @@ TEST_CASE("StickSlip::x_dot: pullback equals dual numbers, slipping either way a
   test::check_law_pullback("StickSlip::x_dot", StickSlip{}, points);
 }
 
+TEST_CASE("StickSlip::admit: a mode that is that of velocity and pull") {
+  const double belt = 0.2, holds = 0.6 * 5, stretch = (holds - 0.1 * belt) / 3;  // of kParams
+  const auto admit = [&](Numbers x) {
+    const std::string why = StickSlip{}.admit(kParams.data(), 1e-13, x.data());
+    return std::pair{why, x};
+  };
+  const auto as_it_is = [&](const Numbers& x) { return admit(x) == std::pair{std::string(), x}; };
+  CHECK(as_it_is({0, belt, 0}));
+  CHECK(as_it_is({0, belt + 1e-6, 0}));
+  CHECK(as_it_is({0, 3, 1}));
+  CHECK(as_it_is({0, -3, -1}));
+  CHECK(as_it_is({1, belt, -1}));         // just begun to slip
+  CHECK(as_it_is({1, belt + 1e-6, -1}));  // and pulled back to it
+  const auto [why, on_it] = admit({stretch * (1 + 1e-15), belt, 0});
+  CHECK(why == "");
+  CHECK(StickSlip{}.admit(kParams.data(), 0, Numbers(on_it).data()) == "");
+  CHECK(admit({0, belt + 1e-15, -1}).second[1] == belt);
+
+  CHECK(admit({0, belt, 0.4}).first.find("mode is 0.4") != std::string::npos);
+  CHECK(admit({0, belt, 2}).first.find("mode is 2") != std::string::npos);
+  CHECK(admit({0, 1, 0}).first.find("or mode 1") != std::string::npos);
+  CHECK(admit({2, belt, 0}).first.find("static friction holds 3 N; give it mode -1") !=
+        std::string::npos);
+  CHECK(admit({-2, belt, 0}).first.find("give it mode 1") != std::string::npos);
+  CHECK(admit({0, 1, -1}).first.find("faster than the belt") != std::string::npos);
+  CHECK(admit({0, -1, 1}).first.find("slower than the belt") != std::string::npos);
+}
+
+TEST_CASE("StickSlip::refuse: less static than kinetic friction") {
+  CHECK(StickSlip{}.refuse(kParams.data()) == "");
+  Numbers p = kParams;
+  p[StickSlip::kStatic] = p[StickSlip::kKinetic];
+  CHECK(StickSlip{}.refuse(p.data()) == "");
+  p[StickSlip::kStatic] = 0.3;
+  CHECK(StickSlip{}.refuse(p.data()).find("0.3, below kinetic_friction, 0.4") != std::string::npos);
+}
+
 }  // namespace cycloid
