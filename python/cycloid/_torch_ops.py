@@ -140,8 +140,9 @@ def _rollout_call(
     )
 
 
-def _states_shape(x: Any, u: Any, system: int, steps: int, save: str, saved: Any, *rest: Any) -> Any:
-    T, times = steps if u is None else u.shape[-2], rest[4]
+def _states_shape(x: Any, u: Any, system: int, steps: int, save: str, *options: Any) -> Any:
+    saved, _, _, _, _, times, *_ = options
+    T = steps if u is None else u.shape[-2]
     return len(times) or saved_states((save, saved), T), x.shape[-1]
 
 
