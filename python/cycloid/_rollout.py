@@ -287,7 +287,6 @@ def rollout(
     The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
     times: (S,) [s], increasing, within the run: states at these times are saved, in place of save.
-    Inside a step of a robot they lie on the path between its ends.
 
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(vary="length")
