@@ -156,18 +156,6 @@ def test_the_reversible_adjoint_agrees_with_the_stored_one(integrator):
     assert tape[0] == tape[1]
 
 
-def test_a_robot_steps_as_its_model_says():
-    for keywords in ({"integrator": "dopri5"}, {"dt": 0.01}, {"rtol": 1e-6}):
-        with pytest.raises(TypeError, match="keyword argument .*: .* <option integrator="):
-            cy.load(ARM, **keywords)
-    with pytest.raises(TypeError, match="from_mujoco.* 'atol'.* no tolerance"):
-        cy.from_mujoco(None, atol=1e-6)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'$"):
-        cy.load(ARM, colour="red")
-    run = cy.rollout(cy.load(ARM), [1.0, 0.0], 5)
-    assert len(run.events) == 0 and repr(run.events) == "<0 events>"
-
-
 def test_the_reversible_adjoint_is_refused_where_steps_are_not():
     own = cy.own_law(lambda x, u, p, t, dt: 0.9 * x, states={"x": 2})
     for system in (cy.systems.pendulum(), own, cy.load(ARM)):
