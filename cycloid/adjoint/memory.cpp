@@ -71,8 +71,11 @@ TapePlan backwards(const TapeCosts& c) {
   }
   if (!c.reversible) {
     throw Error(
-        "memory \"reversible\" needs an integrator that can be run backwards, verlet or "
-        "implicit_midpoint; choose one of them, or memory \"sqrt\"");
+        "memory \"reversible\" needs an integrator that can be run backwards: a law may have "
+        "verlet "
+        "or implicit_midpoint; steps of robots and of laws of your own forget where they came "
+        "from, "
+        "use memory \"sqrt\" for them");
   }
   TapePlan plan;
   plan.reversible = true;

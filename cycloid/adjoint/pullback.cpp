@@ -4,6 +4,7 @@
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
+#include "cycloid/system/interpolation.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -97,10 +98,7 @@ class SampleBars {
     add(number, state_.data(), tangent_.data());
     run_.stepper->pullback(part, record_.data(), tangent_.data(), x_bar, u_bar, workspace);
   }
-  // Of the first sample, which is the initial state.
-  void add_initial(const T* x, T* x_bar) { add(0, x, x_bar); }
-
- private:
+  // Adds the cotangent of the sample `number`, whose state is x, to x_bar.
   void add(std::int64_t number, const T* x, T* x_bar) {
     const std::int64_t n = run_.stepper->sizes().state;
     gather(map_, rows_, static_cast<std::int64_t>(run_.samples.size()) * n, number * n, n,
@@ -108,10 +106,75 @@ class SampleBars {
     add_coordinate_bar(run_.system.states(), map_.lanes, x, bar_.data(), x_bar);
   }
 
+ private:
   const Run<T>& run_;
   const LaneMap& map_;
   const T* rows_;
   LaneBuffer<T> bar_, tangent_, state_, record_;
+};
+
+// Pulls the cotangents of states on the path between the ends x and x⁺ of a step back to these.
+//
+// A sample stays at its time t while the length h of the steps changes, so that
+//   θ = (t - t0)/h - k,   h̄ = -θ̄ (k + θ)/h                                                    (1)
+template <class T>
+class PathBars {
+ public:
+  PathBars(const Run<T>& run, const LaneMap& map, SampleBars<T>& bars)
+      : run_(run), map_(map), bars_(bars) {
+    if (!run.interpolates()) return;
+    const StepperSizes& s = run.stepper->sizes();
+    const std::size_t W = static_cast<std::size_t>(map.lanes);
+    x_next_ = LaneBuffer<T>(W * s.state);
+    sample_ = LaneBuffer<T>(W * s.state);
+    tangent_ = LaneBuffer<T>(W * s.tangent);
+    theta_bar_ = LaneBuffer<T>(W);
+    h_bar_.assign(W, 0.0);
+  }
+
+  // To be called with k = T-1, …, 0, before the pullback of step k: adds to the cotangents of both
+  // its ends.
+  void pull_back(const Sweep<T>& sweep, const StepInput<T>& in, T* x_bar, T* x_next_bar) {
+    if (in.step + 1 == run_.steps) {
+      run_.stepper->step(in, x_next_.data(), nullptr, sweep.workspace());
+    }
+    sweep.for_each_sample(in, [&](std::int64_t number, const StepInput<T>&) {
+      pull_back_one(number, in, x_bar, x_next_bar);
+    });
+    std::copy_n(in.x, run_.stepper->sizes().state * map_.lanes, x_next_.data());
+  }
+
+  // Of the length of the steps, per lane; empty: samples had no part in it.
+  const std::vector<double>& h_bar() const { return h_bar_; }
+
+ private:
+  void pull_back_one(std::int64_t number, const StepInput<T>& in, T* x_bar, T* x_next_bar) {
+    const Space& space = run_.system.states();
+    const int W = map_.lanes;
+    const Sample& sample = run_.samples[static_cast<std::size_t>(number)];
+    const T theta = static_cast<T>(sample.share);
+    const T* y = x_next_.data();
+    if (sample.share != 1 && !space.flat()) {
+      interpolate(space, W, in.x, x_next_.data(), theta, sample_.data());
+      y = sample_.data();
+    }
+    std::fill_n(tangent_.data(), space.tangent_size() * W, T(0));
+    bars_.add(number, y, tangent_.data());
+    std::fill_n(theta_bar_.data(), W, T(0));
+    interpolate_pullback(space, W, in.x, x_next_.data(), theta, tangent_.data(), x_bar, x_next_bar,
+                         theta_bar_.data());
+    const double by_h =
+        -(static_cast<double>(in.step) + sample.share) * sample.share / sample.part;  // (1)
+    for (int l = 0; l < W; ++l) {
+      h_bar_[static_cast<std::size_t>(l)] += by_h * static_cast<double>(theta_bar_.data()[l]);
+    }
+  }
+
+  const Run<T>& run_;
+  const LaneMap& map_;
+  SampleBars<T>& bars_;
+  LaneBuffer<T> x_next_, sample_, tangent_, theta_bar_;
+  std::vector<double> h_bar_;
 };
 
 // Takes the inputs' cotangents, step by step backwards, to rows of their own or to a sum over
@@ -229,7 +292,7 @@ struct Pullback {
   void pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, double* group_sum,
                   const StopToken& stop, Observe&& observe);
   void finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const T* x_bar,
-                    const InputBarWriter<T>& inputs);
+                    const std::vector<double>& h_bar, const InputBarWriter<T>& inputs);
   void add_own_parameters(const LaneMap& map, const double* p_bar);
   void add_shared_parameters(const LaneMap& map, std::int64_t chunk, const double* p_bar);
   std::string name_not_finite(std::int64_t environment);
@@ -321,6 +384,7 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
   T *x_bar = bar.data(), *x_next_bar = next_bar.data();
   std::fill_n(x_bar, tangents, T(0));
   SampleBars<T> samples(run, map, states_bar);
+  PathBars<T> paths(run, map, samples);
   sweep.reverse([&](const StepInput<T>& in, const T* record) {
     if (in.step + 1 == run.steps && run.samples.empty()) {
       if (!flat) run.stepper->step(in, last_state.data(), nullptr, sweep.workspace());
@@ -328,11 +392,14 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
     }
     std::swap(x_bar, x_next_bar);
     std::fill_n(x_bar, tangents, T(0));
+    if (run.interpolates()) paths.pull_back(sweep, in, x_bar, x_next_bar);
     run.stepper->pullback(in, record, x_next_bar, x_bar, writer.cleared(in.step),
                           sweep.workspace());
-    sweep.for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
-      samples.pull_back(number, part, x_bar, writer.at(in.step), sweep.workspace());
-    });
+    if (!run.interpolates()) {
+      sweep.for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
+        samples.pull_back(number, part, x_bar, writer.at(in.step), sweep.workspace());
+      });
+    }
     writer.done(in.step);
     observe(in.step, map, static_cast<const T*>(x_bar), static_cast<const T*>(writer.at(in.step)));
     if (run.plan.cut > 0 && in.step > 0 && in.step % run.plan.cut == 0) {
@@ -341,20 +408,25 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
     if (run.samples.empty()) {
       reader.add(in.step, in.x, x_bar);
     } else if (in.step == 0 && run.samples.front().part == 0) {
-      samples.add_initial(in.x, x_bar);
+      samples.add(0, in.x, x_bar);
     }
   });
-  if (!sweep.stopped()) finish_chunk(sweep, chunk, x_bar, writer);
+  if (!sweep.stopped()) finish_chunk(sweep, chunk, x_bar, paths.h_bar(), writer);
 }
 
 template <class T>
 void Pullback<T>::finish_chunk(const Sweep<T>& sweep, std::int64_t chunk, const T* x_bar,
-                               const InputBarWriter<T>& inputs) {
+                               const std::vector<double>& h_bar, const InputBarWriter<T>& inputs) {
   const StepperSizes& sizes = run.stepper->sizes();
   const LaneMap& map = sweep.map();
   parts.recomputed[static_cast<std::size_t>(chunk)] = sweep.recomputed_steps();
   LaneBuffer<double> p_bar(static_cast<std::size_t>(sizes.parameters) * map.lanes);
   run.stepper->finish(sweep.workspace(), p_bar.data());
+  const Parameters& registry = run.system.parameters();
+  if (!h_bar.empty() && registry.contains(kTimestepName)) {
+    double* const own = p_bar.data() + registry.find(kTimestepName).offset * map.lanes;
+    for (std::size_t l = 0; l < h_bar.size(); ++l) own[l] += h_bar[l];
+  }
   for (int l = 0; l < map.active; ++l) {
     const std::size_t environment = static_cast<std::size_t>(map.environment(l));
     if (parts.left_out[environment]) continue;

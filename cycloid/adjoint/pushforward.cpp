@@ -201,6 +201,10 @@ Pushforward pushforward(const System& given, std::span<const double> x0,
 
   Pushforward result;
   result.run_ = run;
+  if (!run->samples.empty()) {
+    throw Error(
+        "pushforward gives tangents of states of steps; pass save = … in place of times = …");
+  }
   for (const EventSpec& event : system.events()) {
     if (event.effect != EventEffect::end) continue;
     throw GradientError(message("system \"", system.name(), "\" has no pushforward: its event \"",

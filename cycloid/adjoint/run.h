@@ -15,7 +15,8 @@ namespace cycloid::inline adjoint {
 // A state that the user gets inside a step: `part` seconds after its beginning.
 struct Sample {
   std::int64_t step = 0;
-  double part = 0;  // [s]; 0: the state at the step's beginning
+  double part = 0;   // [s]; 0: the state at the step's beginning
+  double share = 0;  // ... of the step's length; 1: the state at its end
 };
 
 // Inputs of a rollout, checked and copied, in rows. A count of rows is the batch, or 1 for a row
@@ -47,6 +48,9 @@ struct Run {
   std::int64_t user_environment(std::int64_t row) const {
     return pair_width == 0 ? row : row / (2 * pair_width) * pair_width + row % pair_width;
   }
+  // Whether samples lie on the path between the ends of their step (interpolation.h), since the
+  // stepper takes whole steps only.
+  bool interpolates() const { return !samples.empty() && !stepper->sizes().takes_parts; }
   int lanes() const { return stepper->sizes().lanes; }
   std::int64_t chunks() const { return (batch + lanes() - 1) / lanes(); }
   LaneMap map(std::int64_t chunk) const {

@@ -88,14 +88,11 @@ void admit_starts(Run<T>& run) {
 template <class T>
 void take_times(Run<T>& run, const std::vector<double>& times) {
   if (times.empty()) return;
-  if (!run.stepper->sizes().takes_parts) {
-    throw Error(message("system \"", run.system.name(),
-                        "\" has no states between its steps; save states of steps instead"));
-  }
-  if (run.parameter_rows > 1 && run.system.parameters().contains(kTimestepName) &&
-      run.system.varies(run.system.parameters().find(kTimestepName).offset)) {
+  for (std::int64_t e = 1; e < run.parameter_rows; ++e) {
+    if (run.step_length(e) == run.step_length()) continue;
     throw Error(message("states at given times need one time step for all environments; \"",
-                        kTimestepName, "\" varies"));
+                        kTimestepName, "\" is ", run.step_length(), " and ", run.step_length(e),
+                        " s"));
   }
   const double h = run.step_length(), end = run.t0 + static_cast<double>(run.steps) * h;
   const double slack = 1e-9 * h;
@@ -112,7 +109,8 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
         static_cast<std::int64_t>(std::ceil(steps - 1e-9)) - 1, 0, run.steps - 1);
     double part = time - (run.t0 + static_cast<double>(k) * h);
     if (std::abs(part - h) <= slack) part = h;
-    run.samples.push_back({k, std::abs(part) <= slack ? 0 : part});
+    if (std::abs(part) <= slack) part = 0;
+    run.samples.push_back({k, part, part / h});
     run.sample_times.push_back(time);
     run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
   }

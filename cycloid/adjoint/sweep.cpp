@@ -5,6 +5,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/system/event_spec.h"
+#include "cycloid/system/interpolation.h"
 
 namespace cycloid::inline adjoint {
 
@@ -183,6 +184,21 @@ template <class T>
 void Sweep<T>::step_again(const StepInput<T>& in, T* x_next, T* record) {
   run_.stepper->step(in, x_next, record, workspace());
   if (any_failed_) freeze(in, x_next);
+}
+
+template <class T>
+const T* Sweep<T>::after(const StepInput<T>& part) {
+  step_again(part, buffers_.sample.data(), nullptr);
+  return buffers_.sample.data();
+}
+
+template <class T>
+const T* Sweep<T>::between(std::int64_t number, const T* x, const T* x_next) {
+  const double share = run_.samples[static_cast<std::size_t>(number)].share;
+  if (share == 1) return x_next;
+  interpolate(run_.system.states(), map_.lanes, x, x_next, static_cast<T>(share),
+              buffers_.sample.data());
+  return buffers_.sample.data();
 }
 
 template <class T>

@@ -101,6 +101,9 @@ class Sweep {
   const bool* lanes_at_rest(std::int64_t step);
   const double* times_bar_of(std::int64_t step);
   void step_again(const StepInput<T>& in, T* x_next, T* record);
+  // The state of a sample: after a part of its step, or on the path between the step's ends.
+  const T* after(const StepInput<T>& part);
+  const T* between(std::int64_t number, const T* x, const T* x_next);
   void freeze(const StepInput<T>& in, T* x_next) const;
   void keep(std::int64_t k, const T* x);
   template <class Visit>
@@ -153,8 +156,7 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
     if (!run_.samples.empty()) {
       if (k == 0 && run_.samples.front().part == 0) save(0, static_cast<const T*>(x));
       for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
-        step_again(part, buffers_.sample.data(), nullptr);
-        save(number, static_cast<const T*>(buffers_.sample.data()));
+        save(number, run_.interpolates() ? between(number, x, x_next) : after(part));
       });
     }
     if (plan.reversible && k == 0) check_reversible(in, x_next);

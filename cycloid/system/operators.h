@@ -15,6 +15,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_chart"),
     differentiable("law_x_dot"),
     differentiable("AnyLaw::x_dot"),
+    // interpolation.h
+    differentiable("interpolate"),
     // event.h
     differentiable("law_events"),
     differentiable("law_reset"),

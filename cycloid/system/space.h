@@ -56,6 +56,8 @@ class Space {
   int size() const { return size_; }
   int tangent_size() const { return tangent_size_; }
   const std::vector<Block>& blocks() const { return blocks_; }
+  // Likewise, with mixed blocks in their pieces: vectors and quaternions only.
+  const std::vector<Block>& pieces() const { return pieces_; }
   // No quaternions: coordinates and tangents are the same numbers.
   bool flat() const { return size_ == tangent_size_; }
   // The block that holds coordinate `i`.

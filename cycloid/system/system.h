@@ -12,6 +12,7 @@
 //   law.h          a law of motion, x_dot(t, x, u, p), and its pullback
 //   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
 //   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
+//   interpolation.h  states inside a step that has no parts
 //   event.h        events of a law: impacts, ends;   event_walk.h  how a step meets them
 //   admission.h    starts and parameters that a law refuses
 //   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with

@@ -41,6 +41,8 @@ class RolloutCall:
     """Environments without a gradient have the gradient zero, and a step that fails is frozen."""
     t0: float
     single: bool
+    times: list[float]
+    """At which states are saved, in place of `save`; empty: none."""
 
     trailing = (1, 2, 1)  # axes of x, u and p after the leading ones
     after = 2  # ... and of the result
@@ -61,7 +63,7 @@ class RolloutCall:
 
     def _run(self, x: Any, u: Any, p: Any, memory: tuple[str, int]) -> Trajectory:
         batch = Batch(self.system, x, self.steps if u is None else u, p, self.system.dtype)
-        return roll_out(batch, self.save, memory, self.threads, self.t0)
+        return roll_out(batch, self.save, memory, self.threads, self.t0, self.times)
 
     def rows(self, tape: Trajectory, bar: np.ndarray, wanted: Wanted, each: bool) -> list[Any]:
         """The gradients in rows; `each`: of every environment, though arrays were shared."""

@@ -141,8 +141,13 @@ def _operands(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> tuple
     return x, second, jnp.concatenate(parts, axis=1)
 
 
+def _row(numbers: tuple[Any, ...]) -> np.ndarray:
+    real = any(isinstance(number, float) for number in numbers)
+    return np.array(numbers, dtype=np.float64 if real else np.int64)
+
+
 def _attributes(call: Call, **more: int) -> dict[str, Any]:
-    kinds = {int: np.int64, float: np.float64, str: str, tuple: partial(np.array, dtype=np.int64)}
+    kinds = {int: np.int64, float: np.float64, str: str, tuple: _row}
     named = {**dict(call.attributes), "columns": call.columns, **more}
     return {name: kinds[type(value)](value) for name, value in named.items()}
 

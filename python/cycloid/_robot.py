@@ -6,9 +6,9 @@ import importlib.util
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -124,6 +124,7 @@ def load(
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
+    **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
     is "<"). MuJoCo's own compiler reads it; what moves then are equations of our own.
@@ -133,7 +134,8 @@ def load(
     which an input row consists, any of "ctrl", "qfrc_applied" (nv) [N, N·m], "xfrc_applied" (bodies
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
-    up, before those above the file.
+    up, before those above the file. The integrator and the time step are the model's:
+    <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or RK4.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
     refuses the model or it contains dynamics that are not supported. What MuJoCo warns about
@@ -158,6 +160,7 @@ def load(
     >>> round(float(robot.parameters.unpack(g.params)["body:pole.mass"]), 4)   # ... per kg
     -0.0412
     """
+    _refuse(unknown, "load")
     source = _source(path_or_xml)
     keywords = _Keywords(dtype, constraints, gradient, inputs, vary)
     paths = [os.fsencode(_path(p, "search_paths")) for p in _listed(search_paths)]
@@ -176,6 +179,7 @@ def from_mujoco(
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
+    **unknown: NoReturn,
 ) -> Robot:
     """A robot from a mujoco.MjModel, with its options as they are set. The model is read once, and
     not kept. The keywords are those of `load`; search_paths has no effect.
@@ -188,6 +192,7 @@ def from_mujoco(
     >>> cy.from_mujoco(mj_model, dtype="float32")
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
+    _refuse(unknown, "from_mujoco")
     keywords = _Keywords(dtype, constraints, gradient, inputs, vary)
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
@@ -200,6 +205,20 @@ def from_mujoco(
         )
     _check_built()
     return keywords.robot(_core.model_from_mjmodel(mj_model._address, keywords.constraints))
+
+
+def _refuse(unknown: Mapping[str, Any], function: str) -> None:
+    """Keywords of laws are the model's options here."""
+    step = (
+        ': MuJoCo\'s integrators define a robot\'s step, so it is the model that says, in <option '
+        'integrator="implicitfast" timestep="0.002"/> (Euler, implicitfast or RK4) or mj_model.opt'
+    )
+    hints = {"integrator": step, "dt": step, "timestep": step}
+    tolerance = "; these integrators have steps of one length, and no tolerance"
+    hints |= {"rtol": step + tolerance, "atol": step + tolerance}
+    for name in unknown:
+        hint = hints.get(name, "")
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 class _Keywords:

@@ -130,23 +130,27 @@ def _rollout_call(
     memory_value: int,
     threads: int,
     skip: bool,
+    times: list[float],
     t0: float,
     single: bool,
 ) -> RolloutCall:
     kept, time = (memory, memory_value), as_real(t0, "t0")
-    return RolloutCall(system_of(system), steps, (save, saved), kept, threads, skip, time, single)
+    return RolloutCall(
+        system_of(system), steps, (save, saved), kept, threads, skip, time, single, times
+    )
 
 
-def _states_shape(x: Any, u: Any, system: int, steps: int, save: str, saved: Any, *_: Any) -> Any:
+def _states_shape(x: Any, u: Any, system: int, steps: int, save: str, *options: Any) -> Any:
+    saved, _, _, _, _, times, *_ = options
     T = steps if u is None else u.shape[-2]
-    return saved_states((save, saved), T), x.shape[-1]
+    return len(times) or saved_states((save, saved), T), x.shape[-1]
 
 
 rollout = _define(
     "rollout",
     RolloutCall,
     "int system, SymInt steps, str save, int[] saved, str memory, int memory_value, int threads, "
-    "bool skip, float t0, bool single",
+    "bool skip, float[] times, float t0, bool single",
     _rollout_call,
     _states_shape,
 )

@@ -38,6 +38,7 @@ from cycloid._options import (
     as_integer,
     as_real,
     as_run_options,
+    as_times,
     is_integer,
     saved_states,
 )
@@ -63,13 +64,15 @@ def rollout(
     memory: Any = "auto",
     threads: int | None = None,
     t0: float = 0.0,
+    times: Any = None,
     failed: str = "raise",
 ) -> jax.Array:
     """The saved states (..., S, state_size) of T steps, differentiable in x0, controls and params.
 
     x0: (..., state_size). controls: (..., T, input_size), or an int T for zero inputs. params: None
     for the defaults, a flat vector (..., n), or {name: value}; leading axes broadcast. save,
-    memory, threads and t0 [s] are those of `cycloid.rollout`, and fixed when a function is traced.
+    memory, threads, t0 and times [s] are those of `cycloid.rollout`, and fixed when a function is
+    traced.
 
     An environment that goes non-finite stays at its last finite state. failed: whether its gradient
     "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function
@@ -94,7 +97,7 @@ def rollout(
         controls = _as_array(controls, _edge(system), "controls")
         check_trailing(controls, (-1, system.input_size), "controls", "or be a number of steps T")
         steps = controls.shape[-2]
-    return _run(system, x0, controls, steps, params, save, memory, threads, t0, failed)
+    return _run(system, x0, controls, steps, params, save, memory, threads, t0, failed, times)
 
 
 def step(
@@ -264,11 +267,15 @@ def _run(
     threads: Any,
     t0: Any,
     failed: str,
+    times: Any = None,
     single: bool = False,
 ) -> jax.Array:
     """single: one step, without an axis for steps in inputs and states; it must not fail, unless
     failed="skip".
     """
+    if isinstance(times, jax.core.Tracer):
+        raise TypeError("times must be plain numbers, fixed when the function is traced")
+    times = tuple(as_times(times, save))
     save, memory, threads, skip = as_run_options(save, memory, threads, system._threads, failed)
     params, columns, lacks, params_lead = _as_params(system, params)
     inputs = (system.input_size,) if single else (steps, system.input_size)
@@ -278,11 +285,12 @@ def _run(
         leads[second] = controls.shape[: controls.ndim - len(inputs)]
     lead = broadcast(leads)
     _core.check_run_options(save, memory, steps)
-    check_room(system, lead, steps, saved_states(save, steps), memory)
+    saved = len(times) or saved_states(save, steps)
+    check_room(system, lead, steps, saved, memory)
     call = Call(
         target="cycloid_rollout",
         lead=lead,
-        tail=(system.state_size,) if single else (saved_states(save, steps), system.state_size),
+        tail=(system.state_size,) if single else (saved, system.state_size),
         dtype=_edge(system).name,
         each=False,
         second=inputs,
@@ -297,6 +305,7 @@ def _run(
             ("memory_value", memory[1]),
             ("threads", threads),
             ("t0", _as_time(t0, "t0")),
+            ("times", times),
             ("skip", int(skip)),
         ),
         forward=(("single", int(single)),),

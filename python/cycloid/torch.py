@@ -34,7 +34,7 @@ from cycloid._arrays import as_numbers, broadcast, check_trailing
 from cycloid._calls import ObserveCall, RolloutCall
 from cycloid._core import Error
 from cycloid._observe import observer_of
-from cycloid._options import as_names, as_real, as_run_options, as_text, is_integer
+from cycloid._options import as_names, as_real, as_run_options, as_text, as_times, is_integer
 from cycloid._results import Truncate
 from cycloid._robot import Robot
 from cycloid._system import System, check_system, system_of
@@ -57,6 +57,7 @@ def rollout(
     memory: Any = "auto",
     threads: int | None = None,
     t0: float = 0.0,
+    times: Any = None,
     failed: str = "raise",
 ) -> torch.Tensor:
     """Simulates T steps: the states (..., S, state_size), a tensor with a gradient.
@@ -65,9 +66,10 @@ def rollout(
     for the defaults, a flat vector (..., n), or {name: tensor}; values may differ between
     environments for names in `system.vary`. Leading axes broadcast.
 
-    save, memory, threads, t0 [s]: as in `cycloid.rollout`. failed: what a backward does where an
-    environment failed, has a step that is not solved or a gradient that is not finite: "raise"
-    GradientError, or "skip" it: its gradient is zero.
+    save, memory, threads, t0 [s], times [s]: as in `cycloid.rollout`; where PyTorch compiles, times
+    is a list of numbers. failed: what a backward does where an environment failed, has a step that
+    is not solved or a gradient that is not finite: "raise" GradientError, or "skip" it: its
+    gradient is zero.
 
     >>> import torch
     >>> import cycloid as cy
@@ -88,7 +90,7 @@ def rollout(
     p = _flat(system, params)
     cut = memory.k if isinstance(memory, Truncate) else None  # a number, which Dynamo can keep
     memory = "auto" if cut is not None else memory
-    options = _rollout_options(save, memory, cut, threads, system._threads, failed)
+    options = _rollout_options(save, memory, cut, threads, system._threads, failed, times)
     return _rolled_out(system, x, u, p, steps, options, _time(t0, "t0"), False)
 
 
@@ -174,8 +176,9 @@ def _rolled_out(
     keep = _needs_gradient(x, u, p)
     if torch.compiler.is_compiling():
         return _torch_ops.rollout(x, u, p, keep, system._handle, steps, *options, t, single)[0]
-    save, saved, memory, value, threads, skip = options
-    call = RolloutCall(system, steps, (save, saved), (memory, value), threads, skip, t, single)
+    save, saved, memory, value, threads, skip, times = options
+    kept = (memory, value)
+    call = RolloutCall(system, steps, (save, saved), kept, threads, skip, t, single, times)
     return Forward.apply(x, u, p, Options(call, keep))[0]
 
 
@@ -190,12 +193,19 @@ def _needs_gradient(*tensors: Any) -> bool:
 
 @constant
 def _rollout_options(
-    save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, failed: Any
+    save: Any,
+    memory: Any,
+    cut: Any,
+    threads: Any,
+    default_threads: int,
+    failed: Any,
+    times: Any = None,
 ) -> tuple[Any, ...]:
     """As the core takes them. cut: k of Truncate(k), in place of memory."""
     memory = memory if cut is None else Truncate(cut)
+    times = as_times(times, save)
     save, memory, *rest = as_run_options(save, memory, threads, default_threads, failed)
-    return *save, *memory, *rest
+    return *save, *memory, *rest, times
 
 
 @constant

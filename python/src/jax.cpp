@@ -74,6 +74,7 @@ class RolloutCall {
     options_.memory = memory_of(call.text("memory"), call.integer("memory_value"));
     options_.threads = static_cast<int>(call.integer("threads"));
     options_.t0 = call.real("t0");
+    options_.times = call.reals("times");
     options_.keep_going = call.keep_going();
   }
 
@@ -95,7 +96,8 @@ class RolloutCall {
         parameters_.empty() ? system_.parameters().default_values() : parameters_;
     return run.steps == steps_ && run.t0 == options_.t0 && same(x0_.span(), run.x0_raw) &&
            same(controls_.span(), run.controls) && same(std::span(p), run.parameters) &&
-           run.saved == options_.save.steps(steps_);
+           run.sample_times == options_.times &&
+           (!options_.times.empty() || run.saved == options_.save.steps(steps_));
   }
 
  private:

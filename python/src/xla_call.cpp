@@ -92,6 +92,13 @@ std::vector<std::int64_t> XlaCall::integers(std::string_view name) const {
   return {data, data + array.size};
 }
 
+std::vector<double> XlaCall::reals(std::string_view name) const {
+  const auto& array = *static_cast<const xla::Array*>(attribute(name, xla::AttributeKind::array));
+  CYCLOID_CHECK(array.size == 0 || array.type == xla::NumberType::float64);
+  const auto* data = static_cast<const double*>(array.data);
+  return {data, data + array.size};
+}
+
 std::size_t size_of(const xla::Buffer& buffer) {
   std::size_t size = 1;
   for (std::int64_t i = 0; i < buffer.rank; ++i) size *= static_cast<std::size_t>(buffer.shape[i]);

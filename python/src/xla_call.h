@@ -34,6 +34,7 @@ class XlaCall {
   double real(std::string_view name) const;
   std::string text(std::string_view name) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
+  std::vector<double> reals(std::string_view name) const;
 
  private:
   static const xla::Buffer& buffer(const xla::Buffers& all, int i);

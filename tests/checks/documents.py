@@ -2,7 +2,7 @@
 
 Links in *.md lead to a file, and to a heading of it where they name one; a citation in a comment
 or a document (AuthorYear, as in Verlet1967) is a key of docs/references.bib, where keys are unique.
-Every line of a C++ program shown in README.md stands in one of examples/*.cpp.
+Every line of a C++ program shown in *.md stands in one of examples/*.cpp.
 """
 
 import re
@@ -64,15 +64,15 @@ def citations(root: Path):
 
 
 def shown_programs(root: Path):
-    readme = root / "README.md"
-    text = readme.read_text() if readme.exists() else ""
     examples = "\n".join((root / path).read_text() for path in files(root, "examples/*.cpp"))
     known = {line.strip() for line in examples.splitlines()}
-    for block in re.finditer(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        for number, line in enumerate(block[1].splitlines()):
-            if line.strip() and line.strip() not in known:
-                at = line_of(text, block.start(1)) + number
-                yield Violation("README.md", at, "this line stands in no program of examples/")
+    for path in files(root, "*.md"):
+        text = (root / path).read_text()
+        for block in re.finditer(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            for number, line in enumerate(block[1].splitlines()):
+                if line.strip() and line.strip() not in known:
+                    at = line_of(text, block.start(1)) + number
+                    yield Violation(str(path), at, "this line stands in no program of examples/")
 
 
 def violations(root: Path):

@@ -44,11 +44,12 @@ def test_a_bibliography_with_a_key_twice_or_of_another_form_fails(tree):
     assert "AuthorYear" in message
 
 
-def test_a_program_in_the_readme_is_one_of_the_examples(tree):
-    readme = "# A\n```cpp\nint main() {\n  return 0;\n}\n```\n"
-    kept = {"docs/references.bib": BIBLIOGRAPHY, "README.md": readme}
+@pytest.mark.parametrize("page", ["README.md", "docs/a.md"])
+def test_a_program_in_a_document_is_one_of_the_examples(tree, page):
+    text = "# A\n```cpp\nint main() {\n  return 0;\n}\n```\n"
+    kept = {"docs/references.bib": BIBLIOGRAPHY, page: text}
     root = tree(kept | {"examples/a.cpp": "// A.\nint main() {\n  return 0;\n}\n"})
     assert list(violations(root)) == []
     root = tree(kept | {"examples/a.cpp": "int main() {\n}\n"})
     (violation,) = violations(root)
-    assert str(violation).startswith("README.md:4: ")
+    assert str(violation).startswith(f"{page}:4: ")

@@ -97,6 +97,7 @@ def test_second_derivatives_are_refused(call):
         ((X0, 5), {"memory": "64XB"}, cy.Error, "memory"),
         ((X0, 5), {"failed": "ignore"}, cy.Error, 'failed: expected "raise", "skip"'),
         ((X0, 5), {"t0": np.nan}, cy.Error, "t0 must be finite"),
+        ((X0, 5), {"times": [0.01], "save": "last"}, cy.Error, "not both"),
         ((X0, 5), {"threads": 0}, cy.Error, "threads"),
     ],
 )
@@ -115,6 +116,8 @@ def test_what_is_no_system_and_what_has_no_sensors():
         cyj.observe(PENDULUM, X0)
     with pytest.raises(TypeError, match="^t must be a plain number"):
         jax.jit(lambda t: cyj.step(PENDULUM, X0, t=t))(0.5)
+    with pytest.raises(TypeError, match="^times must be plain numbers"):
+        jax.jit(lambda t: cyj.rollout(PENDULUM, X0, 5, times=t))(np.array([0.01]))
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["called", "compiled"])

@@ -101,6 +101,13 @@ def test_what_is_saved_is_what_comes(save):
     assert_same(*both(PENDULUM, X0, CONTROLS, save=save))
 
 
+def test_states_at_given_times():
+    assert_same(*both(PENDULUM, X0, CONTROLS, times=[0.0, 0.013, 0.2]))
+    hopper, x = in_contact("gymnasium/hopper")
+    u = 0.1 * np.random.default_rng(1).normal(size=(5, 3))
+    assert_same(*both(hopper, x, u, times=np.array([0.3, 2.5, 5]) * hopper.timestep))
+
+
 @pytest.mark.parametrize("memory", ["all", "sqrt", 3, "10kB", cy.Truncate(5)])
 def test_every_way_to_keep_memory(memory):
     assert_same(*both(PENDULUM, X0, CONTROLS, memory=memory, threads=2, t0=1.0))

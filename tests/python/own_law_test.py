@@ -120,6 +120,18 @@ def test_the_time_step_may_be_a_parameter():
     np.testing.assert_allclose(run.times, [0, 0.5, 1, 1.5, 2])
 
 
+def test_states_at_given_times_lie_between_those_of_steps_and_have_their_gradient():
+    x0, controls = RANDOM.normal(size=(3, 2)), RANDOM.normal(size=(8, 1))
+    run, steps = cy.rollout(SYSTEM, x0, controls, times=[0.0225]), cy.rollout(SYSTEM, x0, controls)
+    middle = 0.75 * steps.states[:, 2] + 0.25 * steps.states[:, 3]
+    np.testing.assert_allclose(run.states[:, 0], middle, atol=1e-14)
+    check_rollout_gradient(SYSTEM, x0, controls, times=[0, 0.0225, 0.05, 0.077])
+    # States in the second and in the fourth step, also where these are a little longer or shorter.
+    check_rollout_gradient(
+        decay(dt=0.02), x0, 4, {"option.timestep": 0.02, "rate": 0.6}, times=[0.027, 0.065]
+    )
+
+
 def test_it_is_checked_diagnosed_and_linearised_like_any_other():
     check = cy.check_gradient(SYSTEM, [1.0, 0.2], 10)
     assert check.ok and "params.length" in check.by_block

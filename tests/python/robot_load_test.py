@@ -312,3 +312,16 @@ def test_a_model_in_which_nothing_moves_has_an_empty_state(dtype):
     assert np.array_equal(g.params["site:top.pos"], [0, 0, 3])
     assert cy.inverse_dynamics(robot, np.zeros((3, 0)), np.zeros(0)).tau.shape == (3, 0)
     assert cy.check_gradient(robot, np.zeros(0), 3).ok
+
+
+def test_a_robot_steps_as_its_model_says():
+    hinge = "<mujoco><worldbody><body><joint/><geom size='0.1'/></body></worldbody></mujoco>"
+    for keywords in ({"integrator": "dopri5"}, {"dt": 0.01}, {"rtol": 1e-6}):
+        with pytest.raises(TypeError, match="keyword argument .*: .* <option integrator="):
+            cy.load(hinge, **keywords)
+    with pytest.raises(TypeError, match="from_mujoco.* 'atol'.* no tolerance"):
+        cy.from_mujoco(None, atol=1e-6)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'$"):
+        cy.load(hinge, colour="red")
+    run = cy.rollout(cy.load(hinge), [1.0, 0.0], 5)
+    assert len(run.events) == 0 and repr(run.events) == "<0 events>"

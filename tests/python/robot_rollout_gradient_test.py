@@ -134,9 +134,9 @@ class Case:
 class Loss:
     """A random weighting of the states of a run, and its gradient g."""
 
-    def __init__(self, case, steps=STEPS):
-        self.case, self.u = case, case.u[:steps]
-        self.run = cy.rollout(case.system, case.x, self.u, case.p)
+    def __init__(self, case, steps=STEPS, **options):
+        self.case, self.u, self.options = case, case.u[:steps], options
+        self.run = cy.rollout(case.system, case.x, self.u, case.p, **options)
         self.weights = case.draw.normal(size=self.run.states.shape)
         self.g = self.run.pullback(self.weights)
 
@@ -144,7 +144,7 @@ class Loss:
         """Of other runs, less that of the run itself, for digits."""
         own = (self.case.x, self.u, self.case.p)
         given = (old if new is None else new for old, new in zip(own, (x, u, p)))
-        batch = cy.rollout(self.case.system, *given)
+        batch = cy.rollout(self.case.system, *given, **self.options)
         assert not batch.report.failed
         return np.einsum("...si,si->...", batch.states - self.run.states, self.weights)
 

@@ -45,8 +45,9 @@ def loss(x, u, length):
     """Of every kind of call, and of PyTorch before and after."""
     states = cyt.rollout(SYSTEM, torch.tanh(x), u, {"length": length}, save=2, memory="sqrt")
     more = cyt.rollout(SYSTEM, x, 5, save=[0, -1], memory=cy.Truncate(2), t0=1.0)
+    between = cyt.rollout(SYSTEM, x, u, times=[0.013, 0.05])
     last = cyt.step(SYSTEM, states[..., -1, :], u[0])
-    return (states.square().sum() + last.sin().sum() + more.sum()) * 0.5
+    return (states.square().sum() + last.sin().sum() + more.sum() + between.sum()) * 0.5
 
 
 def test_one_graph_has_the_loss_and_gradient_of_eager_mode(recomputed):
@@ -55,7 +56,7 @@ def test_one_graph_has_the_loss_and_gradient_of_eager_mode(recomputed):
     expected = loss(*tensors)
     torch.testing.assert_close(got, expected, rtol=1e-14, atol=0)  # the sums of PyTorch
     gradients = torch.autograd.grad(got, tensors)
-    assert recomputed == [False] * 3  # the tapes found their way
+    assert recomputed == [False] * 4  # the tapes found their way
     for g, reference in zip(gradients, torch.autograd.grad(expected, tensors)):
         assert g.dtype == reference.dtype and reference.any()
         torch.testing.assert_close(g, reference, rtol=1e-14, atol=0)
@@ -189,14 +190,19 @@ def test_transforms_in_a_graph(function, recomputed):
 OPERATORS = [
     (
         _torch_ops.rollout,
-        # keep, system, steps, save, memory, threads, skip, t0, single
+        # keep, system, steps, save, memory, threads, skip, times, t0, single
         lambda x, u, p: (x, u, p, True, SYSTEM._handle, 0, "every", [3], "auto", 0, 1, False)
-        + (0.0, False),
+        + ([], 0.0, False),
     ),
     (
         _torch_ops.rollout,
         lambda x, u, p: (x, None, None, False, SYSTEM._handle, 4, "last", [], "all", 0, 1, True)
-        + (0.0, False),
+        + ([], 0.0, False),
+    ),
+    (
+        _torch_ops.rollout,
+        lambda x, u, p: (x, u, p, True, SYSTEM._handle, 0, "all", [], "auto", 0, 1, False)
+        + ([0.013, 0.05], 0.0, False),
     ),
 ]
 
@@ -220,7 +226,7 @@ def test_the_operators_of_sensors_and_gradients_keep_them_too():
     opcheck(_torch_ops.default_params, (robot._handle, robot.parameters.size))
     x, u, p = x.detach(), inputs()[1].detach(), torch.tensor(SYSTEM.parameters.default)
     bar, token = torch.ones(3, 1, 2, dtype=DOUBLE), torch.zeros(1, dtype=torch.int64)
-    options = SYSTEM._handle, 0, "last", [], "auto", 0, 1, False, 0.0, False
+    options = SYSTEM._handle, 0, "last", [], "auto", 0, 1, False, [], 0.0, False
     arguments = bar, x, u, p, token, [True, False, True], [3, 2], [8, 1], [5], *options
     opcheck(torch.ops.cycloid.rollout_pullback.default, arguments)
     options = robot._handle, 1, ["angle"], 0.0
@@ -244,7 +250,7 @@ def test_a_graph_that_copies_the_token_has_the_same_gradient(recomputed):
 
 def test_second_derivatives_are_refused_here_too():
     x, u, p = inputs()[0], inputs()[1], None
-    options = True, SYSTEM._handle, 0, "all", [], "auto", 0, 1, False, 0.0, False
+    options = True, SYSTEM._handle, 0, "all", [], "auto", 0, 1, False, [], 0.0, False
     states, _ = _torch_ops.rollout(x, u, p, *options)
     (g,) = torch.autograd.grad(states.square().sum(), x, create_graph=True)
     with pytest.raises(cy.GradientError, match="first derivatives .* not second"):

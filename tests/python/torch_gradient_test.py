@@ -54,6 +54,21 @@ def test_states_and_gradient_are_those_of_numpy_bit_for_bit(dtype, save):
         assert np.array_equal(tensor.grad.numpy(), expected) and expected.any()
 
 
+@pytest.mark.parametrize("name", ["", "gymnasium/hopper"])
+def test_states_at_given_times_are_those_of_numpy_bit_for_bit(name):
+    system = cy.load(models.MODELS[name]) if name else cy.systems.double_pendulum()
+    tensors = inputs(system, (5,))[:2]
+    times = system.timestep * torch.tensor([0, 0.3, 2.5, 7], dtype=DOUBLE)
+    states = cyt.rollout(system, *tensors, times=times)
+    run = cy.rollout(system, *(t.detach().numpy() for t in tensors), times=times)
+    assert states.shape == (5, 4, system.state_size)
+    assert np.array_equal(states.detach().numpy(), run.states)
+    states.sin().sum().backward()
+    g = run.pullback(np.cos(run.states))
+    for tensor, expected in zip(tensors, (g.x0, g.controls)):
+        np.testing.assert_allclose(tensor.grad, expected, rtol=1e-11, atol=1e-11)
+
+
 def test_gradcheck_of_a_law_by_x0_controls_and_params():
     assert gradcheck(lambda *t: cyt.rollout(SYSTEM, *t), inputs(SYSTEM, (2,)))
     x, u, p = inputs(SYSTEM)
