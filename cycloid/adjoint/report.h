@@ -7,11 +7,11 @@
 
 namespace cycloid::inline adjoint {
 
-// An environment that went non-finite, or whose events pile up. It stays at its last finite state
-// from `step` on.
+// An environment that went non-finite, which stays at its last finite state, or that events without
+// end stopped, which stays at the state after the last of them.
 struct Failure {
   std::int64_t environment = 0;
-  std::int64_t step = 0;  // the step that failed: state `step` is the last finite one
+  std::int64_t step = 0;  // the step that failed: state `step` is the last one before it
   std::string stage;      // the part of the step: "rk4 stage 2"
   std::string body;       // the body, state block or event
   std::string reason;

@@ -118,7 +118,8 @@ class Tape {
   // Per lane of every chunk: the step at which it went non-finite, or -1. From there on it stands
   // still.
   std::vector<std::int64_t> failed_step;
-  // Likewise: the step in which an event ended its run, or -1. After it, it stands still.
+  // Likewise: the step in which an event ended its run, or events without end stopped it. After it,
+  // it stands still.
   std::vector<std::int64_t> ended_step;
   // Of every chunk, in the order of steps, then of lanes, then of time; copies that pad a chunk
   // and lanes that failed have none.

@@ -59,7 +59,7 @@ template <class T>
 StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
   const std::int64_t step = run_.first_step + k;
   StepInput<T> in{x, buffers_.inputs.data(), step, run_.t0, wants_parameters_};
-  if (any_ended_) in.ended = lanes_at_rest(step);
+  if (sizes_.has_events && (any_ended_ || any_failed_)) in.ended = lanes_at_rest(step);
   if (times_bar_) in.event_times_bar = times_bar_of(step);
   if (run_.control_rows == 0 || sizes_.input == 0) return in;
   const std::int64_t own = run_.held ? 0 : k;
@@ -77,7 +77,8 @@ StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
 template <class T>
 const bool* Sweep<T>::lanes_at_rest(std::int64_t step) {
   bool* const rests = buffers_.at_rest.data();
-  for (int l = 0; l < map_.lanes; ++l) rests[l] = ended_step_[l] >= 0 && ended_step_[l] < step;
+  const auto before = [&](std::int64_t over) { return over >= 0 && over < step; };
+  for (int l = 0; l < map_.lanes; ++l) rests[l] = before(ended_step_[l]) || before(failed_step_[l]);
   return rests;
 }
 
@@ -110,7 +111,7 @@ void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record, ChunkRep
   const bool all_ok = status == StepStatus::ok;
   if (!all_ok) note_failures(in, x_next, said);
   if (notes_) take_notes(in.step, all_ok, said);
-  if (sizes_.has_events) take_events(in.step);
+  if (sizes_.has_events) take_events(in, said);
   if (any_failed_) freeze(in, x_next);
 }
 
@@ -126,11 +127,15 @@ void Sweep<T>::note_failures(const StepInput<T>& in, const T* x_next, ChunkRepor
     if (finite) continue;
     failed_step_[l] = in.step;
     any_failed_ = true;
-    if (l >= map_.active) continue;
-    StepTrouble trouble = run_.stepper->explain(in, l, workspace());
-    said.failed.push_back({map_.environment(l), in.step, std::move(trouble.stage),
-                           std::move(trouble.body), std::move(trouble.reason)});
+    if (l < map_.active) report_failure(in, l, said);
   }
+}
+
+template <class T>
+void Sweep<T>::report_failure(const StepInput<T>& in, int lane, ChunkReport& said) {
+  StepTrouble trouble = run_.stepper->explain(in, lane, workspace());
+  said.failed.push_back({map_.environment(lane), in.step, std::move(trouble.stage),
+                         std::move(trouble.body), std::move(trouble.reason)});
 }
 
 // The row of an environment, a new one if it has none.
@@ -166,18 +171,25 @@ void Sweep<T>::take_notes(std::int64_t step, bool all_ok, ChunkReport& said) {
 }
 
 template <class T>
-void Sweep<T>::take_events(std::int64_t step) {
+void Sweep<T>::take_events(const StepInput<T>& in, ChunkReport& said) {
   int count = 0, lane = -1;
+  std::vector<int> stopped;
   for (const StepEvent& event : run_.stepper->events(workspace())) {
     count = event.lane == lane ? count + 1 : 0;
     lane = event.lane;
     if (lane_failed(lane)) continue;
     if (event.ends) {
-      ended_step_[lane] = step;
+      ended_step_[lane] = in.step;
       any_ended_ = true;
     }
-    if (lane < map_.active) events_.push_back({step, event, count});
+    if (lane >= map_.active) continue;
+    if (event.stops) {
+      stopped.push_back(lane);
+    } else {
+      events_.push_back({in.step, event, count});
+    }
   }
+  for (const int l : stopped) report_failure(in, l, said);
 }
 
 template <class T>

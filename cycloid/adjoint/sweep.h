@@ -2,12 +2,12 @@
 //
 // Forward: T steps, keeping what the plan says, handing out the states that the user saves. A lane
 // that goes non-finite is frozen at its last finite state and reported; the others go on. A lane
-// whose run was ended by an event stands still. What a step notes about a lane is reported too, and
-// its events go on the tape, on the way forward only. Reverse:
-// visits the steps T-1 … 0 with their state and record, kept or made again. A repeated step is the
-// work of the same function on the same numbers, so it equals the first one bit for bit. The
-// exception is a reversible tape: its states come from the last one by stepping back, up to
-// rounding that the way back may amplify; the drift at the start tells.
+// whose run was ended by an event, or stopped before events without end, stands still. What a step
+// notes about a lane is reported too, and its events go on the tape, on the way forward only.
+// Reverse: visits the steps T-1 … 0 with their state and record, kept or made again. A repeated
+// step is the work of the same function on the same numbers, so it equals the first one bit for
+// bit. The exception is a reversible tape: its states come from the last one by stepping back, up
+// to rounding that the way back may amplify; the drift at the start tells.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,8 @@ class Sweep {
   void first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said);
   void note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said);
   void take_notes(std::int64_t step, bool all_ok, ChunkReport& said);
-  void take_events(std::int64_t step);
+  void report_failure(const StepInput<T>& in, int lane, ChunkReport& said);
+  void take_events(const StepInput<T>& in, ChunkReport& said);
   const bool* lanes_at_rest(std::int64_t step);
   const double* times_bar_of(std::int64_t step);
   void step_again(const StepInput<T>& in, T* x_next, T* record);

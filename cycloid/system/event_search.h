@@ -17,28 +17,30 @@ constexpr bool divides_steps() {
   return requires { Scheme::kAdaptive; };
 }
 
-// Takes the step `at`, and calls visit(sub, before, after, taken) for each of its substeps: its
-// point, the states at its ends, and the lanes that took it. Without substeps, the step is the only
-// one.
+// Takes the step `at`, and calls visit(sub, since, before, after, taken) for each of its substeps:
+// its point, how long after the step's beginning it begins, the states at its ends, and the lanes
+// that took it. Without substeps, the step is the only one.
 template <class Scheme, class Law, class S, class Visit>
 void step_through(const Scheme& scheme, const LawPoint<Law, S>& at, const S* x, S* x_next,
                   S* record, Visit&& visit) {
   if constexpr (divides_steps<Scheme>()) {
     scheme.run(at, x, x_next, record, [&](const auto& lanes) {
       LawPoint<Law, S> sub = lanes.at;
-      sub.t = lanes.at.t + (lanes.elapsed - lanes.h_taken);
+      const S since = max(lanes.elapsed - lanes.h_taken, S(0));
+      sub.t = lanes.at.t + since;
       sub.h = lanes.h_taken;
-      visit(sub, lanes.x_before, lanes.x, lanes.accepted);
+      visit(sub, since, lanes.x_before, lanes.x, lanes.accepted);
     });
   } else {
     scheme.step(at, x, x_next, record);
-    visit(at, x, x_next, Mask<S>(true));
+    visit(at, S(0), x, x_next, Mask<S>(true));
   }
 }
 
-// Lanes in which an event may happen between x and x_next, the ends of the step `at`: g is zero at
-// its beginning, changes its sign, or bends towards zero between two of the three places where it
-// is looked at, so that its tangents there meet beyond; or x_next is not finite.
+// Lanes in which an event may happen between x and x_next, the ends of the step `at`: g is small at
+// its beginning, against what it is later (more than rounding, event_stretch.h), changes its sign,
+// or bends towards zero between two of the three places where it is looked at, so that its tangents
+// there meet beyond; or something is not finite.
 template <class Law, class S>
 auto lanes_with_events(const LawPoint<Law, S>& at, const S* x, const S* x_next) {
   constexpr int n_events = event_count<Law>();
@@ -61,11 +63,11 @@ auto lanes_with_events(const LawPoint<Law, S>& at, const S* x, const S* x_next) 
   law_events_rate(here, at.t + half, middle.data(), f_middle.data(), g[1], slope[1]);
   law_events_rate(here, at.t + at.h, x_next, f1.data(), g[2], slope[2]);
   for (int j = 0; j < n_events; ++j) {
-    near = near | (g[0][j] == S(0));
+    near = near | !(S(16) * abs(g[0][j]) > max(abs(g[1][j]), abs(g[2][j])));
     for (int i = 0; i < 2; ++i) {
       const S a = g[i][j], b = g[i + 1][j], a_dot = slope[i][j], b_dot = slope[i + 1][j];
       const S meet = (b - a - b_dot * half) / (a_dot - b_dot);
-      near = near | (a * b <= S(0)) |
+      near = near | !(a * b > S(0)) |
              ((a * a_dot < S(0)) & (a * b_dot > S(0)) & (a * (a + a_dot * meet) <= S(0)));
     }
   }

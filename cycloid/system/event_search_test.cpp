@@ -64,22 +64,27 @@ TEST_CASE("step_through: a fixed step is its only part; dopri5's parts fill the 
   const LawPoint<BouncingBall, double> at{
       law, shape, 0.5, 2.0, nullptr, p, {reinterpret_cast<std::byte*>(scratch.data())}};
   int parts = 0;
-  step_through(Rk4{}, at, x, x_next, record,
-               [&](const auto& sub, const double* before, const double* after, bool taken) {
-                 ++parts;
-                 CHECK(taken);
-                 CHECK(sub.h == 2);
-                 CHECK(before == x);
-                 CHECK(after == x_next);
-               });
+  step_through(
+      Rk4{}, at, x, x_next, record,
+      [&](const auto& sub, double since, const double* before, const double* after, bool taken) {
+        ++parts;
+        CHECK(since == 0);
+        CHECK(taken);
+        CHECK(sub.h == 2);
+        CHECK(before == x);
+        CHECK(after == x_next);
+      });
   CHECK(parts == 1);
   double covered = 0;
   step_through(Dopri5{}, at, x, x_next, record,
-               [&](const auto& sub, const double*, const double*, bool taken) {
+               [&](const auto& sub, double since, const double*, const double*, bool taken) {
                  if (!taken) return;
+                 CHECK(since == doctest::Approx(covered));
                  CHECK(sub.t == doctest::Approx(0.5 + covered));
                  covered += sub.h;
+                 ++parts;
                });
+  CHECK(parts > 2);
   CHECK(covered == doctest::Approx(2));
   CHECK(x_next[0] == doctest::Approx(100 + 6 - 2 * 9.81));
 }

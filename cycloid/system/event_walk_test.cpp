@@ -63,7 +63,7 @@ struct Walker {
     std::copy_n(in.begin() + 3, 2, walk.parameters());
     Walked w;
     w.out.resize(2);
-    w.end = walk.forward(in[5], in[6], w.out.data());
+    w.end = walk.forward(in[5], in[6], in[5] + in[6], w.out.data());
     for (int i = 0; i < walk.count(); ++i) {
       w.out.push_back(walk.mark(i).t + walk.mark(i).tau);
       w.events.push_back(walk.mark(i).event);
@@ -141,7 +141,7 @@ std::vector<std::pair<int, double>> dip_events(double x, double t, double h) {
   DipWalk walk(law, scheme, shape, memory.data(), {nullptr});
   walk.start()[0] = x;
   double out;
-  walk.forward(t, h, &out);
+  walk.forward(t, h, t + h, &out);
   std::vector<std::pair<int, double>> found;
   for (int i = 0; i < walk.count(); ++i) {
     found.emplace_back(walk.mark(i).event, walk.mark(i).t + walk.mark(i).tau);

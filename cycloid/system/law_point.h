@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "cycloid/system/law_space.h"
 #include "cycloid/system/stepper.h"
@@ -21,6 +22,25 @@ struct LawPoint {
   Scratch scratch;
   LaneNote* notes = nullptr;  // of each lane, for an integrator that has something to say
 };
+
+// t0 + k h, the product formed in double: a float's 24 bits do not hold a long run's step count.
+template <class S>
+CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
+  using T = Scalar<S>;
+  if constexpr (std::is_same_v<T, double>) {
+    return S(t0) + S(static_cast<double>(step)) * h;
+  } else {
+    constexpr int n = static_cast<int>(sizeof(S) / sizeof(T));
+    alignas(S) T lanes[n];
+    std::memcpy(lanes, &h, sizeof(S));
+    for (int i = 0; i < n; ++i) {
+      lanes[i] = static_cast<T>(t0 + static_cast<double>(step) * static_cast<double>(lanes[i]));
+    }
+    S t;
+    std::memcpy(&t, lanes, sizeof(S));
+    return t;
+  }
+}
 
 // Cotangents of a LawPoint.
 template <class S>

@@ -11,7 +11,7 @@
 //   keeps
 //     none | x⁺ for explain | scratch of the integrator and of a law of run-time size ]
 // A law with events has the memory of its event_lanes.h behind that, and one number more in its
-// record: how many events the lane's step had.
+// record: whether the lane went its own way.
 #pragma once
 
 #include <algorithm>
@@ -26,25 +26,6 @@
 #include "cycloid/system/scheme.h"
 
 namespace cycloid::inline system {
-
-// t0 + k h, the product formed in double: a float's 24 bits do not hold a long run's step count.
-template <class S>
-CYCLOID_INLINE S time_of_step(double t0, std::int64_t step, const S& h) {
-  using T = Scalar<S>;
-  if constexpr (std::is_same_v<T, double>) {
-    return S(t0) + S(static_cast<double>(step)) * h;
-  } else {
-    constexpr int n = static_cast<int>(sizeof(S) / sizeof(T));
-    alignas(S) T lanes[n];
-    std::memcpy(lanes, &h, sizeof(S));
-    for (int i = 0; i < n; ++i) {
-      lanes[i] = static_cast<T>(t0 + static_cast<double>(step) * static_cast<double>(lanes[i]));
-    }
-    S t;
-    std::memcpy(&t, lanes, sizeof(S));
-    return t;
-  }
-}
 
 template <class Law, class Scheme, class S>
 class LawStepper final : public Stepper<Scalar<S>>,

@@ -40,7 +40,7 @@ struct StepInput {
   double t0;                     // [s]
   bool wants_parameters = true;  // a pullback may leave out p̄ when nobody asked for it
   double part = 0;               // > 0: only so much of the step is taken [s]
-  const bool* ended = nullptr;   // (W) lanes that stand still, since an event ended their run
+  const bool* ended = nullptr;   // (W) lanes that stand still, since their run is over
   // (W, kMostEvents) in a pullback: cotangents of the times of the step's events, or null
   const double* event_times_bar = nullptr;
 };
@@ -52,6 +52,9 @@ struct StepEvent {
   double time = 0;  // [s]
   bool grazing = false;
   bool ends = false;  // the lane's run
+  // No event, but a stop of the lane before one that would happen without end (Zeno): `explain`
+  // says more.
+  bool stops = false;
 };
 
 enum class StepStatus {
