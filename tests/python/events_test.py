@@ -94,10 +94,27 @@ def test_a_ball_that_comes_to_rest_is_stopped_and_says_why():
     run = cy.rollout(cy.systems.bouncing_ball(), [[1, 0], [5, 0]], 500)
     (failure,) = run.report.failed
     assert failure.environment == 0 and failure.body == "impact" and "Zeno" in failure.reason
+    impacts = run.events.time[run.events.environment == 0]
+    pile = 9 * math.sqrt(2 / GRAVITY)
+    assert len(impacts) > 32 and pile - 0.01 < impacts[-1] < pile
+    assert (run.states[0, failure.step + 1 :, 0] == 0).all() and np.isfinite(run.states).all()
     with pytest.raises(cy.GradientError, match="Zeno"):
         run.pullback(1.0)
     g = run.pullback(1.0, failed="skip")
     assert (g.x0[0] == 0).all() and (g.x0[1] != 0).any()
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "verlet", "sdirk4"])
+def test_a_ball_without_restitution_has_one_impact_and_rests(integrator):
+    system = cy.systems.bouncing_ball(restitution=0, integrator=integrator)
+    run = cy.rollout(system, [1, 0], 100)
+    assert run.events.time == pytest.approx([math.sqrt(2 / GRAVITY)], rel=1e-9)
+    assert (run.states[46:] == 0).all()
+    (failure,) = run.report.failed
+    assert failure.step == 45 and "rest" in failure.reason and "0.4515" in failure.reason
+    lies = cy.rollout(system, [0, 0], 10)
+    assert len(lies.events) == 0 and (lies.states == 0).all()
+    assert lies.report.failed[0].step == 0
 
 
 def test_a_slide_ends_with_its_arrival_and_the_time_has_a_gradient():
