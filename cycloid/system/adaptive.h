@@ -26,7 +26,7 @@ namespace cycloid::inline system {
 template <class Method>
 struct Adaptive {
   static constexpr const char* kName = Method::kName;
-  static constexpr bool kHasDual = false, kRecordIsCostly = true;
+  static constexpr bool kAdaptive = true, kHasDual = false, kRecordIsCostly = true;
   static constexpr int kPerLevel = 32;
   Tolerances tolerances = {};
 

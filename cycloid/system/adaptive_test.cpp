@@ -44,6 +44,23 @@ void check_detest(const std::vector<double>& tolerances) {
   }
 }
 
+// q̈ = -q; it ends where q falls through zero.
+struct Turning {
+  static constexpr const char* kName = "turning";
+  static constexpr std::array kState = {BlockSpec{"q", 1, "1"}, BlockSpec{"v", 1, "1/s"}};
+  static constexpr std::array kEvents = {
+      EventSpec{"zero", EventDirection::falling, EventEffect::end}};
+  template <class S>
+  void x_dot(const S&, const S* x, const S*, const S*, S* dx) const {
+    dx[0] = x[1];
+    dx[1] = -x[0];
+  }
+  template <class S>
+  void events(const S&, const S* x, const S*, const S*, S* g) const {
+    g[0] = x[0];
+  }
+};
+
 // Kepler in lanes: orbits of very different work, one that falls into the centre, one unbound.
 const Rows<double> kOrbits = {{0.1, 0, 0, 4.3}, {1, 0, 0, 1},     {1, 0, 0, 0},
                               {2, 0, 0.5, 3},   {0.5, 0, 0, 1.7}, {3, 0, 0, 0.1}};
@@ -150,6 +167,22 @@ TEST_CASE("Adaptive: steps that cannot be made are named, and say why") {
   CHECK(reason_of(LawStepper<test::VanDerPol, Dopri5, double>({}, Dopri5{{1e-6, 1e-6, 1000}}),
                   {{2, 0}}, {{1e4, 100}})
             .find("try sdirk4") != std::string::npos);
+}
+
+TEST_CASE("Adaptive: events are looked for in every substep of a long step") {
+  // Over four turns from q = 1 the ends and the middle of the step show nothing of the zeros
+  // between them; the first one, after a quarter of a turn, ends the run.
+  const LawStepper<Turning, Dopri5, double> stepper(Turning{}, Dopri5{{1e-8, 1e-8}});
+  const StepperSizes& s = stepper.sizes();
+  test::LaneMemory<std::byte> workspace(s.workspace);
+  test::LaneMemory<double> next(2), record(s.record);
+  const double x[] = {1, 0}, p[] = {8 * std::numbers::pi};
+  stepper.begin(p, workspace.data());
+  stepper.step({x, nullptr, 0, 0}, next.data(), record.data(), workspace.data());
+  const auto events = stepper.events(workspace.data());
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].time == doctest::Approx(std::numbers::pi / 2).epsilon(1e-7));
+  CHECK(next.data()[1] == doctest::Approx(-1).epsilon(1e-7));
 }
 
 TEST_CASE("Adaptive: computes in float too, to a tolerance of its own") {

@@ -10,6 +10,7 @@
 //   kGivesNotes = true       it writes at.notes, one for each lane
 //   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
 //   kRecordIsCostly = true   a solve went into its record
+//   kAdaptive = true         it divides its step into substeps, which run(…, visit) shows
 //   kReversible = true       a step of length -h undoes one of length h
 //   explain(record, lane)    why a lane's step is not finite, as read from its record
 // and settings of its own as members: LawStepper keeps a copy.
