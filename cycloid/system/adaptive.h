@@ -25,6 +25,7 @@ namespace cycloid::inline system {
 
 template <class Method>
 struct Adaptive {
+  using Pair = Method;
   static constexpr const char* kName = Method::kName;
   static constexpr bool kAdaptive = true, kHasDual = false, kRecordIsCostly = true;
   static constexpr int kPerLevel = 32;
