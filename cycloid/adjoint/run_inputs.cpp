@@ -82,7 +82,9 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
         static_cast<std::int64_t>(std::ceil(steps - 1e-9)) - 1, 0, run.steps - 1);
     double part = time - (run.t0 + static_cast<double>(k) * h);
     if (std::abs(part - h) <= slack) part = h;
-    run.samples.push_back({k, std::abs(part) <= slack ? 0 : part});
+    if (std::abs(part) <= slack) part = 0;
+    run.samples.push_back({k, part});
+    run.sample_parts.push_back(part);
     run.sample_times.push_back(time);
     run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
   }
