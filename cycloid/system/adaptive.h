@@ -20,6 +20,7 @@
 #pragma once
 
 #include "cycloid/system/adaptive_samples.h"
+#include "cycloid/system/substep_log.h"
 
 namespace cycloid::inline system {
 
@@ -31,6 +32,7 @@ struct Adaptive {
   static constexpr bool kGivesSamples = true, kGivesNotes = true;
   static constexpr int kPerLevel = 32;
   Tolerances tolerances = {};
+  SubstepLog* log = nullptr;  // of a lone environment's steps
 
   template <class Law>
   static int record_numbers(const LawShape<Law>&) {
@@ -70,11 +72,10 @@ struct Adaptive {
     Scratch scratch = at.scratch;
     SubstepLanes<Method, Law, S> lanes(scratch, at);
     lanes.begin(tolerances, x);
-    const S to_the_end(std::numeric_limits<Scalar<S>>::max());
-    for (int tried = 0; any(lanes.under_way(to_the_end)); ++tried) {
-      if (tried == tolerances.most_substeps) lanes.stop(kTooMany);
-      lanes.attempt(tolerances, to_the_end);
-      visit(lanes);
+    if (const auto* held = log ? log->substeps(lane_time(at.t), lane_time(at.h)) : nullptr) {
+      follow(*held, lanes, visit);
+    } else {
+      search(lanes, visit);
     }
     const Mask<S> arrived = lanes.status == S(kArrived);
     const S none(std::numeric_limits<Scalar<S>>::quiet_NaN());
@@ -121,6 +122,35 @@ struct Adaptive {
   }
 
  private:
+  // Substeps that meet the tolerance.
+  template <class Law, class S, class Visit>
+  void search(SubstepLanes<Method, Law, S>& lanes, Visit&& visit) const {
+    const S to_the_end(std::numeric_limits<Scalar<S>>::max());
+    for (int tried = 0; any(lanes.under_way(to_the_end)); ++tried) {
+      if (tried == tolerances.most_substeps) lanes.stop(kTooMany);
+      lanes.attempt(tolerances, to_the_end);
+      if (log && any(lanes.accepted)) log->add(lane_time(lanes.h_taken));
+      visit(lanes);
+    }
+  }
+
+  // Substeps of these lengths, the last one what remains.
+  template <class Law, class S, class Visit>
+  void follow(const std::vector<double>& lengths, SubstepLanes<Method, Law, S>& lanes,
+              Visit&& visit) const {
+    for (std::size_t i = 0; any(lanes.status == S(kUnderWay)); ++i) {
+      const bool known = i + 1 < lengths.size();
+      lanes.take(known ? S(static_cast<Scalar<S>>(lengths[i])) : lanes.at.h);
+      visit(lanes);
+    }
+  }
+
+  template <class S>
+  static double lane_time(const S& t) {
+    if constexpr (RealScalar<S>) return static_cast<double>(lane(t, 0));
+    return 0;
+  }
+
   template <class Law, class S>
   struct WayBack {
     const LawPoint<Law, S>& at;

@@ -93,6 +93,26 @@ struct SubstepLanes {
     status = select(accepted & last, S(kArrived), status);
   }
 
+  // A substep of this length, or of what remains if that is less, whatever its error.
+  void take(const S& length) {
+    const int n = at.shape.tangents;
+    const S remaining = at.h - elapsed;
+    const Mask<S> last = length >= remaining;
+    began = elapsed;
+    h_taken = select(last, remaining, length);
+    accepted = Method::step(substep(h_taken), x, f, stages, x_new, e) & (status == S(kUnderWay));
+    const S* f_new = Method::end_derivative(n, stages);
+    for (int i = 0; i < n; ++i) {
+      x_before[i] = x[i];
+      x[i] = x_new[i];
+      f[i] = f_new[i];
+    }
+    elapsed = elapsed + held(h_taken);
+    count = count + S(1);
+    tried = tried + S(1);
+    status = select(last, S(kArrived), select(accepted, status, S(kTooShort)));
+  }
+
   void store(S* slot) const {
     const int n = at.shape.tangents;
     for (int i = 0; i < n; ++i) slot[i] = x[i], slot[n + i] = f[i];

@@ -73,6 +73,9 @@ class LawStepper final : public Stepper<Scalar<S>>,
     S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
     const LawPoint<Law, S> here = point(in, at, inputs);
     for (int l = 0; l < kNotes; ++l) at.notes[l].substeps = at.notes[l].rejected = 0;
+    if constexpr (divides_steps<Scheme>()) {
+      if (scheme_.log) scheme_.log->begin_step(static_cast<double>(lane(here.t, 0)));
+    }
     if constexpr (HasEvents<Law>) {
       event_lanes(at).step(in, here, out, own_record, own_record[record_numbers<Scheme>(shape_)]);
     } else if (kGivesSamples && in.samples) {
@@ -150,6 +153,15 @@ class LawStepper final : public Stepper<Scalar<S>>,
 
   const LaneNote* notes(const std::byte* workspace) const override {
     return kNotes > 0 ? Layout(shape_, const_cast<std::byte*>(workspace)).notes : nullptr;
+  }
+
+  std::shared_ptr<const Stepper<T>> following([[maybe_unused]] SubstepLog* log) const override {
+    if constexpr (divides_steps<Scheme>()) {
+      Scheme scheme = scheme_;
+      scheme.log = log;
+      return std::make_shared<LawStepper>(law_, scheme);
+    }
+    return nullptr;
   }
 
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;

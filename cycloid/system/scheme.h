@@ -11,7 +11,8 @@
 //   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
 //   kRecordIsCostly = true   a solve went into its record
 //   kGivesSamples = true     step_sampled and step_sampled_pullback, with states inside the step
-//   kAdaptive = true         it divides its step into substeps, which run(…, visit) shows
+//   kAdaptive = true         it divides its step into substeps, which run(…, visit) shows and its
+//                            member `log` (substep_log.h) records or prescribes
 //   kReversible = true       a step of length -h undoes one of length h
 //   explain(record, lane)    why a lane's step is not finite, as read from its record
 // and settings of its own as members: LawStepper keeps a copy.

@@ -26,10 +26,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 namespace cycloid::inline system {
+
+class SubstepLog;  // substep_log.h
 
 // States inside a step, for a Stepper whose sizes say gives_samples. Their times are held; that of
 // the step's beginning, t0 + k h, is not.
@@ -132,6 +135,8 @@ class Stepper {
   virtual const LaneNote* notes(const std::byte* /*workspace*/) const { return nullptr; }
   // The events of the last step, lane after lane in the order of time; they lie in the workspace.
   virtual std::span<const StepEvent> events(const std::byte* /*workspace*/) const { return {}; }
+  // The same step, whose substeps are recorded in the log or follow it; null where it has none.
+  virtual std::shared_ptr<const Stepper> following(SubstepLog* /*log*/) const { return nullptr; }
   // Says what went wrong in a lane whose step was not finite. Called rarely; recomputes.
   virtual StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const = 0;
 

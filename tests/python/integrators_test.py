@@ -36,6 +36,12 @@ def test_the_gradient_agrees_with_differences(law, integrator):
     assert check.ok, check
 
 
+@pytest.mark.parametrize("integrator", ("dopri5", "sdirk4"))
+def test_check_gradient_holds_substeps(integrator):
+    check = cy.check_gradient(cy.systems.bead_on_curve(dt=0.05, integrator=integrator), [0.0], 10)
+    assert check.ok, check
+
+
 def test_the_report_counts_substeps():
     orbits = [[1, 0, 0, 1], [1, 0, 0, 0.05]]
     system = cy.systems.kepler(dt=2, integrator="dopri5", rtol=1e-6, atol=1e-6)
