@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/system/any_law.h"
 #include "cycloid/system/law.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/rk4.h"
@@ -125,8 +126,8 @@ struct StandardProblem {
   }
 };
 
-template <class Scheme, class Law>
-StandardProblem problem(const std::string& name, const Law& law, const Numbers& start,
+template <class Scheme>
+StandardProblem problem(const std::string& name, const AnyLaw<double>& law, const Numbers& start,
                         const Numbers& end, const Numbers& p = {}) {
   // Without a closed form the reference is RK4, whose error here is near rounding.
   Numbers reference = end.empty() ? take_steps<Rk4>(law, start, {}, p, 0, 20, 40000) : end;
@@ -147,25 +148,25 @@ std::vector<StandardProblem> detest() {
     return Numbers{a * std::sin(s), a * (std::cos(s) - 0.5 * std::sin(s) / s)};
   };
   const auto kepler = [&](const char* name, double e) {
-    return problem<Scheme>(name, Kepler{}, orbit(e, 0), orbit(e, 20), {1});
+    return problem<Scheme>(name, AnyLaw<double>(Kepler{}), orbit(e, 0), orbit(e, 20), {1});
   };
   Numbers unit(10, 0.0);
   unit[0] = 1;
-  return {problem<Scheme>("A2", DetestA2{}, {1}, {1 / std::sqrt(21.0)}),
-          problem<Scheme>("A3", DetestA3{}, {1}, {std::exp(std::sin(20.0))}),
-          problem<Scheme>("A4", DetestA4{}, {1}, {20 / (1 + 19 * std::exp(-5.0))}),
-          problem<Scheme>("B1", DetestB1{}, {1, 3}, {}),
-          problem<Scheme>("B2", DetestB2{}, {2, 0, 1},
+  return {problem<Scheme>("A2", AnyLaw<double>(DetestA2{}), {1}, {1 / std::sqrt(21.0)}),
+          problem<Scheme>("A3", AnyLaw<double>(DetestA3{}), {1}, {std::exp(std::sin(20.0))}),
+          problem<Scheme>("A4", AnyLaw<double>(DetestA4{}), {1}, {20 / (1 + 19 * std::exp(-5.0))}),
+          problem<Scheme>("B1", AnyLaw<double>(DetestB1{}), {1, 3}, {}),
+          problem<Scheme>("B2", AnyLaw<double>(DetestB2{}), {2, 0, 1},
                           {1 + 0.5 * e20 + 0.5 * e60, 1 - e60, 1 - 0.5 * e20 + 0.5 * e60}),
-          problem<Scheme>("B5", DetestB5{}, {0, 1, 1}, {}),
-          problem<Scheme>("C1", DetestC1{}, unit, {}),
-          problem<Scheme>("C3", DetestC3{}, unit, {}),
+          problem<Scheme>("B5", AnyLaw<double>(DetestB5{}), {0, 1, 1}, {}),
+          problem<Scheme>("C1", AnyLaw<double>(DetestC1{}), unit, {}),
+          problem<Scheme>("C3", AnyLaw<double>(DetestC3{}), unit, {}),
           kepler("D1", 0.1),
           kepler("D3", 0.5),
           kepler("D5", 0.9),
-          problem<Scheme>("E1", DetestE1{}, bessel(1), bessel(21)),
-          problem<Scheme>("E2", DetestE2{}, {2, 0}, {}),
-          problem<Scheme>("E3", DetestE3{}, {0, 0}, {})};
+          problem<Scheme>("E1", AnyLaw<double>(DetestE1{}), bessel(1), bessel(21)),
+          problem<Scheme>("E2", AnyLaw<double>(DetestE2{}), {2, 0}, {}),
+          problem<Scheme>("E3", AnyLaw<double>(DetestE3{}), {0, 0}, {})};
 }
 
 }  // namespace cycloid::test
