@@ -7,6 +7,7 @@
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
+#include "cycloid/system/substep_log.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -49,6 +50,7 @@ class Checker {
     for (double& w : weights_) w = random.uniform(-1.0, 1.0);
     take_gradient(run);
     crowded_ = run.report().crowded;
+    hold_substeps();
   }
 
   GradientCheck check() {
@@ -69,6 +71,15 @@ class Checker {
   }
 
  private:
+  // Makes the runs that differences are taken from follow the substeps of this one.
+  void hold_substeps() {
+    following_ = double_.steppers<double>().one->following(&substeps_);
+    if (!following_) return;
+    base_.stepper = following_.get();
+    base_.threads = 1;
+    roll_out(base_, options_.keep_going);
+  }
+
   RolloutOptions rollout_options() const {
     RolloutOptions o;
     o.t0 = options_.t0;
@@ -163,6 +174,7 @@ class Checker {
       std::vector<double>& values = part == Part::controls ? run.controls : run.parameters;
       for (const auto& [i, s] : move.numbers) values[i] += h * s;
     }
+    substeps_.follow();
     const Trajectory<double> trajectory = roll_out(std::move(run), options_.keep_going);
     return {trajectory.states().begin(), trajectory.states().end()};
   }
@@ -288,8 +300,8 @@ class Checker {
     }
     if (result.ok) {
       std::snprintf(line, sizeof line,
-                    "The gradient agrees with central differences (tolerance %.0e).\n",
-                    result.tolerance);
+                    "The gradient agrees with central differences (tolerance %.0e%s).\n",
+                    result.tolerance, following_ ? ", substeps held" : "");
       return text + line;
     }
     if (!wrong.empty()) {
@@ -310,6 +322,8 @@ class Checker {
   std::vector<double> weights_;
   Gradient<double> gradient_;
   std::vector<Crowded> crowded_;
+  mutable SubstepLog substeps_;                       // of an adaptive integrator
+  std::shared_ptr<const Stepper<double>> following_;  // ... with which it takes them; or null
 };
 
 }  // namespace

@@ -128,6 +128,33 @@ TEST_CASE("check_gradient: batches, shared rows, zero inputs, t0 and quaternions
   CHECK(result.by_block.contains("x0.orientation"));
 }
 
+TEST_CASE("check_gradient: of an adaptive integrator, differences hold its substeps") {
+  // A straight slide is so smooth that a substep passes several knots of its spline; slides next to
+  // it would be divided further.
+  for (const char* integrator : {"dopri5", "sdirk4"}) {
+    const System slide = systems::bead_on_curve({}, {.dt = 0.05, .integrator = integrator});
+    const GradientCheck result = check_gradient(slide, Numbers{0.0}, 10);
+    CAPTURE(result.text);
+    CHECK(result.ok);
+    CHECK(result.max_relative_error < 1e-7);
+    CHECK(contains(result.text, "substeps held"));
+  }
+  // Coarse tolerances, several environments and steps, and an event that resets.
+  for (const char* integrator : {"dopri5", "sdirk4"}) {
+    const systems::Settings coarse{.dt = 0.7, .integrator = integrator, .rtol = 1e-3, .atol = 1e-3};
+    const GradientCheck orbits = check_gradient(
+        systems::kepler({}, coarse), Numbers{1, 0, 0, 1.1, 1, 0, 0.5, 0.9, 2, 0, 0, 0.5}, 4);
+    CAPTURE(orbits.text);
+    CHECK(orbits.max_relative_error < 1e-7);
+    const GradientCheck wheel =
+        check_gradient(systems::rimless_wheel({}, coarse), Numbers{-0.25, 1.2}, 4);
+    CAPTURE(wheel.text);
+    CHECK(wheel.ok);
+  }
+  // A fault is found.
+  CHECK(!check_gradient(make_system<Dopri5>(WrongSign{}), Numbers{1, 0}, 10).ok);
+}
+
 TEST_CASE("check_gradient: a float32 gradient is held to the double's differences") {
   const System system = systems::double_pendulum({}, {.precision = Precision::float32});
   const RolloutCase<double> c = rollout_case<double>(system, 3, 50);

@@ -88,6 +88,15 @@ class SampleBars {
     tangent_ = LaneBuffer<T>(W * s.tangent);
     state_ = LaneBuffer<T>(W * s.state);
     record_ = LaneBuffer<T>(W * s.record);
+    if (s.gives_samples) within_ = LaneBuffer<T>(W * s.state * run.most_samples_in_a_step());
+  }
+
+  // The cotangents of samples that the stepper gives and pulls back itself.
+  const T* of(const typename Sweep<T>::SamplesWithin& within) {
+    const std::int64_t n = run_.stepper->sizes().state;
+    gather(map_, rows_, std::ssize(run_.samples) * n, within.first * n,
+           std::ssize(within.samples.offsets) * n, within_.data());
+    return within_.data();
   }
 
   // Of the sample `number`, at the end of a part of its step.
@@ -110,7 +119,7 @@ class SampleBars {
   const Run<T>& run_;
   const LaneMap& map_;
   const T* rows_;
-  LaneBuffer<T> bar_, tangent_, state_, record_;
+  LaneBuffer<T> bar_, tangent_, state_, record_, within_;
 };
 
 // Pulls the cotangents of states on the path between the ends x and x⁺ of a step back to these.
@@ -385,7 +394,12 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
   std::fill_n(x_bar, tangents, T(0));
   SampleBars<T> samples(run, map, states_bar);
   PathBars<T> paths(run, map, samples);
-  sweep.reverse([&](const StepInput<T>& in, const T* record) {
+  sweep.reverse([&](StepInput<T> in, const T* record) {
+    auto within = sweep.samples_within(in.step);
+    if (!within.samples.offsets.empty()) {
+      within.samples.bar = samples.of(within);
+      in.samples = &within.samples;
+    }
     if (in.step + 1 == run.steps && run.samples.empty()) {
       if (!flat) run.stepper->step(in, last_state.data(), nullptr, sweep.workspace());
       reader.add(run.steps, last_state.data(), x_bar);

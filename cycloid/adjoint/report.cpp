@@ -74,6 +74,8 @@ void Report::collect(std::vector<ChunkReport>& chunks, double environment_steps)
   for (const ChunkReport& chunk : chunks) {
     contact_sum += chunk.contacts;
     switch_sum += chunk.switches;
+    substeps += chunk.substeps;
+    rejected_substeps += chunk.rejected;
   }
   contacts = static_cast<double>(contact_sum) / environment_steps;
   switch_fraction = static_cast<double>(switch_sum) / environment_steps;

@@ -47,6 +47,7 @@ struct ChunkReport {
   std::vector<Crowded> crowded;
   std::int64_t contacts = 0;  // summed over environments and steps
   std::int64_t switches = 0;  // steps with another number of active rows than the step before
+  std::int64_t substeps = 0, rejected = 0;  // of an adaptive integrator, likewise summed
 };
 
 struct Report {
@@ -55,7 +56,10 @@ struct Report {
   std::vector<Crowded> crowded;    // likewise
   double contacts = 0;             // that may have a force, mean over environments and steps
   double switch_fraction = 0;      // share of steps with another number of active rows
-  std::string memory;              // what the adjoint keeps and why, in words
+  // Of an adaptive integrator: substeps that were taken, and tried but not taken, over all
+  // environments and steps; 0 of another.
+  std::int64_t substeps = 0, rejected_substeps = 0;
+  std::string memory;  // what the adjoint keeps and why, in words
   std::uint64_t tape_bytes = 0;
   int lanes = 1;
   std::string instruction_set;

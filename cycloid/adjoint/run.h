@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "cycloid/adjoint/lanes.h"
@@ -38,6 +39,7 @@ struct Run {
   std::vector<std::int64_t> saved;   // steps whose states the user gets; of samples, their numbers
   std::vector<Sample> samples;       // states at times of the user's choice, in their order
   std::vector<double> sample_times;  // ... and these times [s]
+  std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
   TapePlan plan;
   std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
@@ -67,6 +69,19 @@ struct Run {
     if (!p.contains(kTimestepName)) return system.timestep();
     return parameters[static_cast<std::size_t>(environment * parameter_stride() +
                                                p.find(kTimestepName).offset)];
+  }
+  // The first sample that lies behind the beginning of this step and in it, and how many do.
+  std::pair<std::int64_t, std::size_t> samples_of(std::int64_t step) const {
+    const auto before = [](const Sample& s, std::int64_t k) { return s.step < k; };
+    auto first = std::lower_bound(samples.begin(), samples.end(), step, before);
+    const auto end = std::lower_bound(first, samples.end(), step + 1, before);
+    if (first != end && first->part == 0) ++first;
+    return {first - samples.begin(), static_cast<std::size_t>(end - first)};
+  }
+  std::size_t most_samples_in_a_step() const {
+    std::size_t most = 0;
+    for (const Sample& s : samples) most = std::max(most, samples_of(s.step).second);
+    return most;
   }
   std::int64_t x0_stride() const { return x0_rows == 1 ? 0 : stepper->sizes().state; }
   std::int64_t input_steps() const { return held ? 1 : steps; }  // of a row of controls

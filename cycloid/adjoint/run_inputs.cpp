@@ -111,6 +111,7 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
     if (std::abs(part - h) <= slack) part = h;
     if (std::abs(part) <= slack) part = 0;
     run.samples.push_back({k, part, part / h});
+    run.sample_parts.push_back(part);
     run.sample_times.push_back(time);
     run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
   }

@@ -20,7 +20,8 @@ SweepBuffers<T>::SweepBuffers(const Run<T>& run) {
   state = LaneBuffer<T>(W * s.state);
   next_state = LaneBuffer<T>(W * s.state);
   at_rest = LaneBuffer<bool>(W);
-  sample = LaneBuffer<T>(run.samples.empty() ? 0 : W * s.state);
+  const std::size_t samples = s.gives_samples ? run.most_samples_in_a_step() : !run.samples.empty();
+  sample = LaneBuffer<T>(W * s.state * samples);
   record = LaneBuffer<T>(W * s.record);
   segment_states = LaneBuffer<T>(W * s.state * L);
   snapshots = LaneBuffer<T>(W * s.state * static_cast<std::size_t>(run.plan.snapshots));
@@ -96,6 +97,15 @@ const double* Sweep<T>::times_bar_of(std::int64_t step) {
   return lanes_times_bar_.data();
 }
 
+template <class T>
+auto Sweep<T>::samples_within(std::int64_t step) const -> SamplesWithin {
+  if (!sizes_.gives_samples) return {};
+  const auto [first, count] = run_.samples_of(step);
+  return {first,
+          {std::span(run_.sample_parts).subspan(static_cast<std::size_t>(first), count),
+           buffers_.sample.data()}};
+}
+
 // Frozen lanes keep their state.
 template <class T>
 void Sweep<T>::freeze(const StepInput<T>& in, T* x_next) const {
@@ -158,6 +168,8 @@ void Sweep<T>::take_notes(std::int64_t step, bool all_ok, ChunkReport& said) {
     const LaneNote& note = notes_[l];
     int& before = active_rows_[static_cast<std::size_t>(l)];
     said.contacts += note.contacts;
+    said.substeps += note.substeps;
+    said.rejected += note.rejected;
     said.switches += before >= 0 && before != note.active;
     before = note.active;
     if (all_ok) continue;

@@ -79,9 +79,17 @@ class Sweep {
   void want_parameters(bool wanted) { wants_parameters_ = wanted; }
   // The cotangents of the times of the chunk's events, in the tape's order, for `reverse`.
   void give_event_times_bar(const double* bars) { times_bar_ = bars; }
-  // Calls visit(number, part of the step) for the samples in step k that lie behind its beginning.
+  // Calls visit(number, part of the step) for the samples in step k that lie behind its beginning,
+  // of a stepper that does not give them itself.
   template <class Visit>
   void for_each_sample(const StepInput<T>& in, Visit&& visit) const;
+  // Of one that does: the samples in step k that lie behind its beginning. Their states are the
+  // buffer's.
+  struct SamplesWithin {
+    std::int64_t first = 0;  // of their numbers
+    StepSamples<T> samples;
+  };
+  SamplesWithin samples_within(std::int64_t step) const;
 
   std::byte* workspace() const { return buffers_.workspace.data(); }
   const LaneMap& map() const { return map_; }
@@ -106,6 +114,9 @@ class Sweep {
   const T* after(const StepInput<T>& part);
   const T* between(std::int64_t number, const T* x, const T* x_next);
   void freeze(const StepInput<T>& in, T* x_next) const;
+  template <class SaveState>
+  void save_samples(const StepInput<T>& in, const T* x_next, const SamplesWithin& within,
+                    SaveState&& save);
   void keep(std::int64_t k, const T* x);
   template <class Visit>
   void reverse_segments(Visit&& visit);
@@ -151,14 +162,14 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
     if (!all && !plan.reversible) keep(k, x);
     if (run_.samples.empty()) save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
-    const StepInput<T> in = input(x, k);
+    StepInput<T> in = input(x, k);
+    const SamplesWithin within = samples_within(in.step);
+    if (!within.samples.offsets.empty()) in.samples = &within.samples;
     T* const own = run_.held ? buffers_.record.data() : nullptr;
     first_step(in, x_next, plan.keep_records ? tape_.record(chunk_, k) : own, said);
     if (!run_.samples.empty()) {
       if (k == 0 && run_.samples.front().part == 0) save(0, static_cast<const T*>(x));
-      for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
-        save(number, run_.interpolates() ? between(number, x, x_next) : after(part));
-      });
+      save_samples(in, x_next, within, save);
     }
     if (plan.reversible && k == 0) check_reversible(in, x_next);
     other = all ? other : x;
@@ -169,8 +180,23 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
 }
 
 template <class T>
+template <class SaveState>
+void Sweep<T>::save_samples(const StepInput<T>& in, const T* x_next, const SamplesWithin& within,
+                            SaveState&& save) {
+  for_each_sample(in, [&](std::int64_t number, const StepInput<T>& part) {
+    save(number, run_.interpolates() ? between(number, in.x, x_next) : after(part));
+  });
+  for (std::int64_t i = 0; i < std::ssize(within.samples.offsets); ++i) {
+    T* const x = within.samples.states + i * state_numbers_;
+    if (any_failed_) freeze(in, x);
+    save(within.first + i, static_cast<const T*>(x));
+  }
+}
+
+template <class T>
 template <class Visit>
 void Sweep<T>::for_each_sample(const StepInput<T>& in, Visit&& visit) const {
+  if (sizes_.gives_samples) return;
   const auto begins = [](const Sample& s, std::int64_t k) { return s.step < k; };
   auto s = std::lower_bound(run_.samples.begin(), run_.samples.end(), in.step, begins);
   for (; s != run_.samples.end() && s->step == in.step; ++s) {

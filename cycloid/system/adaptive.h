@@ -19,16 +19,20 @@
 // M. M ≤ kPerLevel, which is the rule, costs one forward step more, M ≤ kPerLevel² two.
 #pragma once
 
-#include "cycloid/system/adaptive_lanes.h"
+#include "cycloid/system/adaptive_samples.h"
+#include "cycloid/system/substep_log.h"
 
 namespace cycloid::inline system {
 
 template <class Method>
 struct Adaptive {
+  using Pair = Method;
   static constexpr const char* kName = Method::kName;
   static constexpr bool kAdaptive = true, kHasDual = false, kRecordIsCostly = true;
+  static constexpr bool kGivesSamples = true, kGivesNotes = true;
   static constexpr int kPerLevel = 32;
   Tolerances tolerances = {};
+  SubstepLog* log = nullptr;  // of a lone environment's steps
 
   template <class Law>
   static int record_numbers(const LawShape<Law>&) {
@@ -39,12 +43,25 @@ struct Adaptive {
     const std::size_t slots = static_cast<std::size_t>(levels()) * kPerLevel;
     return slots * slot_numbers(shape.tangents) +
            SubstepLanes<Method, Law, double>::numbers(shape) +
-           2 * static_cast<std::size_t>(shape.tangents) + Method::scratch_numbers(shape);
+           static_cast<std::size_t>(3 * shape.tangents + Method::stage_numbers(shape)) +
+           Method::scratch_numbers(shape);
   }
 
   template <class Law, class S>
   void step(const LawPoint<Law, S>& at, const S* x, S* x_next, S* record) const {
     run(at, x, x_next, record, [](const auto&) {});
+  }
+
+  // The same, with samples on the way (adaptive_samples.h). Where the step fails, those behind
+  // that place are not written.
+  template <class Law, class S>
+  void step_sampled(const LawPoint<Law, S>& at, const S* x, S* x_next, S* record,
+                    const SampleLanes<S>& samples) const {
+    LawPoint<Law, S> within = at;
+    LocalArray<S, kDynamic> out(within.scratch, at.shape.tangents);
+    SampleCursor<S> cursor(samples.offsets, false);
+    run(within, x, x_next, record,
+        [&](const auto& lanes) { take_samples(lanes, cursor, samples.states, out.data()); });
   }
 
   // The same, with a call of visit(lanes) after every attempt: lanes.accepted tells in which lanes
@@ -55,28 +72,42 @@ struct Adaptive {
     Scratch scratch = at.scratch;
     SubstepLanes<Method, Law, S> lanes(scratch, at);
     lanes.begin(tolerances, x);
-    const S to_the_end(std::numeric_limits<Scalar<S>>::max());
-    for (int tried = 0; any(lanes.under_way(to_the_end)); ++tried) {
-      if (tried == tolerances.most_substeps) lanes.stop(kTooMany);
-      lanes.attempt(tolerances, to_the_end);
-      visit(lanes);
+    if (const auto* held = log ? log->substeps(lane_time(at.t), lane_time(at.h)) : nullptr) {
+      follow(*held, lanes, visit);
+    } else {
+      search(lanes, visit);
     }
     const Mask<S> arrived = lanes.status == S(kArrived);
     const S none(std::numeric_limits<Scalar<S>>::quiet_NaN());
     for (int i = 0; i < at.shape.tangents; ++i) x_next[i] = select(arrived, lanes.x[i], none);
     record[0] = select(arrived, lanes.count, lanes.status);
+    note_substeps(at, lanes.count, lanes.tried);
   }
 
   template <class Law, class S>
   void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* record, const S* x_next_bar,
                      LawPointBar<S>& at_bar, S* x_bar) const {
+    step_sampled_pullback(at, x, record, x_next_bar, {}, at_bar, x_bar);
+  }
+
+  // Without samples it is step_pullback.
+  template <class Law, class S>
+  void step_sampled_pullback(const LawPoint<Law, S>& at, const S* x, const S* record,
+                             const S* x_next_bar, const SampleLanes<S>& samples,
+                             LawPointBar<S>& at_bar, S* x_bar) const {
     const int n = at.shape.tangents;
     Scratch scratch = at.scratch;
-    LocalArray<S, kDynamic> bar(scratch, n), before_bar(scratch, n),
+    LocalArray<S, kDynamic> bar(scratch, n), before_bar(scratch, n), sample_bar(scratch, n),
+        k_bar(scratch, Method::stage_numbers(at.shape)),
         slots(scratch, levels() * kPerLevel * slot_numbers(n));
     SubstepLanes<Method, Law, S> lanes(scratch, at);
+    SampleCursor<S> cursor(samples.offsets, true);
     for (int i = 0; i < n; ++i) bar[i] = x_next_bar[i];
-    const WayBack<Law, S> way{at, record[0], bar.data(), before_bar.data(), slots.data(), at_bar};
+    const WayBack<Law, S> way{at,           record[0],
+                              bar.data(),   before_bar.data(),
+                              slots.data(), sample_bar.data(),
+                              k_bar.data(), samples.bar,
+                              cursor,       at_bar};
     int most = 0;  // M, in the lane that has most
     for (int l = 0; l < kLanes<S>; ++l) most = std::max(most, static_cast<int>(lane(record[0], l)));
     lanes.begin(tolerances, x);
@@ -91,12 +122,43 @@ struct Adaptive {
   }
 
  private:
+  // Substeps that meet the tolerance.
+  template <class Law, class S, class Visit>
+  void search(SubstepLanes<Method, Law, S>& lanes, Visit&& visit) const {
+    const S to_the_end(std::numeric_limits<Scalar<S>>::max());
+    for (int tried = 0; any(lanes.under_way(to_the_end)); ++tried) {
+      if (tried == tolerances.most_substeps) lanes.stop(kTooMany);
+      lanes.attempt(tolerances, to_the_end);
+      if (log && any(lanes.accepted)) log->add(lane_time(lanes.h_taken));
+      visit(lanes);
+    }
+  }
+
+  // Substeps of these lengths, the last one what remains.
+  template <class Law, class S, class Visit>
+  void follow(const std::vector<double>& lengths, SubstepLanes<Method, Law, S>& lanes,
+              Visit&& visit) const {
+    for (std::size_t i = 0; any(lanes.status == S(kUnderWay)); ++i) {
+      const bool known = i + 1 < lengths.size();
+      lanes.take(known ? S(static_cast<Scalar<S>>(lengths[i])) : lanes.at.h);
+      visit(lanes);
+    }
+  }
+
+  template <class S>
+  static double lane_time(const S& t) {
+    if constexpr (RealScalar<S>) return static_cast<double>(lane(t, 0));
+    return 0;
+  }
+
   template <class Law, class S>
   struct WayBack {
     const LawPoint<Law, S>& at;
     const S count;        // M of each lane
     S *bar, *before_bar;  // the cotangent of the state that the way back has reached
-    S* slots;
+    S *slots, *sample_bar, *k_bar;
+    const S* samples_bar;  // null: there are none
+    SampleCursor<S>& cursor;
     LawPointBar<S>& at_bar;
   };
 
@@ -143,8 +205,13 @@ struct Adaptive {
       lanes.x_new[j] = select(has, way.bar[j], S(0));
       way.before_bar[j] = S(0);
     }
+    set_zero(way.k_bar, Method::stage_numbers(way.at.shape));
     LawPointBar<S> sub_bar{S(0), S(0), way.at_bar.u, way.at_bar.p};
-    Method::step_pullback(sub, lanes.x, lanes.stages, lanes.x_new, sub_bar, way.before_bar);
+    const bool sampled = way.samples_bar &&
+                         pull_samples(lanes, sub, has, way.cursor, way.samples_bar, way.sample_bar,
+                                      way.k_bar, way.at_bar.t, sub_bar, way.before_bar);
+    Method::step_pullback(sub, lanes.x, lanes.stages, way.k_bar, sampled, lanes.x_new, sub_bar,
+                          way.before_bar);
     for (int j = 0; j < n; ++j) way.bar[j] = select(has, way.before_bar[j], way.bar[j]);
     way.at_bar.t += sub_bar.t;
     way.at_bar.h += select(last, sub_bar.h, S(0));

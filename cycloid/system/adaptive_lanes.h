@@ -42,7 +42,7 @@ struct SubstepLanes {
     h = first_length(tolerances, Method::kErrorOrder + 1, at, x, f, e, x_new, saved);
     Mask<S> finite = is_finite(h);
     for (int i = 0; i < n; ++i) finite = finite & is_finite(f[i]);
-    elapsed = h_taken = count = S(0);
+    elapsed = h_taken = count = tried = S(0);
     error_before = S(Scalar<S>(1e-4));
     status = select(finite, S(kUnderWay), S(kNotFinite));
     retried = Mask<S>(false);
@@ -65,6 +65,8 @@ struct SubstepLanes {
     using T = Scalar<S>;
     const int n = at.shape.tangents;
     const Mask<S> active = under_way(target);
+    began = elapsed;
+    tried = select(active, tried + S(1), tried);
     const S remaining = at.h - elapsed;
     const Mask<S> last = S(T(1.01)) * h >= remaining;
     h_taken = select(active, select(last, remaining, h), S(0));
@@ -89,6 +91,26 @@ struct SubstepLanes {
     const S shortest = S(8 * std::numeric_limits<T>::epsilon()) * abs(held(at.h));
     status = select(active & !accepted & (h <= shortest), S(kTooShort), status);
     status = select(accepted & last, S(kArrived), status);
+  }
+
+  // A substep of this length, or of what remains if that is less, whatever its error.
+  void take(const S& length) {
+    const int n = at.shape.tangents;
+    const S remaining = at.h - elapsed;
+    const Mask<S> last = length >= remaining;
+    began = elapsed;
+    h_taken = select(last, remaining, length);
+    accepted = Method::step(substep(h_taken), x, f, stages, x_new, e) & (status == S(kUnderWay));
+    const S* f_new = Method::end_derivative(n, stages);
+    for (int i = 0; i < n; ++i) {
+      x_before[i] = x[i];
+      x[i] = x_new[i];
+      f[i] = f_new[i];
+    }
+    elapsed = elapsed + held(h_taken);
+    count = count + S(1);
+    tried = tried + S(1);
+    status = select(last, S(kArrived), select(accepted, status, S(kTooShort)));
   }
 
   void store(S* slot) const {
@@ -139,6 +161,8 @@ struct SubstepLanes {
   S *x, *f;             // state and x_dot of the lanes
   S *x_new, *e, *x_before, *stages, *saved;
   S elapsed, h, error_before, h_taken, count, status;
+  S began;  // `elapsed` before the attempt
+  S tried;  // attempts since begin
   Mask<S> retried = Mask<S>(false), accepted = Mask<S>(false);
 };
 

@@ -40,8 +40,8 @@ struct DormandPrince {
     return kStages * shape.tangents;
   }
   template <class Law>
-  static std::size_t scratch_numbers(const LawShape<Law>& shape) {
-    return stage_numbers(shape);  // their cotangents
+  static std::size_t scratch_numbers(const LawShape<Law>&) {
+    return 0;
   }
   // x_dot at x⁺.
   template <class S>
@@ -71,17 +71,13 @@ struct DormandPrince {
     return Mask<S>(true);
   }
 
+  // k_bar: the stages' cotangents from samples of the substep, zero without; it is used up.
   template <class Law, class S>
-  CYCLOID_HD static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* k,
-                                       const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
-    const int n = at.shape.tangents;
-    Scratch scratch = at.scratch;
-    LocalArray<S, kDynamic> k_bar(scratch, kStages * n);
-    set_zero(k_bar.data(), kStages * n);
-    LawPoint<Law, S> within = at;
-    within.scratch = scratch;
-    pull_stage_state(within, 6, k, x_next_bar, k_bar.data(), at_bar, x_bar);  // (3)
-    pull_stages(within, 5, x, k, k_bar.data(), at_bar, x_bar);
+  CYCLOID_HD static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* k, S* k_bar,
+                                       bool sampled, const S* x_next_bar, LawPointBar<S>& at_bar,
+                                       S* x_bar) {
+    pull_stage_state(at, 6, k, x_next_bar, k_bar, at_bar, x_bar);  // (3)
+    pull_stages(at, sampled ? 6 : 5, x, k, k_bar, at_bar, x_bar);
   }
 
   // (5).
@@ -96,27 +92,23 @@ struct DormandPrince {
     }
   }
 
+  // Adds to k_bar, for step_pullback, and to the others.
   template <class Law, class S>
-  CYCLOID_HD static void sample_pullback(const LawPoint<Law, S>& at, const S* x, const S* k,
-                                         const S& theta, const S* out_bar, LawPointBar<S>& at_bar,
-                                         S* x_bar, S& theta_bar) {
+  CYCLOID_HD static void sample_pullback(const LawPoint<Law, S>& at, const S*, const S* k,
+                                         const S& theta, const S* out_bar, S* k_bar,
+                                         LawPointBar<S>& at_bar, S* x_bar, S& theta_bar) {
     const int n = at.shape.tangents;
-    Scratch scratch = at.scratch;
-    LocalArray<S, kDynamic> k_bar(scratch, kStages * n);
-    LawPoint<Law, S> within = at;
-    within.scratch = scratch;
     for (int s = 0; s < kStages; ++s) {
       const S weight = extension(s, theta);
       S along(0);
       for (int i = 0; i < n; ++i) {
         along += out_bar[i] * k[s * n + i];
-        k_bar[s * n + i] = at.h * weight * out_bar[i];
+        k_bar[s * n + i] += at.h * weight * out_bar[i];
       }
       at_bar.h += weight * along;
       theta_bar += at.h * extension_slope(s, theta) * along;
     }
     for (int i = 0; i < n; ++i) x_bar[i] += out_bar[i];
-    pull_stages(within, 6, x, k, k_bar.data(), at_bar, x_bar);
   }
 
  private:

@@ -53,8 +53,14 @@ class LawStepper final : public Stepper<Scalar<S>>,
     StepInputs inputs(shape_, in, at);
     S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
     const LawPoint<Law, S> here = point(in, at, inputs);
+    for (int l = 0; l < kNotes; ++l) at.notes[l].substeps = at.notes[l].rejected = 0;
+    if constexpr (divides_steps<Scheme>()) {
+      if (scheme_.log) scheme_.log->begin_step(static_cast<double>(lane(here.t, 0)));
+    }
     if constexpr (HasEvents<Law>) {
       event_lanes(at).step(in, here, out, own_record, own_record[record_numbers<Scheme>(shape_)]);
+    } else if (kGivesSamples && in.samples) {
+      step_sampled(here, in, out, own_record);
     } else {
       scheme_.step(here, reinterpret_cast<const S*>(in.x), out, own_record);
     }
@@ -95,9 +101,15 @@ class LawStepper final : public Stepper<Scalar<S>>,
     set_zero(own_u_bar.data(), shape_.inputs);
     set_zero(own_p_bar.data(), shape_.parameters);
     LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
-    scheme_.step_pullback(point(in, at, inputs), reinterpret_cast<const S*>(in.x),
-                          reinterpret_cast<const S*>(record),
-                          reinterpret_cast<const S*>(x_next_bar), bar, own_x_bar.data());
+    const LawPoint<Law, S> here = point(in, at, inputs);
+    const S *x = reinterpret_cast<const S*>(in.x), *own_record = reinterpret_cast<const S*>(record),
+            *next_bar = reinterpret_cast<const S*>(x_next_bar);
+    if constexpr (kGivesSamples) {
+      const SampleLanes<S> samples = in.samples ? lanes_of(*in.samples) : SampleLanes<S>{};
+      scheme_.step_sampled_pullback(here, x, own_record, next_bar, samples, bar, own_x_bar.data());
+    } else {
+      scheme_.step_pullback(here, x, own_record, next_bar, bar, own_x_bar.data());
+    }
     if constexpr (HasEvents<Law>) {
       event_lanes(at).pull_back(in, point(in, at, inputs),
                                 reinterpret_cast<const S*>(record)[record_numbers<Scheme>(shape_)],
@@ -124,6 +136,15 @@ class LawStepper final : public Stepper<Scalar<S>>,
     return kNotes > 0 ? Layout(shape_, const_cast<std::byte*>(workspace)).notes : nullptr;
   }
 
+  std::shared_ptr<const Stepper<T>> following([[maybe_unused]] SubstepLog* log) const override {
+    if constexpr (divides_steps<Scheme>()) {
+      Scheme scheme = scheme_;
+      scheme.log = log;
+      return std::make_shared<LawStepper>(law_, scheme);
+    }
+    return nullptr;
+  }
+
   StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
 
   std::span<const StepEvent> events(const std::byte* workspace) const override {
@@ -134,6 +155,7 @@ class LawStepper final : public Stepper<Scalar<S>>,
   }
 
  private:
+  static constexpr bool kGivesSamples = gives_samples<Scheme>() && !HasEvents<Law>;
   static constexpr int kNotes = gives_notes<Scheme>() ? static_cast<int>(sizeof(S) / sizeof(T)) : 0;
   static constexpr std::size_t kNoteBytes = (kNotes * sizeof(LaneNote) + kWorkspaceAlignment - 1) /
                                             kWorkspaceAlignment * kWorkspaceAlignment;
@@ -176,6 +198,7 @@ class LawStepper final : public Stepper<Scalar<S>>,
     s.record_is_costly = record_is_costly<Scheme>();
     s.has_events = HasEvents<Law>;
     s.takes_parts = ContinuousLaw<Law>;
+    s.gives_samples = kGivesSamples;
     const std::size_t numbers = 2 * static_cast<std::size_t>(s.parameters) + s.record + s.state +
                                 scratch_numbers(scheme, shape);
     s.workspace = kWorkspaceAlignment + kNoteBytes + numbers * sizeof(S) +
@@ -184,6 +207,17 @@ class LawStepper final : public Stepper<Scalar<S>>,
       s.workspace += EventLanes<Law, Scheme, S>::bytes(shape, scheme);
     }
     return s;
+  }
+
+  static SampleLanes<S> lanes_of(const StepSamples<T>& samples) {
+    return {samples.offsets, reinterpret_cast<S*>(samples.states),
+            reinterpret_cast<const S*>(samples.bar)};
+  }
+  void step_sampled(const LawPoint<Law, S>& here, const StepInput<T>& in, S* out, S* record) const {
+    if constexpr (kGivesSamples) {
+      scheme_.step_sampled(here, reinterpret_cast<const S*>(in.x), out, record,
+                           lanes_of(*in.samples));
+    }
   }
 
   EventLanes<Law, Scheme, S> event_lanes(const Layout& at) const {

@@ -34,6 +34,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("SdirkPair::step"),
     differentiable("SdirkPair::sample"),
     differentiable("Adaptive::step"),
+    differentiable("Adaptive::step_sampled"),
     // laws/
     differentiable("Pendulum::x_dot"),
     differentiable("DoublePendulum::x_dot"),

@@ -10,7 +10,9 @@
 //   kGivesNotes = true       it writes at.notes, one for each lane
 //   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
 //   kRecordIsCostly = true   a solve went into its record
-//   kAdaptive = true         it divides its step into substeps, which run(…, visit) shows
+//   kGivesSamples = true     step_sampled and step_sampled_pullback, with states inside the step
+//   kAdaptive = true         it divides its step into substeps, which run(…, visit) shows and its
+//                            member `log` (substep_log.h) records or prescribes
 //   kReversible = true       a step of length -h undoes one of length h
 //   explain(record, lane)    why a lane's step is not finite, as read from its record
 // and settings of its own as members: LawStepper keeps a copy.
@@ -78,12 +80,37 @@ constexpr bool is_reversible() {
   return false;
 }
 
+// StepSamples of an integrator, in numbers of S: n of each state.
+template <class S>
+struct SampleLanes {
+  std::span<const double> offsets;  // since the step's beginning [s], rising, in (0, h]
+  S* states;                        // (offsets, n), or null
+  const S* bar;                     // (offsets, n), or null
+};
+
+template <class Scheme>
+constexpr bool gives_samples() {
+  if constexpr (requires { Scheme::kGivesSamples; }) return Scheme::kGivesSamples;
+  return false;
+}
+
 // What a solver left in each lane, 0 where it met its tolerance.
 template <class Law, class S>
 CYCLOID_INLINE void note_residuals(const LawPoint<Law, S>& at, const S& residual) {
   if constexpr (RealScalar<S>) {
     for (int l = 0; l < kLanes<S> && at.notes; ++l) {
       at.notes[l].residual = static_cast<double>(lane(residual, l));
+    }
+  }
+}
+
+// Substeps of a stretch that each lane took, among those tried; adds.
+template <class Law, class S>
+CYCLOID_INLINE void note_substeps(const LawPoint<Law, S>& at, const S& taken, const S& tried) {
+  if constexpr (RealScalar<S>) {
+    for (int l = 0; l < kLanes<S> && at.notes; ++l) {
+      at.notes[l].substeps += static_cast<int>(lane(taken, l));
+      at.notes[l].rejected += static_cast<int>(lane(tried, l) - lane(taken, l));
     }
   }
 }

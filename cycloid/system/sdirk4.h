@@ -36,7 +36,7 @@ struct SdirkPair {
   }
   template <class Law>
   static std::size_t scratch_numbers(const LawShape<Law>& shape) {
-    return newton_scratch(shape) + static_cast<std::size_t>((kStages + 2) * shape.tangents);
+    return newton_scratch(shape);
   }
   // x_dot at x⁺.
   template <class S>
@@ -68,17 +68,16 @@ struct SdirkPair {
     return solved;
   }
 
+  // k_bar: the stages' cotangents from samples of the substep, zero without; it is used up.
   template <class Law, class S>
-  CYCLOID_HD static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* k,
-                                       const S* x_next_bar, LawPointBar<S>& at_bar, S* x_bar) {
-    const int n = at.shape.tangents;
-    Scratch scratch = at.scratch;
-    LocalArray<S, kDynamic> k_bar(scratch, kStages * n);
-    LawPoint<Law, S> within = at;
-    within.scratch = scratch;
-    set_zero(k_bar.data(), kStages * n);
-    pull_end(within, k, x_next_bar, k_bar.data(), at_bar, x_bar);
-    pull_stages(within, x, k, k_bar.data(), at_bar, x_bar);
+  CYCLOID_HD static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* k, S* k_bar,
+                                       bool sampled, const S* x_next_bar, LawPointBar<S>& at_bar,
+                                       S* x_bar) {
+    pull_end(at, k, x_next_bar, k_bar, at_bar, x_bar);
+    pull_stages(at, x, k, k_bar, at_bar, x_bar);
+    if (!sampled) return;
+    pull_law_back(at, at.t, x, k_bar + kStages * at.shape.tangents, at_bar.t, x_bar, at_bar.u,
+                  at_bar.p, at.scratch);
   }
 
   // (5).
@@ -96,34 +95,28 @@ struct SdirkPair {
     }
   }
 
+  // Adds to k_bar, for step_pullback, and to the others.
   template <class Law, class S>
   CYCLOID_HD static void sample_pullback(const LawPoint<Law, S>& at, const S* x, const S* k,
-                                         const S& theta, const S* out_bar, LawPointBar<S>& at_bar,
-                                         S* x_bar, S& theta_bar) {
+                                         const S& theta, const S* out_bar, S* k_bar,
+                                         LawPointBar<S>& at_bar, S* x_bar, S& theta_bar) {
     const int n = at.shape.tangents;
     const Hermite<S> w(theta);
     Scratch scratch = at.scratch;
-    LocalArray<S, kDynamic> k_bar(scratch, (kStages + 1) * n), end_bar(scratch, n);
-    LawPoint<Law, S> within = at;
-    within.scratch = scratch;
-    LocalArray<S, LawShape<Law>::kTangents> end(within.scratch, n);
+    LocalArray<S, LawShape<Law>::kTangents> end(scratch, n), end_bar(scratch, n);
     base_state(at, 4, x, k, end.data());
-    set_zero(k_bar.data(), kStages * n);
     for (int i = 0; i < n; ++i) {
       const S k_first = k[5 * n + i], k_last = k[4 * n + i];
       const S move = end[i] + S(kGamma) * at.h * k_last - x[i];
       x_bar[i] += (S(1) - w.end) * out_bar[i];
       end_bar[i] = w.end * out_bar[i];
-      k_bar[5 * n + i] = at.h * w.first * out_bar[i];
-      k_bar[4 * n + i] = at.h * w.last * out_bar[i];
+      k_bar[5 * n + i] += at.h * w.first * out_bar[i];
+      k_bar[4 * n + i] += at.h * w.last * out_bar[i];
       at_bar.h += (w.first * k_first + w.last * k_last) * out_bar[i];
       theta_bar += out_bar[i] *
                    (w.end_slope * move + at.h * (w.first_slope * k_first + w.last_slope * k_last));
     }
-    pull_end(within, k, end_bar.data(), k_bar.data(), at_bar, x_bar);
-    pull_stages(within, x, k, k_bar.data(), at_bar, x_bar);
-    pull_law_back(within, at.t, x, k_bar.data() + 5 * n, at_bar.t, x_bar, at_bar.u, at_bar.p,
-                  within.scratch);
+    pull_end(at, k, end_bar.data(), k_bar, at_bar, x_bar);
   }
 
  private:

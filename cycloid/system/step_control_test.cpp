@@ -23,13 +23,23 @@ TEST_CASE("scaled_norm: is 1 where every component has just the error that is al
   CHECK(scaled_norm({1e-2, 1e-3}, 2, e, x, y) == doctest::Approx(1).epsilon(1e-14));
 }
 
+TEST_CASE("scaled_norm: is that of the worst component, and sees one that is not finite") {
+  const double x[] = {0, 0, 0}, e[] = {1e-3, -3e-3, 0};
+  CHECK(scaled_norm({1e-2, 1e-3}, 3, e, x, x) == doctest::Approx(3).epsilon(1e-14));
+  for (int i = 0; i < 3; ++i) {
+    double broken[] = {1e-3, -3e-3, 0};
+    broken[i] = std::nan("");
+    CHECK(std::isnan(scaled_norm({1e-2, 1e-3}, 3, broken, x, x)));
+  }
+}
+
 TEST_CASE(
     "length_factor: grows within a tenfold, shrinks to a fifth, and never grows when not taken") {
   const double small = length_factor(5, 1e-12, 1e-4, true);
   CHECK(small == doctest::Approx(10));
   // E = E₀ = 1 is what the controller aims at, less its safety.
-  CHECK(length_factor(5, 1.0, 1.0, true) == doctest::Approx(0.9));
-  CHECK(length_factor(5, 32.0, 1.0, false) == doctest::Approx(0.45));
+  CHECK(length_factor(5, 1.0, 1.0, true) == doctest::Approx(0.8));
+  CHECK(length_factor(5, 32.0, 1.0, false) == doctest::Approx(0.4));
   CHECK(length_factor(5, 1e9, 1.0, false) == doctest::Approx(0.2));
   CHECK(length_factor(5, std::nan(""), 1.0, false) == doctest::Approx(0.2));
   CHECK(length_factor(5, 0.5, 1.0, false) <= 1.0);

@@ -26,10 +26,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 namespace cycloid::inline system {
+
+class SubstepLog;  // substep_log.h
+
+// States inside a step, for a Stepper whose sizes say gives_samples. Their times are held; that of
+// the step's beginning, t0 + k h, is not.
+template <class T>
+struct StepSamples {
+  std::span<const double> offsets;  // since the step's beginning [s], rising, in (0, h]
+  T* states = nullptr;              // (offsets, state, W), which step writes
+  const T* bar = nullptr;           // (offsets, tangent, W), which pullback pulls back too
+};
 
 // What a step is a function of, besides the parameters that `begin` has read.
 template <class T>
@@ -43,6 +55,7 @@ struct StepInput {
   const bool* ended = nullptr;   // (W) lanes that stand still, since their run is over
   // (W, kMostEvents) in a pullback: cotangents of the times of the step's events, or null
   const double* event_times_bar = nullptr;
+  const StepSamples<T>* samples = nullptr;  // that are wanted, or null
 };
 
 // An event of a lane in a step (event.h).
@@ -69,6 +82,8 @@ struct LaneNote {
   int contacts = 0;      // that may have a force
   int active = 0;        // rows of constraints that are stiff; a change is a switch
   bool crowded = false;  // there were more contacts than there is room for
+  int substeps = 0;      // that an adaptive integrator took,
+  int rejected = 0;      // ... and that it tried and did not take
 };
 
 // Where a lane of a step went wrong, in the user's words.
@@ -88,6 +103,7 @@ struct StepperSizes {
   bool jacobian_by_lane = false;  // Jacobians are those of the Stepper of one environment
   bool has_events = false;        // a step may have events
   bool takes_parts = false;       // StepInput::part may be given
+  bool gives_samples = false;     // StepInput::samples may be given
   std::size_t workspace = 0;      // bytes, aligned to kWorkspaceAlignment
 };
 
@@ -122,6 +138,8 @@ class Stepper {
   virtual const LaneNote* notes(const std::byte* /*workspace*/) const { return nullptr; }
   // The events of the last step, lane after lane in the order of time; they lie in the workspace.
   virtual std::span<const StepEvent> events(const std::byte* /*workspace*/) const { return {}; }
+  // The same step, whose substeps are recorded in the log or follow it; null where it has none.
+  virtual std::shared_ptr<const Stepper> following(SubstepLog* /*log*/) const { return nullptr; }
   // Says what went wrong in a lane whose step was not finite. Called rarely; recomputes.
   virtual StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const = 0;
 

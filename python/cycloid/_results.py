@@ -127,6 +127,10 @@ class Report:
     """What to try about these; empty where there are none."""
     contacts: float
     """Contacts that may have a force, mean over environments and steps."""
+    substeps: int
+    """Substeps that an adaptive integrator took, over all environments and steps; 0 of another."""
+    rejected_substeps: int
+    """... and those that it tried and did not take, because their error was above rtol and atol."""
     memory: str
     """What the adjoint keeps, in words."""
     tape_bytes: int

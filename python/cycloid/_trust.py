@@ -70,7 +70,8 @@ def check_gradient(
     weighting of all states.
 
     x0, controls, params, t0: as in `rollout`. tolerance: of the relative error; None for 1e-6 in
-    float64 and 1e-3 in float32. numbers_per_block: of larger blocks as many are sampled.
+    float64 and 1e-3 in float32. numbers_per_block: of larger blocks as many are sampled. The
+    differences of an adaptive integrator are those of runs with the same substeps.
 
     >>> import cycloid as cy
     >>> check = cy.check_gradient(cy.systems.kepler(), [1, 0, 0, 1.1], 50)

@@ -90,8 +90,9 @@ def rollout(
     p = _flat(system, params)
     cut = memory.k if isinstance(memory, Truncate) else None  # a number, which Dynamo can keep
     memory = "auto" if cut is not None else memory
-    options = _rollout_options(save, memory, cut, threads, system._threads, failed, times)
-    return _rolled_out(system, x, u, p, steps, options, _time(t0, "t0"), False)
+    options = _rollout_options(save, memory, cut, threads, system._threads, failed)
+    when = _times(times, save), _time(t0, "t0")
+    return _rolled_out(system, x, u, p, steps, options, *when, False)
 
 
 def step(
@@ -127,7 +128,7 @@ def step(
         u = u.unsqueeze(-2)
     p = _flat(system, params)
     options = _rollout_options("last", "all", None, None, system._threads, failed)
-    return _rolled_out(system, x, u, p, 1, options, _time(t, "t"), True)[..., 0, :]
+    return _rolled_out(system, x, u, p, 1, options, [], _time(t, "t"), True)[..., 0, :]
 
 
 def observe(
@@ -170,13 +171,22 @@ def observe(
 
 
 def _rolled_out(
-    system: System, x: Any, u: Any, p: Any, steps: Any, options: Any, t: Any, single: bool
+    system: System,
+    x: Any,
+    u: Any,
+    p: Any,
+    steps: Any,
+    options: Any,
+    times: Any,
+    t: Any,
+    single: bool,
 ) -> torch.Tensor:
     """By the operator that compiles, or by the function that torch.func transforms."""
     keep = _needs_gradient(x, u, p)
     if torch.compiler.is_compiling():
-        return _torch_ops.rollout(x, u, p, keep, system._handle, steps, *options, t, single)[0]
-    save, saved, memory, value, threads, skip, times = options
+        options = *options, times, t, single
+        return _torch_ops.rollout(x, u, p, keep, system._handle, steps, *options)[0]
+    save, saved, memory, value, threads, skip = options
     kept = (memory, value)
     call = RolloutCall(system, steps, (save, saved), kept, threads, skip, t, single, times)
     return Forward.apply(x, u, p, Options(call, keep))[0]
@@ -193,25 +203,29 @@ def _needs_gradient(*tensors: Any) -> bool:
 
 @constant
 def _rollout_options(
-    save: Any,
-    memory: Any,
-    cut: Any,
-    threads: Any,
-    default_threads: int,
-    failed: Any,
-    times: Any = None,
+    save: Any, memory: Any, cut: Any, threads: Any, default_threads: int, failed: Any
 ) -> tuple[Any, ...]:
     """As the core takes them. cut: k of Truncate(k), in place of memory."""
     memory = memory if cut is None else Truncate(cut)
-    times = as_times(times, save)
     save, memory, *rest = as_run_options(save, memory, threads, default_threads, failed)
-    return *save, *memory, *rest, times
+    return *save, *memory, *rest
 
 
 @constant
 def _observe_options(handle: int, names: Any) -> tuple[Any, ...]:
     chosen = None if names is None else [as_text(n) for n in as_names(names, "names")]
     return chosen, observer_of(system_of(handle), names).size
+
+
+def _times(times: Any, save: Any) -> Any:
+    """As the core takes them. A graph looks at the numbers in a list; those of an array it would
+    keep unseen.
+    """
+    if not torch.compiler.is_compiling() or times is None or save != "all" or len(times) == 0:
+        return as_times(times, save)
+    if not isinstance(times, (list, tuple)) or not all(isinstance(t, (int, float)) for t in times):
+        raise TypeError("times must be a list of numbers where PyTorch compiles: times.tolist()")
+    return [1.0 * t for t in times]
 
 
 def _time(t: Any, what: str) -> Any:

@@ -31,6 +31,8 @@ nb::dict report_of(const Report& report) {
   d["crowded"] = crowded;
   d["advice"] = report.advice();
   d["contacts"] = report.contacts;
+  d["substeps"] = report.substeps;
+  d["rejected_substeps"] = report.rejected_substeps;
   d["memory"] = report.memory;
   d["tape_bytes"] = report.tape_bytes;
   d["lanes"] = report.lanes;

@@ -41,6 +41,23 @@ def test_the_gradient_agrees_with_differences(law, integrator):
 
 
 @pytest.mark.parametrize("integrator", ("dopri5", "sdirk4"))
+def test_check_gradient_holds_substeps(integrator):
+    check = cy.check_gradient(cy.systems.bead_on_curve(dt=0.05, integrator=integrator), [0.0], 10)
+    assert check.ok, check
+
+
+def test_the_report_counts_substeps():
+    orbits = [[1, 0, 0, 1], [1, 0, 0, 0.05]]
+    system = cy.systems.kepler(dt=2, integrator="dopri5", rtol=1e-6, atol=1e-6)
+    each = [cy.rollout(system, x0, 2).report for x0 in orbits]
+    both = cy.rollout(system, orbits, 2).report
+    assert both.substeps == sum(r.substeps for r in each) > 10
+    assert both.rejected_substeps == sum(r.rejected_substeps for r in each) > 0
+    assert "substeps=" in repr(both)
+    assert cy.rollout(cy.systems.kepler(), orbits, 2).report.substeps == 0
+
+
+@pytest.mark.parametrize("integrator", ("dopri5", "sdirk4"))
 @pytest.mark.parametrize("law", ("pendulum", "kepler", "lorenz"))
 def test_a_run_in_one_step_is_the_run_in_many(law, integrator):
     """States agree to the tolerance and gradients to a multiple of it: both converge to those of

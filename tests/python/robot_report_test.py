@@ -92,7 +92,7 @@ def test_what_is_seen_of_a_state_warns_as_a_step_does(bed):
     x = box.initial_state()
     x[-1] = 1e160  # whose square overflows
     for look in (cy.forward, lambda *at: cy.observe(*at, names="qacc")):
-        with pytest.warns(cy.SolverWarning, match="environment 0: the constraint solver stopped"):
+        with pytest.warns(cy.SolverWarning, match="environment 0: the solver stopped"):
             look(box, x)
 
 

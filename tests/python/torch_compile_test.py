@@ -187,6 +187,21 @@ def test_transforms_in_a_graph(function, recomputed):
     assert recomputed == eager
 
 
+def test_times_are_looked_at_in_every_call():
+    x = inputs()[0]
+    function = lambda x, times: cyt.rollout(SYSTEM, x, 8, times=times)
+    run = compiled(function)
+    for times in ([0.013, 0.05], [0.02, 0.051], (0.02, 0.07), [0.03]):
+        assert torch.equal(run(x, times), function(x, times))
+    for times in (np.array([0.01]), torch.tensor([0.01]), [torch.tensor(0.01)]):
+        with pytest.raises(Exception, match="list of numbers where PyTorch compiles"):
+            run(x, times)
+    torch._dynamo.reset()
+    broken = torch.compile(function, backend=BACKEND)  # a graph in pieces: the array is looked at
+    for times in (np.array([0.01]), np.array([0.02])):
+        assert torch.equal(broken(x, times), function(x, times))
+
+
 OPERATORS = [
     (
         _torch_ops.rollout,

@@ -64,7 +64,8 @@ void check_substep_pullbacks(const std::string& name) {
   const auto f_pullback = []<class S>(const S* in, const S* out_bar, S* in_bar) {
     Substep<Method, S> sub(in);
     LawPointBar<S> bar{in_bar[7], in_bar[8], in_bar + 2, in_bar + 3};
-    Method::step_pullback(sub.at, in, sub.k.data(), out_bar, bar, in_bar);
+    std::vector<S> k_bar(sub.k.size(), S(0));
+    Method::step_pullback(sub.at, in, sub.k.data(), k_bar.data(), false, out_bar, bar, in_bar);
     in_bar[7] = bar.t, in_bar[8] = bar.h;
   };
   check_pullback(name + "::step", 2, f, f_pullback, kSubstepPoints, options);
@@ -75,7 +76,11 @@ void check_substep_pullbacks(const std::string& name) {
   const auto g_pullback = []<class S>(const S* in, const S* out_bar, S* in_bar) {
     Substep<Method, S> sub(in);
     LawPointBar<S> bar{in_bar[7], in_bar[8], in_bar + 2, in_bar + 3};
-    Method::sample_pullback(sub.at, in, sub.k.data(), in[9], out_bar, bar, in_bar, in_bar[9]);
+    std::vector<S> k_bar(sub.k.size(), S(0)), nothing(2, S(0));
+    Method::sample_pullback(sub.at, in, sub.k.data(), in[9], out_bar, k_bar.data(), bar, in_bar,
+                            in_bar[9]);
+    Method::step_pullback(sub.at, in, sub.k.data(), k_bar.data(), true, nothing.data(), bar,
+                          in_bar);
     in_bar[7] = bar.t, in_bar[8] = bar.h;
   };
   check_pullback(name + "::sample", 2, g, g_pullback, kSubstepPoints, options);

@@ -1,0 +1,150 @@
+// States at given times, of integrators that take a part of the step again for each of them (rk4)
+// and of those that take all samples of a step at once (dopri5, sdirk4).
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/support/rollout_cases.h"
+
+namespace cycloid {
+namespace {
+
+using test::Numbers;
+using test::relative_error;
+using test::rollout_case;
+using test::RolloutCase;
+
+constexpr double kStep = 0.005;
+constexpr int kSteps = 50;
+
+// The start, several in a step, ends of steps, and the end of the run.
+const Numbers kTimes = {0,     0.0001,  0.0028, 0.005,  0.00501, 0.00502,
+                        0.085, 0.08525, 0.0875, 0.1944, 0.245,   0.25};
+
+System pendulum(const std::string& integrator, Precision precision = Precision::float64) {
+  systems::Settings settings{.dt = kStep, .integrator = integrator, .precision = precision};
+  if (integrator != "rk4" && precision == Precision::float64) settings.rtol = settings.atol = 1e-11;
+  return systems::pendulum({}, settings);
+}
+
+template <class T = double>
+Trajectory<T> sampled(const RolloutCase<T>& c, const Numbers& times,
+                      const Memory& memory = Memory::automatic()) {
+  RolloutOptions options;
+  options.times = times;
+  options.memory = memory;
+  return c.run(options);
+}
+
+template <class T = double>
+Numbers wide(std::span<const T> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+template <class T>
+std::vector<T> bars(const Trajectory<T>& run) {
+  return test::seeded<T>(11, run.states().size());
+}
+
+}  // namespace
+
+TEST_CASE("times: samples and their gradient do not depend on how an integrator makes them") {
+  for (const std::int64_t batch : {1, 5}) {
+    const auto reference = sampled(rollout_case<double>(pendulum("rk4"), batch, kSteps), kTimes);
+    const Gradient<double> r = reference.pullback(bars(reference));
+    for (const char* integrator : {"dopri5", "sdirk4"}) {
+      CAPTURE(integrator);
+      const RolloutCase<double> c = rollout_case<double>(pendulum(integrator), batch, kSteps);
+      const auto run = sampled(c, kTimes);
+      // rk4 with this step is off by 1e-9.
+      CHECK(relative_error(wide(run.states()), wide(reference.states())) < 1e-8);
+      const Gradient<double> g = run.pullback(bars(run));
+      CHECK(relative_error(g.x0, r.x0) < 1e-7);
+      CHECK(relative_error(g.controls, r.controls) < 1e-7);
+      CHECK(relative_error(g.params, r.params) < 1e-7);  // with option.timestep
+    }
+  }
+}
+
+TEST_CASE("times: samples at ends of steps are the states there, bit for bit") {
+  for (const char* integrator : {"dopri5", "sdirk4"}) {
+    RolloutCase<double> c = rollout_case<double>(pendulum(integrator), 3, kSteps);
+    c.params = {};
+    const auto all = c.run();
+    const auto run = sampled(c, kTimes);
+    for (std::int64_t e = 0; e < 3; ++e) {
+      for (const auto& [sample, step] :
+           {std::pair{0, 0}, std::pair{3, 1}, std::pair{6, 17}, std::pair{10, 49}, {11, 50}}) {
+        CHECK(test::same_bits(run.state(e, sample), all.state(e, step)));
+      }
+    }
+  }
+}
+
+TEST_CASE("times: every plan of memory gives the same gradient, bit for bit") {
+  const RolloutCase<double> c = rollout_case<double>(pendulum("dopri5"), 3, kSteps);
+  const auto run = sampled(c, kTimes, Memory::all());
+  const Gradient<double> g = run.pullback(bars(run));
+  for (const Memory& memory : {Memory::sqrt(), Memory::checkpoints(3)}) {
+    const auto again = sampled(c, kTimes, memory);
+    CHECK(test::same_bits(again.states(), run.states()));
+    CHECK(test::same_gradient(again.pullback(bars(again)), g));
+  }
+}
+
+TEST_CASE("times: hundreds of samples in a single step, whose length they do not depend on") {
+  const Numbers x0 = {1, 0, 0, 1, 1, 0, 0.2, 1.1, 0.8, 0.1, 0, 1.2};
+  const RolloutCase<double> one{
+      systems::kepler({}, {.dt = 10, .integrator = "dopri5"}), 3, 1, x0, {}},
+      many{systems::kepler({}, {.dt = 0.001}), 3, 10000, x0, {}};
+  Numbers times;
+  for (int i = 1; i <= 300; ++i) times.push_back(10 * std::pow(i / 300.0, 1.5));
+  const auto ours = sampled(one, times), theirs = sampled(many, times);
+  CHECK(relative_error(wide(ours.states()), wide(theirs.states())) < 1e-7);
+  const Gradient<double> g = ours.pullback(bars(ours)), r = theirs.pullback(bars(theirs));
+  CHECK(relative_error(g.x0, r.x0) < 1e-6);
+  CHECK(std::abs(g.params[0] / r.params[0] - 1) < 1e-6);
+  // The motion at a fixed time does not know how long steps are.
+  CHECK(std::abs(g.params[1]) < 1e-6 * std::abs(g.params[0]));
+}
+
+TEST_CASE("times: float32 samples and gradients are close to float64's") {
+  const auto run = sampled(rollout_case<double>(pendulum("dopri5"), 5, kSteps), kTimes);
+  const auto narrow =
+      sampled(rollout_case<float>(pendulum("dopri5", Precision::float32), 5, kSteps), kTimes);
+  CHECK(relative_error(wide(narrow.states()), wide(run.states())) < 1e-4);
+  const Gradient<double> g = run.pullback(bars(run));
+  const Gradient<float> f = narrow.pullback(bars(narrow));
+  CHECK(relative_error(wide(std::span<const float>(f.x0)), g.x0) < 1e-3);
+  CHECK(relative_error(f.params, g.params) < 1e-3);
+}
+
+TEST_CASE("times: an environment that fails stays where its failing step began") {
+  const System system = systems::kepler({}, {.dt = 1, .integrator = "dopri5"});
+  const RolloutCase<double> c{system, 2, 3, {1, 0, 0, 0, 1, 0, 0, 1}, {}};
+  const auto run = sampled(c, {0.5, 1.0, 1.05, 2.5});
+  REQUIRE(run.report().failed.size() == 1);
+  CHECK(run.state(0, 0)[0] < 1);
+  CHECK(test::same_bits(run.state(0, 2), run.state(0, 1)));
+  CHECK(test::same_bits(run.state(0, 3), run.state(0, 1)));
+  CHECK(run.state(1, 3)[0] == doctest::Approx(std::cos(2.5)));
+}
+
+TEST_CASE("rollout: an adaptive integrator reports how many substeps it took") {
+  const System system =
+      systems::kepler({}, {.dt = 2, .integrator = "dopri5", .rtol = 1e-6, .atol = 1e-6});
+  const Numbers easy = {1, 0, 0, 1}, hard = {1, 0, 0, 0.05};
+  Numbers both = easy;
+  both.insert(both.end(), hard.begin(), hard.end());
+  const auto substeps = [&](const Numbers& x0) { return rollout(system, x0, 2).report(); };
+  const Report of_easy = substeps(easy), of_hard = substeps(hard), of_both = substeps(both);
+  CHECK(of_easy.substeps >= 2);
+  CHECK(of_easy.rejected_substeps == 0);
+  CHECK(of_hard.substeps > 5 * of_easy.substeps);
+  CHECK(of_hard.rejected_substeps > 0);
+  CHECK(of_both.substeps == of_easy.substeps + of_hard.substeps);
+  CHECK(of_both.rejected_substeps == of_hard.rejected_substeps);
+  CHECK(rollout(systems::kepler(), easy, 2).report().substeps == 0);
+}
+
+}  // namespace cycloid
