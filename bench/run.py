@@ -126,6 +126,18 @@ def hold_gym(environments, held):
                          "x", 5, False)
 
 
+def hold_time(cases, held):
+    """The figures of race_time.py that are held to something."""
+    for name, own in cases.items():
+        what = f"dopri5, {name}"
+        held(f"{what}: SciPy's RK45 / ours, forward", own["scipy x"], "x", 20, False)
+        held(f"{what}: diffrax's Dopri5 / ours, forward", own["diffrax x"], "x",
+             0.5 if name.endswith("/1") else 1, False)
+        held(f"{what}: diffrax's Dopri5 / ours, forward+backward (its compile "
+             f"{own['diffrax']['gradient_compile_s']:.1f} s apart)", own["diffrax's gradient x"],
+             "x", 2, False)
+
+
 def raced(script):
     """What a script of this folder prints."""
     return json.loads(subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
@@ -200,6 +212,10 @@ def main():
         say("bench: Gymnasium's environments, against mujoco.batch and AsyncVectorEnv ...")
         results["gym"] = raced("race_gym.py")
         hold_gym(results["gym"], held)
+
+        say("bench: adaptive integrators, against SciPy and diffrax (compiles for a while) ...")
+        results["time"] = raced("race_time.py")
+        hold_time(results["time"]["cases"], held)
 
         say("bench: diffrax (compiles for a while) ...")
         race = results["diffrax"] = raced("race_diffrax.py")
