@@ -200,7 +200,7 @@ struct Adaptive {
     const int n = way.at.shape.tangents;
     const Mask<S> has = S(i) < way.count, last = S(i + 1) == way.count;
     const LawPoint<Law, S> sub = lanes.substep(select(has, lanes.h_taken, S(0)));
-    Method::step(sub, lanes.x, lanes.f, lanes.stages, lanes.x_new, lanes.e);
+    lanes.compute(sub.h);
     for (int j = 0; j < n; ++j) {
       lanes.x_new[j] = select(has, way.bar[j], S(0));
       way.before_bar[j] = S(0);

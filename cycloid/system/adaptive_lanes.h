@@ -59,8 +59,13 @@ struct SubstepLanes {
     return sub;
   }
 
-  // One substep in the lanes that are under way. Like begin never inlined, so that every repetition
-  // is the first one bit for bit.
+  // Stages, x_new and e of a substep of this length; returns the lanes in which it is solved. Like
+  // begin never inlined, so that every repetition is the first one bit for bit, and compiled once.
+  [[gnu::noclone]] CYCLOID_NOINLINE Mask<S> compute(const S& length) {
+    return Method::step(substep(length), x, f, stages, x_new, e);
+  }
+
+  // One substep in the lanes that are under way; never inlined either.
   [[gnu::noclone]] CYCLOID_NOINLINE void attempt(const Tolerances& tolerances, const S& target) {
     using T = Scalar<S>;
     const int n = at.shape.tangents;
@@ -70,7 +75,7 @@ struct SubstepLanes {
     const S remaining = at.h - elapsed;
     const Mask<S> last = S(T(1.01)) * h >= remaining;
     h_taken = select(active, select(last, remaining, h), S(0));
-    const Mask<S> solved = Method::step(substep(h_taken), x, f, stages, x_new, e);
+    const Mask<S> solved = compute(h_taken);
     S error = scaled_norm(tolerances, n, e, x, x_new);
     error = select(solved, error, S(std::numeric_limits<T>::infinity()));
     accepted = active & (error <= S(1));
@@ -94,13 +99,13 @@ struct SubstepLanes {
   }
 
   // A substep of this length, or of what remains if that is less, whatever its error.
-  void take(const S& length) {
+  CYCLOID_NOINLINE void take(const S& length) {
     const int n = at.shape.tangents;
     const S remaining = at.h - elapsed;
     const Mask<S> last = length >= remaining;
     began = elapsed;
     h_taken = select(last, remaining, length);
-    accepted = Method::step(substep(h_taken), x, f, stages, x_new, e) & (status == S(kUnderWay));
+    accepted = compute(h_taken) & (status == S(kUnderWay));
     const S* f_new = Method::end_derivative(n, stages);
     for (int i = 0; i < n; ++i) {
       x_before[i] = x[i];

@@ -1,6 +1,6 @@
 // Where systems.cpp finds the laws' steppers: tables per instruction set, of explicit integrators
-// with a fixed step (catalogue_isa.cpp), of implicit and adaptive ones (adaptive_isa.cpp), and of
-// laws with events (event_laws_isa.cpp).
+// with a fixed step (catalogue_isa.cpp and, compiled beside it, more_laws_isa.cpp), of implicit and
+// adaptive ones (adaptive_isa.cpp), and of laws with events (event_laws_isa.cpp).
 #pragma once
 
 #include <string_view>
@@ -32,16 +32,19 @@ CatalogueEntry scalar_event_law_steppers(const CatalogueKey& key);
 // An entry without steppers: the integrator does not apply to the law, or one of them is unknown.
 namespace cycloid::isa::portable {
 CatalogueEntry law_steppers(const CatalogueKey& key);
+CatalogueEntry more_law_steppers(const CatalogueKey& key);
 CatalogueEntry adaptive_steppers(const CatalogueKey& key);
 CatalogueEntry event_law_steppers(const CatalogueKey& key);
 }  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
+CatalogueEntry more_law_steppers(const CatalogueKey& key);
 CatalogueEntry adaptive_steppers(const CatalogueKey& key);
 CatalogueEntry event_law_steppers(const CatalogueKey& key);
 }  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 CatalogueEntry law_steppers(const CatalogueKey& key);
+CatalogueEntry more_law_steppers(const CatalogueKey& key);
 CatalogueEntry adaptive_steppers(const CatalogueKey& key);
 CatalogueEntry event_law_steppers(const CatalogueKey& key);
 }  // namespace cycloid::isa::v4
