@@ -51,9 +51,10 @@ std::string Report::advice() const {
   };
   const auto zeno = [](const Failure& f) { return f.stage == kEventStage; };
   add(std::any_of(failed.begin(), failed.end(), zeno),
-      "Environments were stopped where events pile up (Zeno), as impacts of a ball that comes to "
-      "rest do: that is the motion, and no smaller time step helps. End the run before, or leave "
-      "these environments out of the gradient with failed = skip.");
+      "Environments were stopped at their events. Where these pile up (Zeno), as impacts of a ball "
+      "that comes to rest do, that is the motion, and no smaller time step helps: end the run "
+      "before, or leave these environments out of the gradient with failed = skip. Where a step "
+      "only has many of them, take a shorter one.");
   add(!std::all_of(failed.begin(), failed.end(), zeno),
       "Environments diverged: take a smaller time step, weaker inputs or other parameters.");
   add(!unsolved.empty(),

@@ -60,7 +60,7 @@ template <class T>
 StepInput<T> Sweep<T>::input(const T* x, std::int64_t k) {
   const std::int64_t step = run_.first_step + k;
   StepInput<T> in{x, buffers_.inputs.data(), step, run_.t0, wants_parameters_};
-  if (sizes_.has_events && (any_ended_ || any_failed_)) in.ended = lanes_at_rest(step);
+  if (any_ended_ || any_failed_) in.ended = lanes_at_rest(step);
   if (times_bar_) in.event_times_bar = times_bar_of(step);
   if (run_.control_rows == 0 || sizes_.input == 0) return in;
   const std::int64_t own = run_.held ? 0 : k;

@@ -2,8 +2,11 @@
 // and of those that take all samples of a step at once (dopri5, sdirk4).
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cmath>
 
+#include "cycloid/system/dopri5.h"
+#include "cycloid/system/make_system.h"
 #include "tests/support/rollout_cases.h"
 
 namespace cycloid {
@@ -145,6 +148,43 @@ TEST_CASE("rollout: an adaptive integrator reports how many substeps it took") {
   CHECK(of_both.substeps == of_easy.substeps + of_hard.substeps);
   CHECK(of_both.rejected_substeps == of_hard.rejected_substeps);
   CHECK(rollout(systems::kepler(), easy, 2).report().substeps == 0);
+}
+
+TEST_CASE("rollout: substeps are counted through events, those of every stretch") {
+  const auto wheel = [](double dt) {
+    return systems::rimless_wheel({}, {.dt = dt, .integrator = "dopri5"});
+  };
+  const auto one = rollout(wheel(2.9), Numbers{0, 1}, 1),
+             many = rollout(wheel(0.1), Numbers{0, 1}, 29);
+  REQUIRE(one.events().size() == many.events().size());
+  CHECK(one.events().size() > 1);
+  CHECK(one.report().substeps > static_cast<std::int64_t>(one.events().size()));
+  CHECK(many.report().substeps >= 29 + static_cast<std::int64_t>(many.events().size()));
+}
+
+// ẋ = x², which is infinite 1/x(0) seconds later.
+struct Explosion {
+  static constexpr const char* kName = "explosion";
+  static constexpr std::array kState = {BlockSpec{"x", 1, ""}};
+  static constexpr std::array kParameters = {ParameterSpec{"unused", 0.0, ""}};
+  static inline std::atomic<std::int64_t> evaluations = 0;
+  template <class S>
+  void x_dot(const S&, const S* x, const S*, const S*, S* dx) const {
+    ++evaluations;
+    dx[0] = x[0] * x[0];
+  }
+};
+
+TEST_CASE("rollout: an environment that failed is not integrated any more") {
+  const System system = make_system<Dopri5>(Explosion{}, {.dt = 2});
+  const auto evaluations = [&](std::int64_t steps) {
+    Explosion::evaluations = 0;
+    CHECK(rollout(system, Numbers{1}, steps).report().failed.size() == 1);
+    return Explosion::evaluations.load();
+  };
+  const std::int64_t at_once = evaluations(1);
+  CHECK(at_once > 100);
+  CHECK(evaluations(101) < at_once + 4 * 100);  // for the guess of a first length
 }
 
 }  // namespace cycloid

@@ -45,6 +45,11 @@ struct SubstepLanes {
     elapsed = h_taken = count = tried = S(0);
     error_before = S(Scalar<S>(1e-4));
     status = select(finite, S(kUnderWay), S(kNotFinite));
+    if constexpr (requires { set_lane(status, 0, Scalar<S>()); }) {  // duals have no such lanes
+      for (int l = 0; at.ended && l < kLanes<S>; ++l) {
+        if (at.ended[l]) set_lane(status, l, kArrived);
+      }
+    }
     retried = Mask<S>(false);
   }
 
@@ -115,7 +120,7 @@ struct SubstepLanes {
     elapsed = elapsed + held(h_taken);
     count = count + S(1);
     tried = tried + S(1);
-    status = select(last, S(kArrived), select(accepted, status, S(kTooShort)));
+    status = select(accepted, select(last, S(kArrived), status), S(kTooShort));
   }
 
   void store(S* slot) const {

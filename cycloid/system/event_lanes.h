@@ -191,13 +191,15 @@ StepTrouble EventLanes<Law, Scheme, S>::explain(const StepInput<T>& in, const La
   const double h = static_cast<double>(lane_of(&at.h, 0, lane));
   const double time = for_each_event(in, h, walk, [](const auto&, double) {});
   const char* name = Law::kEvents[static_cast<std::size_t>(walk.endless())].name;
-  constexpr const char* what =
-      " s, and would happen without end (Zeno); end the run before, or give the law a state of "
-      "rest";
-  return {"events", name,
+  constexpr const char* remedy = "end the run before, or give the law a state of rest";
+  return {kEventStage, name,
           walk.rests()
-              ? message("the state comes to rest on its surface at ", time, what)
-              : message("it happened ", kMostEvents, " times within one step, up to ", time, what)};
+              ? message("the state comes to rest on its surface at ", time,
+                        " s, where it would happen without end (Zeno); ", remedy)
+              : message("it happened ", kMostEvents, " times within one step, up to ", time,
+                        " s, and there is no room for more. Take a shorter dt; where events pile "
+                        "up (Zeno), ",
+                        remedy)};
 }
 
 }  // namespace cycloid::inline system

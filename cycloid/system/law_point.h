@@ -20,7 +20,8 @@ struct LawPoint {
   const S* u;  // (inputs)
   const S* p;  // (parameters)
   Scratch scratch;
-  LaneNote* notes = nullptr;  // of each lane, for an integrator that has something to say
+  LaneNote* notes = nullptr;    // of each lane, for an integrator that has something to say
+  const bool* ended = nullptr;  // of each lane: its run is over, and nobody reads its step
 };
 
 // t0 + k h, the product formed in double: a float's 24 bits do not hold a long run's step count.

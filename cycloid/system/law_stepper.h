@@ -257,7 +257,8 @@ class LawStepper final : public Stepper<Scalar<S>>,
             inputs.u.data(),
             inputs.p.data(),
             inputs.scratch,
-            kNotes > 0 ? at.notes : nullptr};
+            kNotes > 0 ? at.notes : nullptr,
+            in.ended};
   }
 
   Law law_;
