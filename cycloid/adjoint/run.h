@@ -16,7 +16,7 @@ namespace cycloid::inline adjoint {
 // A state that the user gets inside a step: `part` seconds after its beginning.
 struct Sample {
   std::int64_t step = 0;
-  double part = 0;   // [s]; 0: the state at the step's beginning
+  double part = 0;   // [s]; 0: the state at the run's beginning
   double share = 0;  // ... of the step's length; 1: the state at its end
 };
 
@@ -70,12 +70,17 @@ struct Run {
     return parameters[static_cast<std::size_t>(environment * parameter_stride() +
                                                p.find(kTimestepName).offset)];
   }
+  // How many samples are the run's beginning; they come first.
+  std::int64_t samples_at_start() const {
+    const auto behind = [](const Sample& s) { return s.part > 0; };
+    return std::find_if(samples.begin(), samples.end(), behind) - samples.begin();
+  }
   // The first sample that lies behind the beginning of this step and in it, and how many do.
   std::pair<std::int64_t, std::size_t> samples_of(std::int64_t step) const {
     const auto before = [](const Sample& s, std::int64_t k) { return s.step < k; };
     auto first = std::lower_bound(samples.begin(), samples.end(), step, before);
     const auto end = std::lower_bound(first, samples.end(), step + 1, before);
-    if (first != end && first->part == 0) ++first;
+    while (first != end && first->part == 0) ++first;
     return {first - samples.begin(), static_cast<std::size_t>(end - first)};
   }
   std::size_t most_samples_in_a_step() const {

@@ -84,7 +84,21 @@ void admit_starts(Run<T>& run) {
   }
 }
 
-// Which step each of the times lies in. A time within rounding of a step's end belongs to it.
+// How near to the end of a step a time counts as it, in steps: what rounding leaves of the time and
+// of t0, and a little.
+double slack_at(double time, double t0, double h) {
+  return 1e-9 + 2 * std::numeric_limits<double>::epsilon() * (std::abs(t0) + std::abs(time)) / h;
+}
+
+// Where a time that is `n` steps after t0 lies. Step and share are made of the one number, so that
+// they cannot contradict each other; only the run's beginning is the beginning of a step.
+Sample sample_after(double n, double slack, double h, std::int64_t steps) {
+  n = std::clamp(n, 0.0, static_cast<double>(steps));
+  const double whole = std::round(n), k = std::floor(n);
+  if (std::abs(n - whole) > slack) return {static_cast<std::int64_t>(k), (n - k) * h, n - k};
+  return whole == 0 ? Sample{0, 0, 0} : Sample{static_cast<std::int64_t>(whole) - 1, h, 1};
+}
+
 template <class T>
 void take_times(Run<T>& run, const std::vector<double>& times) {
   if (times.empty()) return;
@@ -95,23 +109,19 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
                         " s"));
   }
   const double h = run.step_length(), end = run.t0 + static_cast<double>(run.steps) * h;
-  const double slack = 1e-9 * h;
   for (const double time : times) {
-    if (!std::isfinite(time) || time < run.t0 - slack || time > end + slack) {
+    const double n = (time - run.t0) / h, slack = slack_at(time, run.t0, h);
+    // Where times are a running sum, every step has rounded once.
+    const double beyond = static_cast<double>(run.steps) * slack;
+    if (!std::isfinite(n) || n < -slack || n > static_cast<double>(run.steps) + beyond) {
       throw Error(
           message("times must lie within the run, from ", run.t0, " to ", end, " s; got ", time));
     }
     if (!run.sample_times.empty() && time <= run.sample_times.back()) {
       throw Error(message("times must increase; ", time, " follows ", run.sample_times.back()));
     }
-    const double steps = (time - run.t0) / h;
-    const std::int64_t k = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(std::ceil(steps - 1e-9)) - 1, 0, run.steps - 1);
-    double part = time - (run.t0 + static_cast<double>(k) * h);
-    if (std::abs(part - h) <= slack) part = h;
-    if (std::abs(part) <= slack) part = 0;
-    run.samples.push_back({k, part, part / h});
-    run.sample_parts.push_back(part);
+    run.samples.push_back(sample_after(n, slack, h, run.steps));
+    run.sample_parts.push_back(run.samples.back().part);
     run.sample_times.push_back(time);
     run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
   }
