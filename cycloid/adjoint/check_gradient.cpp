@@ -96,7 +96,7 @@ class Checker {
       gradient_ = run.pullback(weights_, pullback_options);
       return;
     }
-    const std::vector<float> x0(base_.x0.begin(), base_.x0.end()),
+    const std::vector<float> x0(base_.x0_raw.begin(), base_.x0_raw.end()),
         u(base_.controls.begin(), base_.controls.end()), w(weights_.begin(), weights_.end());
     const Controls<float> controls =
         u.empty() ? Controls<float>(base_.steps) : Controls<float>(u, base_.steps);
@@ -167,8 +167,9 @@ class Checker {
                         nx = static_cast<std::size_t>(space.size());
       std::vector<double> d(static_cast<std::size_t>(run.x0_rows) * nt, 0.0);
       for (const auto& [i, s] : move.numbers) d[i] = h * s;
-      for (std::size_t r = 0; r < static_cast<std::size_t>(run.x0_rows); ++r) {
-        space.retract(base_.x0.data() + r * nx, d.data() + r * nt, run.x0.data() + r * nx);
+      for (std::size_t r = 0; r < static_cast<std::size_t>(run.start_rows); ++r) {
+        const std::size_t given = run.x0_rows == 1 ? 0 : r;
+        space.retract(base_.x0.data() + r * nx, d.data() + given * nt, run.x0.data() + r * nx);
       }
     } else {
       std::vector<double>& values = part == Part::controls ? run.controls : run.parameters;

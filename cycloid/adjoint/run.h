@@ -36,8 +36,9 @@ struct Run {
   std::vector<T> controls;
   std::vector<double> parameters;
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
-  std::vector<std::int64_t> saved;   // steps whose states the user gets; of samples, their numbers
-  std::vector<Sample> samples;       // states at times of the user's choice, in their order
+  std::int64_t start_rows = 1;      // of x0; more than x0_rows where parameters move a shared start
+  std::vector<std::int64_t> saved;  // steps whose states the user gets; of samples, their numbers
+  std::vector<Sample> samples;      // states at times of the user's choice, in their order
   std::vector<double> sample_times;  // ... and these times [s]
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
@@ -88,7 +89,7 @@ struct Run {
     for (const Sample& s : samples) most = std::max(most, samples_of(s.step).second);
     return most;
   }
-  std::int64_t x0_stride() const { return x0_rows == 1 ? 0 : stepper->sizes().state; }
+  std::int64_t x0_stride() const { return start_rows == 1 ? 0 : stepper->sizes().state; }
   std::int64_t input_steps() const { return held ? 1 : steps; }  // of a row of controls
   std::int64_t control_stride() const {
     return control_rows <= 1 ? 0 : input_steps() * stepper->sizes().input;

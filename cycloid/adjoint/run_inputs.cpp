@@ -56,18 +56,19 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
   run.parameters.assign(params.begin(), params.end());
 }
 
-// Asks the law whether every environment can start where it shall; see admission.h. A row that
-// environments with other parameters share is left as it is.
+// Asks the law whether every environment can start where it shall; see admission.h. Where it puts
+// a start that environments with parameters of their own share on a surface, each has its own.
 template <class T>
 void admit_starts(Run<T>& run) {
   if (run.system.admits_every_start()) return;
   const std::int64_t nx = run.system.states().size(), np = run.system.parameters().size();
-  const bool shared = run.x0_rows == 1 && run.parameter_rows > 1;
   const std::int64_t starts = std::max(run.x0_rows, run.parameter_rows);
+  std::vector<T> admitted(static_cast<std::size_t>(starts * nx));
   const double rounding = 256 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  bool moved = false;
   std::vector<double> x(static_cast<std::size_t>(nx)), p(static_cast<std::size_t>(np));
   for (std::int64_t e = 0; e < starts; ++e) {
-    T* row = run.x0.data() + (run.x0_rows == 1 ? 0 : e * nx);
+    const T* row = run.x0.data() + (run.x0_rows == 1 ? 0 : e * nx);
     const double* values = run.parameters.data() + (run.parameter_rows == 1 ? 0 : e * np);
     std::copy_n(row, nx, x.begin());
     // Rounded as the law will see them, so that what is put on a surface is on it.
@@ -78,10 +79,13 @@ void admit_starts(Run<T>& run) {
       throw Error(
           message("x0 of environment ", e, " is no start for \"", run.system.name(), "\": ", why));
     }
-    if (!shared) {
-      std::transform(x.begin(), x.end(), row, [](double v) { return static_cast<T>(v); });
-    }
+    std::transform(x.begin(), x.end(), admitted.begin() + e * nx,
+                   [](double v) { return static_cast<T>(v); });
+    moved = moved || !std::equal(row, row + nx, admitted.begin() + e * nx);
   }
+  if (!moved) return;
+  run.x0 = std::move(admitted);
+  run.start_rows = starts;
 }
 
 // How near to the end of a step a time counts as it, in steps: what rounding leaves of the time and
@@ -188,6 +192,7 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
       throw Error(message("x0: a quaternion of row ", r, " is zero, which is no orientation"));
     }
   }
+  run.start_rows = run.x0_rows;
   admit_starts(run);
   run.controls.assign(controls.values.begin(), controls.values.end());
   take_times(run, options.times);

@@ -260,6 +260,33 @@ TEST_CASE("rollout: a start on a surface, but for rounding, meets its event at o
   }
 }
 
+TEST_CASE("rollout: a start that environments share is put on the surface for each of them") {
+  const System system = systems::bouncing_ball({}, {.vary = {"restitution"}});
+  const Numbers shared = {-1e-15, -3};
+  Numbers params, rows;
+  for (const double restitution : {0.5, 0.7, 0.8}) {
+    Numbers own = system.parameters().default_values();
+    own[static_cast<std::size_t>(system.parameters().find("restitution").offset)] = restitution;
+    params.insert(params.end(), own.begin(), own.end());
+    rows.insert(rows.end(), shared.begin(), shared.end());
+  }
+  const Trajectory<double> run = rollout(system, shared, 20, params),
+                           each = rollout(system, rows, 20, params);
+  CHECK(test::same_bits(run.states(), each.states()));
+  CHECK(run.events().size() == 3);
+  for (std::int64_t e = 0; e < 3; ++e) CHECK(run.state(e, -1)[0] > 0);
+  const Numbers bar = test::seeded<double>(3, run.states().size());
+  const Gradient<double> g = run.pullback(bar), r = each.pullback(bar);
+  REQUIRE(g.x0.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(g.x0[i] == doctest::Approx(r.x0[i] + r.x0[2 + i] + r.x0[4 + i]).epsilon(1e-13));
+  }
+  CHECK(test::same_bits(g.params, r.params));
+  const Numbers along = {0.3, -1}, along_each = {0.3, -1, 0.3, -1, 0.3, -1};
+  CHECK(test::same_bits(pushforward(system, shared, 20, {.x0 = along}, params).states_tan(),
+                        pushforward(system, rows, 20, {.x0 = along_each}, params).states_tan()));
+}
+
 TEST_CASE("rollout: every state of a run is a start") {
   const auto check = [](const System& system, const Numbers& x0, std::int64_t steps) {
     CAPTURE(system.name());
