@@ -56,36 +56,46 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
   run.parameters.assign(params.begin(), params.end());
 }
 
-// Asks the law whether every environment can start where it shall; see admission.h. Where it puts
-// a start that environments with parameters of their own share on a surface, each has its own.
-template <class T>
-void admit_starts(Run<T>& run) {
-  if (run.system.admits_every_start()) return;
+// Asks the law where every environment starts (admission.h): calls use(e, row, x, why) with the row
+// of x0, the start x as the law takes it, and why it does not.
+template <class T, class Use>
+void for_each_start(const Run<T>& run, Use&& use) {
   const std::int64_t nx = run.system.states().size(), np = run.system.parameters().size();
-  const std::int64_t starts = std::max(run.x0_rows, run.parameter_rows);
-  std::vector<T> admitted(static_cast<std::size_t>(starts * nx));
   const double rounding = 256 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  bool moved = false;
   std::vector<double> x(static_cast<std::size_t>(nx)), p(static_cast<std::size_t>(np));
-  for (std::int64_t e = 0; e < starts; ++e) {
-    const T* row = run.x0.data() + (run.x0_rows == 1 ? 0 : e * nx);
+  for (std::int64_t e = 0; e < std::max(run.start_rows, run.parameter_rows); ++e) {
+    const T* row = run.x0.data() + (run.start_rows == 1 ? 0 : e * nx);
     const double* values = run.parameters.data() + (run.parameter_rows == 1 ? 0 : e * np);
     std::copy_n(row, nx, x.begin());
     // Rounded as the law will see them, so that what is put on a surface is on it.
     std::transform(values, values + np, p.begin(),
                    [](double v) { return static_cast<double>(static_cast<T>(v)); });
     const std::string why = run.system.admit(p.data(), rounding, x.data());
-    if (!why.empty()) {
-      throw Error(
-          message("x0 of environment ", e, " is no start for \"", run.system.name(), "\": ", why));
-    }
-    std::transform(x.begin(), x.end(), admitted.begin() + e * nx,
-                   [](double v) { return static_cast<T>(v); });
-    moved = moved || !std::equal(row, row + nx, admitted.begin() + e * nx);
+    use(e, row, x, why);
   }
+}
+
+// Where the law puts a start that environments with parameters of their own share on a surface,
+// each has its own.
+template <class T>
+void admit_starts(Run<T>& run) {
+  if (run.system.admits_every_start()) return;
+  std::vector<T> admitted;
+  bool moved = false;
+  for_each_start(
+      run, [&](std::int64_t e, const T* row, const std::vector<double>& x, const std::string& why) {
+        if (!why.empty()) {
+          throw Error(message("x0 of environment ", e, " is no start for \"", run.system.name(),
+                              "\": ", why));
+        }
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          admitted.push_back(static_cast<T>(x[i]));
+          moved = moved || admitted.back() != row[i];
+        }
+      });
   if (!moved) return;
   run.x0 = std::move(admitted);
-  run.start_rows = starts;
+  run.start_rows = std::max(run.x0_rows, run.parameter_rows);
 }
 
 // How near to the end of a step a time counts as it, in steps: what rounding leaves of the time and
@@ -132,6 +142,16 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
 }
 
 }  // namespace
+
+std::string refused_start(const Run<double>& run) {
+  std::string first;
+  if (run.system.admits_every_start()) return first;
+  for_each_start(
+      run, [&](std::int64_t, const double*, const std::vector<double>&, const std::string& why) {
+        if (first.empty()) first = why;
+      });
+  return first;
+}
 
 template <class T>
 void check_finite(std::span<const T> values, const char* what, std::int64_t row,
