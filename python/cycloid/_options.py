@@ -114,6 +114,9 @@ def saved_states(save: tuple[str, list[int]], T: int) -> int:
     return {"all": T + 1, "last": 1, "at": len(steps)}[kind]
 
 
+NO_GRADIENT_OF_TIMES = "times must be plain numbers; they have no gradient"
+
+
 def as_times(times: Any, save: Any) -> list[float]:
     """The times of `rollout` as the core takes them: empty for None."""
     if times is None:

@@ -35,6 +35,7 @@ from cycloid._jax_rows import Call, new_operator
 from cycloid._observe import observer_of
 from cycloid._options import (
     MOST_STEPS,
+    NO_GRADIENT_OF_TIMES,
     as_integer,
     as_real,
     as_run_options,
@@ -273,8 +274,8 @@ def _run(
     """single: one step, without an axis for steps in inputs and states; it must not fail, unless
     failed="skip".
     """
-    if isinstance(times, jax.core.Tracer):
-        raise TypeError("times must be plain numbers, fixed when the function is traced")
+    if any(isinstance(t, jax.core.Tracer) for t in jax.tree.leaves(times)):
+        raise TypeError(NO_GRADIENT_OF_TIMES + ", and are fixed when the function is traced")
     times = tuple(as_times(times, save))
     save, memory, threads, skip = as_run_options(save, memory, threads, system._threads, failed)
     params, columns, lacks, params_lead = _as_params(system, params)

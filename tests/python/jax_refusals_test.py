@@ -116,8 +116,15 @@ def test_what_is_no_system_and_what_has_no_sensors():
         cyj.observe(PENDULUM, X0)
     with pytest.raises(TypeError, match="^t must be a plain number"):
         jax.jit(lambda t: cyj.step(PENDULUM, X0, t=t))(0.5)
-    with pytest.raises(TypeError, match="^times must be plain numbers"):
-        jax.jit(lambda t: cyj.rollout(PENDULUM, X0, 5, times=t))(np.array([0.01]))
+    run = lambda times: cyj.rollout(PENDULUM, X0, 5, times=times).sum()
+    for call in (
+        lambda: jax.jit(run)(np.array([0.01])),
+        lambda: jax.jit(lambda t: run([0.005, t]))(0.01),
+        lambda: jax.grad(lambda t: run([t]))(0.01),
+        lambda: jax.vmap(run)(np.array([[0.01], [0.02]])),
+    ):
+        with pytest.raises(TypeError, match="^times must be plain numbers; they have no gradient"):
+            call()
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["called", "compiled"])
