@@ -40,6 +40,7 @@ from cycloid._options import (
     as_real,
     as_run_options,
     as_times,
+    check_times,
     is_integer,
     saved_states,
 )
@@ -278,6 +279,8 @@ def _run(
         raise TypeError(NO_GRADIENT_OF_TIMES + ", and are fixed when the function is traced")
     times = tuple(as_times(times, save))
     save, memory, threads, skip = as_run_options(save, memory, threads, system._threads, failed)
+    flat = params is not None and not isinstance(params, Mapping)
+    given = ("option.timestep",) if flat else tuple(params or ())
     params, columns, lacks, params_lead = _as_params(system, params)
     inputs = (system.input_size,) if single else (steps, system.input_size)
     first, second = ("x", "u") if single else ("x0", "controls")
@@ -286,6 +289,9 @@ def _run(
         leads[second] = controls.shape[: controls.ndim - len(inputs)]
     lead = broadcast(leads)
     _core.check_run_options(save, memory, steps)
+    t0 = _as_time(t0, "t0")
+    if "option.timestep" not in given:
+        check_times(times, t0, steps, system.timestep)
     saved = len(times) or saved_states(save, steps)
     check_room(system, lead, steps, saved, memory)
     call = Call(
@@ -305,7 +311,7 @@ def _run(
             ("memory", memory[0]),
             ("memory_value", memory[1]),
             ("threads", threads),
-            ("t0", _as_time(t0, "t0")),
+            ("t0", t0),
             ("times", times),
             ("skip", int(skip)),
         ),

@@ -98,6 +98,10 @@ def test_second_derivatives_are_refused(call):
         ((X0, 5), {"failed": "ignore"}, cy.Error, 'failed: expected "raise", "skip"'),
         ((X0, 5), {"t0": np.nan}, cy.Error, "t0 must be finite"),
         ((X0, 5), {"times": [0.01], "save": "last"}, cy.Error, "not both"),
+        ((X0, 5), {"times": [0.01, 0.06]}, cy.Error, "within the run, from 0 to 0.05 s; got 0.06"),
+        ((X0, 5), {"times": [0.01], "t0": 1}, cy.Error, "from 1 to 1.05 s; got 0.01"),
+        ((X0, 5), {"times": [np.nan]}, cy.Error, "within the run.* got nan"),
+        ((X0, 5), {"times": [0.02, 0.01]}, cy.Error, "times must increase; 0.01 follows 0.02"),
         ((X0, 5), {"threads": 0}, cy.Error, "threads"),
     ],
 )
