@@ -255,7 +255,9 @@ std::string bending(const SlideResult& slide, const char* id, double width) {
       .y_axis("height [m]", lowest - 0.1 * p.drop, 1.06 * p.drop);
   const std::vector<std::size_t> frames = slide_frames(slide);
   const std::size_t tenth = static_cast<std::size_t>(std::lround(0.1 / p.dt));
-  for (std::size_t f = 0; f < frames.size(); ++f) {
+  // The straight slide after the others: the first corrections nearly cover it.
+  for (std::size_t drawn = 1; drawn <= frames.size(); ++drawn) {
+    const std::size_t f = drawn % frames.size();
     const SlideIterate& at = slide.iterates[frames[f]];
     const bool last = f + 1 == frames.size();
     const std::string who =

@@ -34,7 +34,8 @@ function scrub(name, count, seconds, show) {
 function corrections(name, figure) {
   const section = document.getElementById(name);
   const frames = [...section.querySelectorAll('[data-frame]')];
-  const notes = [...document.querySelectorAll('#' + figure + ' [data-note]')];
+  const notes = [...document.querySelectorAll('#' + figure + ' [data-note]')]
+    .sort((a, b) => a.dataset.frame - b.dataset.frame);
   scrub(name, notes.length, 5, (k) => {
     for (const f of frames) {
       f.classList.toggle('now', Number(f.dataset.frame) === k);

@@ -15,6 +15,7 @@ namespace {
 constexpr double kRelativeFloor = 1e-3;
 // Step sizes relative to the number's scale: 2^-4, 2^-6, …, 2^-22.
 constexpr int kStepSizes = 10;
+double step_size(int j) { return std::ldexp(1.0, -4 - 2 * j); }
 
 // A direction in the space of inputs: which numbers move, and by how much per unit of the step
 // size.
@@ -66,6 +67,10 @@ class Checker {
     result.ok = result.max_relative_error <= result.tolerance;
     result.crowded = crowded_;
     result.text = describe(result);
+    if (!result.ok && !beyond_.empty()) {
+      result.text += message("The start is on a surface of the law; where differences move it, ",
+                             beyond_, ". Check from a start off the surface.\n");
+    }
     if (!crowded_.empty()) result.text += adjoint::describe(crowded_.front()) + ".\n";
     return result;
   }
@@ -96,7 +101,7 @@ class Checker {
       gradient_ = run.pullback(weights_, pullback_options);
       return;
     }
-    const std::vector<float> x0(base_.x0.begin(), base_.x0.end()),
+    const std::vector<float> x0(base_.x0_raw.begin(), base_.x0_raw.end()),
         u(base_.controls.begin(), base_.controls.end()), w(weights_.begin(), weights_.end());
     const Controls<float> controls =
         u.empty() ? Controls<float>(base_.steps) : Controls<float>(u, base_.steps);
@@ -167,13 +172,15 @@ class Checker {
                         nx = static_cast<std::size_t>(space.size());
       std::vector<double> d(static_cast<std::size_t>(run.x0_rows) * nt, 0.0);
       for (const auto& [i, s] : move.numbers) d[i] = h * s;
-      for (std::size_t r = 0; r < static_cast<std::size_t>(run.x0_rows); ++r) {
-        space.retract(base_.x0.data() + r * nx, d.data() + r * nt, run.x0.data() + r * nx);
+      for (std::size_t r = 0; r < static_cast<std::size_t>(run.start_rows); ++r) {
+        const std::size_t given = run.x0_rows == 1 ? 0 : r;
+        space.retract(base_.x0.data() + r * nx, d.data() + given * nt, run.x0.data() + r * nx);
       }
     } else {
       std::vector<double>& values = part == Part::controls ? run.controls : run.parameters;
       for (const auto& [i, s] : move.numbers) values[i] += h * s;
     }
+    if (beyond_.empty() && std::abs(h) == step_size(kStepSizes - 1)) beyond_ = refused_start(run);
     substeps_.follow();
     const Trajectory<double> trajectory = roll_out(std::move(run), options_.keep_going);
     return {trajectory.states().begin(), trajectory.states().end()};
@@ -195,7 +202,7 @@ class Checker {
   std::pair<double, double> difference(Part part, const Move& move) const {
     double D[kStepSizes], R[kStepSizes - 1];
     for (int j = 0; j < kStepSizes; ++j) {
-      D[j] = central_difference(part, move, std::ldexp(1.0, -4 - 2 * j));
+      D[j] = central_difference(part, move, step_size(j));
       if (j > 0) R[j - 1] = (16 * D[j] - D[j - 1]) / 15;  // (2)
     }
     int best = 1;
@@ -322,7 +329,8 @@ class Checker {
   std::vector<double> weights_;
   Gradient<double> gradient_;
   std::vector<Crowded> crowded_;
-  mutable SubstepLog substeps_;                       // of an adaptive integrator
+  mutable std::string beyond_;   // what the law says to the nearest starts of differences
+  mutable SubstepLog substeps_;  // of an adaptive integrator
   std::shared_ptr<const Stepper<double>> following_;  // ... with which it takes them; or null
 };
 

@@ -14,6 +14,9 @@
 // of which differences are taken (system/substep_log.h): one environment after the other. How near
 // it is to the derivative of the motion is a question of rtol, atol and dt.
 //
+// On one side of the surface of an event there may be no motion (system/admission.h). From a start
+// on it, differences reach beyond, and agree with nothing: the text names the surface.
+//
 // Relative error of a block: the largest |difference| over max(largest |reference|, 1e-3).
 #pragma once
 

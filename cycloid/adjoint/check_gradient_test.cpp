@@ -237,6 +237,24 @@ TEST_CASE("check_gradient: differences that disagree among themselves are called
   CHECK(contains(result.text, "Inconclusive"));
 }
 
+TEST_CASE("check_gradient: names the surface that a start is on, and no other") {
+  const System ball = systems::bouncing_ball();
+  const GradientCheck on = check_gradient(ball, Numbers{0, -1}, 20);
+  CHECK(!on.ok);
+  CHECK(contains(on.text, "on a surface of the law"));
+  CHECK(contains(on.text, "below the floor"));
+  CHECK(contains(on.text, "a start off the surface"));
+  // A wide step of the differences reaches beyond, the narrow ones do not.
+  const GradientCheck off = check_gradient(ball, Numbers{0.05, -1}, 20);
+  CHECK(off.ok);
+  CHECK(!contains(off.text, "surface"));
+  // Wrong for another reason.
+  const GradientCheck strict =
+      check_gradient(ball, Numbers{0.05, -1}, 20, {}, {.tolerance = 1e-16});
+  CHECK(!strict.ok);
+  CHECK(!contains(strict.text, "surface"));
+}
+
 TEST_CASE("check_gradient: raises as rollout and pullback do") {
   CHECK_THROWS_AS((void)check_gradient(systems::kepler(), Numbers{0, 0, 0, 0}, 5), GradientError);
   const System roots = make_system(test::RootsOfCountdown{});

@@ -72,10 +72,8 @@ TapePlan backwards(const TapeCosts& c) {
   if (!c.reversible) {
     throw Error(
         "memory \"reversible\" needs an integrator that can be run backwards: a law may have "
-        "verlet "
-        "or implicit_midpoint; steps of robots and of laws of your own forget where they came "
-        "from, "
-        "use memory \"sqrt\" for them");
+        "verlet or implicit_midpoint; steps of robots and of laws in Python forget where they "
+        "came from, use memory \"sqrt\" for them");
   }
   TapePlan plan;
   plan.reversible = true;
@@ -147,8 +145,7 @@ Memory Memory::parse(std::string_view text) {
   } catch (const Error&) {
     throw Error(
         message("memory: expected \"auto\", \"all\", \"sqrt\", \"reversible\", a number of "
-                "checkpoints or a "
-                "budget such as \"64MB\"; got \"",
+                "checkpoints or a budget such as \"64MB\"; got \"",
                 text, "\""));
   }
 }

@@ -421,8 +421,8 @@ void Pullback<T>::pull_chunk(std::int64_t chunk, SweepBuffers<T>& buffers, doubl
     }
     if (run.samples.empty()) {
       reader.add(in.step, in.x, x_bar);
-    } else if (in.step == 0 && run.samples.front().part == 0) {
-      samples.add(0, in.x, x_bar);
+    } else if (in.step == 0) {
+      for (std::int64_t s = 0; s < run.samples_at_start(); ++s) samples.add(s, in.x, x_bar);
     }
   });
   if (!sweep.stopped()) finish_chunk(sweep, chunk, x_bar, paths.h_bar(), writer);

@@ -57,8 +57,9 @@ std::vector<double> x0_velocity(const Run<double>& run, std::span<const double> 
   if (x0_tan.empty()) return {};
   const Space& space = run.system.states();
   std::vector<double> velocity(run.x0.size());
-  for (std::int64_t r = 0; r < run.x0_rows; ++r) {
-    space.velocity(run.x0.data() + r * space.size(), x0_tan.data() + r * space.tangent_size(),
+  for (std::int64_t r = 0; r < run.start_rows; ++r) {
+    const std::int64_t given = run.x0_rows == 1 ? 0 : r;
+    space.velocity(run.x0.data() + r * space.size(), x0_tan.data() + given * space.tangent_size(),
                    velocity.data() + r * space.size());
   }
   return velocity;
@@ -74,12 +75,12 @@ Run<double> paired_run(const Run<double>& run, const Direction& direction, const
   pairs.steps = run.steps;
   pairs.t0 = run.t0;
   pairs.saved = run.saved;
-  pairs.x0 = paired(at, run.x0, x0_velocity(run, direction.x0), run.x0_rows,
+  pairs.x0 = paired(at, run.x0, x0_velocity(run, direction.x0), run.start_rows,
                     static_cast<std::size_t>(s.state));
   pairs.x0_raw = pairs.x0;
   pairs.parameters = paired(at, run.parameters, direction.params, run.parameter_rows,
                             static_cast<std::size_t>(s.parameters));
-  pairs.x0_rows = pairs.parameter_rows = pairs.batch;
+  pairs.x0_rows = pairs.start_rows = pairs.parameter_rows = pairs.batch;
   if (s.input > 0) {
     pairs.controls =
         paired(at, run.controls, direction.controls, std::max<std::int64_t>(1, run.control_rows),
@@ -126,7 +127,7 @@ void push_by_jacobians(const Run<double>& run, const Direction& direction,
                     T = static_cast<std::size_t>(run.steps);
   std::vector<double> x(batch * nx), d(batch * nt, 0.0), u(batch * nu), next(nt);
   for (std::size_t e = 0; e < batch; ++e) {
-    const double* row = row_of(run.x0, run.x0_rows, static_cast<std::int64_t>(e), nx);
+    const double* row = row_of(run.x0, run.start_rows, static_cast<std::int64_t>(e), nx);
     std::copy_n(row, nx, x.begin() + static_cast<std::ptrdiff_t>(e * nx));
     if (direction.x0.empty()) continue;
     const std::size_t from = run.x0_rows == 1 ? 0 : e * nt;

@@ -3,6 +3,7 @@
 #include "cycloid/adjoint/alike.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/sweep.h"
+#include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 
@@ -28,13 +29,20 @@ class StateWriter {
     if (++next_ - flushed_ == block_) flush();
   }
 
+  // After the whole run.
+  void finish() {
+    flush();
+    const std::int64_t saved = static_cast<std::int64_t>(run_.saved.size());
+    CYCLOID_CHECK(next_ == saved, next_, saved);
+  }
+
+ private:
   void flush() {
     const std::int64_t stride = static_cast<std::int64_t>(run_.saved.size()) * numbers_;
     scatter(map_, lanes_.data(), (next_ - flushed_) * numbers_, rows_, stride, flushed_ * numbers_);
     flushed_ = next_;
   }
 
- private:
   const Run<T>& run_;
   const LaneMap& map_;
   T* rows_;
@@ -83,7 +91,7 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
                   Sweep<T> sweep(run, *tape, buffers, chunk, stop);
                   StateWriter<T> writer(run, sweep.map(), states->data());
                   sweep.forward(writer, said[static_cast<std::size_t>(chunk)]);
-                  writer.flush();
+                  if (!sweep.stopped()) writer.finish();
                 });
 
   report->collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps));

@@ -16,7 +16,7 @@ namespace cycloid::inline adjoint {
 // A state that the user gets inside a step: `part` seconds after its beginning.
 struct Sample {
   std::int64_t step = 0;
-  double part = 0;   // [s]; 0: the state at the step's beginning
+  double part = 0;   // [s]; 0: the state at the run's beginning
   double share = 0;  // ... of the step's length; 1: the state at its end
 };
 
@@ -36,8 +36,9 @@ struct Run {
   std::vector<T> controls;
   std::vector<double> parameters;
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
-  std::vector<std::int64_t> saved;   // steps whose states the user gets; of samples, their numbers
-  std::vector<Sample> samples;       // states at times of the user's choice, in their order
+  std::int64_t start_rows = 1;      // of x0; more than x0_rows where parameters move a shared start
+  std::vector<std::int64_t> saved;  // steps whose states the user gets; of samples, their numbers
+  std::vector<Sample> samples;      // states at times of the user's choice, in their order
   std::vector<double> sample_times;  // ... and these times [s]
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
@@ -70,12 +71,17 @@ struct Run {
     return parameters[static_cast<std::size_t>(environment * parameter_stride() +
                                                p.find(kTimestepName).offset)];
   }
+  // How many samples are the run's beginning; they come first.
+  std::int64_t samples_at_start() const {
+    const auto behind = [](const Sample& s) { return s.part > 0; };
+    return std::find_if(samples.begin(), samples.end(), behind) - samples.begin();
+  }
   // The first sample that lies behind the beginning of this step and in it, and how many do.
   std::pair<std::int64_t, std::size_t> samples_of(std::int64_t step) const {
     const auto before = [](const Sample& s, std::int64_t k) { return s.step < k; };
     auto first = std::lower_bound(samples.begin(), samples.end(), step, before);
     const auto end = std::lower_bound(first, samples.end(), step + 1, before);
-    if (first != end && first->part == 0) ++first;
+    while (first != end && first->part == 0) ++first;
     return {first - samples.begin(), static_cast<std::size_t>(end - first)};
   }
   std::size_t most_samples_in_a_step() const {
@@ -83,7 +89,7 @@ struct Run {
     for (const Sample& s : samples) most = std::max(most, samples_of(s.step).second);
     return most;
   }
-  std::int64_t x0_stride() const { return x0_rows == 1 ? 0 : stepper->sizes().state; }
+  std::int64_t x0_stride() const { return start_rows == 1 ? 0 : stepper->sizes().state; }
   std::int64_t input_steps() const { return held ? 1 : steps; }  // of a row of controls
   std::int64_t control_stride() const {
     return control_rows <= 1 ? 0 : input_steps() * stepper->sizes().input;

@@ -56,35 +56,63 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
   run.parameters.assign(params.begin(), params.end());
 }
 
-// Asks the law whether every environment can start where it shall; see admission.h. A row that
-// environments with other parameters share is left as it is.
-template <class T>
-void admit_starts(Run<T>& run) {
-  if (run.system.admits_every_start()) return;
+// Asks the law where every environment starts (admission.h): calls use(e, row, x, why) with the row
+// of x0, the start x as the law takes it, and why it does not.
+template <class T, class Use>
+void for_each_start(const Run<T>& run, Use&& use) {
   const std::int64_t nx = run.system.states().size(), np = run.system.parameters().size();
-  const bool shared = run.x0_rows == 1 && run.parameter_rows > 1;
-  const std::int64_t starts = std::max(run.x0_rows, run.parameter_rows);
   const double rounding = 256 * static_cast<double>(std::numeric_limits<T>::epsilon());
   std::vector<double> x(static_cast<std::size_t>(nx)), p(static_cast<std::size_t>(np));
-  for (std::int64_t e = 0; e < starts; ++e) {
-    T* row = run.x0.data() + (run.x0_rows == 1 ? 0 : e * nx);
+  for (std::int64_t e = 0; e < std::max(run.start_rows, run.parameter_rows); ++e) {
+    const T* row = run.x0.data() + (run.start_rows == 1 ? 0 : e * nx);
     const double* values = run.parameters.data() + (run.parameter_rows == 1 ? 0 : e * np);
     std::copy_n(row, nx, x.begin());
     // Rounded as the law will see them, so that what is put on a surface is on it.
     std::transform(values, values + np, p.begin(),
                    [](double v) { return static_cast<double>(static_cast<T>(v)); });
     const std::string why = run.system.admit(p.data(), rounding, x.data());
-    if (!why.empty()) {
-      throw Error(
-          message("x0 of environment ", e, " is no start for \"", run.system.name(), "\": ", why));
-    }
-    if (!shared) {
-      std::transform(x.begin(), x.end(), row, [](double v) { return static_cast<T>(v); });
-    }
+    use(e, row, x, why);
   }
 }
 
-// Which step each of the times lies in. A time within rounding of a step's end belongs to it.
+// Where the law puts a start that environments with parameters of their own share on a surface,
+// each has its own.
+template <class T>
+void admit_starts(Run<T>& run) {
+  if (run.system.admits_every_start()) return;
+  std::vector<T> admitted;
+  bool moved = false;
+  for_each_start(
+      run, [&](std::int64_t e, const T* row, const std::vector<double>& x, const std::string& why) {
+        if (!why.empty()) {
+          throw Error(message("x0 of environment ", e, " is no start for \"", run.system.name(),
+                              "\": ", why));
+        }
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          admitted.push_back(static_cast<T>(x[i]));
+          moved = moved || admitted.back() != row[i];
+        }
+      });
+  if (!moved) return;
+  run.x0 = std::move(admitted);
+  run.start_rows = std::max(run.x0_rows, run.parameter_rows);
+}
+
+// How near to the end of a step a time counts as it, in steps: what rounding leaves of the time and
+// of t0, and a little.
+double slack_at(double time, double t0, double h) {
+  return 1e-9 + 2 * std::numeric_limits<double>::epsilon() * (std::abs(t0) + std::abs(time)) / h;
+}
+
+// Where a time that is `n` steps after t0 lies. Step and share are made of the one number, so that
+// they cannot contradict each other; only the run's beginning is the beginning of a step.
+Sample sample_after(double n, double slack, double h, std::int64_t steps) {
+  n = std::clamp(n, 0.0, static_cast<double>(steps));
+  const double whole = std::round(n), k = std::floor(n);
+  if (std::abs(n - whole) > slack) return {static_cast<std::int64_t>(k), (n - k) * h, n - k};
+  return whole == 0 ? Sample{0, 0, 0} : Sample{static_cast<std::int64_t>(whole) - 1, h, 1};
+}
+
 template <class T>
 void take_times(Run<T>& run, const std::vector<double>& times) {
   if (times.empty()) return;
@@ -95,29 +123,35 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
                         " s"));
   }
   const double h = run.step_length(), end = run.t0 + static_cast<double>(run.steps) * h;
-  const double slack = 1e-9 * h;
   for (const double time : times) {
-    if (!std::isfinite(time) || time < run.t0 - slack || time > end + slack) {
+    const double n = (time - run.t0) / h, slack = slack_at(time, run.t0, h);
+    // Where times are a running sum, every step has rounded once.
+    const double beyond = static_cast<double>(run.steps) * slack;
+    if (!std::isfinite(n) || n < -slack || n > static_cast<double>(run.steps) + beyond) {
       throw Error(
           message("times must lie within the run, from ", run.t0, " to ", end, " s; got ", time));
     }
     if (!run.sample_times.empty() && time <= run.sample_times.back()) {
       throw Error(message("times must increase; ", time, " follows ", run.sample_times.back()));
     }
-    const double steps = (time - run.t0) / h;
-    const std::int64_t k = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(std::ceil(steps - 1e-9)) - 1, 0, run.steps - 1);
-    double part = time - (run.t0 + static_cast<double>(k) * h);
-    if (std::abs(part - h) <= slack) part = h;
-    if (std::abs(part) <= slack) part = 0;
-    run.samples.push_back({k, part, part / h});
-    run.sample_parts.push_back(part);
+    run.samples.push_back(sample_after(n, slack, h, run.steps));
+    run.sample_parts.push_back(run.samples.back().part);
     run.sample_times.push_back(time);
     run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
   }
 }
 
 }  // namespace
+
+std::string refused_start(const Run<double>& run) {
+  std::string first;
+  if (run.system.admits_every_start()) return first;
+  for_each_start(
+      run, [&](std::int64_t, const double*, const std::vector<double>&, const std::string& why) {
+        if (first.empty()) first = why;
+      });
+  return first;
+}
 
 template <class T>
 void check_finite(std::span<const T> values, const char* what, std::int64_t row,
@@ -178,6 +212,7 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
       throw Error(message("x0: a quaternion of row ", r, " is zero, which is no orientation"));
     }
   }
+  run.start_rows = run.x0_rows;
   admit_starts(run);
   run.controls.assign(controls.values.begin(), controls.values.end());
   take_times(run, options.times);

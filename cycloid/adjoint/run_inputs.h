@@ -12,6 +12,9 @@ template <class T>
 Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
                    std::span<const double> params, const RolloutOptions& options);
 
+// Why the law of a run whose numbers were changed since refuses a start (admission.h), or nothing.
+std::string refused_start(const Run<double>& run);
+
 // Chooses the stepper for the batch and plans the tape.
 template <class T>
 void choose_stepper(Run<T>& run, const Memory& memory);

@@ -260,24 +260,56 @@ TEST_CASE("rollout: a start on a surface, but for rounding, meets its event at o
   }
 }
 
-TEST_CASE("rollout: every state of a run is a start") {
-  const auto check = [](const System& system, const Numbers& x0, std::int64_t steps) {
+TEST_CASE("rollout: a start that environments share is put on the surface for each of them") {
+  const System system = systems::bouncing_ball({}, {.vary = {"restitution"}});
+  const Numbers shared = {-1e-15, -3};
+  Numbers params, rows;
+  for (const double restitution : {0.5, 0.7, 0.8}) {
+    Numbers own = system.parameters().default_values();
+    own[static_cast<std::size_t>(system.parameters().find("restitution").offset)] = restitution;
+    params.insert(params.end(), own.begin(), own.end());
+    rows.insert(rows.end(), shared.begin(), shared.end());
+  }
+  const Trajectory<double> run = rollout(system, shared, 20, params),
+                           each = rollout(system, rows, 20, params);
+  CHECK(test::same_bits(run.states(), each.states()));
+  CHECK(run.events().size() == 3);
+  for (std::int64_t e = 0; e < 3; ++e) CHECK(run.state(e, -1)[0] > 0);
+  const Numbers bar = test::seeded<double>(3, run.states().size());
+  const Gradient<double> g = run.pullback(bar), r = each.pullback(bar);
+  REQUIRE(g.x0.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(g.x0[i] == doctest::Approx(r.x0[i] + r.x0[2 + i] + r.x0[4 + i]).epsilon(1e-13));
+  }
+  CHECK(test::same_bits(g.params, r.params));
+  const Numbers along = {0.3, -1}, along_each = {0.3, -1, 0.3, -1, 0.3, -1};
+  CHECK(test::same_bits(pushforward(system, shared, 20, {.x0 = along}, params).states_tan(),
+                        pushforward(system, rows, 20, {.x0 = along_each}, params).states_tan()));
+}
+
+TEST_CASE_TEMPLATE("rollout: every state of a run is a start", T, double, float) {
+  // Admission moves by 256 ε, and sometimes to as much before the surface.
+  const double most = 1024 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const systems::Settings settings{.precision = std::is_same_v<T, float> ? Precision::float32
+                                                                         : Precision::float64};
+  const auto check = [&](const System& system, const std::vector<T>& x0, std::int64_t steps) {
     CAPTURE(system.name());
-    const Trajectory<double> run = rollout(system, x0, steps);
+    const Trajectory<T> run = rollout(system, x0, steps);
     REQUIRE(run.events().size() > 0);
-    const Trajectory<double> again = rollout(system, run.states(), 1);
+    const Trajectory<T> again = rollout(system, run.states(), 1);
     for (std::int64_t e = 0; e <= steps; ++e) {
       const auto given = run.state(0, e), taken = again.state(e, 0);
       for (std::size_t i = 0; i < given.size(); ++i) {
-        CHECK(std::abs(taken[i] - given[i]) < 1e-12);
+        CHECK(std::abs(static_cast<double>(taken[i] - given[i])) < most);
       }
     }
   };
-  check(systems::bouncing_ball(), {1, 0}, 300);
-  check(systems::bead_on_curve(), {0}, 150);
-  check(systems::stick_slip(), {0, 0.21, 0}, 1500);
-  check(systems::rimless_wheel(), {0, 1}, 300);
-  check(systems::rimless_wheel({.slope = 0}), {0, -0.5}, 300);
+  const T belt = static_cast<T>(0.21), half = static_cast<T>(0.5);
+  check(systems::bouncing_ball({}, settings), {1, 0}, 300);
+  check(systems::bead_on_curve({}, settings), {0}, 150);
+  check(systems::stick_slip({}, settings), {0, belt, 0}, 1500);
+  check(systems::rimless_wheel({}, settings), {0, 1}, 300);
+  check(systems::rimless_wheel({.slope = 0}, settings), {0, -half}, 300);
 }
 
 }  // namespace cycloid

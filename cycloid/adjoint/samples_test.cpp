@@ -111,6 +111,30 @@ TEST_CASE("samples: lie on the line between the ends of their step, and on them 
   }
 }
 
+TEST_CASE("samples: all rows are written, however late the run and near its start") {
+  const Case c(3);
+  for (const double t0 : {1e4, 1e6, 1.7e9}) {
+    RolloutOptions options;
+    options.t0 = t0;
+    const Trajectory<double> steps = c.run(options);
+    for (std::int64_t k = 0; k <= kSteps; ++k) {
+      options.times.push_back(t0 + static_cast<double>(k) * kStep);
+    }
+    const Trajectory<double> run = c.run(options);
+    CHECK(std::memcmp(run.states().data(), steps.states().data(), steps.states().size_bytes()) ==
+          0);
+    const Numbers bar = bar_of(run.states().size());
+    CHECK(distance(run.pullback(bar).x0, steps.pullback(bar).x0) < 1e-12);
+  }
+  const Trajectory<double> run =
+      c.run(at({kBegin, kBegin + 3e-10 * kStep, kBegin + kStep, kBegin + 2 * kStep}));
+  const Trajectory<double> steps = c.run(every_step());
+  for (std::int64_t e = 0; e < 3; ++e) {
+    CHECK(run.state(e, 1)[0] == steps.state(e, 0)[0]);
+    CHECK(run.state(e, 3)[0] == steps.state(e, 2)[0]);
+  }
+}
+
 // The cotangent of a sample is shared out among the ends of its step; the sample stays at its time,
 // so that θ = (t - t0)/h - k has a derivative too.
 TEST_CASE("samples: the gradient is that of the ends of their steps, for every plan of memory") {

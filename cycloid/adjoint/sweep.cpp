@@ -266,8 +266,7 @@ void Sweep<T>::check_reversible(const StepInput<T>& in, const T* x_next) {
     throw Error(message("memory \"reversible\": a step back does not undo the step (environment ",
                         map_.environment(l), ", relative difference ", left,
                         "). verlet is reversible where the force does not depend on velocity: take "
-                        "damping and drag "
-                        "away, or use implicit_midpoint or memory \"sqrt\""));
+                        "damping and drag away, or use implicit_midpoint or memory \"sqrt\""));
   }
 }
 

@@ -168,7 +168,9 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
     T* const own = run_.held ? buffers_.record.data() : nullptr;
     first_step(in, x_next, plan.keep_records ? tape_.record(chunk_, k) : own, said);
     if (!run_.samples.empty()) {
-      if (k == 0 && run_.samples.front().part == 0) save(0, static_cast<const T*>(x));
+      for (std::int64_t s = 0; k == 0 && s < run_.samples_at_start(); ++s) {
+        save(s, static_cast<const T*>(x));
+      }
       save_samples(in, x_next, within, save);
     }
     if (plan.reversible && k == 0) check_reversible(in, x_next);
@@ -197,14 +199,12 @@ template <class T>
 template <class Visit>
 void Sweep<T>::for_each_sample(const StepInput<T>& in, Visit&& visit) const {
   if (sizes_.gives_samples) return;
-  const auto begins = [](const Sample& s, std::int64_t k) { return s.step < k; };
-  auto s = std::lower_bound(run_.samples.begin(), run_.samples.end(), in.step, begins);
-  for (; s != run_.samples.end() && s->step == in.step; ++s) {
-    if (s->part == 0) continue;
+  const auto [first, count] = run_.samples_of(in.step);
+  for (std::int64_t s = first; s < first + static_cast<std::int64_t>(count); ++s) {
     StepInput<T> part = in;
-    part.part = s->part;
+    part.part = run_.sample_parts[static_cast<std::size_t>(s)];
     part.event_times_bar = nullptr;
-    visit(s - run_.samples.begin(), static_cast<const StepInput<T>&>(part));
+    visit(s, static_cast<const StepInput<T>&>(part));
   }
 }
 

@@ -84,6 +84,53 @@ TEST_CASE("times: samples at ends of steps are the states there, bit for bit") {
   }
 }
 
+// Late times have few digits left for their place in a step, and running sums have lost some more.
+TEST_CASE("times: all rows are written and pulled back, however late the run") {
+  for (const char* integrator : {"rk4", "dopri5", "sdirk4"}) {
+    for (const double t0 : {-3.0, 1e4, 1e6, 1.7e9}) {
+      CAPTURE(integrator);
+      CAPTURE(t0);
+      RolloutCase<double> c = rollout_case<double>(pendulum(integrator), 3, kSteps);
+      c.params = {};
+      RolloutOptions options;
+      options.t0 = t0;
+      const auto steps = c.run(options);
+      Numbers running = {t0};
+      for (int k = 0; k <= kSteps; ++k) {
+        options.times.push_back(t0 + k * kStep);
+        if (k < kSteps) running.push_back(running.back() + kStep);
+      }
+      const auto run = c.run(options);
+      CHECK(test::same_bits(run.states(), steps.states()));
+      const Gradient<double> g = run.pullback(bars(run)), s = steps.pullback(bars(steps));
+      CHECK(relative_error(g.x0, s.x0) < 1e-12);
+      CHECK(relative_error(g.controls, s.controls) < 1e-12);
+      options.times = running;
+      // Rates are below 10, and every sum is off by half of its last digit at most.
+      const double most = 10 * kSteps * 1.2e-16 * (1 + std::abs(t0));
+      CHECK(relative_error(wide(c.run(options).states()), wide(steps.states())) < most + 1e-12);
+    }
+  }
+}
+
+TEST_CASE("times: several at the start are all the start") {
+  for (const char* integrator : {"rk4", "dopri5"}) {
+    RolloutCase<double> c = rollout_case<double>(pendulum(integrator), 3, kSteps);
+    c.params = {};
+    const Numbers start = {0, 1e-10 * kStep, 3e-10 * kStep, 0.3 * kStep};
+    const auto run = sampled(c, start), once = sampled(c, {0, 0.3 * kStep});
+    Numbers bar = bars(run), sum;
+    for (std::int64_t e = 0; e < 3; ++e) {
+      for (const std::int64_t s : {1, 2}) CHECK(test::same_bits(run.state(e, s), run.state(e, 0)));
+      CHECK(test::same_bits(run.state(e, 3), once.state(e, 1)));
+      const double* const own = bar.data() + e * 8;
+      for (int i = 0; i < 2; ++i) sum.push_back(own[i] + own[2 + i] + own[4 + i]);
+      sum.insert(sum.end(), own + 6, own + 8);
+    }
+    CHECK(relative_error(run.pullback(bar).x0, once.pullback(sum).x0) < 1e-14);
+  }
+}
+
 TEST_CASE("times: every plan of memory gives the same gradient, bit for bit") {
   const RolloutCase<double> c = rollout_case<double>(pendulum("dopri5"), 3, kSteps);
   const auto run = sampled(c, kTimes, Memory::all());

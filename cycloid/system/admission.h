@@ -5,9 +5,9 @@
 // Events happen where the state passes through a surface. A start that is already beyond it never
 // does, and what follows would be no motion of the law, without a word: (2) says so. A state that a
 // run has reached must be admitted again, though rounding may have put it a little beyond: where it
-// moves on from there, (2) puts it on the surface, where it meets the event at once. One that comes
-// back by itself is left as it is, up to kNearSurface, so that derivatives on the surface can be
-// compared with differences.
+// moves on from there, (2) puts it on the surface or within rounding before it, and the event comes
+// at once. One that comes back by itself is left as it is, up to kNearSurface. Both limits are
+// absolute, in the units of the state.
 #pragma once
 
 #include <string>

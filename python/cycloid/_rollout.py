@@ -265,8 +265,9 @@ class Trajectory:
             for name in ("failed", "unsolved", "crowded")
             if (rows := getattr(self.report, name))
         )
-        n = len(self.events)
+        n, grazing = len(self.events), int(np.sum(self.events.grazing))
         events = f", {n} event{'' if n == 1 else 's'}" if n else ""
+        events += f" ({grazing} GRAZING)" if grazing else ""
         return (
             f"<Trajectory of {self.system.name}: {batch.steps} steps{lead}, "
             f"{self.steps.size} saved{events}{wrong}>"

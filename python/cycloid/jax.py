@@ -35,10 +35,12 @@ from cycloid._jax_rows import Call, new_operator
 from cycloid._observe import observer_of
 from cycloid._options import (
     MOST_STEPS,
+    NO_GRADIENT_OF_TIMES,
     as_integer,
     as_real,
     as_run_options,
     as_times,
+    check_times,
     is_integer,
     saved_states,
 )
@@ -273,10 +275,12 @@ def _run(
     """single: one step, without an axis for steps in inputs and states; it must not fail, unless
     failed="skip".
     """
-    if isinstance(times, jax.core.Tracer):
-        raise TypeError("times must be plain numbers, fixed when the function is traced")
+    if any(isinstance(t, jax.core.Tracer) for t in jax.tree.leaves(times)):
+        raise TypeError(NO_GRADIENT_OF_TIMES + ", and are fixed when the function is traced")
     times = tuple(as_times(times, save))
     save, memory, threads, skip = as_run_options(save, memory, threads, system._threads, failed)
+    flat = params is not None and not isinstance(params, Mapping)
+    given = ("option.timestep",) if flat else tuple(params or ())
     params, columns, lacks, params_lead = _as_params(system, params)
     inputs = (system.input_size,) if single else (steps, system.input_size)
     first, second = ("x", "u") if single else ("x0", "controls")
@@ -285,6 +289,9 @@ def _run(
         leads[second] = controls.shape[: controls.ndim - len(inputs)]
     lead = broadcast(leads)
     _core.check_run_options(save, memory, steps)
+    t0 = _as_time(t0, "t0")
+    if "option.timestep" not in given:
+        check_times(times, t0, steps, system.timestep)
     saved = len(times) or saved_states(save, steps)
     check_room(system, lead, steps, saved, memory)
     call = Call(
@@ -304,7 +311,7 @@ def _run(
             ("memory", memory[0]),
             ("memory_value", memory[1]),
             ("threads", threads),
-            ("t0", _as_time(t0, "t0")),
+            ("t0", t0),
             ("times", times),
             ("skip", int(skip)),
         ),

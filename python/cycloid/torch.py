@@ -34,7 +34,15 @@ from cycloid._arrays import as_numbers, broadcast, check_trailing
 from cycloid._calls import ObserveCall, RolloutCall
 from cycloid._core import Error
 from cycloid._observe import observer_of
-from cycloid._options import as_names, as_real, as_run_options, as_text, as_times, is_integer
+from cycloid._options import (
+    NO_GRADIENT_OF_TIMES,
+    as_names,
+    as_real,
+    as_run_options,
+    as_text,
+    as_times,
+    is_integer,
+)
 from cycloid._results import Truncate
 from cycloid._robot import Robot
 from cycloid._system import System, check_system, system_of
@@ -222,10 +230,24 @@ def _times(times: Any, save: Any) -> Any:
     keep unseen.
     """
     if not torch.compiler.is_compiling() or times is None or save != "all" or len(times) == 0:
+        if not all(map(_is_plain, times if isinstance(times, (list, tuple)) else [times])):
+            raise TypeError(NO_GRADIENT_OF_TIMES)
         return as_times(times, save)
     if not isinstance(times, (list, tuple)) or not all(isinstance(t, (int, float)) for t in times):
         raise TypeError("times must be a list of numbers where PyTorch compiles: times.tolist()")
     return [1.0 * t for t in times]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a tensor is neither differentiated nor one of a transform of torch.func, which has no
+    memory.
+    """
+    if not isinstance(value, torch.Tensor):
+        return True
+    try:
+        return value.data_ptr() is not None and not value.requires_grad
+    except RuntimeError:
+        return False
 
 
 def _time(t: Any, what: str) -> Any:

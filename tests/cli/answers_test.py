@@ -18,6 +18,14 @@ def test_simulate_answers_for_every_law(program, law):
     assert all(map(math.isfinite, answer["final_state"]))
 
 
+def test_simulate_goes_on_where_balls_come_to_rest(program):
+    words = ["--set", "restitution=0.2", "--steps", 40000, "--batch", 64]
+    answer = program.answer("simulate", "bouncing_ball", *words, status=1)  # since they failed
+    assert len(answer["failed"]) == 64
+    height, velocity = answer["final_state"]
+    assert height == 0 and abs(velocity) < 1e-6
+
+
 def test_simulate_depends_on_the_seed_and_on_nothing_else(program):
     def final_state(*words):
         return program.answer("simulate", "double_pendulum", "--steps", 40, *words)["final_state"]

@@ -208,6 +208,9 @@ def test_the_sliders_lead_through_the_corrections_and_the_time(browser, tour):
     assert move("slide", notes - 1).startswith(last)
     # The cycloid lies on top of the slides, or the last one would hide it.
     assert page.evaluate("document.querySelector('#slide-bending .dashed:last-of-type') !== null")
+    # ... and the straight one on top of the others, which nearly cover it.
+    top = "[...document.querySelectorAll('#slide-bending .iterate')].at(-1).dataset.frame"
+    assert page.evaluate(top) == "0"
     arrival = slide["straight_time"]
     assert move("race", 1000) == f"After {arrival + 0.01 - arrival % 0.01:.2f} s"
     assert page.errors == []

@@ -98,6 +98,10 @@ def test_second_derivatives_are_refused(call):
         ((X0, 5), {"failed": "ignore"}, cy.Error, 'failed: expected "raise", "skip"'),
         ((X0, 5), {"t0": np.nan}, cy.Error, "t0 must be finite"),
         ((X0, 5), {"times": [0.01], "save": "last"}, cy.Error, "not both"),
+        ((X0, 5), {"times": [0.01, 0.06]}, cy.Error, "within the run, from 0 to 0.05 s; got 0.06"),
+        ((X0, 5), {"times": [0.01], "t0": 1}, cy.Error, "from 1 to 1.05 s; got 0.01"),
+        ((X0, 5), {"times": [np.nan]}, cy.Error, "within the run.* got nan"),
+        ((X0, 5), {"times": [0.02, 0.01]}, cy.Error, "times must increase; 0.01 follows 0.02"),
         ((X0, 5), {"threads": 0}, cy.Error, "threads"),
     ],
 )
@@ -116,8 +120,15 @@ def test_what_is_no_system_and_what_has_no_sensors():
         cyj.observe(PENDULUM, X0)
     with pytest.raises(TypeError, match="^t must be a plain number"):
         jax.jit(lambda t: cyj.step(PENDULUM, X0, t=t))(0.5)
-    with pytest.raises(TypeError, match="^times must be plain numbers"):
-        jax.jit(lambda t: cyj.rollout(PENDULUM, X0, 5, times=t))(np.array([0.01]))
+    run = lambda times: cyj.rollout(PENDULUM, X0, 5, times=times).sum()
+    for call in (
+        lambda: jax.jit(run)(np.array([0.01])),
+        lambda: jax.jit(lambda t: run([0.005, t]))(0.01),
+        lambda: jax.grad(lambda t: run([t]))(0.01),
+        lambda: jax.vmap(run)(np.array([[0.01], [0.02]])),
+    ):
+        with pytest.raises(TypeError, match="^times must be plain numbers; they have no gradient"):
+            call()
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["called", "compiled"])

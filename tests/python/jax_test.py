@@ -103,6 +103,10 @@ def test_what_is_saved_is_what_comes(save):
 
 def test_states_at_given_times():
     assert_same(*both(PENDULUM, X0, CONTROLS, times=[0.0, 0.013, 0.2]))
+    late = 1.7e9 + PENDULUM.timestep * np.arange(CONTROLS.shape[1] + 1)  # to its end
+    assert_same(*both(PENDULUM, X0, CONTROLS, times=late, t0=1.7e9))
+    longer = {"option.timestep": 2 * PENDULUM.timestep}
+    assert cyj.rollout(PENDULUM, X0[0], 5, longer, times=[0.1]).shape == (1, 2)
     hopper, x = in_contact("gymnasium/hopper")
     u = 0.1 * np.random.default_rng(1).normal(size=(5, 3))
     assert_same(*both(hopper, x, u, times=np.array([0.3, 2.5, 5]) * hopper.timestep))

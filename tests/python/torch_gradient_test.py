@@ -69,6 +69,27 @@ def test_states_at_given_times_are_those_of_numpy_bit_for_bit(name):
         np.testing.assert_allclose(tensor.grad, expected, rtol=1e-11, atol=1e-11)
 
 
+def test_times_have_no_gradient():
+    x = torch.zeros(2, dtype=DOUBLE)
+
+    def run(times):
+        return cyt.rollout(cy.systems.pendulum(), x, 10, times=times).sum()
+
+    when = torch.tensor([0.01, 0.02], dtype=DOUBLE)
+    own = when.clone().requires_grad_()
+    for call in (
+        lambda: run(own),
+        lambda: run([0.005, own[0]]),
+        lambda: torch.func.grad(run)(when),
+        lambda: torch.func.vmap(run)(when[:, None]),
+        lambda: torch.func.vmap(lambda t: run([t]))(when),
+        lambda: torch.func.jvp(run, (when,), (when,)),
+    ):
+        with pytest.raises(TypeError, match="^times must be plain numbers; they have no gr"):
+            call()
+    assert run(own.detach()) == run([0.01, 0.02])
+
+
 def test_gradcheck_of_a_law_by_x0_controls_and_params():
     assert gradcheck(lambda *t: cyt.rollout(SYSTEM, *t), inputs(SYSTEM, (2,)))
     x, u, p = inputs(SYSTEM)
