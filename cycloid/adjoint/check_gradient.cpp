@@ -49,9 +49,12 @@ class Checker {
     RandomStream random(options.seed);
     weights_.resize(run.states().size());
     for (double& w : weights_) w = random.uniform(-1.0, 1.0);
-    take_gradient(run);
     crowded_ = run.report().crowded;
-    hold_substeps();
+    if (system_.precision() == Precision::float64) {
+      take_gradient(run);
+    } else {
+      take_gradient(run_in_float());
+    }
   }
 
   GradientCheck check() {
@@ -76,15 +79,6 @@ class Checker {
   }
 
  private:
-  // Makes the runs that differences are taken from follow the substeps of this one.
-  void hold_substeps() {
-    following_ = double_.steppers<double>().one->following(&substeps_);
-    if (!following_) return;
-    base_.stepper = following_.get();
-    base_.threads = 1;
-    roll_out(base_, options_.keep_going);
-  }
-
   RolloutOptions rollout_options() const {
     RolloutOptions o;
     o.t0 = options_.t0;
@@ -93,24 +87,41 @@ class Checker {
     return o;
   }
 
-  // The gradient under test, in the system's own precision.
-  void take_gradient(const Trajectory<double>& run) {
-    PullbackOptions pullback_options;
-    pullback_options.keep_going = options_.keep_going;
-    if (system_.precision() == Precision::float64) {
-      gradient_ = run.pullback(weights_, pullback_options);
-      return;
-    }
+  // The same run in the system's own precision.
+  Trajectory<float> run_in_float() const {
     const std::vector<float> x0(base_.x0_raw.begin(), base_.x0_raw.end()),
-        u(base_.controls.begin(), base_.controls.end()), w(weights_.begin(), weights_.end());
+        u(base_.controls.begin(), base_.controls.end());
     const Controls<float> controls =
         u.empty() ? Controls<float>(base_.steps) : Controls<float>(u, base_.steps);
-    const Gradient<float> g =
-        rollout(system_, std::span<const float>(x0), controls, base_.parameters, rollout_options())
-            .pullback(w, pullback_options);
+    return rollout(system_, std::span<const float>(x0), controls, base_.parameters,
+                   rollout_options());
+  }
+
+  // The gradient under test.
+  template <class T>
+  void take_gradient(const Trajectory<T>& run) {
+    PullbackOptions pullback_options;
+    pullback_options.keep_going = options_.keep_going;
+    const std::vector<T> bar(weights_.begin(), weights_.end());
+    const Gradient<T> g = run.pullback(bar, pullback_options);
     gradient_.x0_tangent.assign(g.x0_tangent.begin(), g.x0_tangent.end());
     gradient_.controls.assign(g.controls.begin(), g.controls.end());
     gradient_.params = g.params;
+    hold_substeps(run.run());
+  }
+
+  // Makes the runs that differences are taken from follow the substeps of this one, which may be in
+  // float: its substeps are not those of the double.
+  template <class T>
+  void hold_substeps(Run<T> run) {
+    const auto recording = system_.template steppers<T>().one->following(&substeps_);
+    if (!recording) return;
+    run.stepper = recording.get();
+    run.threads = 1;
+    roll_out(std::move(run), options_.keep_going);
+    following_ = double_.steppers<double>().one->following(&substeps_);
+    base_.stepper = following_.get();
+    base_.threads = 1;
   }
 
   const std::vector<double>& gradient(Part part) const {

@@ -9,9 +9,9 @@
 // The gradient is that of (1) with h_0 … h_{M-2} held fixed:
 //   x̄_i, t̄, ū, p̄ from the pullback of Φ,  h̄ = h̄_{M-1}                           (2)
 // A held sequence is a method of the same order, so (2) is the exact derivative of a solution
-// within the tolerance, and converges with it. What (2) leaves out, the derivative through the
-// choice of h_i, is the derivative of an error that the tolerance bounds; and where a substep is
-// just taken or just not, it does not exist.
+// near the tolerance, and converges with it. What (2) leaves out, the derivative of the error
+// through the choice of h_i, need not be as small as the error: docs/time.md has figures. Where a
+// substep is just taken or just not, it does not exist.
 //
 // Record: M, or why there is none (kTooMany …). The pullback makes the substeps again, bit for bit
 // (attempt is one function, never inlined), and keeps at most kPerLevel states on each of a few

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "cycloid/base/check.h"
+
 namespace cycloid::inline system {
 
 class SubstepLog {
@@ -38,10 +40,13 @@ class SubstepLog {
       steps_.back().push_back({offset, h, {}});
       return nullptr;
     }
+    const std::size_t known = std::min(steps_begun_, steps_.size());
+    CYCLOID_CHECK(known > 0, steps_begun_, steps_.size());
     const Run* nearest = nullptr;
-    for (const Run& run : steps_[std::min(steps_begun_, steps_.size()) - 1]) {
+    for (const Run& run : steps_[known - 1]) {
       if (!nearest || distance(run, offset, h) < distance(*nearest, offset, h)) nearest = &run;
     }
+    CYCLOID_CHECK(nearest, "nothing was recorded in this step", steps_begun_);
     return &nearest->lengths;
   }
 

@@ -61,4 +61,16 @@ TEST_CASE("SubstepLog: among the runs of a step, the nearest is followed") {
   CHECK(*log.substeps(20.26, 0.74) == Numbers{0.5, 0.25});
 }
 
+TEST_CASE("SubstepLog: what was not recorded cannot be followed") {
+  SubstepLog log;
+  log.follow();
+  log.begin_step(0);
+  CHECK_THROWS_AS(log.substeps(0, 1), InternalError);
+  SubstepLog idle;  // a step within which nothing ran
+  idle.begin_step(0);
+  idle.follow();
+  idle.begin_step(0);
+  CHECK_THROWS_AS(idle.substeps(0, 1), InternalError);
+}
+
 }  // namespace cycloid

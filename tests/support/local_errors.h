@@ -18,8 +18,6 @@ struct LocalErrors {
   int substeps = 0, deceived = 0;
   double largest = 0;          // at the ends of substeps
   double largest_sampled = 0;  // within them, on the dense output
-
-  double deceived_share() const { return static_cast<double>(deceived) / substeps; }
 };
 
 template <class Scheme, class Law>
