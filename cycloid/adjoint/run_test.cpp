@@ -33,7 +33,7 @@ TEST_CASE("Run: chunks cover the batch, and a shared row has no stride") {
   CHECK(run.x0_stride() == 0);
   CHECK(run.control_stride() == 0);
   CHECK(run.parameter_stride() == 0);
-  run.x0_rows = run.control_rows = run.parameter_rows = run.batch;
+  run.start_rows = run.control_rows = run.parameter_rows = run.batch;
   CHECK(run.x0_stride() == 2);
   CHECK(run.control_stride() == 10 * 1);
   CHECK(run.parameter_stride() == 5);
