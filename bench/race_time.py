@@ -7,7 +7,7 @@ same time, of one and of 256 environments, which have substeps of their own in a
 is the sum of the last states, its gradient that by the initial states and parameters: of diffrax
 through its recorded substeps (RecursiveCheckpointAdjoint). diffrax's compile time is apart. SciPy
 has no gradient, and takes one environment at a time. The best of several calls counts; the losses
-and gradients have to agree.
+and gradients have to agree, as far as two right ones do (APART).
 """
 
 import json
@@ -47,6 +47,13 @@ CASES = {
     "lorenz": (lorenz, 5.0, [10.0, 28.0, 8 / 3], [1.0, 1.0, 20.0], [0.02, 0.01, 0.02]),
     "kepler": (kepler, 20.0, [1.0], [1.0, 0.0, 0.0, 1.2], [0.0, 0.0, 0.0, -0.002]),
 }
+
+# How far losses (per environment) and gradients (relative to the largest number) may be apart.
+# Every substep is off by up to 1e-8 of states of some tens, and there are hundreds. Two right runs
+# part from there by e^(0.9 T) = 90 on Lorenz's attractor, by the square of time on orbits; and
+# gradients, which hold substeps that differ between the two, by more than states (docs/time.md).
+# Measured over 256 environments: 1.4e-5 and 6.4e-4; 6.5e-7 and 6.9e-5.
+APART = {"lorenz": (1e-4, 1e-3), "kepler": (1e-5, 2e-4)}
 
 
 def best(call):
@@ -132,7 +139,9 @@ def main():
             values = np.array([value, their_value, scipy_value]) / batch
             agreement = {"losses": float(np.ptp(values)), "x0": apart(x0, their_x0),
                          "params": apart(params, their_params)}
-            assert max(agreement.values()) < 1e-3, agreement
+            losses, gradients = APART[name]
+            assert agreement["losses"] < losses, agreement
+            assert max(agreement["x0"], agreement["params"]) < gradients, agreement
             results["cases"][f"{name}/{batch}"] = {
                 "ours": mine, "diffrax": theirs, "scipy": scipy_s, "agreement": agreement,
                 "scipy x": scipy_s["forward"] / mine["forward"],
