@@ -11,8 +11,9 @@
 // same system in double.
 //
 // The gradient of an adaptive integrator holds its substeps (system/adaptive.h), and so do the runs
-// of which differences are taken (system/substep_log.h): one environment after the other. How near
-// it is to the derivative of the motion is a question of rtol, atol and dt.
+// of which differences are taken (system/substep_log.h): one environment after the other, and in
+// float32 the substeps of the float run. How near it is to the derivative of the motion is a
+// question of rtol, atol and dt.
 //
 // On one side of the surface of an event there may be no motion (system/admission.h). From a start
 // on it, differences reach beyond, and agree with nothing: the text names the surface.

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <utility>
 
 #include "cycloid/base/error.h"
 #include "cycloid/system/laws/pendulum.h"
@@ -168,14 +167,14 @@ TEST_CASE("check_gradient: a float32 gradient is held to the double's difference
 }
 
 TEST_CASE("check_gradient: in float32, differences hold the substeps of the float run") {
-  // Past the centre at 0.05 of the start's distance: at float's own tolerances the gradient is off
-  // the motion's by per cents (docs/time.md), and so are differences on other substeps. On the same
-  // ones they agree to float's rounding; for sdirk4, to how far its stages are solved in float.
-  for (const auto& [integrator, tolerance] : {std::pair{"dopri5", 1e-3}, {"sdirk4", 1e-2}}) {
+  // Past the centre at a ninth of the start's distance. At float's own tolerances dopri5's gradient
+  // is off the motion's by 9e-3, sdirk4's by 5e-4 (docs/time.md), and so are differences on other
+  // substeps. On the same ones they agree to float's rounding, which the passage enlarges to 4e-5.
+  for (const char* integrator : {"dopri5", "sdirk4"}) {
     const System orbit =
         systems::kepler({}, {.dt = 2.0, .integrator = integrator, .precision = Precision::float32});
-    for (const Numbers& x0 : {Numbers{1, 0, 0, 0.3}, Numbers{1, 0, 0, 0.3, 1, 0, 0.1, 0.4}}) {
-      const GradientCheck result = check_gradient(orbit, x0, 1, {}, {.tolerance = tolerance});
+    for (const Numbers& x0 : {Numbers{1, 0, 0, 0.45}, Numbers{1, 0, 0, 0.45, 1, 0, 0.1, 0.5}}) {
+      const GradientCheck result = check_gradient(orbit, x0, 1, {}, {.tolerance = 2e-4});
       CAPTURE(result.text);
       CHECK(result.ok);
       CHECK(result.max_relative_error > 1e-9);
