@@ -1,3 +1,4 @@
+// The other half of catalogue_isa.cpp, so that two compilers share the work.
 #include "cycloid/system/explicit_steppers.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"

@@ -269,7 +269,8 @@ class Trajectory:
         events = f", {n} event{'' if n == 1 else 's'}" if n else ""
         events += f" ({grazing} GRAZING)" if grazing else ""
         return (
-            f"<Trajectory of {self.system.name}: {batch.steps} steps{lead}, "
+            f"<Trajectory of {self.system.name}: {batch.steps} "
+            f"step{'' if batch.steps == 1 else 's'}{lead}, "
             f"{self.steps.size} saved{events}{wrong}>"
         )
 
