@@ -12,7 +12,7 @@
 #include "cycloid/optimise/lbfgs.h"
 #include "cycloid/optimise/levenberg_marquardt.h"
 #include "cycloid/rigid/forward.h"
-#include "cycloid/rigid/observe.h"
 #include "cycloid/rigid/robot.h"
+#include "cycloid/rigid/sense/observe.h"
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"

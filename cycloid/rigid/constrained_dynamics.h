@@ -1,13 +1,13 @@
-// ConstrainedDynamics: the dynamics of constrained.h with all rows of a robot, as a step takes them
-// (SmoothDynamics of step.h is the other).
+// ConstrainedDynamics: the dynamics of constrained_instant.h with all rows of a robot, as a step
+// takes them (SmoothDynamics of step.h is the other).
 //
 // The record is [ a | â, where the integrator has slopes | contacts ]: how many slots were kept,
 // and two numbers for each (contact_space.h). With it the pullback neither solves nor searches.
 #pragma once
 
-#include "cycloid/rigid/constrained.h"
-#include "cycloid/rigid/constraint_plan.h"
-#include "cycloid/rigid/contact_rows_pullback.h"
+#include "cycloid/rigid/constrained_instant.h"
+#include "cycloid/rigid/constraint/constraint_plan.h"
+#include "cycloid/rigid/contact/contact_rows_pullback.h"
 #include "cycloid/rigid/step_notes.h"
 
 namespace cycloid::inline rigid {
@@ -36,7 +36,7 @@ struct ConstraintMemory {
   }
 };
 
-// The rows of a robot at one instant, for constrained.h.
+// The rows of a robot at one instant, for constrained_instant.h.
 template <class S>
 struct RobotRows {
   const ConstraintPlan& plan;

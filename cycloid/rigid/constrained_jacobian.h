@@ -1,6 +1,6 @@
 // The Jacobians A and B of a step under constraints, without a pullback for each row.
 //
-// a and â are those of constrained.h. With every derivative ∂ at fixed a and â:
+// a and â are those of constrained_instant.h. With every derivative ∂ at fixed a and â:
 //   R = ∂(τ - c - M â - h B â) + ∂(Jᵀ f)                                                       (1)
 //   C = ∂(M (a - â)) - ∂(h B â),   zero where M̂ = M                                           (2)
 //   H da = (R - C) dθ,      H = M + Jᵀ K J                                                     (3)
@@ -14,7 +14,7 @@
 #pragma once
 
 #include "cycloid/rigid/constrained_dynamics.h"
-#include "cycloid/rigid/contact_jacobian.h"
+#include "cycloid/rigid/contact/contact_jacobian.h"
 #include "cycloid/rigid/step_jacobian.h"
 
 namespace cycloid::inline rigid {
@@ -77,7 +77,7 @@ bool slopes_vary(const Robot<S, P>& r) {
                      [&](const Actuator& a) { return curved(a.damping); });
 }
 
-// (2), row by row: Φ of constrained.h with μ = 0.
+// (2), row by row: Φ of constrained_instant.h with μ = 0.
 template <class S, class P>
 void gather_change_rows(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                         const ConstrainedSpace<S>& own, const S* a, const S* a_hat,

@@ -1,8 +1,8 @@
 #include "cycloid/rigid/constrained_jacobian.h"
 
 #include "cycloid/rigid/constrained_case_test.h"
-#include "cycloid/rigid/contact_case_test.h"
-#include "cycloid/rigid/row_case_test.h"
+#include "cycloid/rigid/constraint/row_case_test.h"
+#include "cycloid/rigid/contact/contact_case_test.h"
 
 using namespace cycloid;
 using test::ConstrainedCase;

@@ -9,16 +9,16 @@
 // (xfrc_applied) is a force and a couple at the centre of mass, in world axes.
 //
 // Pullback, given the cotangent g of q̈: one solve, and then the gradient of Φ at fixed μ, q̈
-// (sweep.h and the forces' own pullbacks); the factor is not differentiated.
+// (motion_pullback.h and the forces' own pullbacks); the factor is not differentiated.
 //   (M + h B) μ = g,      Φ = μᵀ(b - M q̈) - h μᵀ B q̈                               (4)
 #pragma once
 
-#include "cycloid/rigid/actuation.h"
-#include "cycloid/rigid/crba.h"
-#include "cycloid/rigid/fluid.h"
-#include "cycloid/rigid/free_body.h"
-#include "cycloid/rigid/passive.h"
-#include "cycloid/rigid/workspace.h"
+#include "cycloid/rigid/force/actuation.h"
+#include "cycloid/rigid/force/medium_force.h"
+#include "cycloid/rigid/force/passive.h"
+#include "cycloid/rigid/tree/crba.h"
+#include "cycloid/rigid/tree/free_body.h"
+#include "cycloid/rigid/tree/workspace.h"
 
 namespace cycloid::inline rigid {
 
@@ -409,7 +409,7 @@ Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
 
 // Φ's gradient for μ in w.mu and its field in w.m, after place_and_factor. act_dot_bar and
 // act_next_bar (na) may be null. Where `pushed` is true, w.bars, w.row_mocap_bar and the bars of
-// `more` (sweep.h) hold what others have put there, or zeros.
+// `more` (motion_pullback.h) hold what others have put there, or zeros.
 template <class S, class P, std::size_t n>
 void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
                    const S* qacc, const SlopePoint<S>& slopes, const MoreFields<S, n>& more,

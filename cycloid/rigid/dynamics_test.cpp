@@ -1,6 +1,6 @@
 #include "cycloid/rigid/dynamics.h"
 
-#include "cycloid/rigid/rigid_case_test.h"
+#include "cycloid/rigid/tree/rigid_case_test.h"
 
 using namespace cycloid;
 using test::RigidCase;

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
-#include "cycloid/rigid/contact_view.h"
-#include "cycloid/rigid/instant_dynamics.h"
-#include "cycloid/rigid/inverse_dynamics.h"
-#include "cycloid/rigid/robot_observers.h"
+#include "cycloid/rigid/contact/contact_view.h"
+#include "cycloid/rigid/sense/instant_dynamics.h"
+#include "cycloid/rigid/sense/robot_observers.h"
+#include "cycloid/rigid/tree/inverse_dynamics.h"
 
 namespace cycloid::inline rigid {
 

@@ -10,7 +10,7 @@
 // their gradients as sensors (observe.h).
 #pragma once
 
-#include "cycloid/rigid/observe.h"
+#include "cycloid/rigid/sense/observe.h"
 
 namespace cycloid::inline rigid {
 

@@ -6,7 +6,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/robot.h"
-#include "cycloid/rigid/sense_case_test.h"
+#include "cycloid/rigid/sense/sense_case_test.h"
 
 using namespace cycloid;
 using test::Numbers;

@@ -6,7 +6,7 @@
 namespace cycloid::inline rigid {
 
 inline constexpr Operator kOperators[] = {
-    // inertia.h, sweep.h, dynamics.h, step.h, rk4_step.h
+    // inertia.h, motion_pullback.h, dynamics.h, step.h, rk4_step.h
     differentiable("body_inertia"),
     differentiable("sweep"),
     differentiable("accelerate"),
@@ -20,7 +20,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("aba"),
     differentiable("inverse_dynamics"),
     differentiable("inertia_matrix"),
-    // impedance.h, reference.h, row_law.h, pyramid_law.h, elliptic_law.h, newton_pullback.h
+    // impedance.h, reference.h, row_law.h, pyramid_law.h, elliptic_law.h,
+    // constraint_newton_pullback.h
     differentiable("impedance"),
     differentiable("reference_gains"),
     differentiable("block_reference"),
@@ -35,8 +36,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("geom_pose"),
     differentiable("collide"),
     differentiable("contact_rows"),
-    // limit_rows.h, friction_rows.h, row_block.h, coupling.h, tendon_rows.h, tendon_equality.h,
-    // connect.h, weld.h, static_rows.h
+    // limit_rows.h, friction_rows.h, row_block.h, joint_equality.h, tendon_rows.h,
+    // tendon_equality.h, connect.h, weld.h, static_rows.h
     differentiable("limit_gap"),
     differentiable("joint_limit"),
     differentiable("ball_limit"),
@@ -79,7 +80,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("site_turn"),
     differentiable("site_field"),
     differentiable("site_transmission"),
-    // fluid.h, fluid_damping.h
+    // medium_force.h, medium_damping.h
     differentiable("fluid_box"),
     differentiable("fluid_point"),
     differentiable("fluid_wrench"),

@@ -1,19 +1,16 @@
 // Room rigid: articulated bodies. A Model (room model) becomes a System (room system).
 //
-// Where to start reading:
-//   step.h         one time step and its pullback; rk4_step.h the Runge–Kutta one
-//   dynamics.h     M q̈ + c = τ at one instant
-//   tree.h         the model unrolled into links; places of parameters
-//   kinematics.h   poses and columns of motion      inertia.h  inertias about the centre of mass
-//   rnea.h         fields and bias forces           crba.h     mass matrix, factor, solve
-//   aba.h          the articulated-body algorithm   inverse_dynamics.h  forces of a given motion
-//   sweep.h        the pullback of the equations of motion: one sweep from the tips to the base
-//   step_jacobian.h, rnea_jacobian.h   the step's Jacobians, without a pullback for each row
-//   passive.h actuator.h direct_actuator.h actuation.h tendon.h fluid.h free_body.h     forces
-//   observe.h      sensors with their pullbacks    forward.h  derived quantities at an instant
-//   sense.h        every kind of sensor; interaction.h, contact_view.h, contact_sensor.h those of
-//                  forces and contacts            instant_dynamics.h  the acceleration they see
-//   observed_field.h   fields of mjData by name; field_sensor.h, root_field.h, external_force.h
+// Where to start reading: step.h, one time step and its pullback (rk4_step.h the Runge–Kutta one);
+// dynamics.h, M q̈ + c = τ at one instant; constrained_dynamics.h, the same under constraints;
+// robot_stepper.h, the step in lanes; step_jacobian.h, its Jacobians. Then, room by room:
+//   tree/        the model unrolled into links, kinematics, inertia, rnea.h, crba.h, and
+//                motion_pullback.h, the pullback of the equations of motion in one sweep
+//   force/       springs, dampers, actuators, tendons, the surrounding medium: actuation.h
+//   contact/     which shapes touch, and what a contact asks for: contact_slots.h, contact_rows.h
+//   constraint/  rows of limits, friction and equalities: static_rows.h; their laws: row_law.h
+//   solver/      the constrained acceleration and its pullback: constraint_newton.h
+//   sense/       sensors and fields of mjData, with pullbacks: sense.h, observe.h
+// forward.h has derived quantities at an instant.
 #pragma once
 
 #include <map>

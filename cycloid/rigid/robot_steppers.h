@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "cycloid/rigid/constraint_plan.h"
+#include "cycloid/rigid/constraint/constraint_plan.h"
 #include "cycloid/rigid/dynamics.h"
 #include "cycloid/system/system.h"
 

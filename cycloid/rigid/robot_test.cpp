@@ -6,8 +6,8 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/math/spatial.h"
-#include "cycloid/rigid/rigid_case_test.h"
 #include "cycloid/rigid/robot_stepper.h"
+#include "cycloid/rigid/tree/rigid_case_test.h"
 
 using namespace cycloid;
 

@@ -1,7 +1,7 @@
 // One time step of a robot, and its pullback: the table of contents.
 //
 // euler, implicitfast:
-//   (M + h B) â = τ - c (+ Jᵀ f)                       (1)  dynamics.h, constrained.h
+//   (M + h B) â = τ - c (+ Jᵀ f)                       (1)  dynamics.h, constrained_instant.h
 //   v⁺ = v + h â                                       (2)
 //   q⁺ = q ⊕ h v⁺                                      (3)  quaternions: q ⊗ exp(h ω⁺)
 //   w⁺ = the next activation                           (4)  actuator.h

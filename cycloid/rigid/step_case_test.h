@@ -1,8 +1,8 @@
 // A step as a function of one flat row, for tests of steps and their derivatives.
 #pragma once
 
-#include "cycloid/rigid/rigid_case_test.h"
 #include "cycloid/rigid/rk4_step.h"
+#include "cycloid/rigid/tree/rigid_case_test.h"
 
 namespace cycloid::test {
 

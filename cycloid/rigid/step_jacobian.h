@@ -11,8 +11,8 @@
 
 #include <algorithm>
 
-#include "cycloid/rigid/rnea_jacobian.h"
 #include "cycloid/rigid/step.h"
+#include "cycloid/rigid/tree/rnea_jacobian.h"
 
 namespace cycloid::inline rigid {
 

@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "cycloid/rigid/constrained.h"
-#include "cycloid/rigid/contact_space.h"
+#include "cycloid/rigid/constrained_instant.h"
+#include "cycloid/rigid/contact/contact_space.h"
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline rigid {

@@ -2,7 +2,7 @@
 #include "cycloid/rigid/step_notes.h"
 
 #include "cycloid/rigid/allocation_count_test.h"
-#include "cycloid/rigid/contact_case_test.h"
+#include "cycloid/rigid/contact/contact_case_test.h"
 #include "cycloid/rigid/robot.h"
 #include "tests/support/stepper_run.h"
 

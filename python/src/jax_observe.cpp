@@ -1,5 +1,5 @@
 #include "cycloid/base/error.h"
-#include "cycloid/rigid/observe.h"
+#include "cycloid/rigid/sense/observe.h"
 #include "jax.h"
 
 namespace cycloid::python {

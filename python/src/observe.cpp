@@ -1,4 +1,4 @@
-#include "cycloid/rigid/observe.h"
+#include "cycloid/rigid/sense/observe.h"
 
 #include <nanobind/stl/tuple.h>
 

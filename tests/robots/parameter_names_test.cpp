@@ -6,7 +6,7 @@
 
 #include "cycloid/io/compile.h"
 #include "cycloid/io/convert.h"
-#include "cycloid/rigid/tree.h"
+#include "cycloid/rigid/tree/tree.h"
 
 namespace cycloid {
 namespace {

@@ -1,0 +1,153 @@
+// The rows of contacts: a slot becomes a group of the constraint problem.
+//
+// Contact of bodies 1 and 2 at the point x, with frame F = (n; t₁; t₂) by rows, n from 1 to 2. A
+// row is linear in the fields y of the two bodies:
+//   Δ_o = y₂(x) - y₁(x),   Δ_ω = y₂ω - y₁ω;   the first `condim` of (F Δ_o ; F Δ_ω)             (1)
+//   column k of J: (1) for y = S_k, of the bodies that dof k moves                            (2)
+//   D, a_ref, friction: contact_reference (reference.h) of x = dist - margin and (J q̇)        (3)
+// Lanes of a slot may have different bodies: a dof counts with sign +1 where it moves the second
+// alone, -1 where it moves the first alone, else 0. The group has the rows of the largest condim.
+// Elliptic or pyramid, as the model says; one-sided where all lanes have condim 1.
+#pragma once
+
+#include "cycloid/geometry/contact_frame.h"
+#include "cycloid/rigid/constraint/row_fields.h"
+#include "cycloid/rigid/contact/contact_slots.h"
+#include "cycloid/rigid/solver/constraint_response.h"
+
+namespace cycloid::inline rigid {
+
+template <class S, class P>
+CYCLOID_INLINE void move_numbers(const SlotGroup<S>& group, const PairNumbers<P>& from,
+                                 ContactSlot<S>& to) {
+  ContactNumbers<S>& n = to.numbers;
+  group.move(from.law.friction, n.friction, 5);
+  group.move(from.law.soft.solimp, n.soft.solimp, 5);
+  group.move(from.law.soft.solref, n.soft.solref, 2);
+  group.move(from.law.solref_friction, n.solref_friction, 2);
+  group.move(&from.law.A, &n.A, 1);
+  group.move(&from.margin, &to.margin, 1);
+}
+
+// Where the first body alone moves, both points are about its origin.
+template <class S, class P>
+ContactSlot<S> gather_slot(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
+  ContactSlot<S> c;
+  Vec3<S> to_first{};
+  S condim = S(0);
+  for_each_group(w, slot, [&](const SlotGroup<S>& group) {
+    const ContactPair& pair = s.pair(w.touched[group.owner].pair);
+    const Touch<S>& touch = w.touch[group.touch].at;
+    group.move_all(touch, c.touch);
+    move_numbers(group, w.template numbers<P>()[group.owner], c);
+    condim = select(group.lanes(), S(pair.condim), condim);
+    if (pair.moves1 && pair.moves2 && !pair.one_origin) {
+      const Vec3<S> between = s.frames.origin[pair.body2] - s.frames.origin[pair.body1];
+      to_first = select(group.lanes(), between, to_first);
+    }
+  });
+  c.x1 = c.touch.pos + to_first;
+  c.rows = select(c.touch.dist < c.margin, condim, S(0));
+  return c;
+}
+
+// The largest condim of a slot.
+template <class S, class P>
+int slot_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
+  int rows = 1;
+  for_each_group(w, slot, [&](const SlotGroup<S>& group) {
+    rows = std::max(rows, s.pair(w.touched[group.owner].pair).condim);
+  });
+  return rows;
+}
+
+// Tells the problem which blocks the slot's lanes move, and sets w.moves1 and w.moves2 there.
+template <class S, class P>
+void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
+                 const ConstraintProblem<S>& problem, int g) {
+  for_each_group(w, slot, [&](const SlotGroup<S>& group) {
+    problem.touch(g, s.plan.moved_blocks(w.touched[group.owner].pair));
+  });
+  for_each(problem.support(g), [&](int I) {
+    for (int i = I * kBlock; i < (I + 1) * kBlock; ++i) w.moves1[i] = w.moves2[i] = 0;
+  });
+  const std::vector<int>& place = problem.dofs->place;
+  for_each_group(w, slot, [&](const SlotGroup<S>& group) {
+    const ContactPair& pair = s.pair(w.touched[group.owner].pair);
+    const std::uint64_t *first = s.plan.moving(pair.body1), *second = s.plan.moving(pair.body2);
+    for (int word = 0; word < s.plan.dof_words; ++word) {
+      for (std::uint64_t bits = first[word] ^ second[word]; bits != 0; bits &= bits - 1) {
+        const int bit = std::countr_zero(bits);
+        unsigned* const lanes = (second[word] >> bit & 1) != 0 ? w.moves2 : w.moves1;
+        lanes[place[static_cast<std::size_t>(64 * word + bit)]] |= group.bits;
+      }
+    }
+  });
+}
+
+// (2), and J q̇ into `velocity` (n).
+template <int n, class S>
+void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
+                           const ContactSlot<S>& c, const ContactSpace<S>& w, const S* qvel,
+                           const ConstraintProblem<S>& problem, int g, S* velocity) {
+  const ContactFrame<S> F = contact_frame(c.touch.normal, c.touch.tangent);
+  const Vec3<S>* const axis = &F.n;
+  const std::ptrdiff_t size = problem.size();
+  S* const J = problem.jacobian(g);
+  for (int i = 0; i < n; ++i) velocity[i] = S(0);
+  const auto put = [&](int row, int place, int dof, const S& entry) {
+    J[row * size + place] = entry;
+    velocity[row] += entry * qvel[dof];
+  };
+  for_each(problem.support(g), [&](int I) {
+    for (int place = I * kBlock; place < (I + 1) * kBlock; ++place) {
+      const int dof = plan.dof_at[static_cast<std::size_t>(place)];
+      if (dof < 0) {
+        for (int i = 0; i < n; ++i) J[i * size + place] = S(0);
+        continue;
+      }
+      S side = select(lanes_of_bits<S>(w.moves2[place]), S(1), S(0));
+      if (w.moves1[place] != 0) side = select(lanes_of_bits<S>(w.moves1[place]), S(-1), side);
+      const Vec3<S> x = plan.two_trees ? select(side < S(0), c.x1, c.touch.pos) : c.touch.pos;
+      const Vec3<S> moved = field_at(column[dof], x) * side;
+#pragma GCC unroll 3
+      for (int i = 0; i < (n < 3 ? n : 3); ++i) put(i, place, dof, dot(axis[i], moved));  // (1)
+      if constexpr (n > 3) {
+        const Vec3<S> turned = column[dof].angular * side;
+#pragma GCC unroll 3
+        for (int i = 3; i < n; ++i) put(i, place, dof, dot(axis[i - 3], turned));
+      }
+    }
+  });
+}
+
+template <class S>
+RowLaw contact_law(const Model& model, int rows) {
+  if (rows == 1) return RowLaw::one_sided;
+  return model.options.elliptic ? RowLaw::elliptic : RowLaw::pyramid;
+}
+
+// Adds one group for each slot, in order. Returns the first.
+template <class S, class P>
+int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, const RowInstant<S>& at,
+                     ConstraintProblem<S>& problem) {
+  const int first = problem.groups;
+  for (int slot = 0; slot < w.slots; ++slot) {
+    const int rows = slot_rows(s, w, slot), g = problem.groups;
+    const RowLaw law = contact_law<S>(s.tree.model, rows);
+    const int row = problem.add_group(law, rows);
+    const ContactSlot<S>& c = w.slot[slot] = gather_slot(s, w, slot);
+    find_movers(s, w, slot, problem, g);
+    S* const velocity = w.velocity + slot * kMostRows;
+    with_row_count(rows, [&]<int n>(RowCount<n>) {
+      fill_contact_jacobian<n>(s.plan, static_cast<const Motion<S>*>(s.frames.column), c, w,
+                               at.qvel, problem, g, velocity);
+      contact_reference(law, n, at.options, c.numbers, c.rows, c.touch.dist - c.margin,
+                        static_cast<const S*>(velocity), problem.D + row, problem.a_ref + row,
+                        problem.friction + row);  // (3)
+    });
+  }
+  return first;
+}
+
+}  // namespace cycloid::inline rigid

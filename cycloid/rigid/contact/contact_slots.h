@@ -1,0 +1,220 @@
+// From the bodies' places to the contacts of a chunk, in slots (contact_space.h).
+//
+//   place_geoms     poses and sizes
+//   find_contacts   near pairs, their touches, and each lane's slots (contact_record.h: again)
+// A contact counts where dist < margin; `Detection::all` adds those within the gap and at the
+// margin itself, which MuJoCo lists though they have no force.
+//
+// Which pairs are near, which touches a lane has and what their features are is decided here and
+// not differentiated; the numbers of touches are (narrow_phase.h, contact_rows_pullback.h).
+#pragma once
+
+#include "cycloid/rigid/contact/contact_space.h"
+#include "cycloid/rigid/contact/extent.h"
+#include "cycloid/rigid/contact/geom_pose.h"
+#include "cycloid/rigid/contact/narrow_phase.h"
+
+namespace cycloid::inline rigid {
+
+// What contacts are found from.
+template <class S, class P>
+struct ContactScene {
+  const ContactPlan& plan;
+  const Tree& tree;
+  const P* p;
+  const Frames<S>& frames;
+
+  const TouchingGeom& geom(int g) const { return plan.geoms[static_cast<std::size_t>(g)]; }
+  const ContactPair& pair(int k) const { return plan.pairs[static_cast<std::size_t>(k)]; }
+};
+
+enum class Detection { forces, all };
+
+// What adds to a geom's place about its own body's origin to give its pose's.
+template <class S, class P>
+CYCLOID_INLINE Vec3<S> placed_from(const ContactScene<S, P>& s, const TouchingGeom& g) {
+  if (g.moves || !s.plan.one_tree) return {S(0), S(0), S(0)};
+  return s.frames.origin[g.body] - s.frames.origin[s.plan.origin_body];
+}
+
+template <class S, class P>
+void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w, int i) {
+  const TouchingGeom& g = s.geom(i);
+  w.pose[i] = geom_pose(g, s.p, s.frames.R[g.body], s.frames.pos[g.body] + placed_from(s, g));
+  store(w.size + 3 * i, vec3_of<S>(s.p + g.at.size));
+  w.near_margin[i] = primal(S(s.p[g.at.margin] + s.p[g.at.gap]));
+}
+template <class S, class P>
+void place_geoms(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+  for (int i = 0; i < static_cast<int>(s.plan.geoms.size()); ++i) place_geom(s, w, i);
+}
+
+// margin + gap of a pair.
+template <class S, class P>
+CYCLOID_INLINE PlainScalar<S> detection_margin(const ContactScene<S, P>& s,
+                                               const ContactSpace<S>& w, const ContactPair& pair) {
+  if (pair.given < 0) return w.near_margin[pair.geom1] + w.near_margin[pair.geom2];
+  const NamedPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
+  return constant<PlainScalar<S>>(own.margin + own.gap);
+}
+
+// A pair about its reference origin.
+template <class S>
+struct PlacedPair {
+  GeomKind kind1, kind2;
+  const S *size1, *size2;
+  const Pose<S>*x1, *x2;
+  Pose<S> moved;  // of the geom whose own origin is another
+
+  template <class P>
+  PlacedPair(const ContactScene<S, P>& s, const ContactSpace<S>& w, const ContactPair& pair)
+      : kind1(s.geom(pair.geom1).kind),
+        kind2(s.geom(pair.geom2).kind),
+        size1(w.size + 3 * pair.geom1),
+        size2(w.size + 3 * pair.geom2),
+        x1(w.pose + pair.geom1),
+        x2(w.pose + pair.geom2) {
+    if (pair.one_origin || s.plan.one_tree) return;
+    const bool second = pair.reference == pair.body2;
+    const Pose<S>*& other = second ? x1 : x2;
+    moved.R = other->R;
+    moved.p = other->p +
+              (s.frames.origin[second ? pair.body1 : pair.body2] - s.frames.origin[pair.reference]);
+    other = &moved;
+  }
+  PlacedPair(const PlacedPair&) = delete;
+};
+
+// Per geom, for the broad phase: two geoms' reaches are at least their pair's margin.
+template <class S, class P>
+void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+  for (std::size_t i = 0; i < s.plan.geoms.size(); ++i) {
+    w.reach[i] = std::max(Scalar<S>(0), -lowest_lane(-w.near_margin[i]));
+  }
+  for (const ContactPair& pair : s.plan.pairs) {
+    if (pair.given < 0) continue;
+    const NamedPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
+    const Scalar<S> half = static_cast<Scalar<S>>(0.5 * (own.margin + own.gap));
+    for (const int g : {pair.geom1, pair.geom2}) w.reach[g] = std::max(w.reach[g], half);
+  }
+}
+
+// More than rounding moves a place by.
+template <class S>
+CYCLOID_INLINE PlainScalar<S> place_rounding(const Vec3<S>& p) {
+  constexpr double wide = 32 * double(std::numeric_limits<Scalar<S>>::epsilon());
+  return primal(S(wide) * (abs(p.x) + abs(p.y) + abs(p.z)));
+}
+
+// Writes w.near; returns the number of pairs there. Bounding spheres are wide enough for the
+// rounding of places, so that no lane needs a neighbour's nearness to find its contacts.
+template <class S, class P>
+int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+  using B = PlainScalar<S>;
+  const ContactPlan& plan = s.plan;
+  const Pose<B>* pose = w.common;
+  if constexpr (std::is_same_v<S, B>) pose = plan.one_tree ? w.pose : w.common;
+  for (std::size_t i = 0; i < plan.geoms.size(); ++i) {
+    const TouchingGeom& g = plan.geoms[i];
+    w.radius[i] = primal(bounding_radius(g.kind, static_cast<const S*>(w.size + 3 * i)));
+    Vec3<S> p = w.pose[i].p;
+    if (pose != w.common) {
+      w.radius[i] += place_rounding(p);
+      continue;
+    }
+    if (!plan.one_tree) p += s.frames.origin[g.body] - s.frames.origin[plan.origin_body];
+    for (int k = 0; k < 9; ++k) w.common[i].R.e[k] = primal(w.pose[i].R.e[k]);
+    w.common[i].p = {primal(p.x), primal(p.y), primal(p.z)};
+    w.radius[i] += place_rounding(p);
+  }
+  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
+    w.margin[k] = detection_margin(s, w, plan.pairs[k]);
+  }
+  if (plan.broad.sweep) find_reach(s, w);
+  return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius),
+                         static_cast<const B*>(w.margin), static_cast<const Scalar<S>*>(w.reach),
+                         w.scratch, w.near);
+}
+
+// Adds one place of the pair that was touched last, in the lanes that use it and have room.
+template <class S>
+void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature, int place,
+               const Mask<S>& used, ContactSpace<S>& w) {
+  const int number = w.touch_count, owner = w.touched_count - 1;
+  S kept = feature;
+  bool some = false;
+  for (unsigned bits = lane_bits(used); bits != 0; bits &= bits - 1) {
+    const int l = std::countr_zero(bits), slot = w.count[l];
+    if (slot == plan.slots) {
+      w.crowded |= 1u << l;
+      put_lane(kept, l, kNoFeature);
+      continue;
+    }
+    ++w.count[l];
+    if (slot == w.slots) {
+      w.slot_id[slot] = S(-1);
+      w.groups[slot] = 0;
+      ++w.slots;
+    }
+    LaneGroup* group = w.groups_of(slot) + w.groups[slot] - 1;
+    if (w.groups[slot] == 0 || group->touch != number) {
+      *++group = {number, owner, 0};
+      ++w.groups[slot];
+    }
+    group->bits |= 1u << l;
+    elements(w.slot_id + slot)[l] = static_cast<Scalar<S>>(number);
+    some = true;
+  }
+  if (!some) return;
+  w.touch[number] = {touch, select(used, kept, S(kNoFeature)), place};
+  ++w.touch_count;
+  ++w.touched[owner].count;
+}
+
+// Adds the touches of a pair, in the lanes of `used` (kMostTouches).
+template <class S, class P>
+void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch, const S* feature,
+                 const PairNumbers<P>& numbers, const Mask<S>* used, ContactSpace<S>& w) {
+  w.touched[w.touched_count++] = {k, w.touch_count, 0};
+  for (int i = 0; i < s.pair(k).touches; ++i) {
+    if (any(used[i])) add_touch(s.plan, touch[i], feature[i], i, used[i], w);
+  }
+  if (w.touched[w.touched_count - 1].count == 0) {
+    --w.touched_count;
+  } else {
+    w.template numbers<P>()[w.touched_count - 1] = numbers;
+  }
+}
+
+// Places the geoms, and finds their contacts.
+template <class S, class P>
+void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpace<S>& w) {
+  w.clear();
+  if (s.plan.pairs.empty()) return;
+  place_geoms(s, w);
+  const int near = find_near(s, w);
+  Touch<S> touch[kMostTouches];
+  S feature[kMostTouches];
+  Mask<S> used[kMostTouches];
+  for (int i = 0; i < near; ++i) {
+    const int k = w.near[i];
+    const ContactPair& pair = s.pair(k);
+    const PlacedPair<S> at(s, w, pair);
+    const Mask<S> apart =
+        shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(w.margin[k]));
+    if (all(apart)) continue;
+    collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(w.margin[k]), touch, feature);
+    Mask<S> some = Mask<S>(false);
+    for (int place = 0; place < pair.touches; ++place) some = some | (feature[place] >= S(0));
+    if (!any(some)) continue;
+    const PairNumbers<P> numbers = pair_numbers(s.plan, s.tree.model, s.p, pair);
+    for (int place = 0; place < pair.touches; ++place) {
+      const Mask<S> forced = touch[place].dist < S(numbers.margin);
+      used[place] = (feature[place] >= S(0)) & Mask<S>(!apart) &
+                    (Mask<S>(detection == Detection::all) | forced);
+    }
+    add_touches(s, k, touch, static_cast<const S*>(feature), numbers, used, w);
+  }
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,257 @@
+// The memory of a chunk's contacts.
+//
+// Geometry works pair by pair, for all lanes at once. Slot k of a lane holds that lane's own k-th
+// contact, in MuJoCo's order (by pair, then by touch): lanes that touch in different places share
+// slots, and a chunk has as many slots as its busiest lane has contacts.
+//   touch  a place of a pair at which some lane has a contact; numbers for all lanes
+//   slot   per lane, which touch it is
+//   group  lanes of a slot that have the same touch
+// A lane with more contacts than the plan has slots keeps the first, and is in `crowded`.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cycloid/rigid/contact/contact_numbers.h"
+
+namespace cycloid::inline rigid {
+
+template <class S>
+struct PairTouch {
+  Touch<S> at;  // pos about the pair's reference origin
+  S feature;    // kNoFeature in lanes that do not touch here
+  int place;    // among the pair's
+};
+
+// A pair that has touches.
+struct TouchedPair {
+  int pair, first, count;
+};
+
+// The broad phase decides and is not differentiated: Dual numbers go without their tangents.
+template <class S>
+using PlainScalar = std::remove_cvref_t<decltype(primal(std::declval<S>()))>;
+
+// One bit per lane.
+CYCLOID_INLINE unsigned lane_bits(bool m) { return m; }
+template <BuiltinScalar T, int N>
+CYCLOID_INLINE unsigned lane_bits(const PackMask<T, N>& m) {
+  unsigned bits = 0;
+#pragma GCC unroll 16
+  for (int l = 0; l < N; ++l) bits |= unsigned(m[l]) << l;
+  return bits;
+}
+
+// The lanes whose bit is set.
+template <class S>
+CYCLOID_INLINE Mask<S> lanes_of_bits(unsigned bits) {
+  if constexpr (std::is_same_v<Mask<S>, bool>) {
+    return (bits & 1) != 0;
+  } else {
+    Mask<S> m;
+    using Register = std::remove_cvref_t<decltype(m.r[0])>;
+    using Integer = std::remove_cvref_t<decltype(m.r[0][0])>;
+    constexpr int kWidth = static_cast<int>(sizeof(Register) / sizeof(Integer));
+#pragma GCC unroll 16
+    for (int k = 0; k < static_cast<int>(sizeof(m) / sizeof(Register)); ++k) {
+      Register own{};
+#pragma GCC unroll 16
+      for (int i = 0; i < kWidth; ++i) own[i] = Integer(1) << (k * kWidth + i);
+      m.r[k] = ((Register{} + static_cast<Integer>(bits)) & own) != Register{};
+    }
+    return m;
+  }
+}
+
+// Numbers as the elements that they consist of, lanes innermost; a Dual has several per lane.
+template <class S>
+inline constexpr int kElements = static_cast<int>(sizeof(S) / sizeof(Scalar<S>));
+template <class S>
+CYCLOID_INLINE Scalar<S>* elements(S* x) {
+  return reinterpret_cast<Scalar<S>*>(x);
+}
+template <class S>
+CYCLOID_INLINE const Scalar<S>* elements(const S* x) {
+  return reinterpret_cast<const Scalar<S>*>(x);
+}
+
+// Lane l of a number.
+template <class S>
+CYCLOID_INLINE void move_lane(const S& from, int l, S& to) {
+  for (int i = l; i < kElements<S>; i += kLanes<S>) elements(&to)[i] = elements(&from)[i];
+}
+
+// A struct that holds nothing but numbers of type S, as their array.
+template <class S, class A>
+CYCLOID_INLINE auto* numbers_in(A& a) {
+  static_assert(sizeof(A) % sizeof(S) == 0 && std::is_trivially_copyable_v<A>);
+  if constexpr (std::is_const_v<A>) {
+    return reinterpret_cast<const S*>(&a);
+  } else {
+    return reinterpret_cast<S*>(&a);
+  }
+}
+
+// Lanes of a slot that have the same touch.
+struct LaneGroup {
+  int touch, owner;  // the touch, and its pair among those that are touched
+  unsigned bits;     // lanes
+};
+
+// The same, to move numbers by: those of a few lanes one by one, of many at once.
+template <class S>
+struct SlotGroup : LaneGroup {
+  const S* ids;  // the touches of the slot's lanes
+
+  static constexpr int kFew = 2;
+  Mask<S> lanes() const { return *ids == S(touch); }
+  bool few() const { return kLanes<S> > 1 && std::popcount(bits) <= kFew; }
+
+  // n numbers, one per lane (P = S) or one for all.
+  template <class P>
+  CYCLOID_INLINE void move(const P* from, S* to, int n) const {
+    constexpr bool one_for_all = !std::is_same_v<P, S>;
+    if ((one_for_all && !RealScalar<S>) || !few()) {
+      const Mask<S> own = lanes();
+      for (int i = 0; i < n; ++i) to[i] = select(own, S(from[i]), to[i]);
+      return;
+    }
+    for (unsigned rest = bits; rest != 0; rest &= rest - 1) {
+      const int l = std::countr_zero(rest);
+      if constexpr (one_for_all) {
+        for (int i = 0; i < n; ++i) elements(to)[i * kLanes<S> + l] = from[i];
+      } else {
+        for (int i = l; i < n * kElements<S>; i += kLanes<S>) elements(to)[i] = elements(from)[i];
+      }
+    }
+  }
+  template <class A>
+  CYCLOID_INLINE void move_all(const A& from, A& to) const {
+    move(numbers_in<S>(from), numbers_in<S>(to), static_cast<int>(sizeof(A) / sizeof(S)));
+  }
+  // The same, added.
+  CYCLOID_INLINE void add(const S* from, S* to, int n) const {
+    if (!few()) {
+      const Mask<S> own = lanes();
+      for (int i = 0; i < n; ++i) to[i] += select(own, from[i], S(0));
+      return;
+    }
+    for (unsigned rest = bits; rest != 0; rest &= rest - 1) {
+      const int l = std::countr_zero(rest);
+      for (int i = l; i < n * kElements<S>; i += kLanes<S>) elements(to)[i] += elements(from)[i];
+    }
+  }
+  template <class A>
+  CYCLOID_INLINE void add_all(const A& from, A& to) const {
+    add(numbers_in<S>(from), numbers_in<S>(to), static_cast<int>(sizeof(A) / sizeof(S)));
+  }
+};
+
+// A slot's contacts, lane by lane. In a lane without one: rows = 0, and harmless numbers.
+template <class S>
+struct ContactSlot {
+  S rows{}, margin{};
+  Touch<S> touch{S(0), {}, {S(0), S(0), S(1)}, {}};  // pos about the second body's origin, ...
+  Vec3<S> x1{};                                      // ... and about the first's
+  ContactNumbers<S> numbers;
+
+  ContactSlot() {
+    const Compliance usual;
+    for (std::size_t i = 0; i < 2; ++i) numbers.soft.solref[i] = constant<S>(usual.solref[i]);
+    for (std::size_t i = 0; i < 5; ++i) numbers.soft.solimp[i] = constant<S>(usual.solimp[i]);
+    for (S& g : numbers.friction) g = S(1);
+    numbers.A = S(1);
+  }
+};
+
+template <class S>
+struct ContactSpace {
+  using B = PlainScalar<S>;
+  Pose<S>* pose;            // (geoms) about the origin of the geom's tree
+  S* size;                  // (geoms, 3)
+  Pose<B>* common;          // (geoms) about that of plan.origin_body
+  B *radius, *near_margin;  // (geoms) bounding sphere; margin + gap
+  B* margin;                // (pairs) margin + gap of the pair
+  Scalar<S>* reach;         // (geoms)
+  bool* placed;             // (geoms)
+  int* near;                // (pairs)
+  TouchedPair* touched;     // in rising order of pairs
+  PairTouch<S>* touch;
+  std::byte* numbers_memory;    // (touched) PairNumbers<P>
+  LaneGroup* group;             // (slots, lanes)
+  int* groups;                  // (slots) of a slot
+  S* slot_id;                   // (slots) the touch of each lane, -1 where there is none
+  ContactSlot<S>* slot;         // (slots)
+  S* velocity;                  // (slots, kMostRows) J q̇
+  unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
+  TouchBar<S>* touch_bars;      // (touches)
+  PairNumbers<S>* number_bars;  // (touched)
+  BroadPhaseScratch<Scalar<S>> scratch;
+
+  int touched_count = 0, touch_count = 0, slots = 0;
+  int count[kLanes<S>];  // contacts of each lane
+  unsigned crowded;      // bits: lanes with more contacts than slots
+
+  template <class P>
+  PairNumbers<P>* numbers() const {
+    return reinterpret_cast<PairNumbers<P>*>(numbers_memory);
+  }
+  LaneGroup* groups_of(int k) const { return group + k * kLanes<S>; }
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const ContactPlan& plan, std::byte* memory);
+  // To be called once in the life of the memory, before contacts are looked for.
+  void begin(const ContactPlan& plan) const { scratch.begin(plan.broad); }
+  // Forgets all contacts.
+  void clear() {
+    touched_count = touch_count = slots = 0;
+    for (int& n : count) n = 0;
+    crowded = 0;
+  }
+};
+
+template <class S>
+std::size_t ContactSpace<S>::carve(const ContactPlan& plan, std::byte* memory) {
+  std::size_t used = 0;
+  const auto take = [&]<class A>(A*& array, std::size_t n, std::size_t bytes = sizeof(A)) {
+    array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
+    used += (n * bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
+  };
+  const std::size_t geoms = plan.geoms.size(), pairs = plan.pairs.size(), lanes = kLanes<S>,
+                    most = static_cast<std::size_t>(plan.slots) * lanes;
+  // Every touch is a contact of some lane.
+  const std::size_t touches = std::min(static_cast<std::size_t>(plan.touches), most);
+  const std::size_t owners = std::min(pairs, touches + 1);  // one more is looked at, and dropped
+  take(pose, geoms);
+  take(size, 3 * geoms);
+  take(common, geoms);
+  take(radius, geoms);
+  take(near_margin, geoms);
+  take(margin, pairs);
+  take(reach, geoms);
+  take(placed, geoms);
+  take(near, pairs);
+  take(touched, owners);
+  take(touch, touches);
+  take(numbers_memory, owners, sizeof(PairNumbers<S>));
+  take(group, most);
+  take(groups, static_cast<std::size_t>(plan.slots));
+  take(slot, static_cast<std::size_t>(plan.slots));
+  take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
+  take(moves1, plan.dof_at.size());
+  take(moves2, plan.dof_at.size());
+  take(slot_id, static_cast<std::size_t>(plan.slots));
+  take(touch_bars, touches);
+  take(number_bars, owners);
+  const std::size_t bytes = scratch.carve(plan.broad, memory ? memory + used : nullptr);
+  return used + (bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
+}
+
+// visit(SlotGroup) for each touch that lanes of the slot have.
+template <class S, class Visit>
+CYCLOID_INLINE void for_each_group(const ContactSpace<S>& w, int slot, Visit visit) {
+  const LaneGroup* const groups = w.groups_of(slot);
+  for (int i = 0; i < w.groups[slot]; ++i) visit(SlotGroup<S>{groups[i], w.slot_id + slot});
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,252 @@
+// One actuator: its activation and its force, as functions of control, activation, length, rate.
+//
+//   u   = clamp(ctrl, control_range)                                             (1)
+//   ẇ   = u (integrator),  (u - w)/t (filter, filter_exact)                       (2)
+//   w⁺  = clamp(w + h ẇ)   or  w + (u - w)(1 - e^{-h/t}) for filter_exact          (3)
+//   s   = u without dynamics, w with them, w⁺ with `early`                        (4)
+//   s  ← s - P round((s - l)/P)  for a position servo on a rotation, of period P   (4b)
+//   f   = (gain₀ + gain₁ l + gain₂ l̇) s + bias₀ + bias₁ l + bias₂ l̇                (5)
+//   p   = clamp(f, force_range)                                                  (6)
+// gain₁, gain₂ act with an affine gain, bias with an affine bias. At a clamp's kink the derivative
+// of the inside is taken; outside it is zero. (4b): a setpoint counts by its nearest full turn
+// (ball joints, and sites with a reference and a gear that only turns), and jumps half-way.
+// Source: MuJoCo's manual, Actuation model.
+#pragma once
+
+#include "cycloid/rigid/tree/kinematics.h"
+
+namespace cycloid::inline rigid {
+
+template <class S>
+CYCLOID_INLINE S clamp(const Range& r, const S& x) {
+  if (!r.on) return x;
+  using T = Scalar<S>;
+  return min(max(x, S(static_cast<T>(r.low))), S(static_cast<T>(r.high)));
+}
+// 1 inside the range, its ends included, else 0.
+template <class S>
+CYCLOID_INLINE S inside(const Range& r, const S& x) {
+  if (!r.on) return S(1);
+  using T = Scalar<S>;
+  return select((x >= S(static_cast<T>(r.low))) & (x <= S(static_cast<T>(r.high))), S(1), S(0));
+}
+
+template <class S>
+struct ActuatorPoint {
+  S ctrl, act, length, rate;  // act: zero without dynamics
+  S period = S(0);            // P; not looked at unless setpoint_turns
+};
+
+// A disabled actuator exerts nothing, and its activation stays where it is.
+inline bool acts(const Tree& tree, const Actuator& a) {
+  return a.enabled && tree.model.options.acting.actuation;
+}
+
+// The range that holds an activation, also of an actuator whose group is disabled: none when all
+// actuators are.
+inline Range held_range(const Tree& tree, const Actuator& a) {
+  return tree.model.options.acting.actuation ? a.activation_range : Range{};
+}
+
+// A position servo, gain = -bias₁, on a transmission that is an angle in space.
+inline bool setpoint_turns(const Tree& tree, const Actuator& a) {
+  if (a.affine_gain || !a.affine_bias || a.gain[0] == 0 || a.gain[0] != -a.bias[1]) return false;
+  if (a.transmission == TransmissionKind::site) {
+    return a.reference_site >= 0 && a.gear[0] == 0 && a.gear[1] == 0 && a.gear[2] == 0;
+  }
+  const bool on_joint = a.transmission == TransmissionKind::joint ||
+                        a.transmission == TransmissionKind::joint_in_parent;
+  return on_joint && tree.model.joints[static_cast<std::size_t>(a.target)].kind == JointKind::ball;
+}
+
+template <class S>
+struct ActuatorForce {
+  S force;      // p
+  S act_dot;    // ẇ
+  S act_next;   // w⁺
+  S source;     // s
+  S unclamped;  // f
+  S turns;      // round(…) of (4b)
+};
+
+template <class S, class P>
+CYCLOID_INLINE S actuator_control(const Tree& tree, const Actuator& a, const S& ctrl) {
+  return tree.model.options.acting.control_limits ? clamp(a.control_range, ctrl) : ctrl;  // (1)
+}
+
+template <class S, class P>
+CYCLOID_INLINE ActuatorForce<S> actuator_force(const Tree& tree, const P* p, std::size_t i,
+                                               const S& h, const ActuatorPoint<S>& x) {
+  const Actuator& a = tree.model.actuators[i];
+  const ActuatorPlaces& at = tree.actuators[i];
+  ActuatorForce<S> out{};
+  if (!acts(tree, a)) {
+    if (a.dynamics != ActuatorDynamics::none) out.act_next = clamp(held_range(tree, a), x.act);
+    return out;
+  }
+  const S u = actuator_control<S, P>(tree, a, x.ctrl);
+  out.source = u;
+  if (a.dynamics != ActuatorDynamics::none) {
+    S moved;
+    if (a.dynamics == ActuatorDynamics::integrator) {
+      out.act_dot = u;  // (2)
+      moved = h * u;
+    } else {
+      const S t = max(S(p[at.dynamics]), S(1e-15));
+      out.act_dot = (u - x.act) / t;
+      moved = a.dynamics == ActuatorDynamics::filter ? h * out.act_dot
+                                                     : (u - x.act) * (S(1) - exp(-h / t));
+    }
+    out.act_next = clamp(a.activation_range, x.act + moved);  // (3)
+    out.source = a.early ? out.act_next : x.act;              // (4)
+  }
+  if (setpoint_turns(tree, a)) {
+    out.turns = round_nearest((out.source - x.length) / x.period);
+    out.source -= x.period * out.turns;  // (4b)
+  }
+  S gain = S(p[at.gain]);
+  if (a.affine_gain) gain += S(p[at.gain + 1]) * x.length + S(p[at.gain + 2]) * x.rate;
+  S f = gain * out.source;
+  if (a.affine_bias) {
+    f += S(p[at.bias]) + S(p[at.bias + 1]) * x.length + S(p[at.bias + 2]) * x.rate;  // (5)
+  }
+  out.unclamped = f;
+  out.force = clamp(a.force_range, f);  // (6)
+  return out;
+}
+
+// (3) from ẇ, as Runge–Kutta needs it.
+template <class S, class P>
+CYCLOID_INLINE S activation_share(const Actuator& a, const P& t_raw, const S& h) {
+  if (a.dynamics != ActuatorDynamics::filter_exact) return h;
+  const S t = max(S(t_raw), S(1e-15));
+  return t * (S(1) - exp(-h / t));
+}
+template <class S, class P>
+CYCLOID_INLINE S activation_step(const Tree& tree, const P* p, std::size_t i, const S& h,
+                                 const S& act, const S& act_dot) {
+  const Actuator& a = tree.model.actuators[i];
+  return clamp(held_range(tree, a),
+               act + act_dot * activation_share(a, p[tree.actuators[i].dynamics], h));
+}
+template <class S, class P>
+CYCLOID_HD void activation_step_pullback(const Tree& tree, const P* p, std::size_t i, const S& h,
+                                         const S& act, const S& act_dot, const S& next_bar,
+                                         S& act_bar, S& act_dot_bar, S& h_bar, S* p_bar) {
+  const Actuator& a = tree.model.actuators[i];
+  const int place = tree.actuators[i].dynamics;
+  const S share = activation_share(a, p[place], h);
+  const S bar = next_bar * inside(held_range(tree, a), act + act_dot * share);
+  act_bar += bar;
+  act_dot_bar += bar * share;
+  const S share_bar = bar * act_dot;
+  if (a.dynamics != ActuatorDynamics::filter_exact) {
+    h_bar += share_bar;
+    return;
+  }
+  const S raw = S(p[place]), t = max(raw, S(1e-15)), decay = exp(-h / t);
+  h_bar += share_bar * decay;
+  if (p_bar) {
+    const S slope = S(1) - decay - decay * h / t;
+    p_bar[place] += select(raw > S(1e-15), share_bar * slope, S(0));
+  }
+}
+
+// d p / d l̇.
+template <class S, class P>
+CYCLOID_INLINE S actuator_force_slope(const Tree& tree, const P* p, std::size_t i,
+                                      const ActuatorForce<S>& out) {
+  const Actuator& a = tree.model.actuators[i];
+  const ActuatorPlaces& at = tree.actuators[i];
+  S slope(0);
+  if (a.affine_gain) slope += S(p[at.gain + 2]) * out.source;
+  if (a.affine_bias) slope += S(p[at.bias + 2]);
+  return slope * inside(a.force_range, out.unclamped);
+}
+
+// Cotangents of p, of its slope in l̇, and of what the activation becomes: ẇ (Runge–Kutta stages)
+// or w⁺.
+template <class S>
+struct ActuatorBars {
+  S force = S(0), slope = S(0), act_dot = S(0), act_next = S(0);
+};
+
+// Adds to x_bar, h_bar, and to p_bar unless it is null.
+template <class S, class P>
+CYCLOID_INLINE void actuator_force_pullback(const Tree& tree, const P* p, std::size_t i, const S& h,
+                                            const ActuatorPoint<S>& x, const ActuatorForce<S>& out,
+                                            const ActuatorBars<S>& bar, ActuatorPoint<S>& x_bar,
+                                            S& h_bar, S* p_bar) {
+  const Actuator& a = tree.model.actuators[i];
+  const ActuatorPlaces& at = tree.actuators[i];
+  if (!acts(tree, a)) {
+    if (a.dynamics != ActuatorDynamics::none) {
+      x_bar.act += bar.act_next * inside(held_range(tree, a), x.act);
+    }
+    return;
+  }
+  const S open = inside(a.force_range, out.unclamped);
+  const S f_bar = bar.force * open, slope_bar = bar.slope * open;  // (6)
+  S source_bar(0), gain = S(p[at.gain]);
+  if (a.affine_gain) {  // (5)
+    const S g1 = S(p[at.gain + 1]), g2 = S(p[at.gain + 2]);
+    gain += g1 * x.length + g2 * x.rate;
+    x_bar.length += f_bar * out.source * g1;
+    x_bar.rate += f_bar * out.source * g2;
+    source_bar += slope_bar * g2;
+    if (p_bar) {
+      p_bar[at.gain + 1] += f_bar * out.source * x.length;
+      p_bar[at.gain + 2] += out.source * (f_bar * x.rate + slope_bar);
+    }
+  }
+  source_bar += f_bar * gain;
+  if (p_bar) p_bar[at.gain] += f_bar * out.source;
+  if (a.affine_bias) {
+    x_bar.length += f_bar * S(p[at.bias + 1]);
+    x_bar.rate += f_bar * S(p[at.bias + 2]);
+    if (p_bar) {
+      p_bar[at.bias] += f_bar;
+      p_bar[at.bias + 1] += f_bar * x.length;
+      p_bar[at.bias + 2] += f_bar * x.rate + slope_bar;
+    }
+  }
+  if (setpoint_turns(tree, a)) x_bar.period -= source_bar * out.turns;  // (4b)
+  S u_bar(0);
+  if (a.dynamics == ActuatorDynamics::none) {
+    u_bar = source_bar;  // (4)
+  } else {
+    S next_bar = bar.act_next;
+    if (a.early) {
+      next_bar += source_bar;
+    } else {
+      x_bar.act += source_bar;
+    }
+    const S u = actuator_control<S, P>(tree, a, x.ctrl);
+    if (a.dynamics == ActuatorDynamics::integrator) {
+      next_bar *= inside(a.activation_range, x.act + h * u);  // (3)
+      h_bar += next_bar * u;
+      u_bar += next_bar * h + bar.act_dot;  // (2)
+    } else {
+      const S raw = S(p[at.dynamics]), t = max(raw, S(1e-15));
+      const S decay = exp(-h / t), gap = u - x.act, inverse = S(1) / t;
+      const bool exact = a.dynamics == ActuatorDynamics::filter_exact;
+      const S share = exact ? S(1) - decay : h * inverse;
+      next_bar *= inside(a.activation_range, x.act + gap * share);
+      const S dot_bar = bar.act_dot * inverse;
+      u_bar += next_bar * share + dot_bar;
+      x_bar.act -= next_bar * share + dot_bar;
+      const S share_bar = next_bar * gap;
+      h_bar += share_bar * inverse * (exact ? decay : S(1));
+      if (p_bar) {
+        const S t_bar =
+            -(share_bar * (exact ? decay : S(1)) * h + bar.act_dot * gap) * inverse * inverse;
+        p_bar[at.dynamics] += select(raw > S(1e-15), t_bar, S(0));
+      }
+    }
+    x_bar.act += next_bar;
+  }
+  const bool limits = tree.model.options.acting.control_limits;
+  x_bar.ctrl += limits ? u_bar * inside(a.control_range, x.ctrl) : u_bar;  // (1)
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,118 @@
+// What sensors need: the list of what is observed, and the memory of an instant.
+#pragma once
+
+#include "cycloid/rigid/tree/interaction.h"
+#include "cycloid/rigid/tree/root_field.h"
+
+namespace cycloid::inline rigid {
+
+// What is observed: sensors and fields, where each one's numbers begin, and what they need.
+struct SensorList {
+  std::vector<Sensor> sensors;
+  std::vector<int> places;
+  std::vector<bool> fields;  // whether each is of a field of mjData, be it by a sensor's law
+  int size = 0;
+  bool accelerations = false, joint_forces = false, interactions = false, contacts = false;
+  bool externals = false, roots = false, constraint_forces = false;
+
+  void add(const Sensor& s, bool field = false) {
+    const SensorKind k = kind_of(s);
+    sensors.push_back(s);
+    places.push_back(size);
+    fields.push_back(field);
+    size += s.dimension;
+    accelerations = accelerations || needs_acceleration(k);
+    joint_forces =
+        joint_forces || k == SensorKind::joint_actuator_force || k == SensorKind::joint_actuation;
+    interactions = interactions || sees_interaction(k);
+    contacts = contacts || sees_contacts(k);
+    externals = externals || k == SensorKind::external_force;
+    roots = roots || is_root_field(k);
+    constraint_forces = constraint_forces || k == SensorKind::joint_constraint;
+  }
+  bool sees_forces() const { return interactions || externals; }
+
+  // Only its fields, or only its sensors, each where it is in the whole.
+  SensorList only(bool chosen) const {
+    SensorList out;
+    for (std::size_t n = 0; n < sensors.size(); ++n) {
+      if (fields[n] != chosen) continue;
+      out.add(sensors[n], chosen);
+      out.places.back() = places[n];
+    }
+    out.size = size;
+    return out;
+  }
+};
+
+// A workspace, and cotangents that are gathered before they go home.
+template <class S>
+struct SenseSpace {
+  Workspace<S> work;
+  S *length_bar, *rate_bar, *force_bar;    // (actuators)
+  S *tendon_length_bar, *tendon_rate_bar;  // (tendons)
+  S *joint_force_bar, *qacc_bar;           // (nv)
+  S *constraint_force, *constraint_bar;    // (nv) Jᵀf of the rows, and its cotangent
+  const ConstraintPlan* plan;  // null: nothing constrains, and what follows is not there
+  ConstraintMemory<S> constraints;
+  LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
+  ContactViews<S> views;
+  S *row_force_bar, *contact_sign;  // (all rows), (slots)
+  InteractionSpace<S> interaction;
+  RootSpace<S> roots;
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const Tree& tree, const ConstraintPlan* constrained, std::byte* memory) {
+    const auto place = [&](std::size_t n) { return memory ? memory + n : nullptr; };
+    plan = constrained;
+    std::size_t used = work.carve(tree, memory);
+    used += interaction.carve(tree, place(used));
+    used += roots.carve(tree, place(used));
+    if (plan) {
+      used += constraints.carve(tree, *plan, place(used));
+      used += views.carve(plan->contacts, place(used));
+    } else {
+      views.slots = 0;
+    }
+    const auto take = [&](S*& array, std::size_t n) {
+      array = memory ? reinterpret_cast<S*>(memory + used) : nullptr;
+      used += n * sizeof(S);
+    };
+    for (S** array : {&length_bar, &rate_bar, &force_bar}) {
+      take(*array, tree.model.actuators.size());
+    }
+    for (S** array : {&tendon_length_bar, &tendon_rate_bar}) {
+      take(*array, tree.model.tendons.size());
+    }
+    for (S** array : {&joint_force_bar, &qacc_bar, &constraint_force, &constraint_bar}) {
+      take(*array, static_cast<std::size_t>(tree.model.nv));
+    }
+    if (plan) {
+      take(row_force_bar, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
+      take(contact_sign, static_cast<std::size_t>(plan->contacts.slots));
+    } else {
+      row_force_bar = contact_sign = nullptr;
+    }
+    return used;
+  }
+  void clear(const Tree& tree) const {
+    for (S* array : {length_bar, rate_bar, force_bar}) {
+      set_zero(array, static_cast<int>(tree.model.actuators.size()));
+    }
+    for (S* array : {tendon_length_bar, tendon_rate_bar}) {
+      set_zero(array, static_cast<int>(tree.model.tendons.size()));
+    }
+    for (S* array : {joint_force_bar, qacc_bar, constraint_bar}) set_zero(array, tree.model.nv);
+    if (plan) set_zero(row_force_bar, constraints.solver.problem.all_rows());
+    interaction.clear(tree);
+    roots.clear(tree);
+  }
+};
+
+template <class S, class P>
+InteractionPoint<S, P> interaction_point(const Robot<S, P>& r, const Instant<S>& x,
+                                         SenseSpace<S>& space) {
+  return {r, x, space.work, space.plan, space.constraints, space.views};
+}
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,102 @@
+#include "cycloid/rigid/sense/sense.h"
+
+#include "cycloid/rigid/sense/sense_case_test.h"
+
+using namespace cycloid;
+using test::check_sense;
+using test::Numbers;
+using test::SenseCase;
+using test::SensorModel;
+
+TEST_CASE("sensed_frame: places and directions pull back as dual numbers do") {
+  SensorModel s;
+  s.add_position_frames();
+  check_sense("sensed_frame", s.model);
+}
+
+TEST_CASE("sense_one: ... velocities of frames, alone and seen from others") {
+  SensorModel s;
+  s.add_velocity_frames();
+  check_sense("sense_one", s.model);
+}
+
+TEST_CASE("sense: ... accelerations, through the solve for them") {
+  SensorModel s;
+  s.add_accelerations();
+  check_sense("sense", s.model);
+}
+
+TEST_CASE("sense: ... joints, tendons and actuators") {
+  SensorModel s;
+  s.add_rows();
+  check_sense("sense", s.model);
+}
+
+TEST_CASE("sense: ... where ranges hold controls, forces, joints and tendons") {
+  SensorModel s;
+  s.add_rows();
+  s.model.actuators[0].control_range = {true, -0.01, 0.01};
+  s.model.actuators[1].force_range = {true, -0.02, 0.02};
+  s.model.joints[4].actuator_force = {true, -0.05, 0.05};
+  s.model.joints[1].actuator_force = {true, -50, 50};
+  s.model.tendons[0].actuator_force = {true, -0.03, 0.03};
+  check_sense("sense", s.model);
+}
+
+TEST_CASE("sense: ... every kind at once, some of them cut off") {
+  SensorModel s;
+  s.add_position_frames();
+  s.add_velocity_frames();
+  s.add_accelerations();
+  s.add_rows();
+  s.add_subtrees();
+  s.add(SensorKind::potential_energy, -1);
+  s.add(SensorKind::kinetic_energy, -1);
+  for (Sensor& sensor : s.model.sensors) {
+    if (sensor.dimension < 4) sensor.cutoff = 0.25;
+  }
+  check_sense("sense", s.model);
+  const SenseCase c(s.model);
+  const Numbers y = c.values();
+  CHECK(std::any_of(y.begin(), y.end(), [](double v) { return v == 0.25; }));
+  CHECK(std::any_of(y.begin(), y.end(), [](double v) { return v == -0.25; }));
+  CHECK(std::any_of(y.begin(), y.end(), [](double v) { return std::abs(v) < 0.2; }));
+}
+
+TEST_CASE("sense: the clock shows the time it is told, and has no gradient") {
+  SensorModel s;
+  s.add(SensorKind::clock, -1);
+  const SenseCase c(s.model);
+  CHECK(c.values()[0] == 0.7);
+  Numbers bar(c.point.size(), 0.0);
+  const double one = 1;
+  c.pullback(c.point.data(), &one, bar.data());
+  CHECK(test::largest(bar) == 0);
+}
+
+// In free fall nothing pushes on an accelerometer, wherever it sits; one that stands still shows -g
+// in its own axes.
+TEST_CASE("sense: accelerometers show nothing in free fall, and the ground's push at rest") {
+  test::RobotBuilder builder(4);
+  const int body = builder.body(0, 0);
+  builder.joint(body, JointKind::free);
+  builder.model.joints[0].stiffness = {};
+  for (Dof& d : builder.model.dofs) d.damping = {}, d.armature = 0;
+  builder.site(body);
+  builder.site(0);
+  SensorModel s;
+  s.model = builder.model;
+  s.model.sites[0].pos = s.model.bodies[1].com;  // where turning adds nothing
+  s.model.options.gravity = {0.5, 1, -9};
+  s.add(SensorKind::accelerometer, 0);
+  s.add(SensorKind::accelerometer, 1);
+  SenseCase c(s.model);
+  std::fill_n(c.point.begin() + c.tangents, c.input_size, 0.0);
+  const Numbers y = c.values();
+  CHECK(test::largest(std::span(y).first(3)) < 1e-14);  // against 9 m/s²: rounding
+  const auto& q = s.model.sites[1].quat;
+  const Vec3<double> push = rotate(Quat<double>{q[0], q[1], q[2], q[3]}, load_vec3(y.data() + 3));
+  CHECK(push.x == doctest::Approx(-0.5));
+  CHECK(push.y == doctest::Approx(-1));
+  CHECK(push.z == doctest::Approx(9));
+}

@@ -1,0 +1,75 @@
+// BlockPattern: which 3×3 blocks of a symmetric matrix, and of its factor, may differ from zero.
+//
+// The matrix is H = Vᵀ V with V lower triangular, found from the last row to the first. Eliminating
+// block row K fills in every pair of blocks that row K holds:
+//   J ≤ I < K,  I and J in row K   ⇒   J in row I                                       (1)
+// It is enough to pass row K on to the last block P < K that it holds: row P passes on the rest.
+// A tree numbered from the root fills in nothing [Featherstone2008, ch. 6]; neither does a contact
+// with the world, whose dofs lie on one chain. A contact between two limbs couples the two.
+#pragma once
+
+#include "cycloid/rigid/solver/dof_blocks.h"
+
+namespace cycloid::inline rigid {
+
+struct BlockPattern {
+  int blocks = 0, words = 0, count = 0;   // count: of blocks in the pattern
+  std::uint64_t* row_words = nullptr;     // (blocks, words) J ≤ I
+  std::uint64_t* column_words = nullptr;  // (blocks, words) K > I whose row holds I
+  int* at = nullptr;                      // (blocks, blocks) place of block (I, J), in blocks
+
+  BlockSet row(int I) const { return {row_words + I * words, words}; }
+  BlockSet column(int I) const { return {column_words + I * words, words}; }
+  int place(int I, int J) const { return at[I * blocks + J]; }
+
+  static std::size_t words_needed(const DofBlocks& dofs) {
+    return 2 * static_cast<std::size_t>(dofs.blocks * dofs.words);
+  }
+  static std::size_t places_needed(const DofBlocks& dofs) {
+    return static_cast<std::size_t>(dofs.blocks) * static_cast<std::size_t>(dofs.blocks);
+  }
+  // Blocks of the densest pattern.
+  static std::size_t most_blocks(const DofBlocks& dofs) {
+    return static_cast<std::size_t>(dofs.blocks) * static_cast<std::size_t>(dofs.blocks + 1) / 2;
+  }
+
+  // Starts from the mass matrix's pattern, in the memory given.
+  void start(const DofBlocks& dofs, std::uint64_t* word_memory, int* place_memory) {
+    blocks = dofs.blocks;
+    words = dofs.words;
+    row_words = word_memory;
+    column_words = word_memory + blocks * words;
+    at = place_memory;
+    for (int i = 0; i < blocks * words; ++i) {
+      row_words[i] = dofs.couples[static_cast<std::size_t>(i)];
+      column_words[i] = 0;
+    }
+  }
+
+  // Fills in, then numbers the blocks and finds the columns.
+  void close() {
+    for (int K = blocks - 1; K > 0; --K) {
+      const int P = last_below(row(K), K);
+      if (P < 0) continue;
+      for (int w = 0; w <= P >> 6; ++w) row(P).word[w] |= row(K).word[w];  // (1)
+      trim(P);
+    }
+    count = 0;
+    for (int I = 0; I < blocks; ++I) {
+      for_each(row(I), [&](int J) {
+        at[I * blocks + J] = count++;
+        if (J < I) column(J).insert(I);
+      });
+    }
+  }
+
+ private:
+  // Takes members above P out of row P.
+  void trim(int P) const {
+    std::uint64_t& word = row(P).word[P >> 6];
+    const int kept = (P & 63) + 1;
+    if (kept < 64) word &= (std::uint64_t{1} << kept) - 1;
+  }
+};
+
+}  // namespace cycloid::inline rigid

@@ -1,0 +1,189 @@
+// The constrained acceleration as a convex problem, in lanes.
+//
+//   a = argmin_x ½ (x-a₀)ᵀ M (x-a₀) + s(J x - a_ref)                                          (1)
+// s is a sum over groups of rows, each with its law (row_law.h, pyramid_law.h, elliptic_law.h):
+//   diagonal rows   ±x_k: limits of hinges and slides, friction loss of dofs. No J is stored
+//   groups          one row, or the 1, 3, 4 or 6 rows of a contact in its own space: normal, two
+//                   tangents, spin, two rollings. The edges of a pyramid are made of these rows
+// All lanes share dof, law and number of rows; a lane that has no such row has D = 0, and zeros in
+// J. A lane whose contact has fewer rows than its group has zero friction in the others, and, in a
+// pyramid, D = 0. So neither neighbours nor the number of groups change a lane's result: what they
+// add to its sums is zero.
+//
+// Vectors are padded (dof_blocks.h). A group is stored in the blocks that some lane of it moves; in
+// these J must be set for every lane. `touch` names the blocks of one lane: pairs of blocks that no
+// lane moves together are left out of the Hessian.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "cycloid/math/scalar.h"
+#include "cycloid/rigid/solver/block_pattern.h"
+
+namespace cycloid::inline rigid {
+
+enum class RowLaw : std::uint8_t { equality, friction_loss, one_sided, pyramid, elliptic };
+
+inline constexpr int kMostRows = 6;  // of a group
+
+// What arrays that are carved side by side are aligned to: numbers, and words of bits.
+template <class S>
+inline constexpr std::size_t kCarved = std::max(alignof(S), alignof(std::uint64_t));
+
+struct RowGroup {
+  RowLaw law;
+  int rows, first;  // rows first … first + rows - 1
+};
+
+struct DiagonalRow {
+  RowLaw law;
+  int place;  // of the dof
+};
+
+// What there may be of each; memory is for this many.
+struct ConstraintCapacity {
+  int diagonals = 0, groups = 0, rows = 0;
+};
+
+// Row i of lane ℓ. Diagonal rows come first, then those of the groups.
+template <class S>
+struct ConstraintProblem {
+  const DofBlocks* dofs = nullptr;
+  S *M = nullptr, *a0 = nullptr;  // blocks of the mass matrix's pattern; (size)
+  int diagonals = 0, groups = 0, rows = 0;
+  DiagonalRow* diagonal = nullptr;
+  RowGroup* group = nullptr;
+  S* sign = nullptr;  // (diagonals) ±1
+  S* J = nullptr;     // (rows, size)
+  S *a_ref, *D;       // (diagonals + rows)
+  // η of friction loss rows; of a contact first μ² of (7), then the friction coefficients g
+  S* friction;  // (diagonals + rows)
+  BlockPattern mass, hessian;
+  std::uint64_t* pair_words = nullptr;     // (groups, blocks, words) blocks J ≤ I moved with I
+  std::uint64_t* support_words = nullptr;  // (groups, words) blocks that some lane moves
+  std::uint64_t* term_words = nullptr;     // (blocks of hessian, group_words) groups in a block
+  int group_words = 0;
+
+  BlockSet pairs(int g, int I) const {
+    return {pair_words + (g * dofs->blocks + I) * dofs->words, dofs->words};
+  }
+  BlockSet support(int g) const { return {support_words + g * dofs->words, dofs->words}; }
+  BlockSet terms(int place) const { return {term_words + place * group_words, group_words}; }
+  int size() const { return dofs->size(); }
+  int all_rows() const { return diagonals + rows; }
+  int group_row(int g) const { return diagonals + group[g].first; }
+  S* jacobian(int g) const { return J + static_cast<std::ptrdiff_t>(group[g].first) * size(); }
+
+  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
+  std::size_t carve(const DofBlocks& layout, ConstraintCapacity most, std::byte* memory);
+
+  // Forgets all rows; M and a₀ stay.
+  void clear() { diagonals = groups = rows = 0; }
+
+  // Diagonal rows are added before groups. Each returns the place of its first number in a_ref, D
+  // and friction.
+  int add_diagonal(RowLaw law, int place) {
+    diagonal[diagonals] = {law, place};
+    return diagonals++;
+  }
+  int add_group(RowLaw law, int n) {
+    group[groups] = {law, n, rows};
+    for (int i = 0; i < dofs->blocks; ++i) pairs(groups, i).clear();
+    support(groups).clear();
+    rows += n;
+    return group_row(groups++);
+  }
+
+  // Some lane of group g moves these blocks together.
+  void touch(int g, BlockSet moved) const {
+    for_each(moved, [&](int I) {
+      const BlockSet row = pairs(g, I);
+      for (int w = 0; w < (I >> 6); ++w) row.word[w] |= moved.word[w];
+      const std::uint64_t upto = ~std::uint64_t{0} >> (63 - (I & 63));
+      row.word[I >> 6] |= moved.word[I >> 6] & upto;
+    });
+    support(g) |= moved;
+  }
+
+  // Finds the Hessian's pattern, once all groups are known.
+  void close();
+};
+
+template <class S>
+std::size_t ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapacity most,
+                                        std::byte* memory) {
+  std::size_t used = 0;
+  const auto take = [&]<class A>(A*& array, std::size_t n) {
+    array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
+    used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
+    return array;
+  };
+  dofs = &layout;
+  const auto n = [](auto x) { return static_cast<std::size_t>(x); };
+  const std::size_t all = n(most.diagonals + most.rows), most_blocks = hessian.most_blocks(layout);
+  std::uint64_t *mass_words, *hessian_words;
+  int *mass_at, *hessian_at;
+  take(mass_words, mass.words_needed(layout));
+  take(mass_at, mass.places_needed(layout));
+  take(hessian_words, mass.words_needed(layout));
+  take(hessian_at, mass.places_needed(layout));
+  take(diagonal, n(most.diagonals));
+  take(group, n(most.groups));
+  take(pair_words, n(most.groups) * n(layout.blocks) * n(layout.words));
+  take(support_words, n(most.groups) * n(layout.words));
+  take(term_words, most_blocks * n(words_for(most.groups)));
+  if (memory) {
+    mass.start(layout, mass_words, mass_at);
+    mass.close();
+    hessian.start(layout, hessian_words, hessian_at);
+  }
+  take(M, n(layout.coupled) * kBlockEntries);
+  take(a0, n(layout.size()));
+  take(sign, n(most.diagonals));
+  take(a_ref, all);
+  take(D, all);
+  take(friction, all);
+  take(J, n(most.rows) * n(layout.size()));
+  return used;
+}
+
+template <class S>
+void ConstraintProblem<S>::close() {
+  hessian.start(*dofs, hessian.row_words, hessian.at);
+  for (int g = 0; g < groups; ++g) {
+    for_each(support(g), [&](int I) { hessian.row(I) |= pairs(g, I); });
+  }
+  hessian.close();
+  group_words = words_for(groups);
+  for (int i = 0; i < hessian.count * group_words; ++i) term_words[i] = 0;
+  for (int g = 0; g < groups; ++g) {
+    for_each(support(g), [&](int I) {
+      for_each(pairs(g, I), [&](int K) { terms(hessian.place(I, K)).insert(g); });
+    });
+  }
+}
+
+// M from rows of a dof and its ancestors (Tree::row), into blocks. Whole blocks on the diagonal.
+template <class S>
+void spread_mass_matrix(const ConstraintProblem<S>& problem, const S* rows) {
+  const std::vector<int>& spread = problem.dofs->spread;
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const int from = spread[i];
+    problem.M[i] = from >= 0 ? rows[from] : S(from == DofBlocks::kOne ? 1 : 0);
+  }
+}
+
+// A vector of the dofs, padded with zeros, and back.
+template <class S>
+void pad(const DofBlocks& dofs, const S* v, S* padded) {
+  for (int k = 0; k < dofs.dofs(); ++k) padded[dofs.place[static_cast<std::size_t>(k)]] = v[k];
+  for (const int i : dofs.padding) padded[i] = S(0);
+}
+template <class S>
+void unpad(const DofBlocks& dofs, const S* padded, S* v) {
+  for (int k = 0; k < dofs.dofs(); ++k) v[k] = padded[dofs.place[static_cast<std::size_t>(k)]];
+}
+
+}  // namespace cycloid::inline rigid

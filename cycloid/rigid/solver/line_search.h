@@ -1,0 +1,95 @@
+// The exact line search of Newton's method on a constraint problem.
+//
+//   φ(α) = ½ (x+αp-a₀)ᵀ M (x+αp-a₀) + s(r + αq),   q = J p                                    (1)
+//   φ' = m₀ + α m₁ - f(r+αq)·q,   φ'' = m₁ + qᵀ K(r+αq) q,   m₀ = p·M(x-a₀),  m₁ = pᵀMp        (2)
+// φ is strictly convex and C¹, and quadratic between the places where rows change their zone. Its
+// minimum is bracketed, and found by Newton's method on φ' with bisection as the way out.
+#pragma once
+
+#include "cycloid/rigid/solver/constraint_response.h"
+
+namespace cycloid::inline rigid {
+
+// φ' and φ''.
+template <class S>
+struct LineSlope {
+  S slope, curvature;
+};
+
+// The rows' part of (2): residual r + αq with q = r1 - r.
+template <class S>
+LineSlope<S> row_slopes(const ConstraintProblem<S>& problem, const S* r, const S* r1,
+                        const S& alpha) {
+  LineSlope<S> sum{S(0), S(0)};
+  const auto add_row = [&](RowLaw law, int i) {
+    const S q = r1[i] - r[i];
+    const RowResponse<S> now =
+        row_response(law, problem.D[i], problem.friction[i], S(r[i] + alpha * q));
+    sum.slope -= now.f * q;
+    sum.curvature += now.K * q * q;
+  };
+  for (int i = 0; i < problem.diagonals; ++i) add_row(problem.diagonal[i].law, i);
+  for (int g = 0; g < problem.groups; ++g) {
+    const int row = problem.group_row(g), rows = problem.group[g].rows;
+    const RowLaw law = problem.group[g].law;
+    if (!is_cone(law)) {
+      for (int k = 0; k < rows; ++k) add_row(law, row + k);
+      continue;
+    }
+    with_row_count(rows, [&]<int n>(RowCount<n>) {
+      S q[n], at[n], K_q[n];
+#pragma GCC unroll 6
+      for (int k = 0; k < n; ++k) {
+        q[k] = r1[row + k] - r[row + k];
+        at[k] = r[row + k] + alpha * q[k];
+      }
+      const ConeResponse<S, n> now =
+          cone_response<n>(law, problem.D + row, problem.friction + row, at);
+      now.K.multiply(q, K_q);
+#pragma GCC unroll 6
+      for (int k = 0; k < n; ++k) {
+        sum.slope -= now.f[k] * q[k];
+        sum.curvature += K_q[k] * q[k];
+      }
+    });
+  }
+  return sum;
+}
+
+// The line through x: r and r1 are the residuals at α = 0 and 1, slope0 = φ'(0) < 0.
+template <class S>
+struct Line {
+  const S *r, *r1;
+  S m0, m1, slope0;
+};
+
+inline constexpr int kMostLineSteps = 60;
+inline constexpr double kLongestStep = 8;
+
+// The step in the lanes of `searching`, 1 in the others. first: φ' and φ'' at 1. A lane is done
+// where |φ'| ≤ `enough`; steps beyond 8 are not taken, so that rounding of r1 - r stays small.
+template <class S>
+S line_search(const ConstraintProblem<S>& problem, const Line<S>& line, const LineSlope<S>& first,
+              const S& enough, const Mask<S>& searching) {
+  S alpha = S(1), slope = first.slope, curvature = first.curvature;
+  S low = select(slope > S(0), S(0), S(1)), high = select(slope > S(0), S(1), S(kLongestStep));
+  S best = alpha, best_slope = abs(slope);
+  Mask<S> open = searching;
+  for (int i = 0; i < kMostLineSteps && any(open); ++i) {
+    const S newton = alpha - slope / curvature;
+    const Mask<S> inside = (newton > low) & (newton < high);
+    alpha = select(open, select(inside, newton, S(0.5) * (low + high)), alpha);
+    const LineSlope<S> rows = row_slopes(problem, line.r, line.r1, alpha);
+    slope = line.m0 + alpha * line.m1 + rows.slope;  // (2)
+    curvature = line.m1 + rows.curvature;
+    low = select(slope > S(0), low, alpha);
+    high = select(slope > S(0), alpha, high);
+    const Mask<S> better = open & (abs(slope) < best_slope);
+    best = select(better, alpha, best);
+    best_slope = select(better, abs(slope), best_slope);
+    open = open & (best_slope > enough);
+  }
+  return best;
+}
+
+}  // namespace cycloid::inline rigid
