@@ -153,7 +153,7 @@ Answer bench(const BenchOptions& options, const Terminal& terminal) {
   json["forward_us"] = median(costs.forward);
   json["forward_backward_us"] = median(costs.forward_backward);
   json["linearise_us"] = median(costs.linearise);
-  json["contacts"] = costs.report.contacts;
+  json["contacts"] = costs.report.mean("contacts");
   json["unsolved"] = costs.report.unsolved.size();
   json["crowded"] = costs.report.crowded.size();
   json["noise"] = std::max({relative_noise(costs.forward), relative_noise(costs.forward_backward),
@@ -174,7 +174,7 @@ Answer bench(const BenchOptions& options, const Terminal& terminal) {
       counted(options.run.steps, "step"), ", threads ", options.run.threads_used(), " (",
       costs.report.instruction_set, ", ", counted(costs.report.lanes, "lane"),
       "); per environment and step, median of ", costs.forward.size(), " rounds:\n\n", table.text(),
-      "\ncontacts: ", shown(costs.report.contacts), " per environment and step\n");
+      "\ncontacts: ", shown(costs.report.mean("contacts")), " per environment and step\n");
   if (const std::string advice = costs.report.advice(); !advice.empty()) {
     text += message(counted(static_cast<std::int64_t>(costs.report.unsolved.size()), "environment"),
                     " not solved, ", costs.report.crowded.size(), " crowded. ", advice, "\n");

@@ -1,6 +1,7 @@
 #include "cycloid/adjoint/advance.h"
 
 #include "cycloid/adjoint/alike.h"
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
@@ -22,7 +23,7 @@ Run<T> held_run(const System& system, std::span<const T> x, std::span<const T> u
       checked_run(system, x, zero ? Controls<T>(steps) : Controls<T>(u, 1), params, rollout);
   run.held = true;
   run.steps = steps;
-  choose_stepper(run, Memory::checkpoints(1));
+  engine_of<T>(system).plan(run, Memory::checkpoints(1));
   return run;
 }
 
@@ -52,9 +53,9 @@ class ChunkEyes {
     };
     chunk_.begin(buffers_.parameters.data(), buffers_.senses.data());
     if (lagging_) {
-      chunk_.sense_behind(
-          {before, u, time(run_.steps - 1), buffers_.record.data(), failed_lanes(sweep)}, out,
-          buffers_.senses.data());
+      chunk_.sense_behind({before, u, time(run_.steps - 1),
+                           buffers_.record.template numbers<const T>(), failed_lanes(sweep)},
+                          out, buffers_.senses.data());
     } else {
       chunk_.sense(x, u, time(run_.steps), out, buffers_.senses.data());
     }
@@ -103,7 +104,8 @@ Advanced<T> advance_rows(const System& system, std::span<const T> x, std::span<c
                   ChunkEyes<T>(run, *senses, options.lagging, buffers)
                       .look(sweep, before, last, out.values.data());
                 });
-  out.report.collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps));
+  out.report.collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps),
+                     system.counters());
   out.report.memory = "nothing";
   out.report.lanes = run.lanes();
   out.report.instruction_set = name(active_instruction_set());

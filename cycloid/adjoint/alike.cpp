@@ -17,10 +17,9 @@ void put_alike_together(Run<T>& run, const KeepGoing& keep_going) {
   for_each_task(run, run.chunks(), keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken&) {
                   const LaneMap map = run.map(chunk);
-                  std::byte* const memory = buffers.workspace.data();
                   gather(map, run.parameters.data(), run.parameter_stride(), 0, s.parameters,
                          buffers.parameters.data());
-                  run.stepper->begin(buffers.parameters.data(), memory);
+                  run.stepper->begin({buffers.parameters.data()}, *buffers.workspace);
                   gather(map, run.x0.data(), run.x0_stride(), 0, s.state, buffers.state.data());
                   std::fill_n(buffers.inputs.data(), s.input * s.lanes, T(0));
                   if (run.control_rows > 0) {
@@ -28,7 +27,7 @@ void put_alike_together(Run<T>& run, const KeepGoing& keep_going) {
                            buffers.inputs.data());
                   }
                   run.stepper->work_keys({buffers.state.data(), buffers.inputs.data(), 0, run.t0},
-                                         keys.data() + chunk * s.lanes, memory);
+                                         keys.data() + chunk * s.lanes, *buffers.workspace);
                 });
   run.order.resize(static_cast<std::size_t>(run.batch));
   std::iota(run.order.begin(), run.order.end(), 0);

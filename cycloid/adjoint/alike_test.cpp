@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/system/systems.h"
@@ -16,22 +17,22 @@ class Keyed final : public Stepper<double> {
   explicit Keyed(const Stepper<double>& own) : Stepper<double>(own.sizes()), own_(own) {
     sizes_.has_work_keys = true;
   }
-  void begin(const double* p, std::byte* w) const override { own_.begin(p, w); }
-  StepStatus step(const StepInput<double>& in, double* x_next, double* record,
-                  std::byte* w) const override {
+  void begin(const StepParameters<double>& p, StepWorkspace& w) const override { own_.begin(p, w); }
+  StepStatus step(const StepInput<double>& in, double* x_next, StepRecord* record,
+                  StepWorkspace& w) const override {
     return own_.step(in, x_next, record, w);
   }
-  void pullback(const StepInput<double>& in, const double* record, const double* x_next_bar,
-                double* x_bar, double* u_bar, std::byte* w) const override {
+  void pullback(const StepInput<double>& in, const StepRecord& record, const double* x_next_bar,
+                double* x_bar, double* u_bar, StepWorkspace& w) const override {
     own_.pullback(in, record, x_next_bar, x_bar, u_bar, w);
   }
-  void work_keys(const StepInput<double>& in, std::uint64_t* keys, std::byte*) const override {
+  void work_keys(const StepInput<double>& in, std::uint64_t* keys, StepWorkspace&) const override {
     for (int l = 0; l < sizes_.lanes; ++l) {
       keys[l] = static_cast<std::uint64_t>(1e6 * (10 - in.x[l]));
     }
   }
-  void finish(const std::byte* w, double* p_bar) const override { own_.finish(w, p_bar); }
-  StepTrouble explain(const StepInput<double>& in, int lane, std::byte* w) const override {
+  void finish(StepWorkspace& w, double* p_bar) const override { own_.finish(w, p_bar); }
+  StepTrouble explain(const StepInput<double>& in, int lane, StepWorkspace& w) const override {
     return own_.explain(in, lane, w);
   }
 
@@ -44,7 +45,7 @@ Run<double> swings(const std::vector<double>& x0, const std::vector<double>& u,
   const System system = systems::pendulum();
   Run<double> run = checked_run(system, std::span<const double>(x0),
                                 Controls<double>(std::span<const double>(u), steps), {}, {});
-  choose_stepper(run, Memory::all());
+  engine_of<double>(system).plan(run, Memory::all());
   return run;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
@@ -39,7 +40,7 @@ class Checker {
         double_(system.in_double()),
         options_(options),
         base_(checked_run(double_, x0, controls, params, rollout_options())) {
-    choose_stepper(base_, Memory::automatic());
+    engine_of<double>(double_).plan(base_, Memory::automatic());
     // Zero inputs become rows of zeros, so that they can be moved.
     if (base_.control_rows == 0 && double_.inputs().size() > 0) {
       base_.controls.assign(static_cast<std::size_t>(base_.steps * double_.inputs().size()), 0.0);

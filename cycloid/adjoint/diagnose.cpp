@@ -87,7 +87,7 @@ void trace_chunk(const Trajectory<T>& trajectory, std::span<const T> states_bar,
     trace(l).from =
         seed(trajectory, states_bar, map.environment(l), seeds[static_cast<std::size_t>(l)]);
   }
-  sweep.reverse([&](const StepInput<T>& in, const T* record) {
+  sweep.reverse([&](const StepInput<T>& in, const StepRecord& record) {
     std::swap(x_bar, x_next_bar);
     for (int l = 0; l < map.active; ++l) {
       if (trace(l).from != in.step + 1) continue;

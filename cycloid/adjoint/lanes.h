@@ -25,7 +25,8 @@ inline void ask_for_large_pages([[maybe_unused]] void* first, [[maybe_unused]] s
 }
 
 // Numbers aligned for any lane type, uninitialised. Large arrays ask for large pages: a tape is
-// written once from end to end, and the kernel's work for small pages would show.
+// written once from end to end, and the kernel's work for small pages would show. Pages that are
+// never written take no memory.
 template <class T>
 class LaneBuffer {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
@@ -13,7 +14,7 @@ namespace {
 // The chunk's Jacobians as the stepper finds them; false where it has no way of its own.
 template <class T>
 bool linearise_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput<T>& in,
-                       const T* record, Linearisation<T>& out) {
+                       const StepRecord& record, Linearisation<T>& out) {
   const StepperSizes& s = run.stepper->sizes();
   const std::size_t W = static_cast<std::size_t>(s.lanes), n = static_cast<std::size_t>(s.tangent);
   LaneBuffer<T> A(W * n * n), B(W * n * static_cast<std::size_t>(s.input));
@@ -26,31 +27,36 @@ bool linearise_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput
 // ... lane by lane, as the stepper of one environment finds them.
 template <class T>
 bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& buffers,
-                     const StepInput<T>& in, const T* record, Linearisation<T>& out) {
+                     const StepInput<T>& in, const StepRecord& record, Linearisation<T>& out) {
   const Stepper<T>& one = *run.system.template steppers<T>().one;
   const StepperSizes& s = one.sizes();
   const LaneMap& map = sweep.map();
-  if (!buffers.lane_workspace.data()) {
-    buffers.lane_workspace = LaneBuffer<std::byte>(s.workspace);
+  if (!buffers.lane_workspace) {
+    buffers.lane_workspace = one.make_workspace({});
     buffers.lane_numbers =
         LaneBuffer<T>(static_cast<std::size_t>(s.state + s.input + s.record + s.parameters));
   }
-  T *x = buffers.lane_numbers.data(), *u = x + s.state, *own = u + s.input, *p = own + s.record;
+  T *own = buffers.lane_numbers.data(), *x = own + s.record, *u = x + s.state, *p = u + s.input;
+  StepRecord own_record;
+  own_record.data = reinterpret_cast<std::byte*>(own);
   const auto take = [&](const T* lanes, int l, int count, T* to) {
     for (int i = 0; i < count; ++i) to[i] = lanes[i * map.lanes + l];
   };
   for (int l = 0; l < map.active; ++l) {
     if (l == 0 || run.parameter_rows > 1) {
       take(buffers.parameters.data(), l, s.parameters, p);
-      one.begin(p, buffers.lane_workspace.data());
+      one.begin({p}, *buffers.lane_workspace);
     }
     take(in.x, l, s.state, x);
     take(in.u, l, s.input, u);
-    take(record, l, s.record, own);
+    // A record in lanes is made of numbers (record.bytes / sizeof(T) / W, W).
+    const int numbers = static_cast<int>(record.bytes / sizeof(T)) / map.lanes;
+    take(record.numbers<const T>(), l, numbers, own);
+    own_record.bytes = static_cast<std::size_t>(numbers) * sizeof(T);
     const std::int64_t first = map.environment(l) * s.tangent;
-    if (!one.jacobian({x, u, in.step, in.t0, in.wants_parameters}, own,
+    if (!one.jacobian({x, u, in.step, in.t0, in.wants_parameters}, own_record,
                       out.A.data() + first * s.tangent, out.B.data() + first * s.input,
-                      buffers.lane_workspace.data())) {
+                      *buffers.lane_workspace)) {
       return false;
     }
   }
@@ -59,8 +65,8 @@ bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& 
 
 // ... a row at a time: the pullback of the unit cotangent of tangent number i.
 template <class T>
-void linearise_rows(const Run<T>& run, const Sweep<T>& sweep, const SweepBuffers<T>& buffers,
-                    const StepInput<T>& in, const T* record, Linearisation<T>& out) {
+void linearise_rows(const Run<T>& run, Sweep<T>& sweep, const StepInput<T>& in,
+                    const StepRecord& record, Linearisation<T>& out) {
   const StepperSizes& s = run.stepper->sizes();
   const LaneMap& map = sweep.map();
   const std::size_t W = static_cast<std::size_t>(s.lanes);
@@ -72,7 +78,7 @@ void linearise_rows(const Run<T>& run, const Sweep<T>& sweep, const SweepBuffers
     std::fill_n(x_next_bar.data() + i * s.lanes, W, T(1));
     std::fill_n(x_bar.data(), W * s.tangent, T(0));
     std::fill_n(u_bar.data(), W * s.input, T(0));
-    if (params) run.stepper->begin(buffers.parameters.data(), sweep.workspace());
+    if (params) sweep.begin();
     run.stepper->pullback(in, record, x_next_bar.data(), x_bar.data(), u_bar.data(),
                           sweep.workspace());
     scatter(map, x_bar.data(), s.tangent, out.A.data(), s.tangent * s.tangent, i * s.tangent);
@@ -114,7 +120,7 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   Run<T> run = checked_run(system, x, u.empty() ? Controls<T>(1) : Controls<T>(u, 1), params,
                            rollout_options);
   run.first_step = options.step;
-  choose_stepper(run, Memory::all());
+  engine_of<T>(system).plan(run, Memory::all());
   const StepperSizes& s = run.stepper->sizes();
   const std::size_t batch = static_cast<std::size_t>(run.batch);
   Linearisation<T> out;
@@ -133,16 +139,16 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
                     if (k == 1) scatter(sweep.map(), state, s.state, out.next.data(), s.state, 0);
                   };
                   sweep.forward(take_next, said[static_cast<std::size_t>(chunk)]);
-                  sweep.reverse([&](const StepInput<T>& in, const T* record) {
+                  sweep.reverse([&](const StepInput<T>& in, const StepRecord& record) {
                     const bool known =
                         !options.params &&
                         (s.jacobian_by_lane ? linearise_lanes(run, sweep, buffers, in, record, out)
                                             : linearise_at_once(run, sweep, in, record, out));
-                    if (!known) linearise_rows(run, sweep, buffers, in, record, out);
+                    if (!known) linearise_rows(run, sweep, in, record, out);
                   });
                 });
   Report report;
-  report.collect(said, static_cast<double>(run.batch));
+  report.collect(said, static_cast<double>(run.batch), system.counters());
   const auto refuse = [](const std::string& reason) {
     throw GradientError(message("the step cannot be linearised: ", reason));
   };

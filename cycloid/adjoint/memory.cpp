@@ -25,21 +25,25 @@ std::string plural(std::int64_t n, const char* noun) {
   return message(n, " ", noun, n == 1 ? "" : "s");
 }
 
-TapePlan all(const TapeCosts& c, bool with_records) {
+// For records: `each` bytes for every chunk.
+TapePlan all(const TapeCosts& c, std::int64_t each) {
   TapePlan plan;
-  plan.keep_records = with_records;
-  plan.bytes = static_cast<std::uint64_t>(c.chunks * c.steps *
-                                          (c.state_bytes + (with_records ? c.record_bytes : 0)));
+  plan.keep_records = each > 0;
+  plan.chunk_record_bytes = each;
+  plan.bytes = static_cast<std::uint64_t>(c.chunks * c.steps * c.state_bytes);
   plan.working_bytes = static_cast<std::uint64_t>(c.threads * c.record_bytes);
-  plan.words = message("all ", plural(c.steps, "state"), with_records ? " and records" : "");
+  plan.words = message("all ", plural(c.steps, "state"));
   return plan;
 }
+
+constexpr std::int64_t kNoLimit = INT64_MAX;
 
 TapePlan segments(const TapeCosts& c, std::int64_t length) {
   TapePlan plan;
   plan.segment = std::clamp<std::int64_t>(length, 1, c.steps);
-  if (plan.segment == 1) return all(c, false);
+  if (plan.segment == 1) return all(c, 0);
   plan.segment_records = plan.segment * c.record_bytes <= kSegmentRecordBytes;
+  plan.segment_record_bytes = plan.segment_records ? kSegmentRecordBytes : 0;
   plan.bytes =
       static_cast<std::uint64_t>(c.chunks * ceil_div(c.steps, plan.segment) * c.state_bytes);
   plan.working_bytes = static_cast<std::uint64_t>(
@@ -89,7 +93,11 @@ bool fits(const TapePlan& plan, std::int64_t budget) {
 
 TapePlan within(const TapeCosts& c, std::int64_t budget) {
   if (c.record_is_costly) {
-    if (TapePlan plan = all(c, true); fits(plan, budget)) return plan;
+    if (TapePlan plan = all(c, 0); fits(plan, budget)) {
+      const std::int64_t spare =
+          budget - static_cast<std::int64_t>(plan.bytes + plan.working_bytes);
+      return all(c, spare / c.chunks);
+    }
   }
   if (TapePlan plan = segments(c, ceil_sqrt(c.steps)); fits(plan, budget)) return plan;
   const TapePlan least = binomial(c, 1);
@@ -105,7 +113,7 @@ TapePlan within(const TapeCosts& c, std::int64_t budget) {
 
 TapePlan chosen(const Memory& memory, const TapeCosts& c) {
   switch (memory.kind) {
-    case Memory::Kind::all: return all(c, c.record_is_costly);
+    case Memory::Kind::all: return all(c, c.record_is_costly ? kNoLimit : 0);
     case Memory::Kind::sqrt: return segments(c, ceil_sqrt(c.steps));
     case Memory::Kind::checkpoints:
       if (memory.value < 1) {
@@ -154,10 +162,13 @@ std::int64_t TapePlan::states_kept(std::int64_t T) const {
   return reversible ? 1 : snapshots > 0 ? snapshots + 1 : ceil_div(T, segment);
 }
 
-TapePlan plan_tape(const Memory& memory, const TapeCosts& costs) {
-  TapePlan plan = chosen(memory, costs);
-  plan.words += message(" (", print_byte_size(plan.bytes), ")");
-  return plan;
+std::string TapePlan::measured(std::int64_t records, std::int64_t of, std::uint64_t taken) const {
+  std::string text = words;
+  if (records == of && of > 0) text += " and records";
+  else if (records > 0) text += message(" and ", records, " of ", of, " records");
+  return text + message(" (", print_byte_size(taken), ")");
 }
+
+TapePlan plan_tape(const Memory& memory, const TapeCosts& costs) { return chosen(memory, costs); }
 
 }  // namespace cycloid::inline adjoint

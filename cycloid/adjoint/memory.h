@@ -3,7 +3,8 @@
 // A tape keeps, for every environment, some of the T + 1 states of the run. The step before a state
 // that is not kept is run again, bit for bit. Forms, with F the cost of a forward step:
 //   all         T states. Every step is run once more, to make its record          F T again
-//   all+records T states and records, when a record is costly and all fit         nothing again
+//   all+records T states, and the records of as many steps as fit, where a record is costly: only
+//               the other steps are run again                                F again for each
 //   segments    every L-th state; a segment of L steps is run again as a whole, its records
 //               kept while it is pulled back                                      F T again
 //   binomial    n states, replaced by the binomial schedule (schedule.h)          the least for n
@@ -11,6 +12,9 @@
 //               not the first ones bit for bit: how far the start is missed is measured   2 F T
 // Segments with L = √T keep √T states for all and a segment of √T for each thread: as fast as `all`
 // for cheap records, and near the processor. That is what `auto` takes, unless records are costly.
+// How long a record is, a stepper says when it has made one: plans have a number of bytes for them,
+// and what they took is measured. A checkpoint is the state with what the step carries on
+// (stepper.h).
 #pragma once
 
 #include <cstdint>
@@ -45,24 +49,28 @@ struct TapeCosts {
   std::int64_t chunks = 0;        // chunks of environments, each with its own tape
   int threads = 1;                // chunks that are worked on at once
   std::int64_t state_bytes = 0;   // one state of one chunk
-  std::int64_t record_bytes = 0;  // one record of one chunk
+  std::int64_t record_bytes = 0;  // numbers of one record of one chunk, at most
   bool record_is_costly = false;
   bool reversible = false;  // the step can be run backwards
   bool has_events = false;  // ... which a step with events cannot
 };
 
 struct TapePlan {
-  std::int64_t segment = 1;         // L; 1 keeps every state
-  std::int64_t snapshots = 0;       // n > 0: binomial
-  std::int64_t cut = 0;             // the gradient is cut every so many steps; 0: never
-  bool keep_records = false;        // with segment = 1
-  bool segment_records = false;     // records of a segment are kept while it is pulled back
+  std::int64_t segment = 1;               // L; 1 keeps every state
+  std::int64_t snapshots = 0;             // n > 0: binomial
+  std::int64_t cut = 0;                   // the gradient is cut every so many steps; 0: never
+  bool keep_records = false;              // with segment = 1: of the first steps, as many as fit in
+  std::int64_t chunk_record_bytes = 0;    // ... so many bytes for each chunk
+  bool segment_records = false;           // likewise of a segment, while it is pulled back, in
+  std::int64_t segment_record_bytes = 0;  // ... so many for each thread
   bool reversible = false;          // the last state is kept, and the way back steps backwards
-  std::uint64_t bytes = 0;          // kept between rollout and pullback
+  std::uint64_t bytes = 0;          // of states kept between rollout and pullback
   std::uint64_t working_bytes = 0;  // more while pulling back
   std::string words;
 
   std::int64_t states_kept(std::int64_t T) const;
+  // `words` of what was kept in the end: so many records of so many, so many bytes.
+  std::string measured(std::int64_t records, std::int64_t of, std::uint64_t bytes) const;
 };
 
 // Throws Error on nonsense (n or k below 1, a budget too small for one state), and on `reversible`

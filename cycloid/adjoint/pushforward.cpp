@@ -87,10 +87,11 @@ Run<double> paired_run(const Run<double>& run, const Direction& direction, const
                static_cast<std::size_t>(run.steps * s.input));
     pairs.control_rows = pairs.batch;
   }
-  pairs.threads = static_cast<int>(std::min<std::int64_t>(run.threads, pairs.chunks()));
+  pairs.threads = run.threads;
   const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(double)) * s.lanes;
-  pairs.plan = plan_tape(memory, {pairs.steps, pairs.chunks(), pairs.threads, s.state * lane_bytes,
-                                  s.record * lane_bytes, s.record_is_costly});
+  pairs.plan = plan_tape(
+      memory, {pairs.steps, pairs.chunks(), pairs.workers(), s.kept() * lane_bytes,
+               static_cast<std::int64_t>(pairs.stepper->record_bytes()), s.record_is_costly});
   return pairs;
 }
 

@@ -67,18 +67,32 @@ std::string Report::advice() const {
   return text;
 }
 
-void Report::collect(std::vector<ChunkReport>& chunks, double environment_steps) {
-  std::int64_t contact_sum = 0, switch_sum = 0;
+double Report::mean(std::string_view counter) const {
+  for (const Counter& c : counters) {
+    if (c.name == counter) return c.mean;
+  }
+  return 0;
+}
+
+std::int64_t Report::total(std::string_view counter) const {
+  for (const Counter& c : counters) {
+    if (c.name == counter) return c.total;
+  }
+  return 0;
+}
+
+void Report::collect(std::vector<ChunkReport>& chunks, double environment_steps,
+                     const std::vector<std::string>& counter_names) {
+  std::int64_t switch_sum = 0;
+  for (const std::string& name : counter_names) counters.push_back({name});
   collect_rows(chunks, &ChunkReport::failed, failed);
   collect_rows(chunks, &ChunkReport::unsolved, unsolved);
   collect_rows(chunks, &ChunkReport::crowded, crowded);
   for (const ChunkReport& chunk : chunks) {
-    contact_sum += chunk.contacts;
     switch_sum += chunk.switches;
-    substeps += chunk.substeps;
-    rejected_substeps += chunk.rejected;
+    for (std::size_t i = 0; i < counters.size(); ++i) counters[i].total += chunk.counters[i];
   }
-  contacts = static_cast<double>(contact_sum) / environment_steps;
+  for (Counter& c : counters) c.mean = static_cast<double>(c.total) / environment_steps;
   switch_fraction = static_cast<double>(switch_sum) / environment_steps;
 }
 

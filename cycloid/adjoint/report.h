@@ -1,9 +1,13 @@
 // What a rollout has to say about itself.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "cycloid/system/stepper.h"
 
 namespace cycloid::inline adjoint {
 
@@ -45,29 +49,37 @@ struct ChunkReport {
   std::vector<Failure> failed;
   std::vector<Unsolved> unsolved;
   std::vector<Crowded> crowded;
-  std::int64_t contacts = 0;  // summed over environments and steps
+  std::array<std::int64_t, kMostCounters> counters = {};  // summed over environments and steps
   std::int64_t switches = 0;  // steps with another number of active rows than the step before
-  std::int64_t substeps = 0, rejected = 0;  // of an adaptive integrator, likewise summed
+};
+
+// What the System counts in its steps.
+struct Counter {
+  std::string name;
+  std::int64_t total = 0;  // over environments and steps
+  double mean = 0;
 };
 
 struct Report {
   std::vector<Failure> failed;     // in the order of environments
   std::vector<Unsolved> unsolved;  // likewise; one for each environment at most
   std::vector<Crowded> crowded;    // likewise
-  double contacts = 0;             // that may have a force, mean over environments and steps
+  std::vector<Counter> counters;   // as the System declares them
   double switch_fraction = 0;      // share of steps with another number of active rows
-  // Of an adaptive integrator: substeps that were taken, and tried but not taken, over all
-  // environments and steps; 0 of another.
-  std::int64_t substeps = 0, rejected_substeps = 0;
-  std::string memory;  // what the adjoint keeps and why, in words
+  std::string memory;              // what the adjoint keeps and why, in words
   std::uint64_t tape_bytes = 0;
   int lanes = 1;
   std::string instruction_set;
 
   // What to try about failed, unsolved and crowded environments; empty where there are none.
   std::string advice() const;
-  // Takes in what the chunks say, in their order, about a run of so many steps of environments.
-  void collect(std::vector<ChunkReport>& chunks, double environment_steps);
+  // The mean and the total of a counter; 0 where the System has none of this name.
+  double mean(std::string_view counter) const;
+  std::int64_t total(std::string_view counter) const;
+  // Takes in what the chunks say, in their order, about a run of so many steps of environments,
+  // with counters of these names.
+  void collect(std::vector<ChunkReport>& chunks, double environment_steps,
+               const std::vector<std::string>& counter_names);
 };
 
 }  // namespace cycloid::inline adjoint

@@ -22,31 +22,31 @@ using test::text_of_error;
 class Counting final : public Stepper<double> {
  public:
   explicit Counting(int lanes) : Stepper<double>(sizes(lanes)) {}
-  void begin(const double*, std::byte*) const override {}
-  StepStatus step(const StepInput<double>& in, double* x_next, double*,
-                  std::byte* workspace) const override {
-    auto* notes = reinterpret_cast<LaneNote*>(workspace);
+  void begin(const StepParameters<double>&, StepWorkspace&) const override {}
+  StepStatus step(const StepInput<double>& in, double* x_next, StepRecord*,
+                  StepWorkspace& workspace) const override {
+    auto* notes = reinterpret_cast<LaneNote*>(LaneWorkspace::memory(workspace));
     StepStatus status = StepStatus::ok;
     for (int l = 0; l < sizes_.lanes; ++l) {
       const double x = in.x[l];
       const int n = static_cast<int>(x);
       const bool unsolved = x >= 10 && x < 14;
-      notes[l] = {unsolved ? 1 / x : 0, n, n / 3, n == 16};
+      notes[l] = {unsolved ? 1 / x : 0, n / 3, n == 16, {n}};
       x_next[l] = x < 30 ? x + 1 : std::numeric_limits<double>::infinity();
       if ((unsolved || n == 16) && status == StepStatus::ok) status = StepStatus::short_of;
       if (x >= 30) status = StepStatus::non_finite;
     }
     return status;
   }
-  void pullback(const StepInput<double>&, const double*, const double* x_next_bar, double* x_bar,
-                double*, std::byte*) const override {
+  void pullback(const StepInput<double>&, const StepRecord&, const double* x_next_bar,
+                double* x_bar, double*, StepWorkspace&) const override {
     for (int l = 0; l < sizes_.lanes; ++l) x_bar[l] += x_next_bar[l];
   }
-  void finish(const std::byte*, double*) const override {}
-  const LaneNote* notes(const std::byte* workspace) const override {
-    return reinterpret_cast<const LaneNote*>(workspace);
+  void finish(StepWorkspace&, double*) const override {}
+  const LaneNote* notes(const StepWorkspace& workspace) const override {
+    return reinterpret_cast<const LaneNote*>(LaneWorkspace::memory(workspace));
   }
-  StepTrouble explain(const StepInput<double>&, int, std::byte*) const override { return {}; }
+  StepTrouble explain(const StepInput<double>&, int, StepWorkspace&) const override { return {}; }
 
  private:
   static StepperSizes sizes(int lanes) {
@@ -62,6 +62,7 @@ System counting() {
   SystemParts parts;
   parts.name = "counting";
   parts.timestep = 1;
+  parts.counters = {"contacts"};
   parts.states = Space({{"x", 1, "1"}});
   parts.initial_state = {0};
   parts.float64 = {std::make_shared<Counting>(1), std::make_shared<Counting>(4), nullptr};
@@ -144,10 +145,10 @@ TEST_CASE("rollout: what a step notes is reported once, whatever is kept and who
 
 TEST_CASE("rollout: contacts and switches count every environment's own steps until it fails") {
   const Trajectory<double> lone = rollout(counting(), Numbers{0}, 6);
-  CHECK(lone.report().contacts == (0 + 1 + 2 + 3 + 4 + 5) / 6.0);
+  CHECK(lone.report().mean("contacts") == (0 + 1 + 2 + 3 + 4 + 5) / 6.0);
   CHECK(lone.report().switch_fraction == 1 / 6.0);  // from 2 to 3
   const Trajectory<double> batch = rollout(counting(), Numbers{0, 0, 0, 0, 28}, 6);
-  CHECK(batch.report().contacts == (4 * 15 + 28 + 29) / 30.0);
+  CHECK(batch.report().mean("contacts") == (4 * 15 + 28 + 29) / 30.0);
   CHECK(batch.report().switch_fraction == 4 / 30.0);
   CHECK(diagnose(lone, Numbers(7, 1.0)).switch_fraction == 1 / 6.0);
 }

@@ -1,61 +1,21 @@
 #include "cycloid/adjoint/rollout.h"
 
-#include "cycloid/adjoint/alike.h"
+#include <algorithm>
+
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
-#include "cycloid/adjoint/sweep.h"
-#include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 
 namespace cycloid::inline adjoint {
 namespace {
 
-// Collects saved states in lanes and writes them to the user's rows, a block of steps at a time.
-template <class T>
-class StateWriter {
- public:
-  StateWriter(const Run<T>& run, const LaneMap& map, T* rows)
-      : run_(run),
-        map_(map),
-        rows_(rows),
-        numbers_(run.stepper->sizes().state),
-        block_(std::min<std::int64_t>(kInputBlock, static_cast<std::int64_t>(run.saved.size()))),
-        lanes_(static_cast<std::size_t>(block_ * numbers_ * map.lanes)) {}
-
-  void operator()(std::int64_t k, const T* x) {
-    if (next_ == static_cast<std::int64_t>(run_.saved.size()) || run_.saved[next_] != k) return;
-    std::memcpy(lanes_.data() + (next_ - flushed_) * numbers_ * map_.lanes, x,
-                sizeof(T) * static_cast<std::size_t>(numbers_ * map_.lanes));
-    if (++next_ - flushed_ == block_) flush();
-  }
-
-  // After the whole run.
-  void finish() {
-    flush();
-    const std::int64_t saved = static_cast<std::int64_t>(run_.saved.size());
-    CYCLOID_CHECK(next_ == saved, next_, saved);
-  }
-
- private:
-  void flush() {
-    const std::int64_t stride = static_cast<std::int64_t>(run_.saved.size()) * numbers_;
-    scatter(map_, lanes_.data(), (next_ - flushed_) * numbers_, rows_, stride, flushed_ * numbers_);
-    flushed_ = next_;
-  }
-
-  const Run<T>& run_;
-  const LaneMap& map_;
-  T* rows_;
-  std::int64_t numbers_, block_, next_ = 0, flushed_ = 0;
-  LaneBuffer<T> lanes_;
-};
-
 template <class T>
 Trajectory<T> checked_rollout(const System& system, std::span<const T> x0,
                               const Controls<T>& controls, std::span<const double> params,
                               const RolloutOptions& options) {
   Run<T> run = checked_run(system, x0, controls, params, options);
-  choose_stepper(run, options.memory);
+  engine_of<T>(system).plan(run, options.memory);
   return roll_out(std::move(run), options.keep_going);
 }
 
@@ -79,24 +39,13 @@ std::vector<T> one_step(const System& system, std::span<const T> x, std::span<co
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
   Trajectory<T> result;
-  put_alike_together(run, keep_going);
-  auto tape = std::make_shared<Tape<T>>(run);
   auto report = std::make_shared<Report>();
   auto states = std::make_shared<std::vector<T>>(static_cast<std::size_t>(
-      run.batch * static_cast<std::int64_t>(run.saved.size()) * run.stepper->sizes().state));
-  std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
-
-  for_each_task(run, run.chunks(), keep_going,
-                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
-                  Sweep<T> sweep(run, *tape, buffers, chunk, stop);
-                  StateWriter<T> writer(run, sweep.map(), states->data());
-                  sweep.forward(writer, said[static_cast<std::size_t>(chunk)]);
-                  if (!sweep.stopped()) writer.finish();
-                });
-
-  report->collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps));
-  report->memory = run.plan.words;
+      run.batch * static_cast<std::int64_t>(run.saved.size()) * run.system.states().size()));
+  auto tape = engine_of<T>(run.system).forward(run, states->data(), *report, keep_going);
   report->tape_bytes = tape->bytes();
+  report->memory =
+      run.plan.measured(tape->records_kept(), run.chunks() * run.steps, report->tape_bytes);
   report->lanes = run.lanes();
   report->instruction_set = name(active_instruction_set());
   result.events_ = std::make_shared<const std::vector<Event>>(events_on(run, *tape));
@@ -152,7 +101,7 @@ std::span<const T> Trajectory<T>::state(std::int64_t environment, std::int64_t s
     throw Error(message("state(", environment, ", ", saved, "): there are ", run_->batch,
                         " environments with ", rows, " saved states each"));
   }
-  const std::size_t n = static_cast<std::size_t>(run_->stepper->sizes().state);
+  const std::size_t n = static_cast<std::size_t>(system().states().size());
   return states().subspan(static_cast<std::size_t>(environment * rows + row) * n, n);
 }
 

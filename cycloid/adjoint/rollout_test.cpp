@@ -42,17 +42,18 @@ RolloutOptions saving(const Save& save) {
 class Doubling final : public Stepper<double> {
  public:
   explicit Doubling(int lanes) : Stepper<double>(sizes(lanes)) {}
-  void begin(const double*, std::byte*) const override {}
-  StepStatus step(const StepInput<double>& in, double* x_next, double*, std::byte*) const override {
+  void begin(const StepParameters<double>&, StepWorkspace&) const override {}
+  StepStatus step(const StepInput<double>& in, double* x_next, StepRecord*,
+                  StepWorkspace&) const override {
     for (int l = 0; l < sizes_.lanes; ++l) x_next[l] = 2 * in.x[l];
     return StepStatus::ok;
   }
-  void pullback(const StepInput<double>&, const double*, const double* x_next_bar, double* x_bar,
-                double*, std::byte*) const override {
+  void pullback(const StepInput<double>&, const StepRecord&, const double* x_next_bar,
+                double* x_bar, double*, StepWorkspace&) const override {
     for (int l = 0; l < sizes_.lanes; ++l) x_bar[l] += 2 * x_next_bar[l];
   }
-  void finish(const std::byte*, double*) const override {}
-  StepTrouble explain(const StepInput<double>&, int, std::byte*) const override { return {}; }
+  void finish(StepWorkspace&, double*) const override {}
+  StepTrouble explain(const StepInput<double>&, int, StepWorkspace&) const override { return {}; }
 
  private:
   static StepperSizes sizes(int lanes) {

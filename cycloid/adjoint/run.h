@@ -8,6 +8,7 @@
 
 #include "cycloid/adjoint/lanes.h"
 #include "cycloid/adjoint/memory.h"
+#include "cycloid/adjoint/record_store.h"
 #include "cycloid/adjoint/report.h"
 #include "cycloid/system/system.h"
 
@@ -31,10 +32,11 @@ struct Run {
   std::int64_t batch = 1, steps = 0;
   double t0 = 0;
   std::int64_t first_step = 0;  // number of the first step, not 0 in linearise only
-  int threads = 0;
-  std::vector<T> x0_raw, x0;  // as given, and with unit quaternions, on the law's own side
+  int threads = 0;              // all together; chunks that are fewer share them
+  std::vector<T> x0_raw, x0;    // as given, and with unit quaternions, on the law's own side
   std::vector<T> controls;
   std::vector<double> parameters;
+  std::vector<T> arrays;  // of parameters, where T is not double
   std::int64_t x0_rows = 1, control_rows = 0, parameter_rows = 1;
   std::int64_t start_rows = 1;      // of x0; more than x0_rows where parameters move a shared start
   std::vector<std::int64_t> saved;  // steps whose states the user gets; of samples, their numbers
@@ -55,6 +57,19 @@ struct Run {
   // stepper takes whole steps only.
   bool interpolates() const { return !samples.empty() && !stepper->sizes().takes_parts; }
   int lanes() const { return stepper->sizes().lanes; }
+  // Chunks that are worked on at once, and the threads that each may use inside a step.
+  int workers() const { return static_cast<int>(std::min<std::int64_t>(threads, chunks())); }
+  int threads_per_task() const { return stepper->sizes().spreads ? threads / workers() : 1; }
+  // Where an environment's arrays of parameters begin, one behind the other.
+  const T* array_numbers(std::int64_t environment) const {
+    const std::int64_t row = parameter_rows == 1 ? 0 : environment;
+    const Parameters& p = system.parameters();
+    if constexpr (std::is_same_v<T, double>) {
+      return parameters.data() + row * p.size() + p.lane_size();
+    } else {
+      return arrays.data() + row * (p.size() - p.lane_size());
+    }
+  }
   std::int64_t chunks() const { return (batch + lanes() - 1) / lanes(); }
   LaneMap map(std::int64_t chunk) const {
     return LaneMap(chunk, lanes(), batch, order.empty() ? nullptr : order.data());
@@ -95,7 +110,7 @@ struct Run {
     return control_rows <= 1 ? 0 : input_steps() * stepper->sizes().input;
   }
   std::int64_t parameter_stride() const {
-    return parameter_rows == 1 ? 0 : stepper->sizes().parameters;
+    return parameter_rows == 1 ? 0 : system.parameters().size();
   }
 };
 
@@ -112,28 +127,45 @@ class Tape {
  public:
   Tape() = default;
   explicit Tape(const Run<T>& run)
-      : state_numbers_(static_cast<std::int64_t>(run.stepper->sizes().state) * run.lanes()),
-        record_numbers_(static_cast<std::int64_t>(run.stepper->sizes().record) * run.lanes()),
+      : state_numbers_(static_cast<std::int64_t>(run.stepper->sizes().kept()) * run.lanes()),
         states_kept_(run.plan.states_kept(run.steps)),
-        records_kept_(run.plan.keep_records ? run.steps : 0),
         states_(static_cast<std::size_t>(run.chunks() * states_kept_ * state_numbers_)),
-        records_(static_cast<std::size_t>(run.chunks() * records_kept_ * record_numbers_)),
         failed_step(static_cast<std::size_t>(run.chunks() * run.lanes()), -1),
         ended_step(failed_step),
-        events(static_cast<std::size_t>(run.chunks())) {}
+        events(static_cast<std::size_t>(run.chunks())) {
+    if (!run.plan.keep_records) return;
+    const std::size_t chunks = static_cast<std::size_t>(run.chunks()),
+                      most = static_cast<std::size_t>(run.plan.chunk_record_bytes),
+                      room = std::min(most, static_cast<std::size_t>(run.steps) *
+                                                RecordStore::padded(run.stepper->record_bytes()));
+    record_room_ = LaneBuffer<std::byte>(chunks * room);
+    for (std::size_t c = 0; c < chunks; ++c) {
+      records_.emplace_back(record_room_.data() + c * room, room, most);
+    }
+  }
 
   T* state(std::int64_t chunk, std::int64_t slot) const {
     return states_.data() + (chunk * states_kept_ + slot) * state_numbers_;
   }
-  T* record(std::int64_t chunk, std::int64_t step) const {
-    return records_.data() + (chunk * records_kept_ + step) * record_numbers_;
+  // Of a plan that keeps records.
+  RecordStore& records(std::int64_t chunk) { return records_[static_cast<std::size_t>(chunk)]; }
+  std::int64_t records_kept() const {
+    std::int64_t n = 0;
+    for (const RecordStore& r : records_) n += r.size();
+    return n;
   }
   // What states and records take.
-  std::uint64_t bytes() const { return states_.bytes() + records_.bytes(); }
+  std::uint64_t bytes() const {
+    std::uint64_t n = states_.bytes();
+    for (const RecordStore& r : records_) n += r.bytes();
+    return n;
+  }
 
  private:
-  std::int64_t state_numbers_ = 0, record_numbers_ = 0, states_kept_ = 0, records_kept_ = 0;
-  LaneBuffer<T> states_, records_;
+  std::int64_t state_numbers_ = 0, states_kept_ = 0;
+  LaneBuffer<T> states_;
+  LaneBuffer<std::byte> record_room_;
+  std::vector<RecordStore> records_;
 
  public:
   // Per lane of every chunk: the step at which it went non-finite, or -1. From there on it stands

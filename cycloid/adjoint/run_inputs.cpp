@@ -6,7 +6,6 @@
 
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/error.h"
-#include "cycloid/system/reversible.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -54,6 +53,22 @@ void take_parameters(Run<T>& run, std::span<const double> params) {
     }
   }
   run.parameters.assign(params.begin(), params.end());
+}
+
+// Arrays in the precision of the run. Lanes share them, so that only large worlds, which have a
+// chunk each, may have their own.
+template <class T>
+void take_arrays(Run<T>& run) {
+  const Parameters& registry = run.system.parameters();
+  const std::size_t n = static_cast<std::size_t>(registry.size()),
+                    lanes = static_cast<std::size_t>(registry.lane_size());
+  if constexpr (!std::is_same_v<T, double>) {
+    for (std::size_t at = 0; at < run.parameters.size() && lanes < n; at += n) {
+      run.arrays.insert(run.arrays.end(),
+                        run.parameters.begin() + static_cast<std::ptrdiff_t>(at + lanes),
+                        run.parameters.begin() + static_cast<std::ptrdiff_t>(at + n));
+    }
+  }
 }
 
 // Asks the law where every environment starts (admission.h): calls use(e, row, x, why) with the row
@@ -198,6 +213,7 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
     }
   }
   take_parameters(run, params);
+  take_arrays(run);
   run.batch = std::max({run.x0_rows, run.control_rows, run.parameter_rows});
   check_rows(run.x0_rows, run.batch, "x0");
   if (run.control_rows > 0) check_rows(run.control_rows, run.batch, "controls");
@@ -220,25 +236,11 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
   return run;
 }
 
-template <class T>
-void choose_stepper(Run<T>& run, const Memory& memory) {
-  const Steppers<T>& steppers = run.system.template steppers<T>();
-  run.stepper = run.batch == 1 ? steppers.one.get() : steppers.packed.get();
-  const StepperSizes& s = run.stepper->sizes();
-  const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
-  run.threads = static_cast<int>(std::min<std::int64_t>(run.threads, run.chunks()));
-  run.plan = plan_tape(
-      memory, {run.steps, run.chunks(), run.threads, s.state * lane_bytes, s.record * lane_bytes,
-               s.record_is_costly, reversible(run.stepper) != nullptr, s.has_events});
-}
-
 template void check_finite(std::span<const float>, const char*, std::int64_t, const Space*);
 template void check_finite(std::span<const double>, const char*, std::int64_t, const Space*);
 template Run<float> checked_run(const System&, std::span<const float>, const Controls<float>&,
                                 std::span<const double>, const RolloutOptions&);
 template Run<double> checked_run(const System&, std::span<const double>, const Controls<double>&,
                                  std::span<const double>, const RolloutOptions&);
-template void choose_stepper(Run<float>&, const Memory&);
-template void choose_stepper(Run<double>&, const Memory&);
 
 }  // namespace cycloid::inline adjoint

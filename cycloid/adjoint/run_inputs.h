@@ -15,10 +15,6 @@ Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T
 // Why the law of a run whose numbers were changed since refuses a start (admission.h), or nothing.
 std::string refused_start(const Run<double>& run);
 
-// Chooses the stepper for the batch and plans the tape.
-template <class T>
-void choose_stepper(Run<T>& run, const Memory& memory);
-
 // The forward run itself, for a Run that has all its parts.
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);

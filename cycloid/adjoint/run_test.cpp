@@ -44,17 +44,24 @@ TEST_CASE("Run: chunks cover the batch, and a shared row has no stride") {
 TEST_CASE("Tape: every state and record of every chunk has a place of its own") {
   Run<double> run = run_of(20, 3);
   run.plan.keep_records = true;
-  const Tape<double> tape(run);
+  run.plan.chunk_record_bytes = INT64_MAX;
+  Tape<double> tape(run);
   const StepperSizes& s = run.stepper->sizes();
+  const std::int64_t record_numbers = s.record * s.lanes;
   std::set<double*> numbers;
   for (std::int64_t chunk = 0; chunk < run.chunks(); ++chunk) {
     for (std::int64_t k = 0; k < 3; ++k) {
       for (int i = 0; i < s.state * s.lanes; ++i) numbers.insert(tape.state(chunk, k) + i);
-      for (int i = 0; i < s.record * s.lanes; ++i) numbers.insert(tape.record(chunk, k) + i);
+      const StepRecord* const room = tape.records(chunk).offer(run.stepper->record_bytes());
+      REQUIRE(room != nullptr);
+      for (int i = 0; i < record_numbers; ++i) numbers.insert(room->numbers<double>() + i);
+      tape.records(chunk).keep();
     }
+    CHECK(tape.records(chunk).offer(run.stepper->record_bytes()) == nullptr);
   }
   CHECK(numbers.size() ==
-        static_cast<std::size_t>(run.chunks() * 3 * (s.state + s.record) * s.lanes));
+        static_cast<std::size_t>(run.chunks() * 3 * (s.state * s.lanes + record_numbers)));
+  CHECK(tape.records_kept() == 3 * run.chunks());
   CHECK(tape.failed_step ==
         std::vector<std::int64_t>(static_cast<std::size_t>(run.chunks() * s.lanes), -1));
 }

@@ -14,18 +14,26 @@ SweepBuffers<T>::SweepBuffers(const Run<T>& run) {
   const StepperSizes& s = run.stepper->sizes();
   const std::size_t W = static_cast<std::size_t>(s.lanes);
   const std::size_t L = run.plan.segment > 1 ? static_cast<std::size_t>(run.plan.segment) : 0;
-  workspace = LaneBuffer<std::byte>(s.workspace);
+  const std::size_t kept = static_cast<std::size_t>(s.kept());
+  workspace = run.stepper->make_workspace({run.threads_per_task()});
   parameters = LaneBuffer<T>(W * s.parameters);
   inputs = LaneBuffer<T>(W * s.input * kInputBlock);
-  state = LaneBuffer<T>(W * s.state);
-  next_state = LaneBuffer<T>(W * s.state);
+  state = LaneBuffer<T>(W * kept);
+  next_state = LaneBuffer<T>(W * kept);
   at_rest = LaneBuffer<bool>(W);
   const std::size_t samples = s.gives_samples ? run.most_samples_in_a_step() : !run.samples.empty();
-  sample = LaneBuffer<T>(W * s.state * samples);
-  record = LaneBuffer<T>(W * s.record);
-  segment_states = LaneBuffer<T>(W * s.state * L);
-  snapshots = LaneBuffer<T>(W * s.state * static_cast<std::size_t>(run.plan.snapshots));
-  segment_records = LaneBuffer<T>(run.plan.segment_records ? W * s.record * L : 0);
+  sample =
+      LaneBuffer<T>(W * (s.gives_samples ? static_cast<std::size_t>(s.state) : kept) * samples);
+  record_room_ = LaneBuffer<std::byte>(run.stepper->record_bytes());
+  record.data = record_room_.data();
+  record.bytes = run.stepper->record_bytes();
+  segment_states = LaneBuffer<T>(W * kept * L);
+  snapshots = LaneBuffer<T>(W * kept * static_cast<std::size_t>(run.plan.snapshots));
+  if (!run.plan.segment_records) return;
+  const std::size_t room = L * RecordStore::padded(run.stepper->record_bytes());
+  segment_room_ = LaneBuffer<std::byte>(room);
+  segment_records = RecordStore(segment_room_.data(), room,
+                                static_cast<std::size_t>(run.plan.segment_record_bytes) + room);
 }
 
 template <class T>
@@ -36,7 +44,7 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
       buffers_(buffers),
       sizes_(run.stepper->sizes()),
       chunk_(chunk),
-      state_numbers_(static_cast<std::int64_t>(sizes_.state) * sizes_.lanes),
+      state_numbers_(static_cast<std::int64_t>(sizes_.kept()) * sizes_.lanes),
       map_(run.map(chunk)),
       stop_(stop),
       failed_step_(tape.failed_step.data() + chunk * sizes_.lanes),
@@ -48,9 +56,7 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
     any_failed_ = any_failed_ || lane_failed(l);
     any_ended_ = any_ended_ || ended_step_[l] >= 0;
   }
-  gather(map_, run.parameters.data(), run.parameter_stride(), 0, sizes_.parameters,
-         buffers.parameters.data());
-  run.stepper->begin(buffers.parameters.data(), workspace());
+  begin();
   if (run.control_rows == 0 && sizes_.input > 0) {
     std::fill_n(buffers.inputs.data(), sizes_.input * sizes_.lanes, T(0));
   }
@@ -111,12 +117,13 @@ template <class T>
 void Sweep<T>::freeze(const StepInput<T>& in, T* x_next) const {
   for (int l = 0; l < map_.lanes; ++l) {
     if (failed_step_[l] < 0 || failed_step_[l] > in.step) continue;
-    for (int i = 0; i < sizes_.state; ++i) x_next[i * map_.lanes + l] = in.x[i * map_.lanes + l];
+    for (int i = 0; i < sizes_.kept(); ++i) x_next[i * map_.lanes + l] = in.x[i * map_.lanes + l];
   }
 }
 
 template <class T>
-void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said) {
+void Sweep<T>::first_step(const StepInput<T>& in, T* x_next, StepRecord* record,
+                          ChunkReport& said) {
   const StepStatus status = run_.stepper->step(in, x_next, record, workspace());
   const bool all_ok = status == StepStatus::ok;
   if (!all_ok) note_failures(in, x_next, said);
@@ -167,9 +174,7 @@ void Sweep<T>::take_notes(std::int64_t step, bool all_ok, ChunkReport& said) {
     if (lane_failed(l)) continue;
     const LaneNote& note = notes_[l];
     int& before = active_rows_[static_cast<std::size_t>(l)];
-    said.contacts += note.contacts;
-    said.substeps += note.substeps;
-    said.rejected += note.rejected;
+    for (std::size_t i = 0; i < said.counters.size(); ++i) said.counters[i] += note.counters[i];
     said.switches += before >= 0 && before != note.active;
     before = note.active;
     if (all_ok) continue;
@@ -205,9 +210,28 @@ void Sweep<T>::take_events(const StepInput<T>& in, ChunkReport& said) {
 }
 
 template <class T>
-void Sweep<T>::step_again(const StepInput<T>& in, T* x_next, T* record) {
+void Sweep<T>::step_again(const StepInput<T>& in, T* x_next, StepRecord* record) {
   run_.stepper->step(in, x_next, record, workspace());
   if (any_failed_) freeze(in, x_next);
+}
+
+template <class T>
+void Sweep<T>::step_for_record(const StepInput<T>& in, T* x_next) {
+  run_.stepper->step(in, x_next, &fresh_record(), workspace());
+}
+
+template <class T>
+void Sweep<T>::begin(double* const* arrays_bar, const bool* left_out) {
+  gather(map_, run_.parameters.data(), run_.parameter_stride(), 0, sizes_.parameters,
+         buffers_.parameters.data());
+  arrays_.clear();
+  const T* first = run_.array_numbers(map_.environment(0));
+  for (const std::int64_t n : sizes_.arrays) {
+    arrays_.push_back(first);
+    first += n;
+  }
+  run_.stepper->begin({buffers_.parameters.data(), arrays_.data(), arrays_bar, left_out},
+                      workspace());
 }
 
 template <class T>

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "cycloid/adjoint/run.h"
 #include "cycloid/adjoint/schedule.h"
@@ -27,14 +28,19 @@ inline constexpr std::int64_t kInputBlock = 64;
 template <class T>
 struct SweepBuffers {
   explicit SweepBuffers(const Run<T>& run);
-  LaneBuffer<std::byte> workspace;
-  LaneBuffer<T> parameters, inputs, state, next_state, record;
-  LaneBuffer<T> segment_states, segment_records, snapshots, sample;
-  LaneBuffer<bool> at_rest;              // lanes
-  LaneBuffer<std::byte> lane_workspace;  // of the stepper of one environment, where it is asked
-  LaneBuffer<T> lane_numbers;            // ... and a lane's numbers
-  LaneBuffer<std::byte> senses;          // likewise of the senses (advance.h)
-  LaneBuffer<T> sensed;                  // ... and what they look at and show
+  std::unique_ptr<StepWorkspace> workspace;
+  LaneBuffer<T> parameters, inputs, state, next_state;
+  LaneBuffer<T> segment_states, snapshots, sample;
+  StepRecord record;  // of a step at a time
+  RecordStore segment_records;
+  LaneBuffer<bool> at_rest;                       // lanes
+  std::unique_ptr<StepWorkspace> lane_workspace;  // of the stepper of one environment, if asked
+  LaneBuffer<T> lane_numbers;                     // ... and a lane's numbers
+  LaneBuffer<std::byte> senses;                   // likewise of the senses (advance.h)
+  LaneBuffer<T> sensed;                           // ... and what they look at and show
+
+ private:
+  LaneBuffer<std::byte> record_room_, segment_room_;
 };
 
 // Calls function(task, buffers, stop) for every task, on the run's threads, each with buffers of
@@ -75,6 +81,9 @@ class Sweep {
   template <class Visit>
   void reverse(Visit&& visit);
 
+  // Begins the chunk anew: parameters, and their cotangents as zeros. Those of arrays are added
+  // where the caller says, but for the lanes that it leaves out.
+  void begin(double* const* arrays_bar = nullptr, const bool* left_out = nullptr);
   // Whether the visits of `reverse` owe the parameters' cotangents.
   void want_parameters(bool wanted) { wants_parameters_ = wanted; }
   // The cotangents of the times of the chunk's events, in the tape's order, for `reverse`.
@@ -91,7 +100,7 @@ class Sweep {
   };
   SamplesWithin samples_within(std::int64_t step) const;
 
-  std::byte* workspace() const { return buffers_.workspace.data(); }
+  StepWorkspace& workspace() const { return *buffers_.workspace; }
   const LaneMap& map() const { return map_; }
   bool stopped() const { return stopped_; }
   bool lane_failed(int lane) const { return failed_step_[lane] >= 0; }
@@ -102,17 +111,23 @@ class Sweep {
  private:
   StepInput<T> input(const T* x, std::int64_t k);
   bool stop_requested() { return stopped_ = stopped_ || stop_.stop_requested(); }
-  void first_step(const StepInput<T>& in, T* x_next, T* record, ChunkReport& said);
+  void first_step(const StepInput<T>& in, T* x_next, StepRecord* record, ChunkReport& said);
   void note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said);
   void take_notes(std::int64_t step, bool all_ok, ChunkReport& said);
   void report_failure(const StepInput<T>& in, int lane, ChunkReport& said);
   void take_events(const StepInput<T>& in, ChunkReport& said);
   const bool* lanes_at_rest(std::int64_t step);
   const double* times_bar_of(std::int64_t step);
-  void step_again(const StepInput<T>& in, T* x_next, T* record);
+  void step_again(const StepInput<T>& in, T* x_next, StepRecord* record);
   // The state of a sample: after a part of its step, or on the path between the step's ends.
   const T* after(const StepInput<T>& part);
   const T* between(std::int64_t number, const T* x, const T* x_next);
+  // Runs a step again for the sake of its record, which is then the buffers'.
+  void step_for_record(const StepInput<T>& in, T* x_next);
+  StepRecord& fresh_record() const {
+    buffers_.record.bytes = run_.stepper->record_bytes();
+    return buffers_.record;
+  }
   void freeze(const StepInput<T>& in, T* x_next) const;
   template <class SaveState>
   void save_samples(const StepInput<T>& in, const T* x_next, const SamplesWithin& within,
@@ -132,9 +147,10 @@ class Sweep {
   Tape<T>& tape_;
   SweepBuffers<T>& buffers_;
   const StepperSizes& sizes_;
-  std::int64_t chunk_, state_numbers_;
+  std::int64_t chunk_, state_numbers_;  // ... of a checkpoint in lanes
   LaneMap map_;
   const StopToken& stop_;
+  std::vector<const T*> arrays_;  // of parameters
   std::int64_t *failed_step_, *ended_step_;
   std::vector<TapeEvent>& events_;
   const LaneNote* notes_;         // of the last step, or null
@@ -157,6 +173,7 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   T* x = all ? tape_.state(chunk_, 0) : buffers_.state.data();
   T* other = buffers_.next_state.data();
   gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, x);
+  std::fill_n(x + sizes_.state * map_.lanes, sizes_.carry * map_.lanes, T(0));
   for (std::int64_t k = 0; k < run_.steps; ++k) {
     if (k % kInputBlock == 0 && stop_requested()) return;
     if (!all && !plan.reversible) keep(k, x);
@@ -165,8 +182,10 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
     StepInput<T> in = input(x, k);
     const SamplesWithin within = samples_within(in.step);
     if (!within.samples.offsets.empty()) in.samples = &within.samples;
-    T* const own = run_.held ? buffers_.record.data() : nullptr;
-    first_step(in, x_next, plan.keep_records ? tape_.record(chunk_, k) : own, said);
+    StepRecord* const kept =
+        plan.keep_records ? tape_.records(chunk_).offer(run_.stepper->record_bytes()) : nullptr;
+    first_step(in, x_next, kept || !run_.held ? kept : &fresh_record(), said);
+    if (kept) tape_.records(chunk_).keep();
     if (!run_.samples.empty()) {
       for (std::int64_t s = 0; k == 0 && s < run_.samples_at_start(); ++s) {
         save(s, static_cast<const T*>(x));
@@ -225,35 +244,39 @@ template <class Visit>
 void Sweep<T>::reverse_segments(Visit&& visit) {
   const TapePlan& plan = run_.plan;
   const std::int64_t L = plan.segment;
-  const std::int64_t record_numbers = static_cast<std::int64_t>(sizes_.record) * sizes_.lanes;
+  RecordStore& segment_records = buffers_.segment_records;
   for (std::int64_t s = (run_.steps - 1) / L; s >= 0 && !stop_requested(); --s) {
     const std::int64_t begin = s * L, end = std::min(begin + L, run_.steps);
     const auto state = [&](std::int64_t k) -> T* {
       return k == begin ? tape_.state(chunk_, s)
                         : buffers_.segment_states.data() + (k - begin) * state_numbers_;
     };
-    const auto record = [&](std::int64_t k) -> T* {
-      return plan.keep_records      ? tape_.record(chunk_, k)
-             : plan.segment_records ? buffers_.segment_records.data() + (k - begin) * record_numbers
-                                    : buffers_.record.data();
+    const auto kept = [&](std::int64_t k) -> const StepRecord* {
+      return k < 0               ? nullptr
+             : plan.keep_records ? tape_.records(chunk_).find(k)
+                                 : segment_records.find(k - begin);
     };
     // The last step of a segment leads to a state that is known; it runs again only for its record.
+    segment_records.clear();
     for (std::int64_t k = begin; k + 1 < end; ++k) {
-      step_again(input(state(k), k), state(k + 1), plan.segment_records ? record(k) : nullptr);
+      StepRecord* const record = segment_records.offer(run_.stepper->record_bytes());
+      step_again(input(state(k), k), state(k + 1), record);
+      if (record) segment_records.keep();
       ++recomputed_;
       if (k % kInputBlock == 0 && stop_requested()) return;
     }
     for (std::int64_t k = end - 1; k >= begin; --k) {
       const StepInput<T> in = input(state(k), k);
-      if (k > 0 && plan.keep_records) {
-        fetch_ahead(tape_.record(chunk_, k - 1), record_numbers);
-        if (L == 1) fetch_ahead(tape_.state(chunk_, k - 1), state_numbers_);
+      if (const StepRecord* const before = plan.keep_records ? kept(k - 1) : nullptr) {
+        fetch_ahead(before->data, static_cast<std::int64_t>(before->bytes));
+        fetch_ahead(tape_.state(chunk_, k - 1), state_numbers_);
       }
-      const bool has_record = plan.keep_records || (plan.segment_records && k + 1 < end);
-      if (!has_record) {
-        run_.stepper->step(in, buffers_.next_state.data(), record(k), workspace());
+      if (const StepRecord* const record = kept(k)) {
+        visit(in, *record);
+      } else {
+        step_for_record(in, buffers_.next_state.data());
+        visit(in, static_cast<const StepRecord&>(buffers_.record));
       }
-      visit(in, static_cast<const T*>(record(k)));
       if (k % kInputBlock == 0 && stop_requested()) return;
     }
   }
@@ -270,9 +293,9 @@ void Sweep<T>::reverse_stepping_back(Visit&& visit) {
     reversible(run_.stepper)->step_back(end, before, workspace());
     if (any_failed_) freeze(end, before);
     const StepInput<T> in = input(before, k);
-    run_.stepper->step(in, x, buffers_.record.data(), workspace());
+    step_for_record(in, x);
     recomputed_ += 2;
-    visit(in, static_cast<const T*>(buffers_.record.data()));
+    visit(in, static_cast<const StepRecord&>(buffers_.record));
     std::swap(x, before);
     if (k % kInputBlock == 0 && stop_requested()) return;
   }
@@ -310,8 +333,8 @@ void Sweep<T>::reverse_binomial(Visit&& visit) {
         break;
       case ScheduleAction::Kind::reverse: {
         const StepInput<T> in = input(x, action->from);
-        run_.stepper->step(in, other, buffers_.record.data(), workspace());
-        visit(in, static_cast<const T*>(buffers_.record.data()));
+        step_for_record(in, other);
+        visit(in, static_cast<const StepRecord&>(buffers_.record));
         if (action->from % kInputBlock == 0 && stop_requested()) return;
         break;
       }

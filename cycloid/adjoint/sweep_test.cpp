@@ -207,7 +207,7 @@ TEST_CASE(
     Sweep<double> sweep(run.run(), run.tape(), buffers, 0, never);
     const int W = sweep.map().lanes;
     std::int64_t expected = 129;
-    sweep.reverse([&](const StepInput<double>& in, const double*) {
+    sweep.reverse([&](const StepInput<double>& in, const StepRecord&) {
       REQUIRE(in.step == expected--);
       for (int l = 0; l < sweep.map().active; ++l) {
         const Numbers x = {in.x[l], in.x[W + l]};

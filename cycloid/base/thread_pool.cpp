@@ -37,8 +37,10 @@ std::chrono::nanoseconds coarse_now() {
 
 constexpr std::size_t kNoIndex = SIZE_MAX;
 
-// The token of the work this thread is in, or null: inside work no helpers are called.
+// The token of the work this thread is in, or null; and the threads that a parallel_for inside it
+// may use.
 thread_local const StopToken* current_token = nullptr;
+thread_local int own_threads = 1;
 
 // Forks that this process has been born from since it loaded us. A job begun before the last one
 // has lost its helpers.
@@ -46,13 +48,15 @@ std::atomic<int> forks{0};
 
 // One call of parallel_for. It lives on the stack of its caller.
 struct Job {
-  Job(std::size_t n, ParallelWork w, const KeepGoing& k) : count(n), work(w), keep_going(k) {
+  Job(std::size_t n, ParallelWork w, const KeepGoing& k, int each)
+      : count(n), work(w), keep_going(k), threads_each(each) {
     if (keep_going) last_asked = coarse_now();
   }
 
   const std::size_t count;
   const ParallelWork work;
   const KeepGoing& keep_going;
+  const int threads_each;  // of a call of work
   const StopToken* const outer = current_token;
   const int born_after = forks.load();
 
@@ -119,6 +123,7 @@ void take_turns(Job& job, int worker) {
   Turn turn{job, worker};
   const StopToken token([](void* t) { return static_cast<Turn*>(t)->should_stop(); }, &turn);
   const StopToken* const outer = std::exchange(current_token, &token);
+  const int outer_threads = std::exchange(own_threads, job.threads_each);
   while (true) {
     // Indices begin in order, so whatever has not begun lies behind the one that failed.
     if (turn.should_stop() || job.failed.load() != kNoIndex) break;
@@ -131,6 +136,7 @@ void take_turns(Job& job, int worker) {
     }
   }
   current_token = outer;
+  own_threads = outer_threads;
 }
 
 // Signals that are meant for the process stay with the user's threads; those that a thread causes
@@ -200,7 +206,7 @@ class Pool {
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
-      start(helpers);
+      start(busy_ + helpers);
       jobs_.push_back(&job);
       job.open = helpers;
     }
@@ -225,11 +231,13 @@ class Pool {
       if (closed_) return;
       --job->open;
       ++job->active;
+      ++busy_;
       const int worker = ++job->joined;
       lock.unlock();
       std::fesetenv(&job->environment);
       take_turns(*job, worker);
       lock.lock();
+      --busy_;
       if (--job->active == 0) job->idle.notify_one();  // under the lock: the job may end at once
     }
   }
@@ -251,6 +259,7 @@ class Pool {
   std::condition_variable wake_;
   std::vector<Job*> jobs_;  // in flight, oldest first
   std::vector<std::thread> helpers_;
+  int busy_ = 0;  // helpers at work
   bool closed_ = false;
   Pool* const left_behind_;  // by a fork: kept reachable, never used
 };
@@ -293,9 +302,10 @@ void parallel_for(std::size_t count, int threads, ParallelWork work, const KeepG
                         ", or 0 for the default, got ", threads));
   if (count == 0) return;
   if (threads == 0) threads = default_threads();
+  if (current_token != nullptr) threads = std::min(threads, own_threads);
   const int workers = static_cast<int>(std::min<std::size_t>(count, threads));
-  Job job(count, work, keep_going);
-  if (workers > 1 && current_token == nullptr && !exiting.load()) the_pool().run(job, workers - 1);
+  Job job(count, work, keep_going, threads / workers);
+  if (workers > 1 && !exiting.load()) the_pool().run(job, workers - 1);
   else take_turns(job, 0);
   job.rethrow();
 }

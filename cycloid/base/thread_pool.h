@@ -16,7 +16,9 @@
 // - `keep_going` (interrupt.h) is asked on the calling thread: between indices, whenever the work
 //   of this thread looks at its StopToken, and while waiting for the others. When it answers
 //   false everyone is asked to stop, and Interrupted is thrown; when it throws, that is rethrown.
-// - Inside work, a further parallel_for runs on the calling thread alone, and stops with the outer.
+// - Threads that are more than the indices are divided among the calls of work, threads / count for
+//   each: inside work, a further parallel_for has these at most (one where indices are many), and
+//   stops with the outer. A lone task has all of them.
 // - Several threads of the user may call at once; they share the helpers.
 // - Helpers are started when first needed, run in the floating-point environment of the caller,
 //   take no signals, and sleep in between. After fork() the child starts its own; at exit they are

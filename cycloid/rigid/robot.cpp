@@ -5,6 +5,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "cycloid/rigid/robot_counters.h"
 #include "cycloid/rigid/robot_steppers.h"
 #include "cycloid/rigid/still_stepper.h"
 
@@ -148,6 +149,9 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.parameters = with_values(key.tree->parameters, options.values);
   parts.vary = options.vary;
   parts.initial_state = initial_state(model);
+  if (key.constraints) {
+    parts.counters.assign(std::begin(kRobotCounters), std::end(kRobotCounters));
+  }
   choose_steppers(key, parts);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));

@@ -20,23 +20,24 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   explicit RobotStepper(const RobotKey& key) : Stepper<T>(sizes_of(key)), key_(key) {}
 
-  void begin(const T* p, std::byte* memory) const override {
-    const Layout at(*this, memory);
+  void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
+    const Layout at(*this, workspace);
     constexpr int kStride = std::is_same_v<P, S> ? 1 : kLanes<S>;
     for (int i = 0; i < parameters(); ++i) {
-      at.p[i] = reinterpret_cast<const P*>(p)[i * kStride];
+      at.p[i] = reinterpret_cast<const P*>(p.lanes)[i * kStride];
     }
     prepare_parameters(*key_.tree, at.p, at.quat_length);
     *at.sums = {};
     if constexpr (kConstrained) at.constraints.contacts.begin(key_.constraints->contacts);
   }
 
-  StepStatus step(const StepInput<T>& in, T* x_next, T* record, std::byte* memory) const override {
-    Layout at(*this, memory);
+  StepStatus step(const StepInput<T>& in, T* x_next, StepRecord* record,
+                  StepWorkspace& workspace) const override {
+    Layout at(*this, workspace);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     S* out = reinterpret_cast<S*>(x_next);
-    S* own = record ? reinterpret_cast<S*>(record) : at.record;
+    S* own = record ? record->numbers<S>() : at.record;
     std::fill_n(at.notes, kNotes, LaneNote{});
     with_dynamics(at, [&](const auto& dynamics) {
       if (integrator() == RigidIntegrator::rk4) {
@@ -51,14 +52,13 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     return fell_short(at.notes, kNotes) ? StepStatus::short_of : StepStatus::ok;
   }
 
-  void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
-                std::byte* memory) const override {
-    Layout at(*this, memory);
+  void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
+                T* u_bar, StepWorkspace& workspace) const override {
+    Layout at(*this, workspace);
     clear_first(at);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
-    const S *own = reinterpret_cast<const S*>(record),
-            *bar = reinterpret_cast<const S*>(x_next_bar);
+    const S *own = record.numbers<const S>(), *bar = reinterpret_cast<const S*>(x_next_bar);
     S *x_out = reinterpret_cast<S*>(x_bar), *u_out = reinterpret_cast<S*>(u_bar);
     S h_bar(0);
     S* p_bar = in.wants_parameters ? at.p_bar : nullptr;
@@ -73,15 +73,15 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     if (++at.sums->pending == kStepsPerSum) add_to_sums(at);
   }
 
-  bool jacobian(const StepInput<T>& in, const T* record, T* A, T* B,
-                std::byte* memory) const override {
+  bool jacobian(const StepInput<T>& in, const StepRecord& record, T* A, T* B,
+                StepWorkspace& workspace) const override {
     if (integrator() == RigidIntegrator::rk4 || kByLane) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
-    Layout at(*this, memory);
+    Layout at(*this, workspace);
     const Model& m = key_.tree->model;
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u),
-            *own = reinterpret_cast<const S*>(record);
+            *own = record.numbers<const S>();
     const StepJacobian<S> out{m.nv, m.na, this->sizes_.input, reinterpret_cast<S*>(A),
                               reinterpret_cast<S*>(B)};
     if constexpr (!kConstrained) {
@@ -94,8 +94,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     return true;
   }
 
-  void finish(const std::byte* memory, double* p_bar) const override {
-    const Layout at(*this, const_cast<std::byte*>(memory));
+  void finish(StepWorkspace& workspace, double* p_bar) const override {
+    const Layout at(*this, workspace);
     clear_first(at);
     add_to_sums(at);
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * static_cast<std::size_t>(parameters()));
@@ -115,9 +115,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
-  void work_keys(const StepInput<T>& in, std::uint64_t* keys, std::byte* memory) const override {
+  void work_keys(const StepInput<T>& in, std::uint64_t* keys,
+                 StepWorkspace& workspace) const override {
     if constexpr (kConstrained) {
-      Layout at(*this, memory);
+      Layout at(*this, workspace);
       const StepShape n(*key_.tree);
       const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
       with_dynamics(at, [&](const auto& dynamics) {
@@ -126,11 +127,11 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
   }
 
-  const LaneNote* notes(const std::byte* memory) const override {
-    return kConstrained ? Layout(*this, const_cast<std::byte*>(memory)).notes : nullptr;
+  const LaneNote* notes(const StepWorkspace& workspace) const override {
+    return kConstrained ? Layout(*this, workspace).notes : nullptr;
   }
 
-  StepTrouble explain(const StepInput<T>& in, int lane, std::byte* memory) const override;
+  StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
 
  private:
   static constexpr int kNotes = kConstrained ? kLanes<S> : 0;
@@ -186,7 +187,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     bool cleared = false, some = false;  // p_bar has been set to zero; p_sum has been written
   };
   struct Layout {
-    Layout(const RobotStepper& s, std::byte* memory) {
+    Layout(const RobotStepper& s, const StepWorkspace& workspace) {
+      std::byte* const memory = LaneWorkspace::memory(workspace);
       std::size_t used = 0;
       const auto take = [&]<class A>(A*& array, std::size_t n) {
         array = reinterpret_cast<A*>(memory + used);
@@ -296,12 +298,12 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 // Runs the step again and names the first joint whose acceleration is not finite in this lane.
 template <class S, class P, bool kConstrained>
 StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, int l,
-                                                      std::byte* memory) const {
-  const Layout at(*this, memory);
+                                                      StepWorkspace& workspace) const {
+  const Layout at(*this, workspace);
   const Tree& tree = *key_.tree;
   const StepShape n(tree);
   std::vector<S> out(static_cast<std::size_t>(this->sizes_.state));
-  step(in, reinterpret_cast<T*>(out.data()), nullptr, memory);
+  step(in, reinterpret_cast<T*>(out.data()), nullptr, workspace);
   const auto finite = [&](const S& x) {
     const T value = lane(x, l);
     return value - value == T(0);

@@ -28,7 +28,8 @@ std::vector<T> run(const Stepper<T>& stepper, const std::vector<double>& params,
   struct alignas(128) Block {
     std::byte bytes[128];
   };
-  std::vector<Block> memory(s.workspace / 128 + 1), numbers[2];
+  const auto workspace = stepper.make_workspace({});
+  std::vector<Block> numbers[2];
   const std::size_t blocks = static_cast<std::size_t>(s.state) * W * sizeof(T) / 128 + 2;
   for (auto& n : numbers) n.resize(blocks);
   T *x = reinterpret_cast<T*>(numbers[0][0].bytes),
@@ -41,9 +42,9 @@ std::vector<T> run(const Stepper<T>& stepper, const std::vector<double>& params,
   const std::vector<T> p_lanes = spread(params);
   std::copy_n(p_lanes.begin(), params.size() * W, p);
   std::fill_n(u, static_cast<std::size_t>(s.input) * W, static_cast<T>(control));
-  stepper.begin(p, memory[0].bytes);
+  stepper.begin({p}, *workspace);
   for (int k = 0; k < steps; ++k) {
-    CHECK(stepper.step({x, u, k, 0.0}, next, nullptr, memory[0].bytes) == StepStatus::ok);
+    CHECK(stepper.step({x, u, k, 0.0}, next, nullptr, *workspace) == StepStatus::ok);
     std::swap(x, next);
   }
   std::vector<T> out;
@@ -198,16 +199,13 @@ TEST_CASE("free flight: rk4 keeps momentum and energy at its order") {
 TEST_CASE("a robot that goes non-finite names the joint and its body") {
   const System system = make_robot(test::two_trees());
   const Stepper<double>& one = *system.steppers<double>().one;
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
-  std::vector<Block> memory(one.sizes().workspace / 128 + 1);
-  one.begin(system.parameters().default_values().data(), memory[0].bytes);
+  const auto workspace = one.make_workspace({});
+  one.begin({system.parameters().default_values().data()}, *workspace);
   std::vector<double> x = system.initial_state(), next(x.size()), u(8, 0.0);
   x[static_cast<std::size_t>(system.states().blocks()[1].offset) + 6] = 1e200;  // joint1's velocity
-  CHECK(one.step({x.data(), u.data(), 0, 0.0}, next.data(), nullptr, memory[0].bytes) ==
+  CHECK(one.step({x.data(), u.data(), 0, 0.0}, next.data(), nullptr, *workspace) ==
         StepStatus::non_finite);
-  const StepTrouble t = one.explain({x.data(), u.data(), 0, 0.0}, 0, memory[0].bytes);
+  const StepTrouble t = one.explain({x.data(), u.data(), 0, 0.0}, 0, *workspace);
   CHECK(t.stage == "smooth dynamics");
   CHECK(t.body.find("joint:") != std::string::npos);
   CHECK(t.reason == "its acceleration is not finite");

@@ -8,6 +8,7 @@
 
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/contact/contact_space.h"
+#include "cycloid/rigid/robot_counters.h"
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline rigid {
@@ -37,13 +38,15 @@ void take_notes(const NewtonResult<S>& result, const ConstrainedSpace<S>& solver
                 const ContactSpace<S>& contacts, LaneNote* notes) {
   const auto active = primal(active_rows(solver.problem, solver.newton.at));
   for (int l = 0; l < kLanes<S>; ++l) {
-    notes[l].contacts = contacts.count[l];
     notes[l].active = static_cast<int>(lane(active, l));
+    notes[l].counters[kContacts] = contacts.count[l];
+    notes[l].counters[kActiveRows] = notes[l].active;
   }
   if (all(result.solved) && contacts.crowded == 0) return;
   const unsigned solved = lane_bits(result.solved);
   for (int l = 0; l < kLanes<S>; ++l) {
     notes[l].crowded = notes[l].crowded || (contacts.crowded >> l & 1);
+    notes[l].counters[kCrowded] = notes[l].crowded;
     if (solved >> l & 1) continue;
     const double residual = static_cast<double>(lane(primal(result.residual), l));
     const double size = residual >= 0 ? residual : std::numeric_limits<double>::infinity();  // NaN

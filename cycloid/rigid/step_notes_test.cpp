@@ -15,12 +15,12 @@ struct Chunk {
   Chunk(const System& system, const Rows<double>& x)
       : stepper(*system.steppers<T>().packed),
         n(stepper.sizes()),
-        workspace(n.workspace),
+        workspace(stepper.make_workspace({})),
         p(numbers(n.parameters)),
         state(numbers(n.state)),
         next(numbers(n.state)),
         u(numbers(n.input)),
-        record(numbers(n.record)),
+        record(stepper),
         bar(numbers(n.tangent)),
         x_bar(numbers(n.tangent)),
         u_bar(numbers(n.input)) {
@@ -31,24 +31,25 @@ struct Chunk {
     std::fill_n(bar.data(), numbers(n.tangent), T(1));
     std::fill_n(x_bar.data(), numbers(n.tangent), T(0));
     std::fill_n(u_bar.data(), numbers(n.input), T(0));
-    stepper.begin(p.data(), workspace.data());
+    stepper.begin({p.data()}, *workspace);
   }
   std::size_t numbers(int count) const { return static_cast<std::size_t>(count * n.lanes); }
 
   StepStatus step() {
-    return stepper.step({state.data(), u.data(), 0, 0.0}, next.data(), record.data(),
-                        workspace.data());
+    return stepper.step({state.data(), u.data(), 0, 0.0}, next.data(), &record, *workspace);
   }
   void pull() {
-    stepper.pullback({state.data(), u.data(), 0, 0.0}, record.data(), bar.data(), x_bar.data(),
-                     u_bar.data(), workspace.data());
+    stepper.pullback({state.data(), u.data(), 0, 0.0}, record, bar.data(), x_bar.data(),
+                     u_bar.data(), *workspace);
   }
-  const LaneNote& note(int l) { return stepper.notes(workspace.data())[l]; }
+  const LaneNote& note(int l) { return stepper.notes(*workspace)[l]; }
 
   const Stepper<T>& stepper;
   const StepperSizes& n;
-  LaneMemory<std::byte> workspace;
-  LaneMemory<T> p, state, next, u, record, bar, x_bar, u_bar;
+  std::unique_ptr<StepWorkspace> workspace;
+  LaneMemory<T> p, state, next, u;
+  test::RecordRoom record;
+  LaneMemory<T> bar, x_bar, u_bar;
 };
 
 System robot(Model m, Precision precision = Precision::float64) {
@@ -128,17 +129,18 @@ TEST_CASE("RobotStepper: notes have each lane's contacts and active rows") {
   Chunk<double> chunk(system, {above, on, tilted});
   REQUIRE(chunk.n.lanes >= 2);
   CHECK(chunk.step() == StepStatus::ok);
-  CHECK(chunk.note(0).contacts == 0);
+  CHECK(chunk.note(0).counters[kContacts] == 0);
   CHECK(chunk.note(0).active == 0);
-  CHECK(chunk.note(1).contacts == 4);
+  CHECK(chunk.note(1).counters[kContacts] == 4);
   CHECK(chunk.note(1).active > 0);
   for (int l = 0; l < chunk.n.lanes; ++l) {
     CHECK(chunk.note(l).residual == 0);
     CHECK_FALSE(chunk.note(l).crowded);
-    if (l % 3 == 2) CHECK(chunk.note(l).contacts == 2);
+    if (l % 3 == 2) CHECK(chunk.note(l).counters[kContacts] == 2);
   }
   const System smooth = robot(slab(2, false));
-  CHECK(smooth.steppers<double>().packed->notes(nullptr) == nullptr);
+  const Stepper<double>& packed = *smooth.steppers<double>().packed;
+  CHECK(packed.notes(*packed.make_workspace({})) == nullptr);
 }
 
 TEST_CASE("RobotStepper: a lane with more contacts than slots is crowded, its neighbour is not") {
@@ -149,9 +151,9 @@ TEST_CASE("RobotStepper: a lane with more contacts than slots is crowded, its ne
   REQUIRE(chunk.n.lanes >= 2);
   CHECK(chunk.step() == StepStatus::short_of);
   CHECK(chunk.note(0).crowded);
-  CHECK(chunk.note(0).contacts == kMostContacts);
+  CHECK(chunk.note(0).counters[kContacts] == kMostContacts);
   CHECK_FALSE(chunk.note(1).crowded);
-  CHECK(chunk.note(1).contacts == 0);
+  CHECK(chunk.note(1).counters[kContacts] == 0);
 }
 
 TEST_CASE("take_notes: lanes that are not solved keep the largest residual of their solves") {

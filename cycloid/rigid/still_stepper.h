@@ -12,13 +12,16 @@ class StillStepper final : public Stepper<T> {
  public:
   StillStepper(int inputs, int parameters) : Stepper<T>(sizes_of(inputs, parameters)) {}
 
-  void begin(const T*, std::byte*) const override {}
-  StepStatus step(const StepInput<T>&, T*, T*, std::byte*) const override { return StepStatus::ok; }
-  void pullback(const StepInput<T>&, const T*, const T*, T*, T*, std::byte*) const override {}
-  void finish(const std::byte*, double* p_bar) const override {
+  void begin(const StepParameters<T>&, StepWorkspace&) const override {}
+  StepStatus step(const StepInput<T>&, T*, StepRecord*, StepWorkspace&) const override {
+    return StepStatus::ok;
+  }
+  void pullback(const StepInput<T>&, const StepRecord&, const T*, T*, T*,
+                StepWorkspace&) const override {}
+  void finish(StepWorkspace&, double* p_bar) const override {
     std::fill_n(p_bar, this->sizes_.parameters, 0.0);
   }
-  StepTrouble explain(const StepInput<T>&, int, std::byte*) const override {
+  StepTrouble explain(const StepInput<T>&, int, StepWorkspace&) const override {
     return {"still", "model", "nothing moves"};
   }
 

@@ -28,15 +28,17 @@ TEST_CASE("still_stepper: a robot without joints has no state, and steps") {
   const Stepper<double>& stepper = *robot.steppers<double>().one;
   CHECK(stepper.sizes().state == 0);
   CHECK(stepper.sizes().parameters == robot.parameters().size());
-  CHECK(stepper.step({nullptr, nullptr, 0, 0.0}, nullptr, nullptr, nullptr) == StepStatus::ok);
+  const auto workspace = stepper.make_workspace({});
+  CHECK(stepper.step({nullptr, nullptr, 0, 0.0}, nullptr, nullptr, *workspace) == StepStatus::ok);
 }
 
 TEST_CASE("still_stepper: nothing depends on the parameters") {
   const StillStepper<double> stepper(2, 3);
   std::vector<double> p_bar(3, 7.0), u_bar(2, 5.0);
-  stepper.begin(nullptr, nullptr);
-  stepper.pullback({nullptr, nullptr, 0, 0.0}, nullptr, nullptr, nullptr, u_bar.data(), nullptr);
-  stepper.finish(nullptr, p_bar.data());
+  const auto workspace = stepper.make_workspace({});
+  stepper.begin({}, *workspace);
+  stepper.pullback({nullptr, nullptr, 0, 0.0}, {}, nullptr, nullptr, u_bar.data(), *workspace);
+  stepper.finish(*workspace, p_bar.data());
   CHECK(p_bar == std::vector<double>(3, 0.0));
   CHECK(u_bar == std::vector<double>(2, 5.0));  // added to, not assigned
 }

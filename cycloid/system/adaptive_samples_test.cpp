@@ -76,21 +76,22 @@ Sampled sample_orbits(const Rows<double>& rows, const std::vector<double>& offse
   const LawStepper<Kepler, Scheme, S> stepper(Kepler{}, Scheme{{1e-8, 1e-8}});
   const StepperSizes& s = stepper.sizes();
   const std::size_t count = 16 * offsets.size();
-  test::LaneMemory<std::byte> workspace(s.workspace);
+  const auto workspace = stepper.make_workspace({});
+  test::RecordRoom record(stepper);
   test::LaneMemory<double> x(16), p(4 * static_cast<std::size_t>(s.parameters)), x_next(16),
-      record(4), states(count), bar(count), end_bar(16), x_bar(16),
+      states(count), bar(count), end_bar(16), x_bar(16),
       p_bar(4 * static_cast<std::size_t>(s.parameters));
   test::to_lanes(rows, 4, 4, x.data());
   test::to_lanes(Rows<double>{{1.0, dt}}, s.parameters, 4, p.data());
   for (std::size_t i = 0; i < count; ++i) bar.data()[i] = std::sin(static_cast<double>(i / 4));
   for (int i = 0; i < 16; ++i) end_bar.data()[i] = x_bar.data()[i] = 0;
-  stepper.begin(p.data(), workspace.data());
+  stepper.begin({p.data()}, *workspace);
   const StepSamples<double> samples{offsets, states.data(), bar.data()};
   StepInput<double> in{x.data(), nullptr, 3, 0};
   in.samples = &samples;
-  stepper.step(in, x_next.data(), record.data(), workspace.data());
-  stepper.pullback(in, record.data(), end_bar.data(), x_bar.data(), nullptr, workspace.data());
-  stepper.finish(workspace.data(), p_bar.data());
+  stepper.step(in, x_next.data(), &record, *workspace);
+  stepper.pullback(in, record, end_bar.data(), x_bar.data(), nullptr, *workspace);
+  stepper.finish(*workspace, p_bar.data());
   Sampled out{test::from_lanes(states.data(), static_cast<int>(count / 4), 4),
               test::from_lanes(x_next.data(), 4, 4),
               test::from_lanes(x_bar.data(), 4, 4),
@@ -99,7 +100,7 @@ Sampled sample_orbits(const Rows<double>& rows, const std::vector<double>& offse
   for (std::size_t i = 0; i < offsets.size() && with_parts; i += 10) {
     StepInput<double> part{x.data(), nullptr, 3, 0};
     part.part = offsets[i];
-    stepper.step(part, x_next.data(), record.data(), workspace.data());
+    stepper.step(part, x_next.data(), &record, *workspace);
     out.parts.push_back(test::from_lanes(x_next.data(), 4, 4));
   }
   return out;

@@ -227,20 +227,21 @@ TEST_CASE("Adaptive: a lane's numbers do not depend on its neighbours, bit for b
 TEST_CASE("Adaptive: steps that cannot be made are named, and say why") {
   const auto reason_of = [](const auto& stepper, const Rows<double>& x, const Rows<double>& p) {
     const StepperSizes& s = stepper.sizes();
-    test::LaneMemory<std::byte> workspace(s.workspace);
-    test::LaneMemory<double> xs(s.state), us(1), ps(s.parameters), next(s.state), record(s.record);
+    const auto workspace = stepper.make_workspace({});
+    test::RecordRoom record(stepper);
+    test::LaneMemory<double> xs(s.state), us(1), ps(s.parameters), next(s.state);
     test::to_lanes(x, s.state, 1, xs.data());
     test::to_lanes(p, s.parameters, 1, ps.data());
     us.data()[0] = 0;
-    stepper.begin(ps.data(), workspace.data());
+    stepper.begin({ps.data()}, *workspace);
     const StepInput<double> in{xs.data(), us.data(), 0, 0};
-    CHECK(stepper.step(in, next.data(), record.data(), workspace.data()) == StepStatus::non_finite);
+    CHECK(stepper.step(in, next.data(), &record, *workspace) == StepStatus::non_finite);
     // A pullback through it comes to an end.
     test::LaneMemory<double> bar(s.tangent), x_bar(s.tangent), u_bar(1);
     for (int i = 0; i < s.tangent; ++i) bar.data()[i] = 1, x_bar.data()[i] = 0;
     u_bar.data()[0] = 0;
-    stepper.pullback(in, record.data(), bar.data(), x_bar.data(), u_bar.data(), workspace.data());
-    return stepper.explain(in, 0, workspace.data()).reason;
+    stepper.pullback(in, record, bar.data(), x_bar.data(), u_bar.data(), *workspace);
+    return stepper.explain(in, 0, *workspace).reason;
   };
   // A fall into the centre: no substep is short enough.
   CHECK(reason_of(LawStepper<Kepler, Dopri5, double>(Kepler{}), {{1, 0, 0, 0}}, {{1, 2}})
@@ -256,13 +257,13 @@ TEST_CASE("Adaptive: events are looked for in every substep of a long step") {
   // Over four turns from q = 1 the ends and the middle of the step show nothing of the zeros
   // between them; the first one, after a quarter of a turn, ends the run.
   const LawStepper<Turning, Dopri5, double> stepper(Turning{}, Dopri5{{1e-8, 1e-8}});
-  const StepperSizes& s = stepper.sizes();
-  test::LaneMemory<std::byte> workspace(s.workspace);
-  test::LaneMemory<double> next(2), record(s.record);
+  const auto workspace = stepper.make_workspace({});
+  test::RecordRoom record(stepper);
+  test::LaneMemory<double> next(2);
   const double x[] = {1, 0}, p[] = {8 * std::numbers::pi};
-  stepper.begin(p, workspace.data());
-  stepper.step({x, nullptr, 0, 0}, next.data(), record.data(), workspace.data());
-  const auto events = stepper.events(workspace.data());
+  stepper.begin({p}, *workspace);
+  stepper.step({x, nullptr, 0, 0}, next.data(), &record, *workspace);
+  const auto events = stepper.events(*workspace);
   REQUIRE(events.size() == 1);
   CHECK(events[0].time == doctest::Approx(std::numbers::pi / 2).epsilon(1e-7));
   CHECK(next.data()[1] == doctest::Approx(-1).epsilon(1e-7));

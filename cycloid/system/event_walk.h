@@ -124,8 +124,9 @@ void EventWalk<Law, Scheme, T>::travel(const T& t, const T& tau, const T* x, T* 
   this->last_note_ = {};
   reach(t, tau, x, out);
   note_.residual = std::max(note_.residual, this->last_note_.residual);
-  note_.substeps += this->last_note_.substeps;
-  note_.rejected += this->last_note_.rejected;
+  for (std::size_t i = 0; i < note_.counters.size(); ++i) {
+    note_.counters[i] += this->last_note_.counters[i];
+  }
 }
 
 // (1), (2), (3). False where the state stands on the surface and the event leaves it as it is: that

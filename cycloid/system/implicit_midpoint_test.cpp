@@ -66,18 +66,18 @@ TEST_CASE("ImplicitMidpoint: a step that is not solved is noted, and its neighbo
   // Kepler from near the centre, with a step far beyond the time of the fall.
   using S = Pack<double, 4>;
   const LawStepper<Kepler, ImplicitMidpoint, S> stepper(Kepler{});
-  const StepperSizes& s = stepper.sizes();
-  test::LaneMemory<std::byte> workspace(s.workspace);
-  test::LaneMemory<double> x(16), p(8), x_next(16), record(16);
+  const auto workspace = stepper.make_workspace({});
+  test::RecordRoom record(stepper);
+  test::LaneMemory<double> x(16), p(8), x_next(16);
   const test::Rows<double> states = {
       {0.7, 0, 0, 1.3}, {1e-3, 0, 1, 0.5}, {1, 0, 0, 1}, {2, 0, 0, 0.5}};
   test::to_lanes(states, 4, 4, x.data());
   test::to_lanes<double, double>({{1, 0.5}}, 2, 4, p.data());
-  stepper.begin(p.data(), workspace.data());
+  stepper.begin({p.data()}, *workspace);
   const StepStatus status =
-      stepper.step({x.data(), nullptr, 0, 0}, x_next.data(), record.data(), workspace.data());
+      stepper.step({x.data(), nullptr, 0, 0}, x_next.data(), &record, *workspace);
   CHECK(status == StepStatus::short_of);
-  const LaneNote* notes = stepper.notes(workspace.data());
+  const LaneNote* notes = stepper.notes(*workspace);
   CHECK(notes[0].residual == 0);
   CHECK(notes[1].residual > 1e-6);
   CHECK(notes[2].residual == 0);

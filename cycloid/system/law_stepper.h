@@ -37,23 +37,23 @@ class LawStepper final : public Stepper<Scalar<S>>,
   explicit LawStepper(const Law& law, const Scheme& scheme = {})
       : Stepper<T>(sizes_of(law, scheme)), law_(law), scheme_(scheme), shape_(law) {}
 
-  void begin(const T* p, std::byte* workspace) const override {
+  void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
     const Layout at(shape_, workspace);
-    std::memcpy(static_cast<void*>(at.p), p, sizeof(S) * parameters());
+    std::memcpy(static_cast<void*>(at.p), p.lanes, sizeof(S) * parameters());
     std::memset(static_cast<void*>(at.p_sum), 0, sizeof(Accumulator<S>) * parameters());
     set_zero(at.p_bar, shape_.parameters + 1);
     *at.pending = 0;
     for (int l = 0; l < kNotes; ++l) at.notes[l] = {};
   }
 
-  StepStatus step(const StepInput<T>& in, T* x_next, T* record,
-                  std::byte* workspace) const override {
+  StepStatus step(const StepInput<T>& in, T* x_next, StepRecord* record,
+                  StepWorkspace& workspace) const override {
     const Layout at(shape_, workspace);
     S* out = reinterpret_cast<S*>(x_next);
     StepInputs inputs(shape_, in, at);
-    S* const own_record = record ? reinterpret_cast<S*>(record) : at.record;
+    S* const own_record = record ? record->numbers<S>() : at.record;
     const LawPoint<Law, S> here = point(in, at, inputs);
-    for (int l = 0; l < kNotes; ++l) at.notes[l].substeps = at.notes[l].rejected = 0;
+    for (int l = 0; l < kNotes; ++l) at.notes[l].counters = {};
     if constexpr (divides_steps<Scheme>()) {
       if (scheme_.log) scheme_.log->begin_step(static_cast<double>(lane(here.t, 0)));
     }
@@ -75,7 +75,7 @@ class LawStepper final : public Stepper<Scalar<S>>,
 
   // The step of length -h from the time at which step in.step ended.
   void step_back([[maybe_unused]] const StepInput<T>& in, [[maybe_unused]] T* x_before,
-                 [[maybe_unused]] std::byte* workspace) const override {
+                 [[maybe_unused]] StepWorkspace& workspace) const override {
     if constexpr (is_reversible<Scheme>()) {
       const Layout at(shape_, workspace);
       StepInputs inputs(shape_, in, at);
@@ -88,8 +88,8 @@ class LawStepper final : public Stepper<Scalar<S>>,
     }
   }
 
-  void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
-                std::byte* workspace) const override {
+  void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
+                T* u_bar, StepWorkspace& workspace) const override {
     const Layout at(shape_, workspace);
     StepInputs inputs(shape_, in, at);
     // Cotangents of this step in arrays of its own, for the same reason as StepInputs.
@@ -102,7 +102,7 @@ class LawStepper final : public Stepper<Scalar<S>>,
     set_zero(own_p_bar.data(), shape_.parameters);
     LawPointBar<S> bar{S(0), S(0), own_u_bar.data(), own_p_bar.data()};
     const LawPoint<Law, S> here = point(in, at, inputs);
-    const S *x = reinterpret_cast<const S*>(in.x), *own_record = reinterpret_cast<const S*>(record),
+    const S *x = reinterpret_cast<const S*>(in.x), *own_record = record.numbers<const S>(),
             *next_bar = reinterpret_cast<const S*>(x_next_bar);
     if constexpr (kGivesSamples) {
       const SampleLanes<S> samples = in.samples ? lanes_of(*in.samples) : SampleLanes<S>{};
@@ -111,10 +111,9 @@ class LawStepper final : public Stepper<Scalar<S>>,
       scheme_.step_pullback(here, x, own_record, next_bar, bar, own_x_bar.data());
     }
     if constexpr (HasEvents<Law>) {
-      event_lanes(at).pull_back(in, point(in, at, inputs),
-                                reinterpret_cast<const S*>(record)[record_numbers<Scheme>(shape_)],
-                                reinterpret_cast<const S*>(x_next_bar), x_out, bar,
-                                own_x_bar.data());
+      event_lanes(at).pull_back(
+          in, point(in, at, inputs), own_record[record_numbers<Scheme>(shape_)],
+          reinterpret_cast<const S*>(x_next_bar), x_out, bar, own_x_bar.data());
     }
     for (int i = 0; i < shape_.tangents; ++i) x_out[i] = own_x_bar[i];
     for (int i = 0; i < shape_.inputs; ++i) u_out[i] += own_u_bar[i];
@@ -126,14 +125,14 @@ class LawStepper final : public Stepper<Scalar<S>>,
     if (++*at.pending == kStepsPerSum) add_to_sums(at);
   }
 
-  void finish(const std::byte* workspace, double* p_bar) const override {
-    const Layout at(shape_, const_cast<std::byte*>(workspace));
+  void finish(StepWorkspace& workspace, double* p_bar) const override {
+    const Layout at(shape_, workspace);
     add_to_sums(at);
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * parameters());
   }
 
-  const LaneNote* notes(const std::byte* workspace) const override {
-    return kNotes > 0 ? Layout(shape_, const_cast<std::byte*>(workspace)).notes : nullptr;
+  const LaneNote* notes(const StepWorkspace& workspace) const override {
+    return kNotes > 0 ? Layout(shape_, workspace).notes : nullptr;
   }
 
   std::shared_ptr<const Stepper<T>> following([[maybe_unused]] SubstepLog* log) const override {
@@ -145,11 +144,11 @@ class LawStepper final : public Stepper<Scalar<S>>,
     return nullptr;
   }
 
-  StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override;
+  StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
 
-  std::span<const StepEvent> events(const std::byte* workspace) const override {
+  std::span<const StepEvent> events(const StepWorkspace& workspace) const override {
     if constexpr (HasEvents<Law>) {
-      return event_lanes(Layout(shape_, const_cast<std::byte*>(workspace))).events();
+      return event_lanes(Layout(shape_, workspace)).events();
     }
     return {};
   }
@@ -163,6 +162,8 @@ class LawStepper final : public Stepper<Scalar<S>>,
   std::size_t parameters() const { return static_cast<std::size_t>(shape_.parameters) + 1; }
 
   struct Layout {
+    Layout(const LawShape<Law>& shape, const StepWorkspace& of)
+        : Layout(shape, LaneWorkspace::memory(of)) {}
     Layout(const LawShape<Law>& shape, std::byte* w)
         : pending(reinterpret_cast<std::int64_t*>(w)),
           notes(reinterpret_cast<LaneNote*>(w + kWorkspaceAlignment)),
@@ -269,7 +270,7 @@ class LawStepper final : public Stepper<Scalar<S>>,
 // Runs the step again and names the first stage whose x_dot is not finite in this lane.
 template <class Law, class Scheme, class S>
 StepTrouble LawStepper<Law, Scheme, S>::explain(const StepInput<T>& in, int lane,
-                                                std::byte* workspace) const {
+                                                StepWorkspace& workspace) const {
   const Layout at(shape_, workspace);
   step(in, reinterpret_cast<T*>(at.x_next), nullptr, workspace);
   const Space space(state_specs(law_));

@@ -230,16 +230,17 @@ TEST_CASE("LawStepper: without a record the step is the same, bit for bit") {
     using T = Scalar<S>;
     const StepperSizes s = stepper.sizes();
     const auto numbers = [&](int n) { return static_cast<std::size_t>(n * s.lanes); };
-    LaneMemory<std::byte> workspace(s.workspace);
+    const auto workspace = stepper.make_workspace({});
+    test::RecordRoom record(stepper);
     LaneMemory<T> x(numbers(2)), u(numbers(1)), p(numbers(5)), with(numbers(2)),
-        without(numbers(2)), record(numbers(s.record));
+        without(numbers(2));
     test::to_lanes(kStates, 2, s.lanes, x.data());
     test::to_lanes(kInputs, 1, s.lanes, u.data());
     test::to_lanes(kParams, 5, s.lanes, p.data());
-    stepper.begin(p.data(), workspace.data());
+    stepper.begin({p.data()}, *workspace);
     const StepInput<T> in{x.data(), u.data(), 11, 0.5};
-    CHECK(stepper.step(in, with.data(), record.data(), workspace.data()) == StepStatus::ok);
-    CHECK(stepper.step(in, without.data(), nullptr, workspace.data()) == StepStatus::ok);
+    CHECK(stepper.step(in, with.data(), &record, *workspace) == StepStatus::ok);
+    CHECK(stepper.step(in, without.data(), nullptr, *workspace) == StepStatus::ok);
     CHECK(std::memcmp(with.data(), without.data(), numbers(2) * sizeof(T)) == 0);
   };
   check(StepperOf<double>(Pendulum{}));
@@ -250,16 +251,17 @@ TEST_CASE(
     "LawStepper::pullback: adds to x_bar, u_bar and the parameters' sums; begin clears those") {
   const StepperOf<double> stepper(Pendulum{});
   const StepperSizes s = stepper.sizes();
-  LaneMemory<std::byte> workspace(s.workspace);
-  double record[16], x_next[2], p_once[5], p_twice[5], p_again[5];
+  const auto workspace = stepper.make_workspace({});
+  test::RecordRoom record(stepper);
+  double x_next[2], p_once[5], p_twice[5], p_again[5];
   const StepInput<double> in{kStates[0].data(), kInputs[0].data(), 4, 0};
-  stepper.begin(kParams[0].data(), workspace.data());
-  stepper.step(in, x_next, record, workspace.data());
+  stepper.begin({kParams[0].data()}, *workspace);
+  stepper.step(in, x_next, &record, *workspace);
   double x_bar[2] = {}, u_bar[1] = {}, started[2] = {10, 20}, u_started[1] = {30};
-  stepper.pullback(in, record, kBars[0].data(), x_bar, u_bar, workspace.data());
-  stepper.finish(workspace.data(), p_once);
-  stepper.pullback(in, record, kBars[0].data(), started, u_started, workspace.data());
-  stepper.finish(workspace.data(), p_twice);
+  stepper.pullback(in, record, kBars[0].data(), x_bar, u_bar, *workspace);
+  stepper.finish(*workspace, p_once);
+  stepper.pullback(in, record, kBars[0].data(), started, u_started, *workspace);
+  stepper.finish(*workspace, p_twice);
   for (int i = 0; i < 2; ++i)
     CHECK(started[i] - 10 * (i + 1) == doctest::Approx(x_bar[i]).epsilon(1e-12));
   CHECK(u_started[0] - 30 == doctest::Approx(u_bar[0]).epsilon(1e-9));
@@ -267,8 +269,8 @@ TEST_CASE(
     CHECK(std::abs(p_once[i]) > 1e-6);
     CHECK(p_twice[i] == 2 * p_once[i]);
   }
-  stepper.begin(kParams[0].data(), workspace.data());
-  stepper.finish(workspace.data(), p_again);
+  stepper.begin({kParams[0].data()}, *workspace);
+  stepper.finish(*workspace, p_again);
   for (int i = 0; i < 5; ++i) CHECK(p_again[i] == 0);
 }
 
@@ -276,20 +278,21 @@ TEST_CASE("LawStepper: parameters' cotangents of a float run are summed in doubl
   // Every step adds h = 1e-3 to the cotangent of the slope. In float the sum would stop growing
   // evenly: after a million steps its unit in the last place is 6e-5.
   const StepperOf<float, Ramp> stepper(Ramp{});
-  LaneMemory<std::byte> workspace(stepper.sizes().workspace);
+  const auto workspace = stepper.make_workspace({});
   const float x = 0, p[2] = {1, 1e-3f}, bar = 1;
-  float x_next, record[4], x_bar = 0, u_bar = 0;
-  stepper.begin(p, workspace.data());
+  test::RecordRoom record(stepper);
+  float x_next, x_bar = 0, u_bar = 0;
+  stepper.begin({p}, *workspace);
   const StepInput<float> in{&x, &u_bar, 0, 0};
-  stepper.step(in, &x_next, record, workspace.data());
+  stepper.step(in, &x_next, &record, *workspace);
   const int n = 200000;
   float in_float = 0;
   for (int k = 0; k < n; ++k) {
-    stepper.pullback(in, record, &bar, &x_bar, &u_bar, workspace.data());
+    stepper.pullback(in, record, &bar, &x_bar, &u_bar, *workspace);
     in_float += 1e-3f;
   }
   double p_bar[2];
-  stepper.finish(workspace.data(), p_bar);
+  stepper.finish(*workspace, p_bar);
   const double expected = n * static_cast<double>(1e-3f);
   // One float rounding in each term, which 1 h is computed with exactly up to the weights of RK4.
   CHECK(std::abs(p_bar[0] / expected - 1) < 1e-6);
@@ -332,7 +335,8 @@ TEST_CASE("LawStepper: lane and neighbours do not matter, bit for bit") {
 TEST_CASE("LawStepper::explain: names the stage and the block where x_dot is first not finite") {
   const auto explain = [](const Stepper<double>& stepper, double h, std::int64_t step, int lane) {
     const StepperSizes s = stepper.sizes();
-    LaneMemory<std::byte> workspace(s.workspace);
+    const auto workspace = stepper.make_workspace({});
+    test::RecordRoom record(stepper);
     LaneMemory<double> x(static_cast<std::size_t>(s.state * s.lanes)),
         p(static_cast<std::size_t>(s.parameters * s.lanes)),
         x_next(static_cast<std::size_t>(s.state * s.lanes));
@@ -341,10 +345,10 @@ TEST_CASE("LawStepper::explain: names the stage and the block where x_dot is fir
     params[static_cast<std::size_t>(lane)] = {0.3, h};
     test::to_lanes(params, 2, s.lanes, p.data());
     test::to_lanes(Rows<double>{{0, 0, 0, 0}}, 4, s.lanes, x.data());
-    stepper.begin(p.data(), workspace.data());
+    stepper.begin({p.data()}, *workspace);
     const StepInput<double> in{x.data(), x.data(), step, 0.0};
-    CHECK(stepper.step(in, x_next.data(), nullptr, workspace.data()) == StepStatus::non_finite);
-    return stepper.explain(in, lane, workspace.data());
+    CHECK(stepper.step(in, x_next.data(), nullptr, *workspace) == StepStatus::non_finite);
+    return stepper.explain(in, lane, *workspace);
   };
   using Lanes = Pack<double, 4>;
   const StepTrouble last = explain(StepperOf<Lanes, Fuse>(Fuse{}), 0.11, 2, 1);
@@ -357,13 +361,13 @@ TEST_CASE("LawStepper::explain: names the stage and the block where x_dot is fir
 
   // Finite rates, infinite sum.
   const StepperOf<double, Burst> burst(Burst{});
-  LaneMemory<std::byte> workspace(burst.sizes().workspace);
+  const auto workspace = burst.make_workspace({});
   const double x[2] = {1, 1.7e308}, h = 0.5;
   double x_next[2];
-  burst.begin(&h, workspace.data());
+  burst.begin({&h}, *workspace);
   const StepInput<double> in{x, nullptr, 0, 0};
-  CHECK(burst.step(in, x_next, nullptr, workspace.data()) == StepStatus::non_finite);
-  const StepTrouble trouble = burst.explain(in, 0, workspace.data());
+  CHECK(burst.step(in, x_next, nullptr, *workspace) == StepStatus::non_finite);
+  const StepTrouble trouble = burst.explain(in, 0, *workspace);
   CHECK(trouble.stage == "rk4");
   CHECK(trouble.body == "wild");
   CHECK(trouble.reason == "its new value is not finite");

@@ -63,6 +63,9 @@ System make_system(const Law& law, const LawSettings& settings = {}) {
                 "this integrator needs a law with kSecondOrder (system/law.h)");
   using Chosen = std::conditional_t<ContinuousLaw<Law>, Scheme, Discrete>;
   SystemParts parts = law_parts(law, settings);
+  if constexpr (divides_steps<Chosen>()) {
+    parts.counters.assign(std::begin(kAdaptiveCounters), std::end(kAdaptiveCounters));
+  }
   parts.float64 = float64_steppers<Law, Chosen>(law, settings.tolerances);
   if (settings.precision == Precision::float32) {
     parts.float32 = float32_steppers<Law, Chosen>(law, settings.tolerances);

@@ -12,6 +12,16 @@
 namespace cycloid::inline system {
 namespace {
 
+// Values that a message shows one and all.
+constexpr std::size_t kMostShown = 8;
+
+// "-1 at number 17", of a parameter with many numbers.
+std::string first_offender(const Parameter& parameter, std::span<const double> value) {
+  std::size_t i = 0;
+  while (i + 1 < value.size() && satisfies(parameter.constraint, &value[i], 1)) ++i;
+  return message(value[i], " at number ", i, " of ", value.size());
+}
+
 void check_value(const Parameter& parameter, std::span<const double> value) {
   for (const double v : value) {
     if (!std::isfinite(v)) {
@@ -22,7 +32,8 @@ void check_value(const Parameter& parameter, std::span<const double> value) {
     const bool bare = parameter.unit.empty() || parameter.unit == "1";
     throw ParameterError(
         message("parameter \"", parameter.name, "\" must be ", describe(parameter.constraint),
-                bare ? std::string() : message(" [", parameter.unit, "]"), "; got ", value));
+                bare ? std::string() : message(" [", parameter.unit, "]"), "; got ",
+                value.size() <= kMostShown ? message(value) : first_offender(parameter, value)));
   }
 }
 
@@ -41,10 +52,12 @@ void check_size(std::size_t got, int expected) {
 }  // namespace
 
 void Parameters::add(Parameter parameter, std::span<const double> value) {
-  for (const Parameter& p : parameters_) {
-    if (p.name == parameter.name) {
-      throw ModelError(message("two parameters are called \"", parameter.name, "\""));
-    }
+  if (contains(parameter.name)) {
+    throw ModelError(message("two parameters are called \"", parameter.name, "\""));
+  }
+  if (!parameter.array && lane_size_ < size()) {
+    throw ModelError(message("parameter \"", parameter.name,
+                             "\" comes behind an array; arrays are the last parameters"));
   }
   parameter.size =
       std::accumulate(parameter.shape.begin(), parameter.shape.end(), 1, std::multiplies<>());
@@ -54,29 +67,28 @@ void Parameters::add(Parameter parameter, std::span<const double> value) {
   }
   check_value(parameter, value);
   default_.insert(default_.end(), value.begin(), value.end());
+  if (!parameter.array) lane_size_ = size();
+  index_.emplace(parameter.name, parameters_.size());
   parameters_.push_back(std::move(parameter));
 }
 
 bool Parameters::contains(std::string_view name) const {
-  return std::any_of(parameters_.begin(), parameters_.end(),
-                     [&](const Parameter& p) { return p.name == name; });
+  return index_.contains(std::string(name));
 }
 
 const Parameter& Parameters::find(std::string_view name) const {
-  std::vector<std::string> names;
-  for (const Parameter& p : parameters_) {
-    if (p.name == name) return p;
-    names.push_back(p.name);
+  if (const auto found = index_.find(std::string(name)); found != index_.end()) {
+    return parameters_[found->second];
   }
+  std::vector<std::string> names;
+  for (const Parameter& p : parameters_) names.push_back(p.name);
   throw ParameterError(message("no parameter is called \"", name, "\"", did_you_mean(name, names)));
 }
 
 const Parameter& Parameters::holding(int i) const {
   CYCLOID_CHECK(i >= 0 && i < size(), i, size());
-  for (const Parameter& p : parameters_) {
-    if (i < p.offset + p.size) return p;
-  }
-  return parameters_.back();
+  const auto behind = [](int number, const Parameter& p) { return number < p.offset; };
+  return *(std::upper_bound(parameters_.begin(), parameters_.end(), i, behind) - 1);
 }
 
 std::string Parameters::number_name(int i) const {

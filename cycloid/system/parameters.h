@@ -4,12 +4,17 @@
 // default, a constraint and its smooth map to free variables (constraint.h). A parameter that the
 // System does not differentiate says why; asking for its gradient by name is a ParameterError, and
 // its place in a flat gradient holds NaN, never a silent zero.
+//
+// Most parameters are numbers, which a stepper gets in its lanes and which may differ between
+// environments. An array (a field over cells, the weights of a network) is read where it lies, by
+// all lanes together; arrays are the last parameters of a registry.
 #pragma once
 
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "cycloid/system/constraint.h"
@@ -31,6 +36,7 @@ struct Parameter {
   Constraint constraint = Constraint::none;
   int offset = 0, size = 1;
   std::string not_differentiable;  // the reason; empty when it is differentiated
+  bool array = false;              // lanes share it (stepper.h)
 };
 
 inline constexpr std::string_view kTimestepName = "option.timestep";
@@ -38,10 +44,13 @@ inline constexpr std::string_view kTimestepName = "option.timestep";
 class Parameters {
  public:
   // Appends a parameter; `value` has one entry per number, row-major. Throws ModelError on a
-  // repeated name, ParameterError when the default breaks the constraint.
+  // repeated name or a number behind an array, ParameterError when the default breaks the
+  // constraint.
   void add(Parameter parameter, std::span<const double> value);
 
   int size() const { return static_cast<int>(default_.size()); }
+  // How many of them are not in arrays: the first ones.
+  int lane_size() const { return lane_size_; }
   const std::vector<Parameter>& all() const { return parameters_; }
   const std::vector<double>& default_values() const { return default_; }
   bool contains(std::string_view name) const;
@@ -69,7 +78,9 @@ class Parameters {
 
  private:
   std::vector<Parameter> parameters_;
+  std::unordered_map<std::string, std::size_t> index_;  // of a name
   std::vector<double> default_;
+  int lane_size_ = 0;
 };
 
 }  // namespace cycloid::inline system

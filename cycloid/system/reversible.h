@@ -13,7 +13,7 @@ class Reversible {
  public:
   virtual ~Reversible() = default;
   // Writes x_before (state, W), from which step in.step led to in.x, up to rounding.
-  virtual void step_back(const StepInput<T>& in, T* x_before, std::byte* workspace) const = 0;
+  virtual void step_back(const StepInput<T>& in, T* x_before, StepWorkspace& workspace) const = 0;
 };
 
 // In its place, for steps that cannot.
@@ -21,7 +21,7 @@ template <class T>
 class Irreversible {
  public:
   virtual ~Irreversible() = default;
-  virtual void step_back(const StepInput<T>& in, T* x_before, std::byte* workspace) const = 0;
+  virtual void step_back(const StepInput<T>& in, T* x_before, StepWorkspace& workspace) const = 0;
 };
 
 // Null where the steps cannot be run backwards.

@@ -17,17 +17,16 @@ namespace {
 template <class Scheme>
 double left_over(double damping) {
   const LawStepper<SpringChain, Scheme, double> stepper(SpringChain{2});
-  const StepperSizes& s = stepper.sizes();
-  test::LaneMemory<std::byte> workspace(s.workspace);
-  test::LaneMemory<double> record(s.record);
+  const auto workspace = stepper.make_workspace({});
+  test::RecordRoom record(stepper);
   const test::Numbers x = {1, -0.3, 0.5, 2}, u = {0.3, -0.2}, p = {0.7, 5.0, damping, 0.05};
   test::Numbers next(4), back(4);
-  stepper.begin(p.data(), workspace.data());
-  stepper.step({x.data(), u.data(), 7, 0.1}, next.data(), record.data(), workspace.data());
+  stepper.begin({p.data()}, *workspace);
+  stepper.step({x.data(), u.data(), 7, 0.1}, next.data(), &record, *workspace);
   CHECK(test::relative_error(next, x) > 1e-3);
   const Reversible<double>* backwards = reversible<double>(&stepper);
   REQUIRE(backwards != nullptr);
-  backwards->step_back({next.data(), u.data(), 7, 0.1}, back.data(), workspace.data());
+  backwards->step_back({next.data(), u.data(), 7, 0.1}, back.data(), *workspace);
   return test::relative_error(back, x);
 }
 

@@ -104,13 +104,18 @@ CYCLOID_INLINE void note_residuals(const LawPoint<Law, S>& at, const S& residual
   }
 }
 
+// The counters of an adaptive integrator, by name in kAdaptiveCounters.
+enum AdaptiveCounter { kSubsteps, kRejectedSubsteps };
+inline constexpr const char* kAdaptiveCounters[] = {"substeps", "rejected_substeps"};
+
 // Substeps of a stretch that each lane took, among those tried; adds.
 template <class Law, class S>
 CYCLOID_INLINE void note_substeps(const LawPoint<Law, S>& at, const S& taken, const S& tried) {
   if constexpr (RealScalar<S>) {
     for (int l = 0; l < kLanes<S> && at.notes; ++l) {
-      at.notes[l].substeps += static_cast<int>(lane(taken, l));
-      at.notes[l].rejected += static_cast<int>(lane(tried, l) - lane(taken, l));
+      auto& counters = at.notes[l].counters;
+      counters[kSubsteps] += static_cast<int>(lane(taken, l));
+      counters[kRejectedSubsteps] += static_cast<int>(lane(tried, l) - lane(taken, l));
     }
   }
 }

@@ -7,14 +7,25 @@
 namespace cycloid::inline system {
 namespace {
 
+bool same_arrays(const StepperSizes& sizes, const Parameters& parameters) {
+  std::size_t next = 0;
+  for (const Parameter& p : parameters.all()) {
+    if (!p.array) continue;
+    if (next == sizes.arrays.size() || sizes.arrays[next++] != p.size) return false;
+  }
+  return next == sizes.arrays.size();
+}
+
 template <class T>
 void check_stepper(const SystemParts& parts, const Stepper<T>* stepper, int rows) {
   if (!stepper) return;
   const StepperSizes& s = stepper->sizes();
   if (s.state != parts.states.size() || s.tangent != parts.states.tangent_size() ||
-      s.input != parts.inputs.size() || s.parameters != parts.parameters.size() || s.lanes < rows) {
+      s.input != parts.inputs.size() || s.parameters != parts.parameters.lane_size() ||
+      !same_arrays(s, parts.parameters) || s.lanes < rows) {
     throw ModelError(message("system \"", parts.name, "\": its stepper has ", s.state, " states, ",
-                             s.input, " inputs and ", s.parameters, " parameters; its spaces have ",
+                             s.input, " inputs and ", s.parameters + s.array_numbers(),
+                             " parameters, ", s.arrays.size(), " of them arrays; its spaces have ",
                              parts.states.size(), ", ", parts.inputs.size(), " and ",
                              parts.parameters.size()));
   }
@@ -49,6 +60,10 @@ System::System(SystemParts parts) {
     throw ModelError(message("system \"", parts.name, "\": the initial state has ",
                              parts.initial_state.size(), " numbers, the state space ",
                              parts.states.size()));
+  }
+  if (parts.counters.size() > static_cast<std::size_t>(kMostCounters)) {
+    throw ModelError(message("system \"", parts.name, "\" declares ", parts.counters.size(),
+                             " counters; there is room for ", kMostCounters));
   }
   auto varies = std::make_shared<std::vector<bool>>(parts.parameters.size(), false);
   for (const std::string& v : parts.vary) {

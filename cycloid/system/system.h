@@ -56,6 +56,7 @@ struct SystemParts {
   std::vector<std::string> vary;  // parameters that may differ between environments
   std::vector<double> initial_state;
   std::vector<EventSpec> events;
+  std::vector<std::string> counters;  // what steps count in their notes (stepper.h), by name
   // What the law refuses (admission.h); null: nothing.
   std::function<std::string(const double* p)> refuse;
   std::function<std::string(const double* p, double rounding, double* x)> admit;
@@ -79,6 +80,7 @@ class System {
   const std::vector<std::string>& vary() const { return parts_->vary; }
   const std::vector<double>& initial_state() const { return parts_->initial_state; }
   const std::vector<EventSpec>& events() const { return parts_->events; }
+  const std::vector<std::string>& counters() const { return parts_->counters; }
   // Throws ParameterError unless there are as many as the registry has, each within its constraint,
   // and the law makes sense of them together.
   void check_parameters(std::span<const double> values) const;

@@ -12,11 +12,14 @@ template <class T>
 class Sizes final : public Stepper<T> {
  public:
   explicit Sizes(const StepperSizes& sizes) : Stepper<T>(sizes) {}
-  void begin(const T*, std::byte*) const override {}
-  StepStatus step(const StepInput<T>&, T*, T*, std::byte*) const override { return StepStatus::ok; }
-  void pullback(const StepInput<T>&, const T*, const T*, T*, T*, std::byte*) const override {}
-  void finish(const std::byte*, double*) const override {}
-  StepTrouble explain(const StepInput<T>&, int, std::byte*) const override { return {}; }
+  void begin(const StepParameters<T>&, StepWorkspace&) const override {}
+  StepStatus step(const StepInput<T>&, T*, StepRecord*, StepWorkspace&) const override {
+    return StepStatus::ok;
+  }
+  void pullback(const StepInput<T>&, const StepRecord&, const T*, T*, T*,
+                StepWorkspace&) const override {}
+  void finish(StepWorkspace&, double*) const override {}
+  StepTrouble explain(const StepInput<T>&, int, StepWorkspace&) const override { return {}; }
 };
 
 StepperSizes sizes(int lanes) {

@@ -178,6 +178,9 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
                              "\" needs a law of second order, and \"", law,
                              "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
   }
+  if (is_adaptive(settings.integrator)) {
+    parts.counters.assign(std::begin(kAdaptiveCounters), std::end(kAdaptiveCounters));
+  }
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);
   return System(std::move(parts));

@@ -125,6 +125,10 @@ class Report:
     """Environments that had more contacts than there is room for, in their order."""
     advice: str
     """What to try about these; empty where there are none."""
+    counters: dict[str, float]
+    """What the System counts in its steps, by name: means over environments and steps. Of a robot
+    under constraints contacts, active_rows and crowded; of an adaptive integrator substeps and
+    rejected_substeps."""
     contacts: float
     """Contacts that may have a force, mean over environments and steps."""
     substeps: int

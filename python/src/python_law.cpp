@@ -40,16 +40,16 @@ class PythonStepper final : public Stepper<double> {
     }
   }
 
-  void begin(const double* p, std::byte* workspace) const override {
-    double* own = reinterpret_cast<double*>(workspace);
-    std::memcpy(own, p, sizeof(double) * parameter_numbers());
+  void begin(const StepParameters<double>& p, StepWorkspace& workspace) const override {
+    double* own = numbers(workspace);
+    std::memcpy(own, p.lanes, sizeof(double) * parameter_numbers());
     std::memset(own + parameter_numbers(), 0, sizeof(double) * parameter_numbers());
   }
 
-  StepStatus step(const StepInput<double>& in, double* x_next, double*,
-                  std::byte* workspace) const override {
+  StepStatus step(const StepInput<double>& in, double* x_next, StepRecord*,
+                  StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
-    const double* p = reinterpret_cast<const double*>(workspace);
+    const double* p = numbers(workspace);
     const Result next =
         nb::cast<Result>(called(step_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
                                 rows(p, sizes_.parameters), times(in, p)));
@@ -64,10 +64,10 @@ class PythonStepper final : public Stepper<double> {
     return finite ? StepStatus::ok : StepStatus::non_finite;
   }
 
-  void pullback(const StepInput<double>& in, const double*, const double* x_next_bar, double* x_bar,
-                double* u_bar, std::byte* workspace) const override {
+  void pullback(const StepInput<double>& in, const StepRecord&, const double* x_next_bar,
+                double* x_bar, double* u_bar, StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
-    double* p = reinterpret_cast<double*>(workspace);
+    double* p = numbers(workspace);
     const nb::object bars =
         called(pullback_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
                rows(p, sizes_.parameters), times(in, p), rows(x_next_bar, sizes_.tangent));
@@ -76,12 +76,13 @@ class PythonStepper final : public Stepper<double> {
     add(bars[2], sizes_.parameters, p + parameter_numbers());
   }
 
-  void finish(const std::byte* workspace, double* p_bar) const override {
-    std::memcpy(p_bar, reinterpret_cast<const double*>(workspace) + parameter_numbers(),
+  void finish(StepWorkspace& workspace, double* p_bar) const override {
+    std::memcpy(p_bar, numbers(workspace) + parameter_numbers(),
                 sizeof(double) * parameter_numbers());
   }
 
-  StepTrouble explain(const StepInput<double>& in, int lane, std::byte* workspace) const override {
+  StepTrouble explain(const StepInput<double>& in, int lane,
+                      StepWorkspace& workspace) const override {
     std::vector<double> x_next(static_cast<std::size_t>(sizes_.state * sizes_.lanes));
     step(in, x_next.data(), nullptr, workspace);
     for (int i = 0; i < sizes_.state; ++i) {
@@ -95,6 +96,9 @@ class PythonStepper final : public Stepper<double> {
   }
 
  private:
+  static double* numbers(StepWorkspace& w) {
+    return reinterpret_cast<double*>(LaneWorkspace::memory(w));
+  }
   std::size_t parameter_numbers() const {
     return static_cast<std::size_t>(sizes_.parameters) * static_cast<std::size_t>(sizes_.lanes);
   }

@@ -30,9 +30,12 @@ nb::dict report_of(const Report& report) {
   d["unsolved"] = unsolved;
   d["crowded"] = crowded;
   d["advice"] = report.advice();
-  d["contacts"] = report.contacts;
-  d["substeps"] = report.substeps;
-  d["rejected_substeps"] = report.rejected_substeps;
+  nb::dict counters;
+  for (const Counter& c : report.counters) counters[c.name.c_str()] = c.mean;
+  d["counters"] = counters;
+  d["contacts"] = report.mean("contacts");
+  d["substeps"] = report.total("substeps");
+  d["rejected_substeps"] = report.total("rejected_substeps");
   d["memory"] = report.memory;
   d["tape_bytes"] = report.tape_bytes;
   d["lanes"] = report.lanes;

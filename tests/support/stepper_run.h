@@ -64,6 +64,16 @@ Rows<T> from_lanes(const T* in, int numbers, int lanes) {
   return rows;
 }
 
+// Room for a record of a stepper, and the record in it.
+struct RecordRoom : StepRecord {
+  template <class T>
+  explicit RecordRoom(const Stepper<T>& stepper) : memory(stepper.record_bytes()) {
+    data = memory.data();
+    bytes = stepper.record_bytes();
+  }
+  LaneMemory<std::byte> memory;
+};
+
 // Lane l gets row l modulo the number of rows. `bars` are cotangents of x⁺ in tangents;
 // accumulators start at zero.
 template <class T>
@@ -72,10 +82,11 @@ StepOutcome<T> run_step(const Stepper<T>& stepper, const Rows<double>& x, const 
                         double t0 = 0) {
   const StepperSizes& s = stepper.sizes();
   const auto numbers = [&](int n) { return static_cast<std::size_t>(n) * s.lanes; };
-  LaneMemory<std::byte> workspace(s.workspace);
+  const auto workspace = stepper.make_workspace({});
+  RecordRoom record(stepper);
   LaneMemory<T> xs(numbers(s.state)), us(numbers(s.input)), ps(numbers(s.parameters)),
-      x_next(numbers(s.state)), record(numbers(s.record)), bar(numbers(s.tangent)),
-      x_bar(numbers(s.tangent)), u_bar(numbers(s.input));
+      x_next(numbers(s.kept())), bar(numbers(s.tangent)), x_bar(numbers(s.tangent)),
+      u_bar(numbers(s.input));
   LaneMemory<double> p_bar(numbers(s.parameters));
   to_lanes(x, s.state, s.lanes, xs.data());
   to_lanes(u, s.input, s.lanes, us.data());
@@ -86,10 +97,10 @@ StepOutcome<T> run_step(const Stepper<T>& stepper, const Rows<double>& x, const 
 
   const StepInput<T> in{xs.data(), us.data(), step, t0};
   StepOutcome<T> out;
-  stepper.begin(ps.data(), workspace.data());
-  out.status = stepper.step(in, x_next.data(), record.data(), workspace.data());
-  stepper.pullback(in, record.data(), bar.data(), x_bar.data(), u_bar.data(), workspace.data());
-  stepper.finish(workspace.data(), p_bar.data());
+  stepper.begin({ps.data()}, *workspace);
+  out.status = stepper.step(in, x_next.data(), &record, *workspace);
+  stepper.pullback(in, record, bar.data(), x_bar.data(), u_bar.data(), *workspace);
+  stepper.finish(*workspace, p_bar.data());
   out.x_next = from_lanes(x_next.data(), s.state, s.lanes);
   out.x_bar = from_lanes(x_bar.data(), s.tangent, s.lanes);
   out.u_bar = from_lanes(u_bar.data(), s.input, s.lanes);

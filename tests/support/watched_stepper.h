@@ -22,23 +22,28 @@ class WatchedStepper final : public Stepper<T> {
       : Stepper<T>(inner->sizes()), inner_(std::move(inner)), watch_(watch) {
     this->sizes_.record_is_costly = costly;
   }
-  void begin(const T* p, std::byte* workspace) const override { inner_->begin(p, workspace); }
-  StepStatus step(const StepInput<T>& in, T* x_next, T* record,
-                  std::byte* workspace) const override {
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources& resources) const override {
+    return inner_->make_workspace(resources);
+  }
+  void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
+    inner_->begin(p, workspace);
+  }
+  StepStatus step(const StepInput<T>& in, T* x_next, StepRecord* record,
+                  StepWorkspace& workspace) const override {
     ++watch_.steps;
     if (watch_.pause.count() > 0) std::this_thread::sleep_for(watch_.pause);
     return inner_->step(in, x_next, record, workspace);
   }
-  void pullback(const StepInput<T>& in, const T* record, const T* x_next_bar, T* x_bar, T* u_bar,
-                std::byte* workspace) const override {
+  void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
+                T* u_bar, StepWorkspace& workspace) const override {
     ++watch_.pullbacks;
     if (watch_.pause.count() > 0) std::this_thread::sleep_for(watch_.pause);
     inner_->pullback(in, record, x_next_bar, x_bar, u_bar, workspace);
   }
-  void finish(const std::byte* workspace, double* p_bar) const override {
+  void finish(StepWorkspace& workspace, double* p_bar) const override {
     inner_->finish(workspace, p_bar);
   }
-  StepTrouble explain(const StepInput<T>& in, int lane, std::byte* workspace) const override {
+  StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override {
     return inner_->explain(in, lane, workspace);
   }
 
