@@ -1,0 +1,325 @@
+#include "cycloid/math/sparse_cholesky.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <numeric>
+
+#include "cycloid/base/error.h"
+#include "cycloid/base/thread_pool.h"
+
+namespace cycloid::inline math {
+namespace {
+
+// Fewer unknowns than this are one front.
+constexpr int kLeaf = 48;
+
+using Matrix = Eigen::Map<Eigen::MatrixXd>;
+using ConstMatrix = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+using Block = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+using Vector = Eigen::Map<Eigen::VectorXd>;
+
+}  // namespace
+
+struct Dissection::Builder {
+  Dissection& out;
+  const SparsePattern& pattern;
+  std::span<const double> points;
+  int dimensions;
+  std::vector<int> place;  // of an unknown in the order
+  std::vector<int> side;   // scratch: the part an unknown is in
+
+  Builder(Dissection& d, const SparsePattern& p, std::span<const double> x, int n)
+      : out(d),
+        pattern(p),
+        points(x),
+        dimensions(n),
+        place(static_cast<std::size_t>(p.rows()), -1),
+        side(place) {}
+
+  double at(int unknown, int axis) const {
+    return points[static_cast<std::size_t>(unknown * dimensions + axis)];
+  }
+
+  std::span<const int> neighbours(int unknown) const {
+    const auto begin = static_cast<std::size_t>(pattern.first[static_cast<std::size_t>(unknown)]),
+               end = static_cast<std::size_t>(pattern.first[static_cast<std::size_t>(unknown) + 1]);
+    return std::span(pattern.column).subspan(begin, end - begin);
+  }
+
+  int longest_axis(std::span<const int> part) const {
+    int axis = 0;
+    double most = -1;
+    for (int a = 0; a < dimensions; ++a) {
+      double low = at(part[0], a), high = low;
+      for (const int i : part) {
+        low = std::min(low, at(i, a));
+        high = std::max(high, at(i, a));
+      }
+      if (high - low > most) most = high - low, axis = a;
+    }
+    return axis;
+  }
+
+  // Makes the nodes of a part, children first, and returns its root.
+  int dissect(std::vector<int> part) {
+    Node node;
+    std::vector<int> own;
+    if (static_cast<int>(part.size()) <= kLeaf) {
+      own = std::move(part);
+    } else {
+      const int axis = longest_axis(part);
+      const auto before = [&](int i, int j) {
+        return at(i, axis) != at(j, axis) ? at(i, axis) < at(j, axis) : i < j;
+      };
+      const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+      std::nth_element(part.begin(), middle, part.end(), before);
+      // Points level with the middle stay together: a straight cut is a short separator.
+      const double cut = at(*middle, axis);
+      std::vector<int> left, right;
+      for (const int i : part) (at(i, axis) < cut ? left : right).push_back(i);
+      if (left.empty()) {
+        left.assign(part.begin(), middle);
+        right.assign(middle, part.end());
+      }
+      for (const int i : right) side[static_cast<std::size_t>(i)] = static_cast<int>(right[0]);
+      std::vector<int> inner;
+      for (const int i : left) {
+        const auto crosses = [&](int j) {
+          return side[static_cast<std::size_t>(j)] == right[0] &&
+                 place[static_cast<std::size_t>(j)] < 0;
+        };
+        const auto next = neighbours(i);
+        (std::any_of(next.begin(), next.end(), crosses) ? own : inner).push_back(i);
+      }
+      for (const int i : right) side[static_cast<std::size_t>(i)] = -1;
+      part.clear();
+      part.shrink_to_fit();
+      if (!inner.empty()) node.children.push_back(dissect(std::move(inner)));
+      node.children.push_back(dissect(std::move(right)));
+    }
+    std::sort(own.begin(), own.end());
+    node.begin = static_cast<int>(out.order_.size());
+    node.pivots = static_cast<int>(own.size());
+    for (const int i : own) {
+      place[static_cast<std::size_t>(i)] = static_cast<int>(out.order_.size());
+      out.order_.push_back(i);
+    }
+    const int number = static_cast<int>(out.nodes_.size());
+    for (const int c : node.children) out.nodes_[static_cast<std::size_t>(c)].parent = number;
+    out.nodes_.push_back(std::move(node));
+    return number;
+  }
+
+  // The rows of every front, from the leaves up.
+  void find_rows() {
+    for (Node& node : out.nodes_) {
+      const int end = node.begin + node.pivots;
+      std::vector<int> rows;
+      for (int k = node.begin; k < end; ++k) {
+        for (const int j : neighbours(out.order_[static_cast<std::size_t>(k)])) {
+          if (place[static_cast<std::size_t>(j)] >= end)
+            rows.push_back(place[static_cast<std::size_t>(j)]);
+        }
+      }
+      for (const int c : node.children) {
+        for (const int row : out.nodes_[static_cast<std::size_t>(c)].rows) {
+          if (row >= end) rows.push_back(row);
+        }
+      }
+      std::sort(rows.begin(), rows.end());
+      rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+      node.rows = std::move(rows);
+      node.numbers = out.factor_numbers_;
+      out.factor_numbers_ += static_cast<std::int64_t>(node.front()) * node.pivots;
+    }
+  }
+
+  // Where a place of the order stands in a node's front.
+  static int in_front(const Node& node, int k) {
+    if (k < node.begin + node.pivots) return k - node.begin;
+    const auto found = std::lower_bound(node.rows.begin(), node.rows.end(), k);
+    return node.pivots + static_cast<int>(found - node.rows.begin());
+  }
+
+  void find_places() {
+    for (Node& node : out.nodes_) {
+      if (node.parent >= 0) {
+        const Node& parent = out.nodes_[static_cast<std::size_t>(node.parent)];
+        for (const int row : node.rows) node.in_parent.push_back(in_front(parent, row));
+      }
+      for (int k = node.begin; k < node.begin + node.pivots; ++k) {
+        const int i = out.order_[static_cast<std::size_t>(k)];
+        for (std::int64_t e = pattern.first[static_cast<std::size_t>(i)];
+             e < pattern.first[static_cast<std::size_t>(i) + 1]; ++e) {
+          const int other =
+              place[static_cast<std::size_t>(pattern.column[static_cast<std::size_t>(e)])];
+          if (other < k) continue;
+          node.from.push_back(e);
+          node.to.push_back(static_cast<std::int64_t>(k - node.begin) * node.front() +
+                            in_front(node, other));
+        }
+      }
+    }
+  }
+
+  void find_levels() {
+    std::vector<int> height(out.nodes_.size(), 0);
+    int most = 0;
+    for (std::size_t n = 0; n < out.nodes_.size(); ++n) {
+      for (const int c : out.nodes_[n].children) {
+        height[n] = std::max(height[n], height[static_cast<std::size_t>(c)] + 1);
+      }
+      most = std::max(most, height[n]);
+    }
+    out.levels_.resize(static_cast<std::size_t>(most) + 1);
+    for (std::size_t n = 0; n < out.nodes_.size(); ++n) {
+      out.levels_[static_cast<std::size_t>(height[n])].push_back(static_cast<int>(n));
+    }
+  }
+
+  void check_pattern() const {
+    for (int i = 0; i < pattern.rows(); ++i) {
+      bool diagonal = false;
+      for (const int j : neighbours(i)) {
+        diagonal = diagonal || j == i;
+        const auto back = neighbours(j);
+        if (std::find(back.begin(), back.end(), i) == back.end()) {
+          throw Error(message("sparse Cholesky: the pattern has entry (", i, ", ", j, ") but not (",
+                              j, ", ", i, ")"));
+        }
+      }
+      if (!diagonal) throw Error(message("sparse Cholesky: row ", i, " has no diagonal entry"));
+    }
+  }
+};
+
+Dissection::Dissection(const SparsePattern& pattern, std::span<const double> points,
+                       int dimensions) {
+  if (dimensions < 1 || points.size() != static_cast<std::size_t>(pattern.rows()) *
+                                             static_cast<std::size_t>(dimensions)) {
+    throw Error(message("sparse Cholesky: ", pattern.rows(), " unknowns need as many points of ",
+                        dimensions, " numbers each; got ", points.size(), " numbers"));
+  }
+  Builder builder(*this, pattern, points, dimensions);
+  builder.check_pattern();
+  std::vector<int> all(static_cast<std::size_t>(pattern.rows()));
+  std::iota(all.begin(), all.end(), 0);
+  if (!all.empty()) builder.dissect(std::move(all));
+  builder.find_rows();
+  builder.find_places();
+  builder.find_levels();
+}
+
+CholeskyFactor::CholeskyFactor(std::shared_ptr<const Dissection> dissection)
+    : dissection_(std::move(dissection)),
+      numbers_(static_cast<std::size_t>(dissection_->factor_numbers())) {}
+
+int CholeskyFactor::factor(std::span<const double> values, int threads) {
+  const auto& nodes = dissection_->nodes();
+  std::vector<std::vector<double>> updates(nodes.size());
+  std::vector<int> failed(nodes.size(), -1);
+  const auto eliminate = [&](int number) {
+    const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
+    const int p = node.pivots, m = node.front(), r = m - p;
+    double* const columns = numbers_.data() + node.numbers;  // the first p columns of F
+    std::vector<double>& update = updates[static_cast<std::size_t>(number)];
+    update.assign(static_cast<std::size_t>(r) * static_cast<std::size_t>(r), 0.0);
+    std::fill_n(columns, static_cast<std::size_t>(m) * static_cast<std::size_t>(p), 0.0);
+    for (std::size_t e = 0; e < node.from.size(); ++e) {  // (1)
+      columns[node.to[e]] += values[static_cast<std::size_t>(node.from[e])];
+    }
+    for (const int c : node.children) {
+      const Dissection::Node& child = nodes[static_cast<std::size_t>(c)];
+      std::vector<double>& from = updates[static_cast<std::size_t>(c)];
+      const int n = static_cast<int>(child.rows.size());
+      for (int j = 0; j < n; ++j) {
+        const int to = child.in_parent[static_cast<std::size_t>(j)];
+        double* const column = to < p ? columns + static_cast<std::ptrdiff_t>(to) * m
+                                      : update.data() + static_cast<std::ptrdiff_t>(to - p) * r - p;
+        const double* const own = from.data() + static_cast<std::ptrdiff_t>(j) * n;
+        for (int i = j; i < n; ++i) column[child.in_parent[static_cast<std::size_t>(i)]] += own[i];
+      }
+      from = {};
+    }
+    Block F11(columns, p, p, Eigen::OuterStride<>(m)),
+        L21(columns + p, r, p, Eigen::OuterStride<>(m));
+    Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(F11);  // (2)
+    if (llt.info() != Eigen::Success) {
+      failed[static_cast<std::size_t>(number)] =
+          dissection_->order()[static_cast<std::size_t>(node.begin)];
+      return;
+    }
+    if (r == 0) return;
+    F11.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(L21);
+    Matrix F22(update.data(), r, r);
+    F22.selfadjointView<Eigen::Lower>().rankUpdate(L21, -1.0);  // (3)
+  };
+  for (const auto& level : dissection_->levels()) {
+    parallel_for(level.size(), threads, [&](std::size_t i) { eliminate(level[i]); });
+    for (const int n : level) {
+      if (failed[static_cast<std::size_t>(n)] >= 0) return failed[static_cast<std::size_t>(n)];
+    }
+  }
+  return -1;
+}
+
+void CholeskyFactor::solve(double* b, int threads) const {
+  const auto& nodes = dissection_->nodes();
+  const auto& order = dissection_->order();
+  const auto& levels = dissection_->levels();
+  std::vector<double> x(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) x[k] = b[order[k]];
+  // What each front leaves for its ancestors, and where it begins.
+  std::vector<std::size_t> first(nodes.size() + 1, 0);
+  for (std::size_t n = 0; n < nodes.size(); ++n) first[n + 1] = first[n] + nodes[n].rows.size();
+  std::vector<double> left(first.back());
+  const auto up = [&](int number) {
+    const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
+    const int p = node.pivots, m = node.front(), r = m - p;
+    double *const own = x.data() + node.begin, *const rest =
+                                                   left.data() +
+                                                   first[static_cast<std::size_t>(number)];
+    std::fill_n(rest, r, 0.0);
+    for (const int c : node.children) {
+      const Dissection::Node& child = nodes[static_cast<std::size_t>(c)];
+      const double* const from = left.data() + first[static_cast<std::size_t>(c)];
+      for (std::size_t i = 0; i < child.rows.size(); ++i) {
+        const int to = child.in_parent[i];
+        (to < p ? own[to] : rest[to - p]) += from[i];
+      }
+    }
+    const double* const L = numbers_.data() + node.numbers;
+    Vector y(own, p);
+    ConstMatrix(L, p, p, Eigen::OuterStride<>(m))
+        .triangularView<Eigen::Lower>()
+        .solveInPlace(y);  // (4)
+    if (r > 0) Vector(rest, r).noalias() -= ConstMatrix(L + p, r, p, Eigen::OuterStride<>(m)) * y;
+  };
+  const auto down = [&](int number) {
+    const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
+    const int p = node.pivots, m = node.front(), r = m - p;
+    double* const rest = left.data() + first[static_cast<std::size_t>(number)];
+    for (int i = 0; i < r; ++i)
+      rest[i] = x[static_cast<std::size_t>(node.rows[static_cast<std::size_t>(i)])];
+    const double* const L = numbers_.data() + node.numbers;
+    Vector y(x.data() + node.begin, p);
+    if (r > 0) {
+      y.noalias() -=
+          ConstMatrix(L + p, r, p, Eigen::OuterStride<>(m)).transpose() * Vector(rest, r);
+    }
+    ConstMatrix(L, p, p, Eigen::OuterStride<>(m))
+        .transpose()
+        .triangularView<Eigen::Upper>()
+        .solveInPlace(y);
+  };
+  for (const auto& level : levels) {
+    parallel_for(level.size(), threads, [&](std::size_t i) { up(level[i]); });
+  }
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    parallel_for(level->size(), threads, [&](std::size_t i) { down((*level)[i]); });
+  }
+  for (std::size_t k = 0; k < order.size(); ++k) b[order[k]] = x[k];
+}
+
+}  // namespace cycloid::inline math
