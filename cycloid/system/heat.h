@@ -7,7 +7,7 @@
 //   T⁺_i + h Σ_j g_ij (T⁺_i - T⁺_j) = T_i,  or  A(κ) T⁺ = T       (3)   implicit Euler
 // A is symmetric and positive definite; it is factored (math/sparse_cholesky.h) once for all steps
 // where s = 0, and once for each step where it is not. Given the cotangent of T⁺:
-//   A λ = T̄⁺,   T̄ += λ                                            (4)   one solve, the same factor
+//   A λ = T̄⁺,   T̄ += λ                                            (4)   one solve, same factor
 //   ḡ_ij = -h (λ_i - λ_j)(T⁺_i - T⁺_j)                            (5)
 //   κ̄_i += Σ_j ḡ_ij 2 κ_j² / (κ_i + κ_j)²                         (6)
 //   k̄_i += κ̄_i (1 + s T_i),   T̄_i += κ̄_i k_i s                    (7)

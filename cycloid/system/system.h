@@ -100,6 +100,9 @@ class System {
   // The same system in float64. Throws ModelError when it has no double-precision kernels.
   System in_double() const;
 
+  // Everything that it is made of, for Systems that are made of it.
+  const SystemParts& parts() const { return *parts_; }
+
   // "System pendulum: 2 states, 1 input, dt 10 ms"
   std::string describe() const;
 

@@ -20,6 +20,7 @@ np.float64(7.535)
 
 from cycloid import systems
 from cycloid._advance import Advanced, advance
+from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._forward import (
@@ -75,6 +76,7 @@ __all__ = [
     "InternalError",
     "InverseDynamics",
     "InverseDynamicsGradient",
+    "LinearFeedback",
     "Linearisation",
     "ModelError",
     "Observation",
@@ -92,6 +94,7 @@ __all__ = [
     "__version__",
     "advance",
     "check_gradient",
+    "close_loop",
     "diagnose",
     "forward",
     "from_mujoco",

@@ -82,6 +82,24 @@ void bind_system(nb::module_& m) {
       },
       nb::arg("law"), nb::arg("values"), nb::arg("dt"), nb::arg("integrator"), nb::arg("dtype"),
       nb::arg("vary"), nb::arg("n"), nb::arg("rtol"), nb::arg("atol"));
+  m.def(
+      "make_heat",
+      [](const std::vector<int>& shape, const Rows<double>& conductivity, double dt, double slope) {
+        const auto k = span_of(conductivity);
+        return systems::heat(shape, {k.begin(), k.end()}, dt, slope);
+      },
+      nb::arg("shape"), nb::arg("conductivity"), nb::arg("dt"), nb::arg("slope"));
+  m.def(
+      "close_loop",
+      [](const System& system, const Rows<double>& gain, const Rows<double>& target,
+         const Rows<double>& command) {
+        const auto numbers = [](const Rows<double>& rows) {
+          const auto all = span_of(rows);
+          return std::vector<double>(all.begin(), all.end());
+        };
+        return close_loop(system, {numbers(gain), numbers(target), numbers(command)});
+      },
+      nb::arg("system"), nb::arg("gain"), nb::arg("target"), nb::arg("command"));
   m.attr("law_names") = nb::cast(systems::names());
   m.attr("integrator_names") = nb::cast(systems::integrators());
   m.attr("adaptive_integrator_names") = nb::cast(systems::adaptive_integrators());

@@ -13,14 +13,16 @@ from source_tree import Violation, files, line_of, main, without_comments
 # The arrows, level by level. Rooms of one level do not know each other.
 LEVELS = (
     ("base",),
-    ("math",),
-    ("system", "model", "geometry"),
+    ("math", "page"),
+    ("system", "model", "geometry", "network"),
     ("rigid", "soft", "fluid", "particle"),
     ("couple",),
     ("adjoint",),
+    ("record",),
     ("optimise",),
-    ("learn", "evaluate"),
-    ("io", "record", "serve"),
+    ("learn",),
+    ("evaluate",),
+    ("io", "serve"),
 )
 NO_PLACE = "room '{}' has no place among the arrows: see LEVELS in include_arrows.py"
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

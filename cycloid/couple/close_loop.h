@@ -1,0 +1,33 @@
+// Room couple: Systems made of Systems.
+//
+//   close_loop.h        a System whose inputs are a function of its state
+//   linear_feedback.h   ... that function, linear
+//
+// close_loop: state -> u = feedback(state) -> step. u is computed once, at the start of the step,
+// under every integrator. The new System has no inputs; its parameters are those of the old one and
+// `feedback.gain` (inputs, tangents), `feedback.target` (states), `feedback.command` (inputs),
+// which may differ between environments. Records, events, counters and what is carried on are those
+// of the inner step. The gradient is that of the whole: ū of the inner pullback goes on through the
+// feedback to x̄ and to its parameters.
+//
+// A wrapper around a Stepper is a page (close_loop.cpp): it owns the inner workspace and hands
+// everything through.
+#pragma once
+
+#include <vector>
+
+#include "cycloid/system/system.h"
+
+namespace cycloid::inline couple {
+
+struct LinearFeedback {
+  std::vector<double> gain;     // (inputs, tangents)
+  std::vector<double> target;   // (states); quaternions may have any length but zero
+  std::vector<double> command;  // (inputs)
+};
+
+// Throws ModelError on sizes that do not fit, a system without inputs, or one that has a parameter
+// of these names already (its loop is closed).
+System close_loop(const System& system, const LinearFeedback& feedback);
+
+}  // namespace cycloid::inline couple
