@@ -1,8 +1,8 @@
 // base/arena.h: one block of memory, handed out in order and given back in reverse.
 //
-// A thread owns an arena, sized when the model is loaded; a step takes its arrays from it and
-// allocates nothing. Every array starts at a multiple of 64 bytes, or of its type's alignment where
-// that is larger (a pack of 16 doubles: 128).
+// For whoever takes many arrays and may not allocate while at work: the arena is sized once, and
+// what takes from it allocates nothing. Every array starts at a multiple of 64 bytes, or of its
+// type's alignment where that is larger (a pack of 16 doubles: 128).
 //
 //   Arena arena(arena_bytes<S>(3 * n));
 //   {

@@ -9,11 +9,11 @@
 //   core_count.h       how many threads are worth starting here
 //   thread_pool.h      parallel_for over chunks of environments
 //   interrupt.h        how a long run is asked to stop
-//   arena.h            memory for a step, without allocation inside it
+//   arena.h            one block of memory, handed out in order and given back in reverse
 //   random.h           random numbers that depend on seed, environment and step alone
 //   operator_register.h  the list of operators that a test walks for their pullbacks
 //
-// Start with error.h for the manners of the house, then thread_pool.h and arena.h, on which every
-// rollout stands. Nothing here includes another room, and this page includes nothing at all: take
-// the header you need.
+// Start with error.h for the manners of the house, then thread_pool.h, on which every rollout
+// stands. Nothing here includes another room, and this page includes nothing at all: take the
+// header you need.
 #pragma once

@@ -3,7 +3,8 @@
 // CYCLOID_OPERATORS_HEADER, where the build defines it, is the room's operators.h. After a complete
 // run in which all tests passed, each differentiable operator in it must have been marked as tested
 // (tests/support/pullback_check.h does that); otherwise the executable fails and names it. A run
-// that a filter has narrowed is not judged.
+// that a filter has narrowed is not judged, and says so: under ctest that is a failure, because a
+// room's test is the whole room. A test case that skips itself (doctest::skip) narrows nothing.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -34,8 +35,8 @@ Coverage& coverage() {
   return instance;
 }
 
-// Sees whether every test case ran and passed. Subcases are not counted by doctest; their filter is
-// looked for among the arguments.
+// Sees whether every test case that does not skip itself ran and passed. Subcases are not counted
+// by doctest; their filter is looked for among the arguments.
 struct CompleteRunListener : doctest::IReporter {
   explicit CompleteRunListener(const doctest::ContextOptions&) {}
   void report_query(const doctest::QueryData&) override {}
@@ -51,7 +52,9 @@ struct CompleteRunListener : doctest::IReporter {
   void subcase_end() override {}
   void log_assert(const doctest::AssertData&) override {}
   void log_message(const doctest::MessageData&) override {}
-  void test_case_skipped(const doctest::TestCaseData&) override { ++skipped; }
+  void test_case_skipped(const doctest::TestCaseData& test) override {
+    if (!test.m_skip) ++skipped;
+  }
 
   int skipped = 0;
 };
@@ -99,6 +102,9 @@ int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int status = context.run();
   if (status != 0 || context.shouldExit()) return status;
-  if (!cycloid::test::coverage().complete || cycloid::test::filters_subcases(argc, argv)) return 0;
+  if (!cycloid::test::coverage().complete || cycloid::test::filters_subcases(argc, argv)) {
+    std::puts("The register of operators was not judged: a filter has narrowed the run.");
+    return EXIT_SUCCESS;
+  }
   return cycloid::test::every_operator_is_tested() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,12 +2,14 @@
 //
 // x is the violation, pos - margin. solimp = (d₀, d_w, width, middle, power), solref = (t, ζ) or
 // (-K, -B), h the time step.
-//   y = |x|/width;   flat, where d₀ = d_w or width ≤ 1e-15:  d = ½ (d₀ + d_w)                (1)
+//   y = |x|/width;   flat, where width ≤ 1e-15:  d = ½ (d₀ + d_w)                            (1)
 //   y ≥ 1:  d = d_w;   else  d = d₀ + Z(y) (d_w - d₀)                                        (2)
 //   m = middle, t = y/m where y ≤ middle;   m = 1 - middle, t = (1-y)/m above                (3)
 //   Z = m t^power below, 1 - m t^power above;   Z' = power t^(power-1)                       (4)
 // d₀, d_w and middle are held within [1e-4, 0.9999], power ≥ 1, width ≥ 0. d is even in x and, for
-// power > 1, C¹; its slope has kinks at the middle. At x = 0 the slope is taken as 0.
+// power > 1, C¹; its slope has kinks at the middle. At x = 0 the slope is taken as 0. Where
+// d₀ = d_w, (2) gives that number, as MuJoCo's case of its own does, and its derivatives, 1 - Z and
+// Z, are those of its neighbours.
 //   both of solref > 0:  b = 2/(d_w t),   k = 1/(d_w t ζ)²,   t ≥ 2h unless `refsafe` is off    (5)
 //   both ≤ 0:            b = B/d_w,       k = K/d_w²                                          (6)
 //   mixed:               as (0.02, 1)                                                        (7)
@@ -54,7 +56,7 @@ struct ImpedanceCurve {
   CYCLOID_HD ImpedanceCurve(const S* solimp, const S& x)
       : d0(held_impedance(solimp[0])), dw(held_impedance(solimp[1])) {
     const S zero = S(0), one = S(1), middle = held_impedance(solimp[3]);
-    flat = (d0 == dw) | (solimp[2] <= S(kLeastNumber));
+    flat = solimp[2] <= S(kLeastNumber);
     inverse_width = one / select(flat, one, solimp[2]);
     power = max(one, solimp[4]);
     y = abs(x) * inverse_width;

@@ -72,6 +72,22 @@ TEST_CASE("impedance: pullback equals dual numbers on every piece of the curve")
   test::check_pullback("impedance", 1, f, f_pullback, kPoints);
 }
 
+TEST_CASE("impedance: equal d₀ and d_w have the derivatives of their neighbours") {
+  // Below and above the middle, and beyond the width: Z = 0.08, 0.82 and 1.
+  for (const double x : {0.05, 0.175, 0.4}) {
+    const Numbers at = {0.5, 0.5, 0.25, 0.5, 2, x};
+    Numbers bar(6, 0.0);
+    impedance_pullback(ImpedanceCurve<double>(at.data(), x), at.data(), x, 1.0, bar.data(), bar[5]);
+    for (const std::size_t i : {0u, 1u}) {
+      Numbers less = at, more = at;
+      less[i] -= 1e-3, more[i] += 1e-3;  // (2) is linear in both
+      const double slope = (impedance(more.data(), x) - impedance(less.data(), x)) / 2e-3;
+      CHECK(bar[i] == doctest::Approx(slope).epsilon(1e-11));
+    }
+    CHECK(bar[5] == 0);
+  }
+}
+
 TEST_CASE("impedance: in float lanes a square does not depend on what power the neighbours have") {
   using S = Pack<float, 4>;
   S solimp[5], x(0.0003f);

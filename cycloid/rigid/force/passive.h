@@ -6,7 +6,8 @@
 //   each dof                    f = -(d v + d₂ v|v| + d₃ v³)                         (3)
 //   slope of (3)                B = d + 2 d₂ |v| + 3 d₃ v²                           (4)
 //   an actuator's own damper    gear² times (3) on its joint                         (5)
-// k and d are parameters, k₂, k₃, d₂, d₃ constants of the model. (2) jumps where the angle is π.
+// k and d are parameters, k₂, k₃, d₂, d₃ constants of the model. (2) jumps where the angle is π;
+// (4) has a kink at v = 0, where the mean of both sides is taken.
 #pragma once
 
 #include "cycloid/rigid/tree/kinematics.h"
@@ -41,10 +42,11 @@ CYCLOID_INLINE S damper_slope(const Polynomial& poly, const P& d, const S& v) {
   if (poly.quadratic == 0 && poly.cubic == 0) return S(d);
   return S(d) + number<S>(2 * poly.quadratic) * abs(v) + number<S>(3 * poly.cubic) * v * v;  // (4)
 }
-// dB/dv.
+// dB/dv; 0 at the kink of |v|.
 template <class S>
 CYCLOID_INLINE S damper_curvature(const Polynomial& poly, const S& v) {
-  return number<S>(2 * poly.quadratic) * copysign(S(1), v) + number<S>(6 * poly.cubic) * v;
+  const S sign = select(v == S(0), S(0), copysign(S(1), v));
+  return number<S>(2 * poly.quadratic) * sign + number<S>(6 * poly.cubic) * v;
 }
 
 // (2), and its pullback: returns x_bar and adds to k_bar.

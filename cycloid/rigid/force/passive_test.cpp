@@ -28,11 +28,13 @@ TEST_CASE("add_springs: pullback equals dual numbers for every joint kind") {
   test::check_pullback("add_springs", nv, value, pullback, {c.point});
 }
 
-TEST_CASE("add_dampers: pullback of force and slope equals dual numbers, fast and slow") {
+TEST_CASE("add_dampers: pullback of force and slope equals dual numbers, fast, slow and at rest") {
   Model m = test::two_trees();
   m.actuators[0].damping = {0.2, 0.1, 0.05};
   const RigidCase c(m), fast(m, 3.0);
   const int nv = c.nv();
+  Numbers rest = c.point;
+  std::fill(rest.begin() + nv, rest.begin() + 2 * nv, 0.0);
   const auto value = [&](const auto* in, auto* out) {
     set_zero(out, 2 * nv);
     add_dampers(c.tree, in + 2 * nv, in + nv, out);
@@ -42,7 +44,7 @@ TEST_CASE("add_dampers: pullback of force and slope equals dual numbers, fast an
     add_dampers_pullback(c.tree, in + 2 * nv, in + nv, out_bar, out_bar + nv, in_bar + nv,
                          in_bar + 2 * nv);
   };
-  test::check_pullback("add_dampers", 2 * nv, value, pullback, {c.point, fast.point});
+  test::check_pullback("add_dampers", 2 * nv, value, pullback, {c.point, fast.point, rest});
 }
 
 TEST_CASE("add_springs, add_dampers: a disabled force does not act") {

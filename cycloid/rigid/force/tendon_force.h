@@ -8,8 +8,9 @@
 //   B = b₁ + 2 b₂|v| + 3 b₃ v²                         (6)  slope -dF/dv, for implicit integrators
 // lower, upper: spring_length. Stiffness k, damping b₁ and spring_length are parameters, the higher
 // coefficients numbers of the model. Kinks of (1) at both ends of the band and of |v| at zero: the
-// derivative of the side inside the band, and 2 b₂|v| = 0. Springs and dampers act unless the model
-// turns them off.
+// derivative of the side inside the band, and 2 b₂|v| = 0. A band of no width, lower = upper, has
+// no inside: x = l - ½ (lower + upper) at its place, which is smooth in l and gives each end half.
+// Springs and dampers act unless the model turns them off.
 #pragma once
 
 #include "cycloid/rigid/force/passive.h"
@@ -55,10 +56,18 @@ TendonCoefficients<S> tendon_damping(const Tree& tree, const P* p, int t) {
   return b;
 }
 
+// Where the length is that of a band of no width: both pieces of (1) meet, with equal slopes.
+template <class S>
+CYCLOID_INLINE Mask<S> at_joined_ends(const S& lower, const S& upper, const S& length) {
+  return (length == lower) & (length == upper);
+}
+
 template <class S, class P>
 CYCLOID_INLINE S tendon_stretch(const Tree& tree, const P* p, int t, const S& length) {
   const P* band = p + tree.tendons[static_cast<std::size_t>(t)].spring_length;
-  return positive_part(length - S(band[1])) - positive_part(S(band[0]) - length);  // (1)
+  const S lower = S(band[0]), upper = S(band[1]);
+  return select(at_joined_ends(lower, upper, length), length - S(0.5) * (lower + upper),
+                positive_part(length - upper) - positive_part(lower - length));  // (1)
 }
 
 template <class S, class P>
@@ -115,8 +124,10 @@ void tendon_passive_force_pullback(const Tree& tree, const P* p, int t, const S&
     const TendonCoefficients<S> k = tendon_stiffness<S>(tree, p, t);
     const S x = tendon_stretch(tree, p, t, length);
     const S x_bar = -force_bar * (k.linear + x * (S(2) * k.quadratic + x * S(3) * k.cubic));  // (2)
-    const S above = unit_step(length - S(p[at.spring_length + 1]));                           // (1)
-    const S below = unit_step(S(p[at.spring_length]) - length);
+    const S lower = S(p[at.spring_length]), upper = S(p[at.spring_length + 1]);
+    const S joined = select(at_joined_ends(lower, upper, length), S(0.5), S(0));
+    const S above = joined + unit_step(length - upper);  // (1)
+    const S below = joined + unit_step(lower - length);
     length_bar += x_bar * (above + below);
     if (p_bar) {
       p_bar[at.stiffness] -= force_bar * x;

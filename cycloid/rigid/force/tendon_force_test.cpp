@@ -105,6 +105,46 @@ TEST_CASE("tendon_passive_force: at the ends of the band the derivative is that 
   }
 }
 
+TEST_CASE("tendon_passive_force: a spring without a dead band is smooth at its rest length") {
+  Model model = damped_tendon();
+  model.tendons[0].spring_length = {0.3, 0.3};
+  const Tree tree(model);
+  Numbers x = tree.parameters.default_values();
+  x.insert(x.begin(), {0.3, 0.0});
+  const double k = 2, rest = 0.3, e = 1e-6;
+  const double* p = x.data() + 2;
+  CHECK(tendon_passive_force(tree, p, 0, rest, 0.0) == 0);
+  const double slope = (tendon_passive_force(tree, p, 0, rest + e, 0.0) -
+                        tendon_passive_force(tree, p, 0, rest - e, 0.0)) /
+                       (2 * e);
+  CHECK(slope == doctest::Approx(-k).epsilon(1e-9));
+  double length_bar = 0, velocity_bar = 0;
+  Numbers p_bar(x.size() - 2, 0.0);
+  tendon_passive_force_pullback(tree, p, 0, rest, 0.0, 1.0, length_bar, velocity_bar, p_bar.data());
+  CHECK(length_bar == -k);
+  // Moving both ends moves the rest length; each receives half.
+  const auto ends = static_cast<std::size_t>(tree.tendons[0].spring_length);
+  CHECK(p_bar[ends] == k / 2);
+  CHECK(p_bar[ends + 1] == k / 2);
+  const Dual<double, 1> moved =
+      tendon_passive_force(tree, p, 0, Dual<double, 1>::variable(rest, 0), Dual<double, 1>(0.0));
+  CHECK(moved.tangent[0] == -k);
+  // Off the rest length each end acts on its own side alone.
+  std::vector<Numbers> sides(3, x);
+  sides[1][0] = 0.31, sides[2][0] = 0.28;
+  for (Numbers& side : sides) side[1] = 0.7;
+  test::check_pullback(
+      "tendon_passive_force", 1,
+      [&](const auto* in, auto* out) {
+        out[0] = tendon_passive_force(tree, in + 2, 0, in[0], in[1]);
+      },
+      [&](const auto* in, const auto* out_bar, auto* in_bar) {
+        tendon_passive_force_pullback(tree, in + 2, 0, in[0], in[1], out_bar[0], in_bar[0],
+                                      in_bar[1], in_bar + 2);
+      },
+      sides);
+}
+
 TEST_CASE("tendon_passive_force: a model that turns springs and dampers off has neither") {
   const Tree tree(damped_tendon(false));
   const double* p = tree.parameters.default_values().data();
