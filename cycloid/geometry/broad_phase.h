@@ -22,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/arena.h"
 #include "cycloid/geometry/bounding.h"
 #include "cycloid/geometry/pair_filter.h"
 
@@ -50,20 +51,13 @@ struct BroadPhaseScratch {
   std::uint32_t* near_bits;  // one per pair, 0 between calls
 
   static std::size_t words(const BroadPhase& plan) { return (plan.pairs.size() + 31) / 32; }
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const BroadPhase& plan, std::byte* memory) {
-    if (!plan.sweep) return 0;
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += n * sizeof(A);
-    };
+  void carve(const BroadPhase& plan, Arena& arena) {
+    if (!plan.sweep) return;
     const std::size_t numbers = 3 * (plan.first.size() - 1);
-    take(low, numbers);
-    take(high, numbers);
-    take(order, plan.swept.size());
-    take(near_bits, words(plan));
-    return used;
+    arena.take(low, numbers);
+    arena.take(high, numbers);
+    arena.take(order, plan.swept.size());
+    arena.take(near_bits, words(plan));
   }
   // To be called once, before the first sweep.
   void begin(const BroadPhase& plan) const {

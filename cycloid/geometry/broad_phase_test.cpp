@@ -70,11 +70,11 @@ std::vector<int> brute_force(const Cloud<T>& c) {
 // A scratch with memory of its own.
 template <class T>
 struct Scratch : BroadPhaseScratch<T> {
-  explicit Scratch(const BroadPhase& plan) : memory(this->carve(plan, nullptr) / sizeof(T) + 1) {
-    this->carve(plan, reinterpret_cast<std::byte*>(memory.data()));
+  explicit Scratch(const BroadPhase& plan)
+      : memory(carve_memory(static_cast<BroadPhaseScratch<T>&>(*this), plan)) {
     this->begin(plan);
   }
-  std::vector<T> memory;
+  Arena memory;
 };
 
 template <class T>

@@ -13,19 +13,12 @@ struct ConstrainedKit {
   template <class S>
   struct Hold {
     Hold(const ConstrainedKit& kit, const Tree& tree, bool slopes_)
-        : plan(kit.plan),
-          blocks(ConstraintMemory<S>().carve(tree, plan, nullptr) / 128 + 1),
-          slopes(slopes_) {
-      memory.carve(tree, plan, blocks[0].bytes);
-    }
+        : plan(kit.plan), arena(carve_memory(memory, tree, plan)), slopes(slopes_) {}
     ConstrainedDynamics<S> dynamics() { return {plan, memory, slopes}; }
 
-    struct alignas(128) Block {
-      std::byte bytes[128];
-    };
     const ConstraintPlan& plan;
-    std::vector<Block> blocks;
     ConstraintMemory<S> memory;
+    Arena arena;
     bool slopes;
   };
 };

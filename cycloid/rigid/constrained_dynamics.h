@@ -26,13 +26,10 @@ struct ConstraintMemory {
   ContactSpace<S> contacts;
   int* places;  // of the static rows
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, const ConstraintPlan& plan, std::byte* memory) {
-    std::size_t used = solver.carve(tree, plan.dofs, plan.most, memory);
-    used += contacts.carve(plan.contacts, memory ? memory + used : nullptr);
-    places = memory ? reinterpret_cast<int*>(memory + used) : nullptr;
-    const std::size_t bytes = static_cast<std::size_t>(plan.rows.count()) * sizeof(int);
-    return used + (bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
+  void carve(const Tree& tree, const ConstraintPlan& plan, Arena& arena) {
+    solver.carve(tree, plan.dofs, plan.most, arena);
+    contacts.carve(plan.contacts, arena);
+    arena.take(places, static_cast<std::size_t>(plan.rows.count()));
   }
 };
 

@@ -32,28 +32,20 @@ struct ConstrainedSpace {
   Motion<S>*alpha, *of_lambda, *of_delta, *rest;           // (links) fields; zeros
   Force<S>*alpha_bar, *lambda_bar, *delta_bar, *rest_bar;  // (bodies)
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, const DofBlocks& dofs, ConstraintCapacity most,
-                    std::byte* memory) {
-    std::size_t used = 0;
-    const auto place = [&] { return memory ? memory + used : nullptr; };
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
-    };
+  void carve(const Tree& tree, const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
     const std::size_t rows = static_cast<std::size_t>(most.diagonals + most.rows),
                       size = static_cast<std::size_t>(dofs.size()), links = tree.links.size(),
                       bodies = tree.model.bodies.size(),
                       nv = static_cast<std::size_t>(tree.model.nv);
-    used += problem.carve(dofs, most, place());
-    used += newton.carve(dofs, most, place());
-    take(M, static_cast<std::size_t>(tree.entries()));
-    for (S** vector : {&x, &mu}) take(*vector, size);
-    for (S** of_rows : {&bars.a_ref, &bars.D, &bars.friction}) take(*of_rows, rows);
-    for (S** vector : {&lambda, &delta, &zeros}) take(*vector, nv);
-    for (Motion<S>** field : {&alpha, &of_lambda, &of_delta, &rest}) take(*field, links);
-    for (Force<S>** bar : {&alpha_bar, &lambda_bar, &delta_bar, &rest_bar}) take(*bar, bodies);
-    return used;
+    problem.carve(dofs, most, arena);
+    newton.carve(dofs, most, arena);
+    arena.take(M, static_cast<std::size_t>(tree.entries()));
+    for (S** vector : {&x, &mu}) arena.take(*vector, size);
+    for (S** of_rows : {&bars.a_ref, &bars.D, &bars.friction}) arena.take(*of_rows, rows);
+    for (S** vector : {&lambda, &delta, &zeros}) arena.take(*vector, nv);
+    for (Motion<S>** field : {&alpha, &of_lambda, &of_delta, &rest}) arena.take(*field, links);
+    for (Force<S>** bar : {&alpha_bar, &lambda_bar, &delta_bar, &rest_bar})
+      arena.take(*bar, bodies);
   }
 };
 

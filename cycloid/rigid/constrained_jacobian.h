@@ -31,26 +31,18 @@ struct ConstrainedJacobianSpace {
   ContactJacobianSpace<S> contacts;
   JacobianSpace<S> step;
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, const ConstraintPlan& plan, int input_size,
-                    std::byte* memory) {
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + alignof(Wide<S>) - 1) / alignof(Wide<S>) * alignof(Wide<S>);
-    };
-    const auto place = [&] { return memory ? memory + used : nullptr; };
+  void carve(const Tree& tree, const ConstraintPlan& plan, int input_size, Arena& arena) {
     const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
     const int tangents = 2 * tree.model.nv + tree.model.na;
     padded = padded_to_wide<S>(tree.model.nv);
-    for (Wide<S>** some : {&x, &y}) take(*some, static_cast<std::size_t>(plan.dofs.size()));
-    take(Z, nv * static_cast<std::size_t>(padded));
-    take(filled, nv);
+    for (Wide<S>** some : {&x, &y}) arena.take(*some, static_cast<std::size_t>(plan.dofs.size()));
+    arena.take(Z, nv * static_cast<std::size_t>(padded));
+    arena.take(filled, nv);
     const auto padded_size = [](int n) { return static_cast<std::size_t>(padded_to_wide<S>(n)); };
-    for (S** rows : {&state, &state_change}) take(*rows, nv * padded_size(tangents));
-    for (S** rows : {&inputs, &input_change}) take(*rows, nv * padded_size(input_size));
-    used += contacts.carve(tree, place());
-    return used + step.carve(tree, input_size, place());
+    for (S** rows : {&state, &state_change}) arena.take(*rows, nv * padded_size(tangents));
+    for (S** rows : {&inputs, &input_change}) arena.take(*rows, nv * padded_size(input_size));
+    contacts.carve(tree, arena);
+    step.carve(tree, input_size, arena);
   }
 
   // Rows of v⁺ alone, zeros, in padded memory.

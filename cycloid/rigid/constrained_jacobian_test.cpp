@@ -14,10 +14,6 @@ namespace {
 // Both ways start from the same record; the Hessian's condition costs five digits.
 constexpr double kTolerance = 1e-10;
 
-struct alignas(128) Block {
-  std::byte bytes[128];
-};
-
 // A and B at the case's point.
 struct Found {
   using S = double;
@@ -33,8 +29,7 @@ struct Found {
     euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data(),
                memory.hold.dynamics());
     ConstrainedJacobianSpace<S> space;
-    std::vector<Block> own(space.carve(c.tree, c.kit.plan, c.input_size, nullptr) / 128 + 1);
-    space.carve(c.tree, c.kit.plan, c.input_size, own[0].bytes);
+    const Arena own = carve_memory(space, c.tree, c.kit.plan, c.input_size);
     const StepJacobian<S> out(c.shape.nv, c.shape.na, c.input_size, A.data(), B.data());
     constrained_step_jacobian(r, x.data(), u, static_cast<const S*>(memory.record.data()),
                               memory.work, memory.hold.dynamics(), space, out);

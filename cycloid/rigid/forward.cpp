@@ -16,11 +16,9 @@ namespace cycloid::inline rigid {
 class ObservedInstants {
  public:
   explicit ObservedInstants(const Observation& seen)
-      : seen_(seen), key_(seen.observer_.key()), tree_(*key_.tree) {
+      : seen_(seen), key_(seen.observer_.key()), tree_(*key_.tree), memory_(carve_memory(*this)) {
     p_.resize(static_cast<std::size_t>(tree_.parameters.size()));
     length_.resize(tree_.quaternions.size());
-    memory_.resize(carve(nullptr) / sizeof(Block) + 1);
-    carve(memory_[0].bytes);
     if (plan()) constraints.contacts.begin(plan()->contacts);
     const std::size_t nv = static_cast<std::size_t>(tree_.model.nv);
     d_bar_.resize(2 * nv + static_cast<std::size_t>(tree_.model.na));
@@ -35,6 +33,13 @@ class ObservedInstants {
     return {plan(), constraints, notes};
   }
   std::int64_t rows() const { return seen_.rows_; }
+
+  void carve(Arena& arena) {
+    work.carve(tree_, arena);
+    if (!plan()) return;
+    constraints.carve(tree_, *plan(), arena);
+    views.carve(plan()->contacts, arena);
+  }
 
   void go_to(std::int64_t i) {
     row_ = static_cast<std::size_t>(i);
@@ -90,17 +95,7 @@ class ObservedInstants {
 
  private:
   using Zeros = std::vector<double>;
-  struct alignas(64) Block {
-    std::byte bytes[64];
-  };
 
-  std::size_t carve(std::byte* memory) {
-    std::size_t used = work.carve(tree_, memory);
-    if (!plan()) return used;
-    const std::size_t whole = (used + sizeof(Block) - 1) / sizeof(Block) * sizeof(Block);
-    used = whole + constraints.carve(tree_, *plan(), memory ? memory + whole : nullptr);
-    return used + views.carve(plan()->contacts, memory ? memory + used : nullptr);
-  }
   std::ptrdiff_t place_of_parameters() const {
     return static_cast<std::ptrdiff_t>(seen_.parameter_rows_ == 1 ? 0 : row_ * p_.size());
   }
@@ -110,7 +105,7 @@ class ObservedInstants {
   const Tree& tree_;
   std::size_t row_ = 0;
   std::vector<double> p_, length_, d_bar_, u_bar_, p_bar_;
-  std::vector<Block> memory_;
+  Arena memory_;
   double h_bar_ = 0;
 };
 

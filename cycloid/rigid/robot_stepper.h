@@ -161,7 +161,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   // Jacobians under constraints fill the lanes with the dofs of one environment.
   static constexpr bool kByLane = kConstrained && !BuiltinScalar<S>;
   struct NoJacobian {
-    std::size_t carve(const Tree&, int, std::byte*) { return 0; }
+    void carve(const Tree&, int, Arena&) {}
   };
   template <class A>
   struct JacobianOf {
@@ -173,11 +173,11 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   };
   using Jacobian = typename JacobianOf<S>::type;
 
-  static std::size_t carve_jacobian(const RobotKey& key, Jacobian& space, std::byte* memory) {
+  static void carve_jacobian(const RobotKey& key, Jacobian& space, Arena& arena) {
     if constexpr (kConstrained && !kByLane) {
-      return space.carve(*key.tree, *key.constraints, key.input_size, memory);
+      space.carve(*key.tree, *key.constraints, key.input_size, arena);
     } else {
-      return space.carve(*key.tree, key.input_size, memory);
+      space.carve(*key.tree, key.input_size, arena);
     }
   }
 
@@ -187,29 +187,23 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     bool cleared = false, some = false;  // p_bar has been set to zero; p_sum has been written
   };
   struct Layout {
+    Layout() = default;
     Layout(const RobotStepper& s, const StepWorkspace& workspace) {
-      std::byte* const memory = LaneWorkspace::memory(workspace);
-      std::size_t used = 0;
-      const auto take = [&]<class A>(A*& array, std::size_t n) {
-        array = reinterpret_cast<A*>(memory + used);
-        used +=
-            (n * sizeof(A) + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-      };
-      const std::size_t n = static_cast<std::size_t>(s.parameters());
-      take(sums, 1);
-      take(notes, kNotes);
-      take(p_sum, n);
-      take(p, n);
-      take(quat_length, s.key_.tree->quaternions.size());
-      take(p_bar, n);
-      take(record, static_cast<std::size_t>(s.sizes_.record));
-      used += work.carve(*s.key_.tree, memory + used);
-      used = (used + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-      used += carve_jacobian(s.key_, jacobian, memory + used);
-      used = (used + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-      if constexpr (kConstrained) {
-        constraints.carve(*s.key_.tree, *s.key_.constraints, memory + used);
-      }
+      Arena arena = Arena::over(LaneWorkspace::memory(workspace));
+      carve(s.key_, s.sizes_.record, arena);
+    }
+    void carve(const RobotKey& key, int record_size, Arena& arena) {
+      const std::size_t n = static_cast<std::size_t>(key.tree->parameters.size());
+      arena.take(sums, 1);
+      arena.take(notes, kNotes);
+      arena.take(p_sum, n);
+      arena.take(p, n);
+      arena.take(quat_length, key.tree->quaternions.size());
+      arena.take(p_bar, n);
+      arena.take(record, static_cast<std::size_t>(record_size));
+      work.carve(*key.tree, arena);
+      carve_jacobian(key, jacobian, arena);
+      if constexpr (kConstrained) constraints.carve(*key.tree, *key.constraints, arena);
     }
     Sums* sums;
     LaneNote* notes;  // (kNotes)
@@ -260,17 +254,9 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.record_is_costly = true;
     s.jacobian_by_lane = kByLane;
     if constexpr (kConstrained) s.has_work_keys = !key.constraints->contacts.pairs.empty();
-    const std::size_t n = static_cast<std::size_t>(s.parameters);
-    Workspace<S> work;
-    Jacobian jacobian;
-    std::size_t more = carve_jacobian(key, jacobian, nullptr);
-    if constexpr (kConstrained) {
-      more += ConstraintMemory<S>().carve(tree, *key.constraints, nullptr);
-    }
-    s.workspace = 10 * kWorkspaceAlignment + kNotes * sizeof(LaneNote) +
-                  tree.quaternions.size() * sizeof(P) +
-                  n * (sizeof(Accumulator<S>) + sizeof(P) + sizeof(S)) +
-                  static_cast<std::size_t>(s.record) * sizeof(S) + work.carve(tree, nullptr) + more;
+    Arena measure = Arena::measuring();
+    Layout().carve(key, s.record, measure);
+    s.workspace = measure.used();
     return s;
   }
 

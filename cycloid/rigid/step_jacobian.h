@@ -22,28 +22,21 @@ struct JacobianSpace {
   RneaJacobianSpace<S> rnea;
   S *q_bar, *v_bar, *act_bar, *u_bar, *column, *ones;  // (nv), (nv), (na), (inputs), (nv), (na)
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, int inputs, std::byte* memory) {
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += n * sizeof(A);
-    };
+  void carve(const Tree& tree, int inputs, Arena& arena) {
     const std::size_t bodies = tree.model.bodies.size(),
                       nv = static_cast<std::size_t>(tree.model.nv),
                       na = static_cast<std::size_t>(tree.model.na);
-    take(rnea.form, bodies);
-    take(rnea.force, bodies);
-    take(rnea.psi_dot, nv);
-    take(rnea.psi_ddot, nv);
-    take(rnea.phi_dot, nv);
-    take(q_bar, nv);
-    take(v_bar, nv);
-    take(act_bar, na);
-    take(u_bar, static_cast<std::size_t>(inputs));
-    take(column, nv);
-    take(ones, na);
-    return used;
+    arena.take(rnea.form, bodies);
+    arena.take(rnea.force, bodies);
+    arena.take(rnea.psi_dot, nv);
+    arena.take(rnea.psi_ddot, nv);
+    arena.take(rnea.phi_dot, nv);
+    arena.take(q_bar, nv);
+    arena.take(v_bar, nv);
+    arena.take(act_bar, na);
+    arena.take(u_bar, static_cast<std::size_t>(inputs));
+    arena.take(column, nv);
+    arena.take(ones, na);
   }
 };
 

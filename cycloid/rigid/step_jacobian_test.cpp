@@ -27,11 +27,7 @@ struct Found {
     const Robot<S, S> r = c.robot(prepared);
     euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
     JacobianSpace<S> space;
-    struct alignas(128) Block {
-      std::byte bytes[128];
-    };
-    std::vector<Block> own(space.carve(c.tree, c.input_size, nullptr) / 128 + 1);
-    space.carve(c.tree, c.input_size, own[0].bytes);
+    const Arena own = carve_memory(space, c.tree, c.input_size);
     const StepJacobian<S> out(c.shape.nv, c.shape.na, c.input_size, A.data(), B.data());
     euler_step_jacobian(r, x.data(), u, static_cast<const S*>(memory.record.data()), memory.work,
                         space, out);

@@ -10,8 +10,7 @@ TEST_CASE("dof friction: damps towards rest with the impedance of no violation")
   const DofBlocks dofs(parent);
   ConstraintProblem<double> problem;
   const ConstraintCapacity most{1, 0, 0};
-  std::vector<double> memory(problem.carve(dofs, most, nullptr) / sizeof(double) + 1);
-  problem.carve(dofs, most, reinterpret_cast<std::byte*>(memory.data()));
+  const Arena memory = carve_memory(problem, dofs, most);
   problem.clear();
   const double qvel[2] = {0.3, -0.6}, p[3] = {0, 0, 0.25};
   const Frames<double> frames{};

@@ -72,11 +72,7 @@ TEST_CASE("joint limit: lanes in which an end does not count have zeros") {
   const DofBlocks dofs(parent);
   ConstraintProblem<S> problem;
   const ConstraintCapacity most{2, 0, 0};
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
-  std::vector<Block> memory(problem.carve(dofs, most, nullptr) / sizeof(Block) + 1);
-  problem.carve(dofs, most, memory[0].bytes);
+  const Arena memory = carve_memory(problem, dofs, most);
   problem.clear();
   const double value[4] = {0.1, -0.9, 1.3, 0.75}, p[2] = {-1, 1};
   S qpos(0), qvel(2);

@@ -8,19 +8,11 @@ namespace {
 using S = test::LaneNumber;
 
 struct Problem {
-  Problem() {
-    const ConstraintCapacity most{0, 2, 4};
-    memory.resize(problem.carve(dofs, most, nullptr) / sizeof(Block) + 1);
-    problem.carve(dofs, most, memory[0].bytes);
-    problem.clear();
-  }
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
+  Problem() { problem.clear(); }
   // A chain of seven dofs: three blocks.
   DofBlocks dofs{std::vector<int>{-1, 0, 1, 2, 3, 4, 5}};
   ConstraintProblem<S> problem;
-  std::vector<Block> memory;
+  Arena memory = carve_memory(problem, dofs, ConstraintCapacity{0, 2, 4});
 };
 
 TEST_CASE("add_dense_rows: J is zero in the blocks that the group moves, in all its rows") {

@@ -133,10 +133,7 @@ struct RowScene {
   FixedField<S> acceleration;
   std::vector<Motion<S>> v, bias, a;
   ConstraintProblem<S> problem;
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
-  std::vector<Block> memory;
+  Arena memory;
   std::vector<int> place;
   std::vector<S> mu, qacc;  // padded
   std::vector<S> w, r, f;   // of all rows
@@ -149,11 +146,10 @@ struct RowScene {
         v(t.links.size()),
         bias(v),
         a(v),
+        memory(carve_memory(problem, dofs, list.capacity())),
         place(static_cast<std::size_t>(list.count()) + 1),
         mu(static_cast<std::size_t>(dofs.size())),
         qacc(mu) {
-    memory.resize(problem.carve(dofs, list.capacity(), nullptr) / sizeof(Block) + 1);
-    problem.carve(dofs, list.capacity(), memory[0].bytes);
     const Vec3<S> gravity = vec3_of<S>(scene.p.data() + t.options.gravity);
     const Motion<S>* column = scene.column.data();
     const S* no_qacc = nullptr;

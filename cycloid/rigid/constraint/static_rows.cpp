@@ -39,8 +39,7 @@ std::vector<double> tendon_lengths0(const Tree& tree) {
     std::copy_n(b.quat.begin(), 4, mocap.begin() + 7 * b.mocap + 3);
   }
   Workspace<double> w;
-  std::vector<double> memory(w.carve(tree, nullptr) / sizeof(double) + 1);
-  w.carve(tree, reinterpret_cast<std::byte*>(memory.data()));
+  const Arena memory = carve_memory(w, tree);
   kinematics(tree, p.data(), qpos.data(), mocap.data(), w.frames);
   std::vector<double> lengths;
   for (int t = 0; t < static_cast<int>(m.tendons.size()); ++t) {

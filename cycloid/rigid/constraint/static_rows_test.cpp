@@ -247,11 +247,9 @@ struct MujocoInstant {
   MujocoInstant(const Tree& tree, const DofBlocks& dofs, const StaticRows& rows, const Numbers& p,
                 const test::MujocoRows& state)
       : place(static_cast<std::size_t>(rows.count())),
-        work_(Workspace<double>().carve(tree, nullptr) / sizeof(double) + 1),
-        rows_(problem.carve(dofs, rows.capacity(), nullptr) / sizeof(double) + 1) {
+        rows_(carve_memory(problem, dofs, rows.capacity())) {
     Workspace<double> w;
-    w.carve(tree, reinterpret_cast<std::byte*>(work_.data()));
-    problem.carve(dofs, rows.capacity(), reinterpret_cast<std::byte*>(rows_.data()));
+    const Arena work = carve_memory(w, tree);
     kinematics(tree, p.data(), state.qpos.data(), state.mocap.data(), w.frames);
     const double* no_qacc = nullptr;
     motion_fields(tree, static_cast<const Motion<double>*>(w.frames.column), state.qvel.data(),
@@ -277,7 +275,7 @@ struct MujocoInstant {
   }
 
  private:
-  Numbers work_, rows_;
+  Arena rows_;
 };
 
 TEST_CASE("static_rows: residual, J, D, reference and friction are MuJoCo's, for every kind") {

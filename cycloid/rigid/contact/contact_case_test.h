@@ -120,9 +120,6 @@ inline std::vector<Numbers> crowd_points(const Tree& tree, double near = 0.6) {
 // Contacts and their rows at a row of inputs, with all the memory that they need.
 template <class S>
 struct ContactCase {
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
   const Scene<S> scene;
   const FixedField<S> acceleration;
   const DofBlocks dofs;
@@ -130,7 +127,7 @@ struct ContactCase {
   ContactScene<S, S> at;
   ContactSpace<S> space;
   ConstraintProblem<S> problem;
-  std::vector<Block> space_memory, problem_memory;
+  Arena space_memory, problem_memory;
   RowInstant<S> instant;
   int first = 0;
 
@@ -140,8 +137,8 @@ struct ContactCase {
         dofs(tree.parent_dof),
         plan(tree, dofs, most),
         at{plan, tree, scene.p.data(), scene.frames},
-        space_memory(space.carve(plan, nullptr) / 128 + 1),
-        problem_memory(problem.carve(dofs, plan.capacity(), nullptr) / 128 + 1),
+        space_memory(carve_memory(space, plan)),
+        problem_memory(carve_memory(problem, dofs, plan.capacity())),
         instant{scene.frames,
                 {scene.m.data(), acceleration.y.data(), nullptr, scene.v.data()},
                 scene.qpos.data(),
@@ -149,10 +146,7 @@ struct ContactCase {
                 scene.mu.data(),
                 acceleration.x.data(),
                 {scene.p[static_cast<std::size_t>(tree.options.timestep)],
-                 scene.p[static_cast<std::size_t>(tree.options.impratio)], true}} {
-    space.carve(plan, space_memory[0].bytes);
-    problem.carve(dofs, plan.capacity(), problem_memory[0].bytes);
-  }
+                 scene.p[static_cast<std::size_t>(tree.options.impratio)], true}} {}
   void find() { find_contacts(at, Detection::forces, space); }
   void add_rows() {
     problem.clear();

@@ -37,23 +37,16 @@ struct ContactJacobianSpace {
   Force<S>* wrench;      // (bodies)
   int *moved, *pushed;   // (nv) registers of dofs with s₁ or s₂; dofs with s₁ ≠ s₂
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, std::byte* memory) {
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
-    };
+  void carve(const Tree& tree, Arena& arena) {
     padded = padded_to_wide<S>(tree.model.nv);
     const std::size_t n = static_cast<std::size_t>(padded),
                       nv = static_cast<std::size_t>(tree.model.nv);
-    for (S** six : {&column, &psi[0], &psi[1], &row, &bend, &drag}) take(*six, 6 * n);
-    for (S** one : {&rate, &side[0], &side[1]}) take(*one, n);
-    for (S** matrix : {&dq, &dv}) take(*matrix, nv * n);
-    take(wrench, tree.model.bodies.size());
-    take(moved, nv);
-    take(pushed, nv);
-    return used;
+    for (S** six : {&column, &psi[0], &psi[1], &row, &bend, &drag}) arena.take(*six, 6 * n);
+    for (S** one : {&rate, &side[0], &side[1]}) arena.take(*one, n);
+    for (S** matrix : {&dq, &dv}) arena.take(*matrix, nv * n);
+    arena.take(wrench, tree.model.bodies.size());
+    arena.take(moved, nv);
+    arena.take(pushed, nv);
   }
 };
 

@@ -49,8 +49,7 @@ Numbers jacobian(const Tree& tree, const Numbers& in) {
   const int nv = tree.model.nv;
   Numbers out(static_cast<std::size_t>(2 * nv * nv), 0.0);
   ContactJacobianSpace<double> space;
-  std::vector<test::ContactCase<double>::Block> memory(space.carve(tree, nullptr) / 128 + 1);
-  space.carve(tree, memory[0].bytes);
+  const Arena memory = carve_memory(space, tree);
   add_contact_jacobian(at.at, at.space, at.instant, at.problem, at.first,
                        static_cast<const double*>(at.r.data()), at.response(), space, 2 * nv,
                        out.data(), out.data() + nv);

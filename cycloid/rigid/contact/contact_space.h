@@ -198,8 +198,7 @@ struct ContactSpace {
   }
   LaneGroup* groups_of(int k) const { return group + k * kLanes<S>; }
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const ContactPlan& plan, std::byte* memory);
+  void carve(const ContactPlan& plan, Arena& arena);
   // To be called once in the life of the memory, before contacts are looked for.
   void begin(const ContactPlan& plan) const { scratch.begin(plan.broad); }
   // Forgets all contacts.
@@ -211,40 +210,34 @@ struct ContactSpace {
 };
 
 template <class S>
-std::size_t ContactSpace<S>::carve(const ContactPlan& plan, std::byte* memory) {
-  std::size_t used = 0;
-  const auto take = [&]<class A>(A*& array, std::size_t n, std::size_t bytes = sizeof(A)) {
-    array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-    used += (n * bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
-  };
+void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   const std::size_t geoms = plan.geoms.size(), pairs = plan.pairs.size(), lanes = kLanes<S>,
                     most = static_cast<std::size_t>(plan.slots) * lanes;
   // Every touch is a contact of some lane.
   const std::size_t touches = std::min(static_cast<std::size_t>(plan.touches), most);
   const std::size_t owners = std::min(pairs, touches + 1);  // one more is looked at, and dropped
-  take(pose, geoms);
-  take(size, 3 * geoms);
-  take(common, geoms);
-  take(radius, geoms);
-  take(near_margin, geoms);
-  take(margin, pairs);
-  take(reach, geoms);
-  take(placed, geoms);
-  take(near, pairs);
-  take(touched, owners);
-  take(touch, touches);
-  take(numbers_memory, owners, sizeof(PairNumbers<S>));
-  take(group, most);
-  take(groups, static_cast<std::size_t>(plan.slots));
-  take(slot, static_cast<std::size_t>(plan.slots));
-  take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
-  take(moves1, plan.dof_at.size());
-  take(moves2, plan.dof_at.size());
-  take(slot_id, static_cast<std::size_t>(plan.slots));
-  take(touch_bars, touches);
-  take(number_bars, owners);
-  const std::size_t bytes = scratch.carve(plan.broad, memory ? memory + used : nullptr);
-  return used + (bytes + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
+  arena.take(pose, geoms);
+  arena.take(size, 3 * geoms);
+  arena.take(common, geoms);
+  arena.take(radius, geoms);
+  arena.take(near_margin, geoms);
+  arena.take(margin, pairs);
+  arena.take(reach, geoms);
+  arena.take(placed, geoms);
+  arena.take(near, pairs);
+  arena.take(touched, owners);
+  arena.take(touch, touches);
+  numbers_memory = reinterpret_cast<std::byte*>(arena.take<PairNumbers<S>>(owners));
+  arena.take(group, most);
+  arena.take(groups, static_cast<std::size_t>(plan.slots));
+  arena.take(slot, static_cast<std::size_t>(plan.slots));
+  arena.take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
+  arena.take(moves1, plan.dof_at.size());
+  arena.take(moves2, plan.dof_at.size());
+  arena.take(slot_id, static_cast<std::size_t>(plan.slots));
+  arena.take(touch_bars, touches);
+  arena.take(number_bars, owners);
+  scratch.carve(plan.broad, arena);
 }
 
 // visit(SlotGroup) for each touch that lanes of the slot have.

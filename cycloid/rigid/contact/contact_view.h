@@ -49,12 +49,11 @@ struct ContactViews {
   ContactView<S>*view, *bar;  // (slots of the plan)
   int slots;                  // in use
 
-  std::size_t carve(const ContactPlan& plan, std::byte* memory) {
-    const std::size_t n = static_cast<std::size_t>(plan.slots);
-    view = reinterpret_cast<ContactView<S>*>(memory);
-    bar = memory ? view + n : nullptr;
+  void carve(const ContactPlan& plan, Arena& arena) {
+    for (ContactView<S>** array : {&view, &bar}) {
+      arena.take(*array, static_cast<std::size_t>(plan.slots));
+    }
     slots = 0;
-    return 2 * n * sizeof(ContactView<S>);
   }
 };
 

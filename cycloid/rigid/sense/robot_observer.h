@@ -12,7 +12,7 @@ class RobotObserver final : public ChunkObserver {
   explicit RobotObserver(const ObserverKey& key) : key_(key) {}
 
   int lanes() const override { return kLanes<S>; }
-  std::size_t workspace() const override { return Memory().carve(key_, nullptr); }
+  std::size_t workspace() const override { return Memory::bytes(key_); }
 
   void sense(const double* x, const double* u, const double* p, double t, double* out,
              LaneNote* notes, std::byte* memory) const override {
@@ -51,7 +51,8 @@ class RobotObserver final : public ChunkObserver {
 
   Memory begin(const double* p, std::byte* memory) const {
     Memory at;
-    at.carve(key_, memory);
+    Arena arena = Arena::over(memory);
+    at.carve(key_, arena);
     at.read_parameters(key_, p);
     if (key_.constraints) at.space.constraints.contacts.begin(key_.constraints->contacts);
     return at;

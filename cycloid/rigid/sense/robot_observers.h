@@ -24,15 +24,15 @@ struct ObserverMemory {
   S *p, *quat_length;
   SenseSpace<S> space;
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const ObserverKey& key, std::byte* memory) {
-    const std::size_t n = static_cast<std::size_t>(key.tree->parameters.size()),
-                      bytes = (n + key.tree->quaternions.size()) * sizeof(S);
-    p = reinterpret_cast<S*>(memory);
-    quat_length = memory ? p + n : nullptr;
-    const std::size_t used =
-        (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-    return used + space.carve(*key.tree, key.constraints.get(), memory ? memory + used : nullptr);
+  void carve(const ObserverKey& key, Arena& arena) {
+    arena.take(p, static_cast<std::size_t>(key.tree->parameters.size()));
+    arena.take(quat_length, key.tree->quaternions.size());
+    space.carve(*key.tree, key.constraints.get(), arena);
+  }
+  static std::size_t bytes(const ObserverKey& key) {
+    Arena measure = Arena::measuring();
+    ObserverMemory().carve(key, measure);
+    return measure.used();
   }
   void read_parameters(const ObserverKey& key, const Scalar<S>* from) const {
     std::copy_n(reinterpret_cast<const S*>(from), key.tree->parameters.size(), p);

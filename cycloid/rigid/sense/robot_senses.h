@@ -14,7 +14,7 @@ class RobotSenses final : public ChunkSenses<Scalar<S>> {
   explicit RobotSenses(const ObserverKey& key)
       : key_(key), sensors_(key.list.only(false)), fields_(key.list.only(true)) {}
 
-  std::size_t workspace() const override { return Memory().carve(key_, nullptr); }
+  std::size_t workspace() const override { return Memory::bytes(key_); }
 
   void begin(const T* p, std::byte* memory) const override {
     carved(memory).read_parameters(key_, p);
@@ -94,7 +94,8 @@ class RobotSenses final : public ChunkSenses<Scalar<S>> {
   const Tree& tree() const { return *key_.tree; }
   Memory carved(std::byte* memory) const {
     Memory at;
-    at.carve(key_, memory);
+    Arena arena = Arena::over(memory);
+    at.carve(key_, arena);
     return at;
   }
 

@@ -61,39 +61,32 @@ struct SenseSpace {
   InteractionSpace<S> interaction;
   RootSpace<S> roots;
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, const ConstraintPlan* constrained, std::byte* memory) {
-    const auto place = [&](std::size_t n) { return memory ? memory + n : nullptr; };
+  void carve(const Tree& tree, const ConstraintPlan* constrained, Arena& arena) {
     plan = constrained;
-    std::size_t used = work.carve(tree, memory);
-    used += interaction.carve(tree, place(used));
-    used += roots.carve(tree, place(used));
+    work.carve(tree, arena);
+    interaction.carve(tree, arena);
+    roots.carve(tree, arena);
     if (plan) {
-      used += constraints.carve(tree, *plan, place(used));
-      used += views.carve(plan->contacts, place(used));
+      constraints.carve(tree, *plan, arena);
+      views.carve(plan->contacts, arena);
     } else {
       views.slots = 0;
     }
-    const auto take = [&](S*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<S*>(memory + used) : nullptr;
-      used += n * sizeof(S);
-    };
     for (S** array : {&length_bar, &rate_bar, &force_bar}) {
-      take(*array, tree.model.actuators.size());
+      arena.take(*array, tree.model.actuators.size());
     }
     for (S** array : {&tendon_length_bar, &tendon_rate_bar}) {
-      take(*array, tree.model.tendons.size());
+      arena.take(*array, tree.model.tendons.size());
     }
     for (S** array : {&joint_force_bar, &qacc_bar, &constraint_force, &constraint_bar}) {
-      take(*array, static_cast<std::size_t>(tree.model.nv));
+      arena.take(*array, static_cast<std::size_t>(tree.model.nv));
     }
     if (plan) {
-      take(row_force_bar, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
-      take(contact_sign, static_cast<std::size_t>(plan->contacts.slots));
+      arena.take(row_force_bar, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
+      arena.take(contact_sign, static_cast<std::size_t>(plan->contacts.slots));
     } else {
       row_force_bar = contact_sign = nullptr;
     }
-    return used;
   }
   void clear(const Tree& tree) const {
     for (S* array : {length_bar, rate_bar, force_bar}) {

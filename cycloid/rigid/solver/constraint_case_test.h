@@ -283,8 +283,8 @@ class LaneProblem {
     for (const PlainProblem& p : lanes) groups = std::max(groups, p.groups.size());
     most.groups = static_cast<int>(groups);
     most.rows = kMostRows * most.groups;
-    problem.carve(dofs, most, memory(0, problem.carve(dofs, most, nullptr)));
-    space.carve(dofs, most, memory(1, space.carve(dofs, most, nullptr)));
+    memory_.push_back(carve_memory(problem, dofs, most));
+    memory_.push_back(carve_memory(space, dofs, most));
     x.assign(static_cast<std::size_t>(dofs.size()), S(0));
     set_smooth(lanes);
     problem.clear();
@@ -312,10 +312,6 @@ class LaneProblem {
  private:
   static void put(S& to, std::size_t lane_index, double value) {
     set_lane(to, static_cast<int>(lane_index), static_cast<Scalar<S>>(value));
-  }
-  std::byte* memory(std::size_t which, std::size_t bytes) {
-    blocks_[which].resize(bytes / sizeof(Block) + 1);
-    return blocks_[which][0].bytes;
   }
   void set_smooth(const std::vector<PlainProblem>& lanes) {
     const std::size_t n = lanes[0].nv();
@@ -387,10 +383,7 @@ class LaneProblem {
     problem.touch(index, BlockSet{words.data(), dofs.words});
   }
 
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
-  std::vector<Block> blocks_[2];
+  std::vector<Arena> memory_;
 };
 
 }  // namespace cycloid::test

@@ -20,22 +20,15 @@ struct NewtonSpace {
   S* V;                       // blocks of the Hessian's pattern
   std::uint64_t* live_words;  // groups with stiffness
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const DofBlocks& dofs, ConstraintCapacity most, std::byte* memory) {
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
-    };
+  void carve(const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
     const auto n = [](auto x) { return static_cast<std::size_t>(x); };
-    for (S** vector : {&x1, &p, &g, &Md, &Md1, &diagonal}) take(*vector, n(dofs.size()));
+    for (S** vector : {&x1, &p, &g, &Md, &Md1, &diagonal}) arena.take(*vector, n(dofs.size()));
     for (S** rows : {&r, &r1, &w, &r_bar, &at.f, &at.diagonal, &at.cross, &at.z}) {
-      take(*rows, n(most.diagonals + most.rows));
+      arena.take(*rows, n(most.diagonals + most.rows));
     }
-    take(T, n(most.rows) * n(dofs.size()));
-    take(V, BlockPattern::most_blocks(dofs) * kBlockEntries);
-    take(live_words, n(words_for(most.groups)));
-    return used;
+    arena.take(T, n(most.rows) * n(dofs.size()));
+    arena.take(V, BlockPattern::most_blocks(dofs) * kBlockEntries);
+    arena.take(live_words, n(words_for(most.groups)));
   }
 };
 

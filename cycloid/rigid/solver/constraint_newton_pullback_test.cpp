@@ -45,8 +45,8 @@ class Solved {
   explicit Solved(const S* in) {
     const Shape& s = shape();
     const ConstraintCapacity most = s.capacity();
-    problem.carve(s.dofs, most, memory(0, problem.carve(s.dofs, most, nullptr)));
-    space.carve(s.dofs, most, memory(1, space.carve(s.dofs, most, nullptr)));
+    memory_.push_back(carve_memory(problem, s.dofs, most));
+    memory_.push_back(carve_memory(space, s.dofs, most));
     const auto size = static_cast<std::size_t>(s.dofs.size());
     a.assign(size, S(0));
     in = fill(in);
@@ -102,14 +102,7 @@ class Solved {
     problem.a_ref[row] = *in++;
     problem.friction[row] = *in++;
   }
-  std::byte* memory(std::size_t which, std::size_t bytes) {
-    blocks_[which].resize(bytes / sizeof(Block) + 1);
-    return blocks_[which][0].bytes;
-  }
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
-  std::vector<Block> blocks_[2];
+  std::vector<Arena> memory_;
 };
 
 // (4): the cotangents of every number, from μ, f, w and r̄.

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cycloid/base/arena.h"
 #include "cycloid/math/scalar.h"
 #include "cycloid/rigid/solver/block_pattern.h"
 
@@ -27,10 +28,6 @@ namespace cycloid::inline rigid {
 enum class RowLaw : std::uint8_t { equality, friction_loss, one_sided, pyramid, elliptic };
 
 inline constexpr int kMostRows = 6;  // of a group
-
-// What arrays that are carved side by side are aligned to: numbers, and words of bits.
-template <class S>
-inline constexpr std::size_t kCarved = std::max(alignof(S), alignof(std::uint64_t));
 
 struct RowGroup {
   RowLaw law;
@@ -76,8 +73,7 @@ struct ConstraintProblem {
   int group_row(int g) const { return diagonals + group[g].first; }
   S* jacobian(int g) const { return J + static_cast<std::ptrdiff_t>(group[g].first) * size(); }
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const DofBlocks& layout, ConstraintCapacity most, std::byte* memory);
+  void carve(const DofBlocks& layout, ConstraintCapacity most, Arena& arena);
 
   // Forgets all rows; M and a₀ stay.
   void clear() { diagonals = groups = rows = 0; }
@@ -112,41 +108,33 @@ struct ConstraintProblem {
 };
 
 template <class S>
-std::size_t ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapacity most,
-                                        std::byte* memory) {
-  std::size_t used = 0;
-  const auto take = [&]<class A>(A*& array, std::size_t n) {
-    array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-    used += (n * sizeof(A) + kCarved<S> - 1) / kCarved<S> * kCarved<S>;
-    return array;
-  };
+void ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapacity most, Arena& arena) {
   dofs = &layout;
   const auto n = [](auto x) { return static_cast<std::size_t>(x); };
   const std::size_t all = n(most.diagonals + most.rows), most_blocks = hessian.most_blocks(layout);
   std::uint64_t *mass_words, *hessian_words;
   int *mass_at, *hessian_at;
-  take(mass_words, mass.words_needed(layout));
-  take(mass_at, mass.places_needed(layout));
-  take(hessian_words, mass.words_needed(layout));
-  take(hessian_at, mass.places_needed(layout));
-  take(diagonal, n(most.diagonals));
-  take(group, n(most.groups));
-  take(pair_words, n(most.groups) * n(layout.blocks) * n(layout.words));
-  take(support_words, n(most.groups) * n(layout.words));
-  take(term_words, most_blocks * n(words_for(most.groups)));
-  if (memory) {
+  arena.take(mass_words, mass.words_needed(layout));
+  arena.take(mass_at, mass.places_needed(layout));
+  arena.take(hessian_words, mass.words_needed(layout));
+  arena.take(hessian_at, mass.places_needed(layout));
+  arena.take(diagonal, n(most.diagonals));
+  arena.take(group, n(most.groups));
+  arena.take(pair_words, n(most.groups) * n(layout.blocks) * n(layout.words));
+  arena.take(support_words, n(most.groups) * n(layout.words));
+  arena.take(term_words, most_blocks * n(words_for(most.groups)));
+  if (!arena.measures()) {
     mass.start(layout, mass_words, mass_at);
     mass.close();
     hessian.start(layout, hessian_words, hessian_at);
   }
-  take(M, n(layout.coupled) * kBlockEntries);
-  take(a0, n(layout.size()));
-  take(sign, n(most.diagonals));
-  take(a_ref, all);
-  take(D, all);
-  take(friction, all);
-  take(J, n(most.rows) * n(layout.size()));
-  return used;
+  arena.take(M, n(layout.coupled) * kBlockEntries);
+  arena.take(a0, n(layout.size()));
+  arena.take(sign, n(most.diagonals));
+  arena.take(a_ref, all);
+  arena.take(D, all);
+  arena.take(friction, all);
+  arena.take(J, n(most.rows) * n(layout.size()));
 }
 
 template <class S>

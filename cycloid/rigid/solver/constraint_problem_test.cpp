@@ -44,8 +44,7 @@ TEST_CASE(
   const DofBlocks dofs(plain.parent);  // base 0, 1; limbs 2 and 3; a body of its own, 4
   ConstraintProblem<double> problem;
   const ConstraintCapacity most{0, 2, 6};
-  std::vector<std::byte> memory(problem.carve(dofs, most, nullptr));
-  problem.carve(dofs, most, memory.data());
+  const Arena memory = carve_memory(problem, dofs, most);
   const auto touch = [&](int g, int k, int l) {
     std::vector<std::uint64_t> words(static_cast<std::size_t>(dofs.words), 0);
     const BlockSet set{words.data(), dofs.words};

@@ -94,23 +94,16 @@ struct AbaSpace {
   Motion<S>*a, *m;                 // (links)
   BodyBars<S> bars;
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, std::byte* memory) {
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += n * sizeof(A);
-    };
+  void carve(const Tree& tree, Arena& arena) {
     const std::size_t links = tree.links.size(), bodies = tree.model.bodies.size(),
                       nv = static_cast<std::size_t>(tree.model.nv);
-    take(inertia, links);
-    take(p, links);
-    take(U, nv);
-    for (S** array : {&D_inverse, &u, &mu}) take(*array, nv);
-    take(a, links);
-    take(m, links);
-    for (Force<S>** array : {&bars.m, &bars.a, &bars.v, &bars.pose}) take(*array, bodies);
-    return used;
+    arena.take(inertia, links);
+    arena.take(p, links);
+    arena.take(U, nv);
+    for (S** array : {&D_inverse, &u, &mu}) arena.take(*array, nv);
+    arena.take(a, links);
+    arena.take(m, links);
+    for (Force<S>** array : {&bars.m, &bars.a, &bars.v, &bars.pose}) arena.take(*array, bodies);
   }
 };
 

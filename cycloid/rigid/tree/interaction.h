@@ -23,13 +23,10 @@ struct InteractionSpace {
   Force<S>*external, *total;     // (bodies) W and F
   Motion<S>*external_bar, *bar;  // (bodies) cotangents of W and F; the latter's becomes Y
 
-  std::size_t carve(const Tree& tree, std::byte* memory) {
-    const std::size_t n = tree.model.bodies.size();
-    external = reinterpret_cast<Force<S>*>(memory);
-    total = memory ? external + n : nullptr;
-    external_bar = memory ? reinterpret_cast<Motion<S>*>(total + n) : nullptr;
-    bar = memory ? external_bar + n : nullptr;
-    return 2 * n * (sizeof(Force<S>) + sizeof(Motion<S>));
+  void carve(const Tree& tree, Arena& arena) {
+    const std::size_t bodies = tree.model.bodies.size();
+    for (Force<S>** array : {&external, &total}) arena.take(*array, bodies);
+    for (Motion<S>** array : {&external_bar, &bar}) arena.take(*array, bodies);
   }
   void clear(const Tree& tree) const {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) {

@@ -16,14 +16,9 @@ template <class Work>
 struct CarvedMemory {
   template <class... More>
   explicit CarvedMemory(const Tree& tree, const More&... more)
-      : blocks(Work().carve(tree, more..., nullptr) / 128 + 1) {
-    work.carve(tree, more..., blocks[0].bytes);
-  }
-  struct alignas(128) Block {
-    std::byte bytes[128];
-  };
-  std::vector<Block> blocks;
+      : memory(carve_memory(work, tree, more...)) {}
   Work work;
+  Arena memory;
 };
 template <class S>
 using RigidMemory = CarvedMemory<Workspace<S>>;

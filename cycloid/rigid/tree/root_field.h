@@ -26,11 +26,8 @@ template <class S>
 struct RootSpace {
   Vec3<S>*s, *s_bar;  // (bodies)
 
-  std::size_t carve(const Tree& tree, std::byte* memory) {
-    const std::size_t n = tree.model.bodies.size();
-    s = reinterpret_cast<Vec3<S>*>(memory);
-    s_bar = memory ? s + n : nullptr;
-    return 2 * n * sizeof(Vec3<S>);
+  void carve(const Tree& tree, Arena& arena) {
+    for (Vec3<S>** array : {&s, &s_bar}) arena.take(*array, tree.model.bodies.size());
   }
   void clear(const Tree& tree) const {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) s_bar[b] = Vec3<S>{};

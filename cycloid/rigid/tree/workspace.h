@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "cycloid/base/arena.h"
 #include "cycloid/rigid/force/medium_damping.h"
 #include "cycloid/rigid/force/tendon_armature.h"
 
@@ -35,84 +36,77 @@ struct Workspace {
   // Runge–Kutta: the stage's state, and cotangents of stage rates
   S *stage_state, *stage_rate, *q_bar, *v_bar, *act_bar;
 
-  // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
-  std::size_t carve(const Tree& tree, std::byte* memory) {
-    std::size_t used = 0;
-    const auto take = [&]<class A>(A*& array, std::size_t n) {
-      array = memory ? reinterpret_cast<A*>(memory + used) : nullptr;
-      used += n * sizeof(A);
-    };
+  void carve(const Tree& tree, Arena& arena) {
     const Model& model = tree.model;
     const std::size_t links = tree.links.size(), bodies = model.bodies.size(),
                       nv = static_cast<std::size_t>(model.nv),
                       na = static_cast<std::size_t>(model.na),
                       state = static_cast<std::size_t>(model.nq) + nv + na;
-    take(frames.link_quat, links);
-    take(frames.link_anchor, links);
-    take(frames.turn_sin, links);
-    take(frames.turn_cos, links);
-    take(frames.before_quat, bodies);
-    take(frames.before_pos, bodies);
-    take(frames.R, bodies);
-    take(frames.pos, bodies);
-    take(frames.origin, bodies);
-    take(frames.column, nv);
-    take(inertia, bodies);
-    take(composite, bodies);
-    take(v, links);
-    take(a, links);
-    take(m, links);
-    take(force, links);
-    take(bars.m, bodies);
-    take(bars.a, bodies);
-    take(bars.v, bodies);
-    take(bars.pose, bodies);
-    take(tau, nv);
-    take(slope, nv);
-    take(armature, nv);
-    take(LD, static_cast<std::size_t>(tree.entries()));
-    take(qacc, nv);
-    take(mu, nv);
-    take(slope_bar, nv);
-    take(mocap, 7 * static_cast<std::size_t>(model.nmocap));
-    take(mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
-    take(act_dot, na);
-    take(act_next, na);
-    take(wrench, bodies);
-    take(tau_act, nv);
-    take(mu_act, nv);
-    take(compensation, nv);
-    take(mu_limited, nv);
-    take(actuator_force, model.actuators.size());
-    take(actuator_slope, model.actuators.size());
+    arena.take(frames.link_quat, links);
+    arena.take(frames.link_anchor, links);
+    arena.take(frames.turn_sin, links);
+    arena.take(frames.turn_cos, links);
+    arena.take(frames.before_quat, bodies);
+    arena.take(frames.before_pos, bodies);
+    arena.take(frames.R, bodies);
+    arena.take(frames.pos, bodies);
+    arena.take(frames.origin, bodies);
+    arena.take(frames.column, nv);
+    arena.take(inertia, bodies);
+    arena.take(composite, bodies);
+    arena.take(v, links);
+    arena.take(a, links);
+    arena.take(m, links);
+    arena.take(force, links);
+    arena.take(bars.m, bodies);
+    arena.take(bars.a, bodies);
+    arena.take(bars.v, bodies);
+    arena.take(bars.pose, bodies);
+    arena.take(tau, nv);
+    arena.take(slope, nv);
+    arena.take(armature, nv);
+    arena.take(LD, static_cast<std::size_t>(tree.entries()));
+    arena.take(qacc, nv);
+    arena.take(mu, nv);
+    arena.take(slope_bar, nv);
+    arena.take(mocap, 7 * static_cast<std::size_t>(model.nmocap));
+    arena.take(mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
+    arena.take(act_dot, na);
+    arena.take(act_next, na);
+    arena.take(wrench, bodies);
+    arena.take(tau_act, nv);
+    arena.take(mu_act, nv);
+    arena.take(compensation, nv);
+    arena.take(mu_limited, nv);
+    arena.take(actuator_force, model.actuators.size());
+    arena.take(actuator_slope, model.actuators.size());
     const std::size_t tendons = model.tendons.size();
     for (S** array :
          {&tendon_length, &tendon_rate, &tendon_total, &tendon_force, &tendon_slope,
           &tendon_length_bar, &tendon_rate_bar, &tendon_slope_bar, &tendon_mu, &tendon_spread}) {
-      take(*array, tendons);
+      arena.take(*array, tendons);
     }
-    take(rows.wrenches, bodies);
-    take(rows.links, links);
-    take(rows.row, nv);
-    take(rows.form.w, nv);
-    take(rows.form.field, links);
-    take(rows.form.sweep.zeros, nv);
-    take(rows.form.sweep.rest, links);
-    take(rows.form.sweep.massless, bodies);
-    take(rows.form.sweep.bars.m, bodies);
-    take(rows.form.sweep.bars.a, bodies);
-    take(rows.form.sweep.bars.v, bodies);
-    take(rows.form.sweep.bars.pose, bodies);
-    take(rows.form.sweep.mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
-    take(row_mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
-    take(damping, bodies);
-    take(free_blocks, 36 * tree.free_bodies.size());
-    take(stage_state, 2 * state);
-    take(stage_rate, 8 * (2 * nv + na));
-    take(q_bar, nv);
-    take(v_bar, nv);
-    take(act_bar, na);
-    return used;
+    arena.take(rows.wrenches, bodies);
+    arena.take(rows.links, links);
+    arena.take(rows.row, nv);
+    arena.take(rows.form.w, nv);
+    arena.take(rows.form.field, links);
+    arena.take(rows.form.sweep.zeros, nv);
+    arena.take(rows.form.sweep.rest, links);
+    arena.take(rows.form.sweep.massless, bodies);
+    arena.take(rows.form.sweep.bars.m, bodies);
+    arena.take(rows.form.sweep.bars.a, bodies);
+    arena.take(rows.form.sweep.bars.v, bodies);
+    arena.take(rows.form.sweep.bars.pose, bodies);
+    arena.take(rows.form.sweep.mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
+    arena.take(row_mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
+    arena.take(damping, bodies);
+    arena.take(free_blocks, 36 * tree.free_bodies.size());
+    arena.take(stage_state, 2 * state);
+    arena.take(stage_rate, 8 * (2 * nv + na));
+    arena.take(q_bar, nv);
+    arena.take(v_bar, nv);
+    arena.take(act_bar, na);
   }
 };
 
