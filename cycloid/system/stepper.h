@@ -16,7 +16,8 @@
 // A step may also offer its Jacobians (adjoint/linearise.h) by a way of its own:
 //   jacobian(x, u, k, record) -> A, B      after begin(p) and step
 // or say that it is quicker lane by lane: by the Stepper of one environment, with that lane of the
-// record.
+// record. Where a dense Jacobian is too large it offers products with one, or its entries:
+//   pushforward(x, u, k, record, ẋ, u̇, ṗ) -> ẋ⁺    likewise;   sparse_jacobian(...) -> A, B
 //
 // The record is what step saves for pullback (stage values, active sets). Pullback always gets one,
 // kept or recomputed, and both are the work of the same function: a gradient does not depend on
@@ -29,6 +30,8 @@
 #include <memory>
 #include <span>
 #include <string>
+
+#include "cycloid/system/sparse_matrix.h"
 
 namespace cycloid::inline system {
 
@@ -127,6 +130,20 @@ class Stepper {
   // false where a pullback for each row is the shortest way.
   virtual bool jacobian(const StepInput<T>& /*in*/, const T* /*record*/, T* /*A*/, T* /*B*/,
                         std::byte* /*workspace*/) const {
+    return false;
+  }
+  // Writes x_next_tan (tangent, W), the derivative of x⁺ in the direction x_tan (tangent, W), u_tan
+  // (input, W) and p_tan (parameters, W), of which any may be null for zero; or returns false.
+  virtual bool pushforward(const StepInput<T>& /*in*/, const T* /*record*/, const T* /*x_tan*/,
+                           const T* /*u_tan*/, const T* /*p_tan*/, T* /*x_next_tan*/,
+                           std::byte* /*workspace*/) const {
+    return false;
+  }
+  // Of one environment (W = 1): fills A (tangent, tangent) and B (tangent, input), entries that may
+  // be other than zero; or returns false.
+  virtual bool sparse_jacobian(const StepInput<T>& /*in*/, const T* /*record*/,
+                               SparseMatrix<T>& /*A*/, SparseMatrix<T>& /*B*/,
+                               std::byte* /*workspace*/) const {
     return false;
   }
   // Writes a number for each lane after begin, near to each other where steps have like work.
