@@ -149,6 +149,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.vary = options.vary;
   parts.initial_state = initial_state(model);
   choose_steppers(key, parts);
+  if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));
 }
