@@ -7,6 +7,8 @@
 #include "cycloid/adjoint/pushforward.h"
 #include "cycloid/base/error.h"
 #include "cycloid/system/make_system.h"
+#include "cycloid/system/systems.h"
+#include "tests/support/diagonal_system.h"
 #include "tests/support/failing_laws.h"
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
@@ -203,6 +205,125 @@ TEST_CASE(
   CHECK(contains(text, "not finite"));
   const Numbers away = {3, 0, 2, 0};
   CHECK(test::largest(linearise(roots, away).A) == 1);
+}
+
+// Above 46,340 the square of the number of tangents does not fit an int.
+constexpr int kLarge = 50'000;
+
+TEST_CASE("linearise: dense Jacobians that do not fit are refused before they are made") {
+  const System system = test::diagonal_system(kLarge);
+  LineariseOptions options;
+  options.most_bytes = std::int64_t{1} << 30;
+  const std::string text = text_of_error<Error>(
+      [&] { (void)linearise(system, system.initial_state(), {}, {}, options); });
+  CHECK(contains(text, "50000 tangents"));
+  CHECK(contains(text, "take 40.0008 GB"));  // the result, and one in lanes
+  CHECK(contains(text, "form \"sparse\" or \"operator\""));
+}
+
+TEST_CASE("StepOperator: 50,000 states, by the step's own pushforward and pullback") {
+  const System system = test::diagonal_system(kLarge);
+  const Numbers x = test::seeded<double>(1, kLarge), v = test::seeded<double>(2, kLarge),
+                w = test::seeded<double>(3, kLarge), u = {0.7}, du = {1.5};
+  const StepOperator step(system, x, u);
+  const Numbers Av = step.push(v, {}), Bu = step.push({}, du), both = step.push(v, du);
+  Numbers wA(kLarge, 0.0), wB(1, 0.0);
+  step.pull(w, wA, wB);
+  double wAv = 0, wA_v = 0, wBu = 0, largest = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    CHECK(std::abs(Av[i] - v[i] * (1 + 0.1 * std::cos(x[i]))) < 1e-14);
+    CHECK(std::abs(both[i] - Av[i] - Bu[i]) < 1e-14);
+    wAv += w[i] * Av[i], wA_v += wA[i] * v[i], wBu += w[i] * Bu[i];
+    largest = std::max(largest, std::abs(Bu[i]));
+  }
+  CHECK(std::abs(wAv - wA_v) < 1e-11 * kLarge);
+  CHECK(std::abs(wBu - wB[0] * du[0]) < 1e-11 * kLarge);
+  CHECK(std::abs(wAv) > 1);
+  CHECK(largest > 0.1);
+  CHECK(step.next()[7] == x[7] + 0.1 * (std::sin(x[7]) + 7.0 / kLarge * u[0] + 0.3));
+}
+
+TEST_CASE("sparse_linearise: the entries that a System knows, for 50,000 states") {
+  const System system = test::diagonal_system(kLarge);
+  const Numbers x = test::seeded<double>(1, kLarge);
+  const SparseLinearisation<double> lin = sparse_linearise(system, x);
+  CHECK(lin.A.value.size() == static_cast<std::size_t>(kLarge));
+  CHECK(lin.A.column[40'000] == 40'000);
+  CHECK(std::abs(lin.A.value[40'000] - (1 + 0.1 * std::cos(x[40'000]))) < 1e-15);
+  CHECK(lin.B.columns == 1);
+  CHECK(lin.next.size() == x.size());
+}
+
+TEST_CASE("sparse_linearise: without known entries those of the dense one, up to 2,000 states") {
+  const System chain = systems::spring_chain(20);
+  const Numbers x = test::seeded<double>(4, 40);
+  const Linearisation<double> dense = linearise(chain, x);
+  const SparseLinearisation<double> sparse = sparse_linearise(chain, x);
+  Numbers filled(dense.A.size(), 0.0);
+  for (std::size_t i = 0; i < 40; ++i) {
+    for (std::int64_t e = sparse.A.row_start[i]; e < sparse.A.row_start[i + 1]; ++e) {
+      filled[i * 40 + static_cast<std::size_t>(sparse.A.column[static_cast<std::size_t>(e)])] =
+          sparse.A.value[static_cast<std::size_t>(e)];
+    }
+  }
+  CHECK(same_bits(filled, dense.A));
+  CHECK(sparse.A.value.size() < dense.A.size());
+  CHECK(same_bits(sparse.next, dense.next));
+  const System large = test::diagonal_system(2001, {.pushforward = true, .entries = false});
+  const std::string text =
+      text_of_error<Error>([&] { (void)sparse_linearise(large, large.initial_state()); });
+  CHECK(contains(text, "above 2000 states take form \"operator\""));
+}
+
+TEST_CASE("sparse_linearise and StepOperator take one environment") {
+  const System system = systems::pendulum();
+  const Numbers x(4, 0.1);
+  CHECK(contains(text_of_error<Error>([&] { (void)sparse_linearise(system, x); }),
+                 "\"sparse\" takes one environment; got a batch of 2"));
+  CHECK(contains(text_of_error<Error>([&] { (void)StepOperator(system, x); }),
+                 "\"operator\" takes one environment"));
+}
+
+// Products by the operator are those with the dense matrices.
+void check_operator(const System& system, double t = 0) {
+  RolloutCase<double> c = rollout_case<double>(system, 1, 1);
+  LineariseOptions options;
+  options.t = t;
+  const Linearisation<double> lin = linearise(c.system, c.x0, c.controls, c.params, options);
+  const StepOperator step(c.system, c.x0, c.controls, c.params, options);
+  const std::size_t nt = static_cast<std::size_t>(system.states().tangent_size()),
+                    nu = static_cast<std::size_t>(system.inputs().size());
+  CHECK(relative_error(step.next(), lin.next) < 1e-12);
+  Numbers unit(nt, 0.0), u_unit(nu, 0.0);
+  for (std::size_t j = 0; j < nt; ++j) {
+    unit[j] = 1;
+    CHECK(relative_error(step.push(unit, {}), column(lin.A, nt, j)) < 1e-11);
+    Numbers row(nt, 0.0), u_row(nu, 0.0);
+    step.pull(unit, row, u_row);
+    CHECK(relative_error(row, std::span(lin.A).subspan(j * nt, nt)) < 1e-11);
+    CHECK(relative_error(u_row, std::span(lin.B).subspan(j * nu, nu)) < 1e-11);
+    unit[j] = 0;
+  }
+  for (std::size_t j = 0; j < nu; ++j) {
+    u_unit[j] = 1;
+    CHECK(relative_error(step.push({}, u_unit), column(lin.B, nu, j)) < 1e-11);
+    u_unit[j] = 0;
+  }
+}
+
+TEST_CASE("StepOperator: of laws, in time, on quaternions, with events, and of a float32 system") {
+  check_operator(systems::double_pendulum());
+  check_operator(make_system(test::DrivenOscillator{}), 0.7);
+  check_operator(make_system(test::Dipole{}));
+  check_operator(test::diagonal_system(5, {.pushforward = false, .entries = false}));
+  const System ball = systems::bouncing_ball();
+  const Numbers x = {0.05, -6.0};  // meets the ground
+  const Linearisation<double> lin = linearise(ball, x);
+  CHECK(relative_error(StepOperator(ball, x).push(Numbers{1, 0}, {}), column(lin.A, 2, 0)) < 1e-12);
+  const System in_float = systems::pendulum({}, {.precision = Precision::float32});
+  const Numbers at = {0.3, 0.2}, v = {1.0, -2.0};
+  CHECK(same_bits(StepOperator(in_float, at).push(v, {}),
+                  StepOperator(systems::pendulum(), at).push(v, {})));
 }
 
 }  // namespace cycloid

@@ -1,17 +1,36 @@
 #include "cycloid/adjoint/pushforward.h"
 
+#include <cmath>
+#include <optional>
+
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
+#include "cycloid/math/dual.h"
 
 namespace cycloid::inline adjoint {
 namespace {
 
-// Row e of an array whose rows all environments may share.
-template <class U>
-const U* row_of(const std::vector<U>& rows, std::int64_t count, std::int64_t e, std::size_t row) {
-  return rows.data() + (count == 1 ? 0 : static_cast<std::size_t>(e) * row);
-}
+using Dual1 = Dual<double, 1>;
+
+// Rows of numbers, one for every environment or one that all share; none: zero.
+struct Rows {
+  std::span<const double> numbers;
+  std::size_t row = 0;
+
+  bool none() const { return numbers.empty(); }
+  const double* of(std::int64_t e) const {
+    return numbers.data() + (numbers.size() == row ? 0 : static_cast<std::size_t>(e) * row);
+  }
+};
+
+// The rows of a direction, checked.
+struct Tangents {
+  Rows x0, controls, params;  // x0 in coordinates
+  std::vector<double> x0_numbers;
+};
 
 // Where environment e and its tangent lie among pairs of W rows.
 struct PairRows {
@@ -27,64 +46,125 @@ PairRows pair_rows(const Run<double>& run) {
   return {run.system.steppers<double>().dual->sizes().lanes / 2, run.batch};
 }
 
-void check_direction(std::span<const double> part, std::size_t expected, const char* what) {
-  if (!part.empty() && part.size() != expected) {
-    throw Error(message("direction: ", what, " has ", part.size(), " numbers, expected ", expected,
-                        " (or none for zero)"));
+Rows checked_rows(std::span<const double> part, std::int64_t row, std::int64_t rows,
+                  std::int64_t batch, const char* what) {
+  const std::size_t n = static_cast<std::size_t>(row);
+  const auto fits = [&](std::int64_t count) {
+    return part.size() == static_cast<std::size_t>(count) * n;
+  };
+  if (!part.empty() && !fits(1) && !fits(rows) && !fits(batch)) {
+    throw Error(message("direction: ", what, " has ", part.size(), " numbers, expected ",
+                        static_cast<std::size_t>(rows) * n, " (or none for zero)"));
   }
   check_finite(part, message("direction: ", what).c_str(),
                static_cast<std::int64_t>(std::max<std::size_t>(1, part.size())), nullptr);
+  return {part, n};
+}
+
+// x0 as it was given, with its direction; the number of rows of either.
+std::vector<Dual1> raw_start(const Run<double>& run, const Rows& x0_tan, std::int64_t rows) {
+  const std::size_t nx = static_cast<std::size_t>(run.system.states().size());
+  const Rows raw{run.x0_raw, nx};
+  std::vector<Dual1> x(static_cast<std::size_t>(rows) * nx);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::size_t i = 0; i < nx; ++i) {
+      Dual1& to = x[static_cast<std::size_t>(r) * nx + i];
+      to = Dual1(raw.of(r)[i]);
+      if (!x0_tan.none()) to.tangent[0] = x0_tan.of(r)[i];
+    }
+  }
+  return x;
+}
+
+// A direction of x0 in tangents, in the coordinates of x0 as it was given.
+std::vector<double> in_coordinates(const Run<double>& run, const Rows& x0_tan) {
+  const Space& space = run.system.states();
+  const std::size_t nx = static_cast<std::size_t>(space.size()),
+                    count = x0_tan.numbers.size() / std::max<std::size_t>(1, x0_tan.row);
+  const Rows start{run.x0, nx}, raw{run.x0_raw, nx};
+  std::vector<double> out(count * nx);
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::int64_t e = static_cast<std::int64_t>(r);
+    double* to = out.data() + r * nx;
+    space.velocity(start.of(e), x0_tan.of(e), to);
+    for (const Block& b : space.pieces()) {
+      if (b.kind != BlockKind::quaternion) continue;
+      const double length =
+          std::hypot(std::hypot(raw.of(e)[b.offset], raw.of(e)[b.offset + 1]),
+                     std::hypot(raw.of(e)[b.offset + 2], raw.of(e)[b.offset + 3]));
+      for (int i = 0; i < 4; ++i) to[b.offset + i] *= length;
+    }
+  }
+  return out;
+}
+
+Tangents checked_tangents(const Run<double>& run, const Direction& direction) {
+  const System& system = run.system;
+  const Space& space = system.states();
+  Tangents out;
+  if (!direction.x0.empty() && !direction.x0_coordinates.empty()) {
+    throw Error("direction: give x0 in tangents or in coordinates, not in both");
+  }
+  const Rows in_tangents =
+      checked_rows(direction.x0, space.tangent_size(), run.x0_rows, run.batch, "x0");
+  out.x0_numbers = in_coordinates(run, in_tangents);
+  out.x0 = checked_rows(direction.x0_coordinates, space.size(), run.x0_rows, run.batch, "x0");
+  if (!in_tangents.none()) out.x0.numbers = out.x0_numbers;
+  out.controls = checked_rows(direction.controls, run.steps * system.inputs().size(),
+                              std::max<std::int64_t>(1, run.control_rows), run.batch, "controls");
+  out.params = checked_rows(direction.params, system.parameters().size(), run.parameter_rows,
+                            run.batch, "params");
+  return out;
 }
 
 // Fills value and tangent rows of one kind of input from the user's rows.
-std::vector<double> paired(const PairRows& at, const std::vector<double>& values,
-                           std::span<const double> tangents, std::int64_t count, std::size_t row) {
+std::vector<double> paired(const PairRows& at, const Rows& values, const Rows& tangents) {
+  const std::size_t row = values.row;
   std::vector<double> pairs(static_cast<std::size_t>(at.rows()) * row, 0.0);
   for (std::int64_t e = 0; e < at.rows() / 2; ++e) {
-    const std::size_t from = count == 1 ? 0 : static_cast<std::size_t>(at.environment(e)) * row;
-    const std::size_t value = static_cast<std::size_t>(at.value(e)) * row;
-    const std::size_t tangent = static_cast<std::size_t>(at.tangent(e)) * row;
-    for (std::size_t i = 0; i < row; ++i) {
-      if (!values.empty()) pairs[value + i] = values[from + i];
-      if (!tangents.empty()) pairs[tangent + i] = tangents[from + i];
-    }
+    const std::int64_t from = at.environment(e);
+    double *value = pairs.data() + static_cast<std::size_t>(at.value(e)) * row,
+           *tangent = pairs.data() + static_cast<std::size_t>(at.tangent(e)) * row;
+    if (!values.none()) std::copy_n(values.of(from), row, value);
+    if (!tangents.none()) std::copy_n(tangents.of(from), row, tangent);
   }
   return pairs;
 }
 
-// The tangents of x0 in coordinates.
-std::vector<double> x0_velocity(const Run<double>& run, std::span<const double> x0_tan) {
-  if (x0_tan.empty()) return {};
-  const Space& space = run.system.states();
-  std::vector<double> velocity(run.x0.size());
-  for (std::int64_t r = 0; r < run.start_rows; ++r) {
-    const std::int64_t given = run.x0_rows == 1 ? 0 : r;
-    space.velocity(run.x0.data() + r * space.size(), x0_tan.data() + given * space.tangent_size(),
-                   velocity.data() + r * space.size());
+// The tangents of the states that a run starts in, in coordinates: those of x0 where there is no
+// quaternion, else what normalisation leaves of them. A row for every environment, or one.
+std::vector<double> start_tangents(const Run<double>& run, const Rows& x0_tan) {
+  if (x0_tan.none()) return {};
+  if (run.system.states().flat()) return {x0_tan.numbers.begin(), x0_tan.numbers.end()};
+  const std::int64_t rows =
+      std::max(run.x0_rows, static_cast<std::int64_t>(x0_tan.numbers.size() / x0_tan.row));
+  std::vector<Dual1> x = raw_start(run, x0_tan, rows);
+  std::vector<double> out(x.size());
+  for (std::size_t i = 0; i < x.size(); i += x0_tan.row) {
+    run.system.states().normalise(x.data() + i);
   }
-  return velocity;
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i].tangent[0];
+  return out;
 }
 
-Run<double> paired_run(const Run<double>& run, const Direction& direction, const Memory& memory) {
+Run<double> paired_run(const Run<double>& run, const Tangents& tangents, const Memory& memory) {
   const PairRows at = pair_rows(run);
   Run<double> pairs(run.system);
   pairs.stepper = run.system.steppers<double>().dual.get();
   const StepperSizes& s = pairs.stepper->sizes();
+  const auto row = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   pairs.batch = at.rows();
   pairs.pair_width = at.W;
   pairs.steps = run.steps;
   pairs.t0 = run.t0;
   pairs.saved = run.saved;
-  pairs.x0 = paired(at, run.x0, x0_velocity(run, direction.x0), run.start_rows,
-                    static_cast<std::size_t>(s.state));
+  const std::vector<double> start = start_tangents(run, tangents.x0);
+  pairs.x0 = paired(at, {run.x0, row(s.state)}, {start, row(s.state)});
   pairs.x0_raw = pairs.x0;
-  pairs.parameters = paired(at, run.parameters, direction.params, run.parameter_rows,
-                            static_cast<std::size_t>(s.parameters));
+  pairs.parameters = paired(at, {run.parameters, row(s.parameters)}, tangents.params);
   pairs.x0_rows = pairs.start_rows = pairs.parameter_rows = pairs.batch;
   if (s.input > 0) {
-    pairs.controls =
-        paired(at, run.controls, direction.controls, std::max<std::int64_t>(1, run.control_rows),
-               static_cast<std::size_t>(run.steps * s.input));
+    pairs.controls = paired(at, {run.controls, row(run.steps * s.input)}, tangents.controls);
     pairs.control_rows = pairs.batch;
   }
   pairs.threads = run.threads;
@@ -116,65 +196,174 @@ void sum_if_shared(std::vector<double>& rows, std::int64_t count, std::size_t ro
   rows.resize(row);
 }
 
-// (1) without dual kernels: the Jacobians of every step, applied one after another.
-void push_by_jacobians(const Run<double>& run, const Direction& direction,
-                       std::vector<double>& states, std::vector<double>& states_tan) {
+// Where (1) goes: the saved states and their tangents, from the states of every step.
+struct SavedTangents {
+  const Run<double>& run;
+  std::vector<double>&states, &states_tan;
+
+  SavedTangents(const Run<double>& of, std::vector<double>& values, std::vector<double>& tangents)
+      : run(of), states(values), states_tan(tangents) {
+    states.assign(static_cast<std::size_t>(run.batch) * run.saved.size() * size(), 0.0);
+    states_tan.assign(states.size(), 0.0);
+  }
+  std::size_t size() const { return static_cast<std::size_t>(run.system.states().size()); }
+  // Of environment e at step k: its state, and its tangent d.
+  void take(std::int64_t k, std::int64_t e, const double* x, const double* d) const {
+    const auto found = std::lower_bound(run.saved.begin(), run.saved.end(), k);
+    if (found == run.saved.end() || *found != k) return;
+    const std::size_t place = static_cast<std::size_t>(e) * run.saved.size() +
+                              static_cast<std::size_t>(found - run.saved.begin());
+    std::copy_n(x, size(), states.data() + place * size());
+    run.system.states().velocity(x, d, states_tan.data() + place * size());
+  }
+};
+
+// The tangents of every environment's start, (batch, tangents).
+std::vector<double> starting_tangents(const Run<double>& run, const Rows& x0_tan) {
+  const Space& space = run.system.states();
+  const std::size_t nt = static_cast<std::size_t>(space.tangent_size()),
+                    nx = static_cast<std::size_t>(space.size());
+  std::vector<double> d(static_cast<std::size_t>(run.batch) * nt, 0.0);
+  const std::vector<double> start = start_tangents(run, x0_tan);
+  const Rows velocity{start, nx}, x{run.x0, nx};
+  for (std::int64_t e = 0; e < run.batch && !velocity.none(); ++e) {
+    tangent_of_velocity(space, x.of(e), velocity.of(e),
+                        d.data() + static_cast<std::size_t>(e) * nt);
+  }
+  return d;
+}
+
+// One chunk of (1) by Stepper::pushforward; false where the stepper has none.
+bool push_chunk(const Run<double>& run, const Tangents& tangents, const std::vector<double>& start,
+                std::int64_t chunk, SweepBuffers<double>& buffers, const StopToken& stop,
+                const SavedTangents& saved) {
+  const Stepper<double>& stepper = *run.stepper;
+  const StepperSizes& s = stepper.sizes();
+  const LaneMap map = run.map(chunk);
+  const std::size_t W = static_cast<std::size_t>(s.lanes);
+  LaneBuffer<double> u_tan(W * static_cast<std::size_t>(s.input)),
+      p_tan(tangents.params.none() ? 0 : W * static_cast<std::size_t>(s.parameters)),
+      d(W * static_cast<std::size_t>(s.tangent)), d_next(W * static_cast<std::size_t>(s.tangent));
+  std::vector<double> row(saved.size()), row_tan(static_cast<std::size_t>(s.tangent));
+  std::fill_n(u_tan.data(), W * static_cast<std::size_t>(s.input), 0.0);
+  const auto stride = [](const Rows& rows) {
+    return rows.numbers.size() == rows.row ? 0 : static_cast<std::int64_t>(rows.row);
+  };
+  Tape<double> no_tape(run);
+  Sweep<double> sweep(run, no_tape, buffers, chunk, stop);
+  gather(map, run.x0.data(), run.x0_stride(), 0, s.state, buffers.state.data());
+  std::fill_n(buffers.state.data() + s.state * s.lanes, s.carry * s.lanes, 0.0);
+  gather(map, start.data(), s.tangent, 0, s.tangent, d.data());
+  if (!tangents.params.none()) {
+    gather(map, tangents.params.numbers.data(), stride(tangents.params), 0, s.parameters,
+           p_tan.data());
+  }
+  StepTangents<double> along{d.data(), u_tan.data(), p_tan.data()};
+  std::vector<const double*> arrays;
+  if (!tangents.params.none() && !s.arrays.empty()) {
+    const double* first = tangents.params.of(map.environment(0)) + s.parameters;
+    for (const std::int64_t n : s.arrays) {
+      arrays.push_back(first);
+      first += n;
+    }
+    along.arrays = arrays.data();
+  }
+  std::fill_n(buffers.inputs.data(), W * static_cast<std::size_t>(s.input), 0.0);
+  double *x = buffers.state.data(), *next = buffers.next_state.data();
+  for (std::int64_t k = 0; k <= run.steps; ++k) {
+    for (int l = 0; l < map.active; ++l) {
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = x[i * W + static_cast<std::size_t>(l)];
+      for (std::size_t i = 0; i < row_tan.size(); ++i) {
+        row_tan[i] = d.data()[i * W + static_cast<std::size_t>(l)];
+      }
+      saved.take(k, map.environment(l), row.data(), row_tan.data());
+    }
+    if (k == run.steps || stop.stop_requested()) break;
+    if (run.control_rows > 0) {
+      gather(map, run.controls.data(), run.control_stride(), k * s.input, s.input,
+             buffers.inputs.data());
+    }
+    if (!tangents.controls.none()) {
+      gather(map, tangents.controls.numbers.data(), stride(tangents.controls), k * s.input, s.input,
+             u_tan.data());
+    }
+    const StepInput<double> in{x, buffers.inputs.data(), k, run.t0};
+    buffers.record.bytes = stepper.record_bytes();
+    if (stepper.step(in, next, &buffers.record, *buffers.workspace) == StepStatus::non_finite) {
+      for (int l = 0; l < map.active; ++l) {
+        bool finite = true;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          finite = finite && std::isfinite(next[i * W + static_cast<std::size_t>(l)]);
+        }
+        if (finite) continue;
+        const StepTrouble trouble = stepper.explain(in, l, *buffers.workspace);
+        throw GradientError(message(
+            "there is no pushforward through a step that failed: ",
+            describe(Failure{map.environment(l), k, trouble.stage, trouble.body, trouble.reason})));
+      }
+    }
+    along.x = d.data();
+    if (!stepper.pushforward(in, buffers.record, along, d_next.data(), *buffers.workspace)) {
+      return false;
+    }
+    std::swap(d, d_next);
+    std::swap(x, next);
+  }
+  return true;
+}
+
+// (1) by the steps' own pushforwards; false where there are none.
+bool push_by_steps(const Run<double>& run, const Tangents& tangents, const KeepGoing& keep_going,
+                   const SavedTangents& saved) {
+  const std::vector<double> start = starting_tangents(run, tangents.x0);
+  std::vector<char> offered(static_cast<std::size_t>(run.chunks()), 0);
+  for_each_task(run, run.chunks(), keep_going,
+                [&](std::int64_t chunk, SweepBuffers<double>& buffers, const StopToken& stop) {
+                  offered[static_cast<std::size_t>(chunk)] =
+                      push_chunk(run, tangents, start, chunk, buffers, stop, saved);
+                });
+  return std::find(offered.begin(), offered.end(), 0) == offered.end();
+}
+
+// (1) without either: the Jacobians of every step, applied one after another.
+void push_by_jacobians(const Run<double>& run, const Tangents& tangents,
+                       const SavedTangents& saved) {
   const Space& space = run.system.states();
   const std::size_t nx = static_cast<std::size_t>(space.size()),
                     nt = static_cast<std::size_t>(space.tangent_size()),
                     nu = static_cast<std::size_t>(run.system.inputs().size()),
                     np = static_cast<std::size_t>(run.system.parameters().size()),
-                    batch = static_cast<std::size_t>(run.batch),
-                    T = static_cast<std::size_t>(run.steps);
-  std::vector<double> x(batch * nx), d(batch * nt, 0.0), u(batch * nu), next(nt);
-  for (std::size_t e = 0; e < batch; ++e) {
-    const double* row = row_of(run.x0, run.start_rows, static_cast<std::int64_t>(e), nx);
-    std::copy_n(row, nx, x.begin() + static_cast<std::ptrdiff_t>(e * nx));
-    if (direction.x0.empty()) continue;
-    const std::size_t from = run.x0_rows == 1 ? 0 : e * nt;
-    std::copy_n(direction.x0.begin() + static_cast<std::ptrdiff_t>(from), nt,
-                d.begin() + static_cast<std::ptrdiff_t>(e * nt));
-  }
-  const std::size_t saved = run.saved.size();
-  states.assign(batch * saved * nx, 0.0);
-  states_tan.assign(states.size(), 0.0);
-  std::size_t next_saved = 0;
-  for (std::size_t k = 0; k <= T; ++k) {
-    if (next_saved < saved && run.saved[next_saved] == static_cast<std::int64_t>(k)) {
-      for (std::size_t e = 0; e < batch; ++e) {
-        const std::size_t to = (e * saved + next_saved) * nx;
-        std::copy_n(x.data() + e * nx, nx, states.data() + to);
-        space.velocity(x.data() + e * nx, d.data() + e * nt, states_tan.data() + to);
-      }
-      ++next_saved;
-    }
-    if (k == T) break;
-    const auto input = [&](std::size_t e) {
-      return (run.control_rows == 1 ? 0 : e * T * nu) + k * nu;
-    };
+                    batch = static_cast<std::size_t>(run.batch);
+  std::vector<double> x(batch * nx), d = starting_tangents(run, tangents.x0), u(batch * nu),
+                                     next(nt);
+  const Rows start{run.x0, nx}, controls{run.controls, static_cast<std::size_t>(run.steps) * nu};
+  const auto row = [](std::size_t e) { return static_cast<std::int64_t>(e); };
+  for (std::size_t e = 0; e < batch; ++e) std::copy_n(start.of(row(e)), nx, x.data() + e * nx);
+  for (std::int64_t k = 0; k <= run.steps; ++k) {
     for (std::size_t e = 0; e < batch; ++e) {
-      for (std::size_t j = 0; j < nu; ++j) {
-        u[e * nu + j] = run.control_rows == 0 ? 0.0 : run.controls[input(e) + j];
-      }
+      saved.take(k, row(e), x.data() + e * nx, d.data() + e * nt);
+    }
+    if (k == run.steps) break;
+    const std::size_t now = static_cast<std::size_t>(k) * nu;
+    for (std::size_t e = 0; e < batch && !controls.none(); ++e) {
+      std::copy_n(controls.of(row(e)) + now, nu, u.data() + e * nu);
     }
     LineariseOptions options;
-    options.params = !direction.params.empty();
+    options.params = !tangents.params.none();
     options.t = run.t0;
-    options.step = static_cast<std::int64_t>(k);
+    options.step = k;
     options.threads = run.threads;
     const Linearisation<double> lin = linearise(run.system, x, u, run.parameters, options);
     for (std::size_t e = 0; e < batch; ++e) {
+      const double* u_tan = tangents.controls.none() ? nullptr : tangents.controls.of(row(e)) + now;
+      const double* p_tan = tangents.params.none() ? nullptr : tangents.params.of(row(e));
       for (std::size_t i = 0; i < nt; ++i) {
         double sum = 0;
         for (std::size_t j = 0; j < nt; ++j) sum += lin.A[(e * nt + i) * nt + j] * d[e * nt + j];
-        for (std::size_t j = 0; j < nu && !direction.controls.empty(); ++j) {
-          const std::size_t from = run.control_rows <= 1 ? k * nu : input(e);
-          sum += lin.B[(e * nt + i) * nu + j] * direction.controls[from + j];
-        }
-        for (std::size_t j = 0; j < np && options.params; ++j) {
-          const std::size_t from = run.parameter_rows == 1 ? 0 : e * np;
-          sum += lin.P[(e * nt + i) * np + j] * direction.params[from + j];
-        }
+        for (std::size_t j = 0; j < nu && u_tan; ++j)
+          sum += lin.B[(e * nt + i) * nu + j] * u_tan[j];
+        for (std::size_t j = 0; j < np && p_tan; ++j)
+          sum += lin.P[(e * nt + i) * np + j] * p_tan[j];
         next[i] = sum;
       }
       std::copy(next.begin(), next.end(), d.begin() + static_cast<std::ptrdiff_t>(e * nt));
@@ -183,25 +372,66 @@ void push_by_jacobians(const Run<double>& run, const Direction& direction,
   }
 }
 
+// gradient.x0 from gradient.x0_tangent, for values and tangents together: (rows, tangents) each.
+void finish_x0(const Run<double>& run, const Rows& x0_tan, HessianProduct& out) {
+  const Space& space = run.system.states();
+  const std::size_t nx = static_cast<std::size_t>(space.size()),
+                    nt = static_cast<std::size_t>(space.tangent_size()),
+                    rows = out.gradient.x0_tangent.size() / nt;
+  const std::vector<Dual1> raw = raw_start(run, x0_tan, static_cast<std::int64_t>(rows));
+  std::vector<Dual1> bar(nt), x_bar(nx);
+  for (Gradient<double>* g : {&out.gradient, &out.gradient_tan}) g->x0.assign(rows * nx, 0.0);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t i = 0; i < nt; ++i) {
+      bar[i] = Dual1(out.gradient.x0_tangent[r * nt + i]);
+      bar[i].tangent[0] = out.gradient_tan.x0_tangent[r * nt + i];
+    }
+    std::fill(x_bar.begin(), x_bar.end(), Dual1(0.0));
+    space.to_coordinates(raw.data() + r * nx, bar.data(), x_bar.data());
+    for (std::size_t i = 0; i < nx; ++i) {
+      out.gradient.x0[r * nx + i] = x_bar[i].value;
+      out.gradient_tan.x0[r * nx + i] = x_bar[i].tangent[0];
+    }
+  }
+}
+
+// The run's numbers in double, on the same System in double.
+template <class T>
+Run<double> run_in_double(const Run<T>& of) {
+  Run<double> run(of.system.in_double());
+  run.stepper = run.system.template steppers<double>().one.get();
+  run.batch = of.batch, run.steps = of.steps;
+  run.t0 = of.t0;
+  run.threads = of.threads;
+  run.x0_raw.assign(of.x0_raw.begin(), of.x0_raw.end());
+  run.x0.assign(of.x0.begin(), of.x0.end());
+  const std::size_t nx = static_cast<std::size_t>(run.system.states().size());
+  for (std::size_t i = 0; i < run.x0.size(); i += nx) run.system.states().normalise(&run.x0[i]);
+  run.controls.assign(of.controls.begin(), of.controls.end());
+  run.parameters = of.parameters;
+  run.x0_rows = of.x0_rows, run.start_rows = of.start_rows;
+  run.control_rows = of.control_rows, run.parameter_rows = of.parameter_rows;
+  run.saved = of.saved;
+  run.samples = of.samples;
+  return run;
+}
+
 }  // namespace
 
-Pushforward pushforward(const System& given, std::span<const double> x0,
-                        const Controls<double>& controls, const Direction& direction,
-                        std::span<const double> params, const RolloutOptions& options) {
-  const System system = given.in_double();
-  auto run = std::make_shared<Run<double>>(checked_run(system, x0, controls, params, options));
-  const Space& space = system.states();
-  check_direction(
-      direction.x0,
-      static_cast<std::size_t>(run->x0_rows) * static_cast<std::size_t>(space.tangent_size()),
-      "x0");
-  check_direction(direction.controls,
-                  static_cast<std::size_t>(std::max<std::int64_t>(1, run->control_rows) *
-                                           run->steps * system.inputs().size()),
-                  "controls");
-  check_direction(direction.params, run->parameters.size(), "params");
+void tangent_of_velocity(const Space& space, const double* x, const double* x_tan, double* d) {
+  std::fill_n(d, space.tangent_size(), 0.0);
+  space.to_tangent(x, x_tan, d);
+  for (const Block& b : space.pieces()) {
+    if (b.kind != BlockKind::quaternion) continue;
+    for (int i = 0; i < 3; ++i) d[b.tangent_offset + i] *= 4;  // velocity is ½ q ⊗ d
+  }
+}
 
+Pushforward push_run(Run<double> of, const Direction& direction, const Memory& memory,
+                     const KeepGoing& keep_going) {
   Pushforward result;
+  auto run = std::make_shared<Run<double>>(std::move(of));
+  const System& system = run->system;
   result.run_ = run;
   if (!run->samples.empty()) {
     throw Error(
@@ -212,32 +442,61 @@ Pushforward pushforward(const System& given, std::span<const double> x0,
     throw GradientError(message("system \"", system.name(), "\" has no pushforward: its event \"",
                                 event.name, "\" ends a run; use the pullback of a rollout"));
   }
+  const Tangents tangents = checked_tangents(*run, direction);
+  result.x0_tan_.assign(tangents.x0.numbers.begin(), tangents.x0.numbers.end());
   if (!system.steppers<double>().dual) {
-    push_by_jacobians(*run, direction, result.states_, result.states_tan_);
+    engine_of<double>(run->system).plan(*run, Memory::checkpoints(1));
+    const SavedTangents saved(*run, result.states_, result.states_tan_);
+    if (!push_by_steps(*run, tangents, keep_going, saved)) {
+      push_by_jacobians(*run, tangents, saved);
+    }
     return result;
   }
   result.pairs_ = std::make_shared<const Trajectory<double>>(
-      roll_out(paired_run(*run, direction, options.memory), options.keep_going));
-  const std::vector<Failure>& failed = result.pairs_->report().failed;
-  if (!failed.empty()) {
-    Failure first = failed.front();
+      roll_out(paired_run(*run, tangents, memory), keep_going));
+  const Report& report = result.pairs_->report();
+  const auto refuse = [&](auto first) {
     first.environment = result.pairs_->run().user_environment(first.environment);
     throw GradientError(
         message("there is no pushforward through a step that failed: ", describe(first)));
-  }
+  };
+  if (!report.failed.empty()) refuse(report.failed.front());
+  if (!report.unsolved.empty()) refuse(report.unsolved.front());
   split(pair_rows(*run), result.pairs_->states(),
-        run->saved.size() * static_cast<std::size_t>(space.size()), result.states_,
+        run->saved.size() * static_cast<std::size_t>(system.states().size()), result.states_,
         result.states_tan_);
   return result;
 }
 
+Pushforward pushforward(const System& given, std::span<const double> x0,
+                        const Controls<double>& controls, const Direction& direction,
+                        std::span<const double> params, const RolloutOptions& options) {
+  return push_run(checked_run(given.in_double(), x0, controls, params, options), direction,
+                  options.memory, options.keep_going);
+}
+
+template <class T>
+Pushforward pushforward(const Trajectory<T>& trajectory, const Direction& direction,
+                        bool tangents_only, const KeepGoing& keep_going) {
+  const Run<T>& run = trajectory.run();
+  const Memory memory = run.plan.cut > 0 ? Memory::truncate(run.plan.cut)
+                        : tangents_only  ? Memory::checkpoints(1)
+                                         : Memory::automatic();
+  return push_run(run_in_double(run), direction, memory, keep_going);
+}
+
+template Pushforward pushforward(const Trajectory<float>&, const Direction&, bool,
+                                 const KeepGoing&);
+template Pushforward pushforward(const Trajectory<double>&, const Direction&, bool,
+                                 const KeepGoing&);
+
 HessianProduct Pushforward::pullback(std::span<const double> states_bar,
-                                     std::span<const double> states_bar_tan) const {
+                                     std::span<const double> states_bar_tan, bool each,
+                                     const KeepGoing& keep_going) const {
   const System& system = run_->system;
-  if (!pairs_ || !system.states().flat()) {
-    throw GradientError(
-        message("system \"", system.name(), "\" has no second derivatives: ",
-                pairs_ ? "its states contain quaternions" : "it has no kernels in dual numbers"));
+  if (!pairs_) {
+    throw GradientError(message("system \"", system.name(),
+                                "\" has no second derivatives: it has no kernels in dual numbers"));
   }
   if (states_bar.size() != states_.size() || states_bar_tan.size() != states_.size()) {
     throw Error(message("states_bar and states_bar_tan must have ", states_.size(),
@@ -258,22 +517,27 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
           states_bar_tan[static_cast<std::size_t>(e) * row + i];
     }
   }
-  const Gradient<double> pairs = pairs_->pullback(bar);
+  PullbackOptions options;
+  options.keep_going = keep_going;
+  const Gradient<double> pairs = pairs_->pullback(bar, options);
   HessianProduct out;
-  const std::size_t inputs = static_cast<std::size_t>(run_->steps * s.input);
-  split(at, pairs.x0, static_cast<std::size_t>(s.state), out.gradient.x0, out.gradient_tan.x0);
+  const std::size_t inputs = static_cast<std::size_t>(run_->steps * s.input),
+                    tangents = static_cast<std::size_t>(s.tangent);
+  split(at, pairs.x0_tangent, tangents, out.gradient.x0_tangent, out.gradient_tan.x0_tangent);
   split(at, pairs.params, static_cast<std::size_t>(s.parameters), out.gradient.params,
         out.gradient_tan.params);
   if (inputs > 0) {
     split(at, pairs.controls, inputs, out.gradient.controls, out.gradient_tan.controls);
   }
   for (Gradient<double>* g : {&out.gradient, &out.gradient_tan}) {
-    sum_if_shared(g->x0, run_->x0_rows, static_cast<std::size_t>(s.state));
-    sum_if_shared(g->controls, run_->control_rows, inputs);
-    sum_if_shared(g->params, run_->parameter_rows, static_cast<std::size_t>(s.parameters));
-    g->x0_tangent = g->x0;
+    if (!each) {
+      sum_if_shared(g->x0_tangent, run_->x0_rows, tangents);
+      sum_if_shared(g->controls, run_->control_rows, inputs);
+      sum_if_shared(g->params, run_->parameter_rows, static_cast<std::size_t>(s.parameters));
+    }
     g->recomputed_steps = pairs.recomputed_steps;
   }
+  finish_x0(*run_, {x0_tan_, static_cast<std::size_t>(s.state)}, out);
   return out;
 }
 

@@ -7,11 +7,17 @@
 //   gradient     = (d states/dz)ᵀ states_bar                                           (2)
 //   gradient_tan = d(gradient)/dz · v = Hessian of z ↦ L(states(z)) times v            (3)
 // (1) runs the step in dual numbers. (3) runs the pullback in dual numbers, forward over reverse.
-// Laws have dual kernels. A System without them gets (1) from its Jacobians, step by step, and
-// refuses (3).
+// Laws and robots have dual kernels. A System without them gets (1) from its steps' own pushforward
+// (Stepper::pushforward) or else from their Jacobians, and refuses (3).
 //
 // In its lanes a dual stepper of 2 W rows holds W environments and then one tangent of each, so the
 // whole machinery of rollouts, tapes and pullbacks works on such rows unchanged.
+//
+// Quaternions. A state's tangent is given in coordinates, four numbers, along the unit sphere. x0
+// is normalised on entry, so a part of its direction along the quaternion itself moves no state.
+// gradient.x0 is that of Trajectory::pullback, a function of x0 as given, and gradient_tan.x0 its
+// derivative along the direction as given; where that has a part along the quaternion, the gradient
+// changes although the states do not: it is inverse to the quaternion's length.
 #pragma once
 
 #include <span>
@@ -21,10 +27,12 @@
 
 namespace cycloid::inline adjoint {
 
-// A direction in the space of inputs, each part shaped like the input it belongs to, or empty for
-// zero. x0 is in tangent coordinates (rows, tangents).
+// A direction in the space of inputs: for each input one row for all, one for every environment, or
+// nothing for zero. x0 is in tangent coordinates (rows, tangents), or in those of
+// the array, x0_coordinates (rows, states); not both.
 struct Direction {
   std::span<const double> x0 = {}, controls = {}, params = {};
+  std::span<const double> x0_coordinates = {};
 };
 
 struct HessianProduct {
@@ -37,15 +45,16 @@ class Pushforward {
   std::span<const double> states() const { return states_; }          // as Trajectory::states
   std::span<const double> states_tan() const { return states_tan_; }  // (1), coordinates
 
-  // (2) and (3), for a flat state space. Throws GradientError when the system has no dual kernels,
-  // or its states contain quaternions.
+  // (2) and (3). Throws GradientError when the system has no dual kernels. With `each`, gradients
+  // have a row for every environment, also where they share what it is of.
   HessianProduct pullback(std::span<const double> states_bar,
-                          std::span<const double> states_bar_tan) const;
+                          std::span<const double> states_bar_tan, bool each = false,
+                          const KeepGoing& keep_going = {}) const;
 
  private:
-  friend Pushforward pushforward(const System&, std::span<const double>, const Controls<double>&,
-                                 const Direction&, std::span<const double>, const RolloutOptions&);
+  friend Pushforward push_run(Run<double>, const Direction&, const Memory&, const KeepGoing&);
   std::vector<double> states_, states_tan_;
+  std::vector<double> x0_tan_;  // the direction of x0 in coordinates, in its rows
   // The run in pairs of rows (W values, W tangents), and the user's own for its shapes.
   std::shared_ptr<const Trajectory<double>> pairs_;
   std::shared_ptr<const Run<double>> run_;
@@ -56,5 +65,14 @@ class Pushforward {
 Pushforward pushforward(const System& system, std::span<const double> x0,
                         const Controls<double>& controls, const Direction& direction,
                         std::span<const double> params = {}, const RolloutOptions& options = {});
+
+// The same along a run that was made, from its own inputs. `tangents_only`: there will be no
+// pullback, and nothing is kept for one.
+template <class T>
+Pushforward pushforward(const Trajectory<T>& trajectory, const Direction& direction,
+                        bool tangents_only = false, const KeepGoing& keep_going = {});
+
+// The tangent d of a velocity x_tan at x, in coordinates: the inverse of Space::velocity.
+void tangent_of_velocity(const Space& space, const double* x, const double* x_tan, double* d);
 
 }  // namespace cycloid::inline adjoint

@@ -8,6 +8,7 @@
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/make_system.h"
+#include "tests/support/diagonal_system.h"
 #include "tests/support/failing_laws.h"
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
@@ -305,16 +306,113 @@ TEST_CASE("pushforward: a float32 system is pushed forward in double") {
   CHECK(same_bits(push(c, d).states_tan(), expected.states_tan()));
 }
 
-TEST_CASE("Pushforward::pullback: quaternions and missing kernels are refused with the reason") {
-  const auto refusal = [](const System& system) {
-    const RolloutCase<double> c = rollout_case<double>(system, 1, 5);
-    const Pushforward forward = push(c, seeded_direction(c, 3));
-    const Numbers bar(forward.states().size(), 1.0);
-    return text_of_error<GradientError>([&] { (void)forward.pullback(bar, bar); });
+TEST_CASE("Pushforward::pullback: missing kernels are refused with the reason") {
+  const RolloutCase<double> c = rollout_case<double>(without_dual(Pendulum{}, {}), 1, 5);
+  const Pushforward forward = push(c, seeded_direction(c, 3));
+  const Numbers bar(forward.states().size(), 1.0);
+  const std::string text = text_of_error<GradientError>([&] { (void)forward.pullback(bar, bar); });
+  CHECK(contains(text, "\"pendulum\" has no second derivatives"));
+  CHECK(contains(text, "no kernels in dual numbers"));
+}
+
+// Along x0 + e d with x0 and d in coordinates, of any length: against differences of the gradient,
+// and symmetric.
+void check_hessian_in_coordinates(const RolloutCase<double>& c,
+                                  const RolloutOptions& options = {}) {
+  const auto direction = [&](std::uint64_t seed) {
+    return OwnDirection{seeded<double>(seed, c.x0.size()),
+                        seeded<double>(seed + 1, c.controls.size()),
+                        seeded<double>(seed + 2, c.params.size())};
   };
-  CHECK(contains(refusal(make_system(Dipole{})), "\"dipole\" has no second derivatives"));
-  CHECK(contains(refusal(make_system(Dipole{})), "quaternions"));
-  CHECK(contains(refusal(without_dual(Pendulum{}, {})), "no kernels in dual numbers"));
+  const OwnDirection v = direction(61), w = direction(71);
+  const Trajectory<double> here = c.run(options);
+  const Numbers bar = seeded<double>(77, here.states().size()), none(bar.size(), 0.0);
+  const auto product = [&](const OwnDirection& d) {
+    Direction along = d.view();
+    std::swap(along.x0, along.x0_coordinates);
+    return pushforward(here, along).pullback(bar, none);
+  };
+  const HessianProduct Hv = product(v), Hw = product(w);
+  const Gradient<double> g = here.pullback(bar);
+  CHECK(relative_error(Hv.gradient.x0, g.x0) < 1e-12);
+  CHECK(relative_error(Hv.gradient.controls, g.controls) < 1e-12);
+  const double e = 1e-5;
+  const auto moved_gradient = [&](double by) {
+    RolloutCase<double> m = c;
+    for (std::size_t i = 0; i < m.x0.size(); ++i) m.x0[i] += by * v.x0[i];
+    for (std::size_t i = 0; i < m.controls.size(); ++i) m.controls[i] += by * v.controls[i];
+    for (std::size_t i = 0; i < m.params.size(); ++i) m.params[i] += by * v.params[i];
+    return m.run(options).pullback(bar);
+  };
+  const Gradient<double> plus = moved_gradient(e), minus = moved_gradient(-e);
+  const auto check = [&](const Numbers& got, const Numbers& p, const Numbers& m) {
+    REQUIRE(got.size() == p.size());
+    Numbers difference(p.size());
+    for (std::size_t i = 0; i < p.size(); ++i) difference[i] = (p[i] - m[i]) / (2 * e);
+    CHECK(relative_error(got, difference) < 1e-6);
+    CHECK(test::largest(difference) > 1e-4);
+  };
+  check(Hv.gradient_tan.x0, plus.x0, minus.x0);
+  check(Hv.gradient_tan.x0_tangent, plus.x0_tangent, minus.x0_tangent);
+  check(Hv.gradient_tan.controls, plus.controls, minus.controls);
+  check(Hv.gradient_tan.params, plus.params, minus.params);
+  const auto by = [](const HessianProduct& H, const OwnDirection& d) {
+    return dot(H.gradient_tan.x0, d.x0) + dot(H.gradient_tan.controls, d.controls) +
+           dot(H.gradient_tan.params, d.params);
+  };
+  CHECK(std::abs(by(Hv, w)) > 1e-3);
+  CHECK(std::abs(by(Hv, w) - by(Hw, v)) < 1e-10 * std::abs(by(Hv, w)));
+}
+
+TEST_CASE(
+    "Pushforward::pullback: on quaternions, in coordinates, also of a length other than one") {
+  RolloutCase<double> c = rollout_case<double>(make_system(Dipole{}, {.dt = 0.03}), 3, 15);
+  for (std::size_t i = 0; i < 4; ++i) c.x0[7 + i] *= 1.7;
+  check_hessian_in_coordinates(c);
+  RolloutOptions options;
+  options.save = Save::at({3, -1});
+  options.memory = Memory::checkpoints(2);
+  check_hessian_in_coordinates(c, options);
+  check_hessian_in_coordinates(rollout_case<double>(make_system<VelocityVerlet>(Dipole{}), 1, 15));
+}
+
+TEST_CASE("pushforward: a direction in coordinates moves only along the sphere") {
+  const RolloutCase<double> c = rollout_case<double>(make_system(Dipole{}), 1, 10);
+  Numbers along(7, 0.0);
+  for (std::size_t i = 0; i < 4; ++i) along[i] = c.x0[i];
+  const Pushforward none = pushforward(c.run(), {.x0_coordinates = along});
+  CHECK(test::largest(none.states_tan()) < 1e-14);
+  along[0] += 1;
+  CHECK(test::largest(pushforward(c.run(), {.x0_coordinates = along}).states_tan()) > 0.1);
+}
+
+TEST_CASE("pushforward: one row of a direction for many, and many for one row") {
+  RolloutCase<double> c = rollout_case<double>(systems::pendulum(), 5, 20);
+  const OwnDirection d = seeded_direction(c, 3);
+  const Pushforward all = push(c, {Numbers(d.x0.begin(), d.x0.begin() + 2), {}, {}});
+  OwnDirection repeated;
+  for (int e = 0; e < 5; ++e) repeated.x0.insert(repeated.x0.end(), d.x0.begin(), d.x0.begin() + 2);
+  CHECK(same_bits(all.states_tan(), push(c, repeated).states_tan()));
+  c.x0.resize(2);
+  const Pushforward many = push(c, {d.x0, {}, {}});
+  const Numbers bar(many.states().size(), 1.0), none(bar.size(), 0.0);
+  const HessianProduct each = many.pullback(bar, none, true), sum = many.pullback(bar, none);
+  CHECK(each.gradient_tan.x0.size() == 10);
+  double total = 0;
+  for (std::size_t e = 0; e < 5; ++e) total += each.gradient_tan.x0[2 * e];
+  CHECK(std::abs(total - sum.gradient_tan.x0[0]) < 1e-12);
+  CHECK(std::abs(total) > 1e-3);
+}
+
+TEST_CASE("pushforward: by the steps' own pushforward, in lanes and alone, equals differences") {
+  for (const std::int64_t batch : {1, 6}) {
+    RolloutCase<double> c = rollout_case<double>(test::diagonal_system(7), batch, 12);
+    check_differences(c);
+    const OwnDirection d = seeded_direction(c, 5);
+    const Pushforward by_steps = push(c, d);
+    c.system = test::diagonal_system(7, {.pushforward = false, .entries = false});
+    CHECK(relative_error(by_steps.states_tan(), push(c, d).states_tan()) < 1e-13);
+  }
 }
 
 }  // namespace cycloid

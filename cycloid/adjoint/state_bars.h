@@ -6,17 +6,47 @@
 #pragma once
 
 #include "cycloid/adjoint/sweep.h"
+#include "cycloid/math/dual.h"
 #include "cycloid/system/interpolation.h"
 
 namespace cycloid::inline adjoint {
 
+// add_coordinate_bar for lanes of values and, `width` behind them, their tangents (pushforward.h).
+inline void add_paired_bar(const Space& space, std::int64_t width, const double* x,
+                           const double* bar, double* x_bar) {
+  using D = Dual<double, 1>;
+  std::vector<D> row(static_cast<std::size_t>(space.size())), row_bar(row),
+      tangent(static_cast<std::size_t>(space.tangent_size()));
+  const auto pair = [&](const double* lanes, std::size_t i, std::int64_t l) {
+    const double* at = lanes + static_cast<std::int64_t>(i) * 2 * width + l;
+    return D::make(at[0], [&](int) { return at[width]; });
+  };
+  for (std::int64_t l = 0; l < width; ++l) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = pair(x, i, l);
+      row_bar[i] = pair(bar, i, l);
+    }
+    std::fill(tangent.begin(), tangent.end(), D(0.0));
+    space.to_tangent(row.data(), row_bar.data(), tangent.data());
+    for (std::size_t i = 0; i < tangent.size(); ++i) {
+      double* to = x_bar + static_cast<std::int64_t>(i) * 2 * width + l;
+      to[0] += tangent[i].value;
+      to[width] += tangent[i].tangent[0];
+    }
+  }
+}
+
 // Adds the cotangent of the states x in coordinates to x_bar, which is in tangents; all in lanes.
 template <class T>
-void add_coordinate_bar(const Space& space, int W, const T* x, const T* bar, T* x_bar) {
+void add_coordinate_bar(const Run<T>& run, int W, const T* x, const T* bar, T* x_bar) {
+  const Space& space = run.system.states();
   const std::int64_t n = space.size();
   if (space.flat()) {
     for (std::int64_t i = 0; i < n * W; ++i) x_bar[i] += bar[i];
     return;
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if (run.pair_width > 0) return add_paired_bar(space, run.pair_width, x, bar, x_bar);
   }
   std::vector<T> row(static_cast<std::size_t>(n)), row_bar(row),
       tangent(static_cast<std::size_t>(space.tangent_size()));
@@ -56,7 +86,7 @@ class StateBarReader {
              lanes_.data());
     }
     const T* bar = lanes_.data() + (next_-- - first_) * numbers_ * map_.lanes;
-    add_coordinate_bar(run_.system.states(), map_.lanes, x, bar, x_bar);
+    add_coordinate_bar(run_, map_.lanes, x, bar, x_bar);
   }
 
  private:
@@ -106,7 +136,7 @@ class SampleBars {
     const std::int64_t n = run_.stepper->sizes().state;
     gather(map_, rows_, static_cast<std::int64_t>(run_.samples.size()) * n, number * n, n,
            bar_.data());
-    add_coordinate_bar(run_.system.states(), map_.lanes, x, bar_.data(), x_bar);
+    add_coordinate_bar(run_, map_.lanes, x, bar_.data(), x_bar);
   }
 
  private:

@@ -76,6 +76,41 @@ class ClosedStepper final : public Stepper<T> {
     return true;
   }
 
+  bool pushforward(const StepInput<T>& in, const StepRecord& record, const StepTangents<T>& tan,
+                   T* x_next_tan, StepWorkspace& workspace) const override {
+    if (dual_) return false;
+    Workspace& w = own(workspace);
+    const StepInput<T> given = with_input(in, w);
+    const int W = lanes(), np = shape().numbers(), nx = this->sizes_.state,
+              nt = this->sizes_.tangent;
+    w.pairs.resize(static_cast<std::size_t>((np + nx + nt + inputs_) * W));
+    Tangent *const p = w.pairs.data(), *const x = p + np * W, *const d = x + nx * W,
+                   *const u = d + nt * W;
+    const T* const p_tan = tan.p ? tan.p + inner_->sizes().parameters * W : nullptr;
+    for (int i = 0; i < np * W; ++i) {
+      p[i] = Tangent(static_cast<double>(w.p[i]));
+      p[i].tangent[0] = p_tan ? static_cast<double>(p_tan[i]) : 0;
+    }
+    std::vector<T> row(static_cast<std::size_t>(nx)), row_d(static_cast<std::size_t>(nt)),
+        row_tan(row);
+    for (int l = 0; l < W; ++l) {
+      for (int i = 0; i < nx; ++i) row[static_cast<std::size_t>(i)] = in.x[i * W + l];
+      for (int i = 0; i < nt; ++i) {
+        row_d[static_cast<std::size_t>(i)] = tan.x ? tan.x[i * W + l] : T(0);
+      }
+      space_.velocity(row.data(), row_d.data(), row_tan.data());
+      for (int i = 0; i < nx; ++i) {
+        x[i * W + l] = Tangent(static_cast<double>(row[static_cast<std::size_t>(i)]));
+        x[i * W + l].tangent[0] = static_cast<double>(row_tan[static_cast<std::size_t>(i)]);
+      }
+    }
+    linear_feedback(shape(), p, x, W, d, u);
+    for (int i = 0; i < inputs_ * W; ++i)
+      w.u_bar[static_cast<std::size_t>(i)] = static_cast<T>(u[i].tangent[0]);
+    return inner_->pushforward(given, record, {tan.x, w.u_bar.data(), tan.p, tan.arrays},
+                               x_next_tan, *w.inner);
+  }
+
   void finish(StepWorkspace& workspace, double* p_bar) const override {
     Workspace& w = own(workspace);
     inner_->finish(*w.inner, p_bar);

@@ -153,6 +153,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
     parts.counters.assign(std::begin(kRobotCounters), std::end(kRobotCounters));
   }
   choose_steppers(key, parts);
+  if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));
 }

@@ -3,6 +3,7 @@
 // kConstrained: with the dynamics of constrained_dynamics.h, else without constraints.
 // P is the type of a parameter in the workspace: one number for all lanes, or one per lane (S) when
 // environments differ. Cotangents of parameters are summed in S over a few steps, then in double.
+// S may be Dual<double, 1> (dual_stepper.cpp): two lanes, a value and its tangent.
 #pragma once
 
 #include "cycloid/base/error.h"
@@ -75,7 +76,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   bool jacobian(const StepInput<T>& in, const StepRecord& record, T* A, T* B,
                 StepWorkspace& workspace) const override {
-    if (integrator() == RigidIntegrator::rk4 || kByLane) return false;
+    if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
     Layout at(*this, workspace);
     const Model& m = key_.tree->model;
@@ -84,7 +85,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
             *own = record.numbers<const S>();
     const StepJacobian<S> out{m.nv, m.na, this->sizes_.input, reinterpret_cast<S*>(A),
                               reinterpret_cast<S*>(B)};
-    if constexpr (!kConstrained) {
+    if constexpr (kDual) {
+    } else if constexpr (!kConstrained) {
       euler_step_jacobian(r, x, u, own, at.work, at.jacobian, out);
     } else if constexpr (!kByLane) {
       with_dynamics(at, [&](const auto& dynamics) {
@@ -99,17 +101,14 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     clear_first(at);
     add_to_sums(at);
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * static_cast<std::size_t>(parameters()));
-    constexpr int W = kLanes<S>;
     const P* length = at.quat_length;
     for (const int place : key_.tree->quaternions) {
-      for (int l = 0; l < W; ++l) {
-        const auto value = [&](int i) { return lane_value(at.p[place + i], l); };
-        const Quat<double> unit{value(0), value(1), value(2), value(3)};
-        double* out = p_bar + place * W + l;
-        const Quat<double> bar =
-            ambient_from_tangent_cotangent(unit, Vec3<double>{out[0], out[W], out[2 * W]}) *
-            (1 / lane_value(*length, l));
-        out[0] = bar.w, out[W] = bar.x, out[2 * W] = bar.y, out[3 * W] = bar.z;
+      if constexpr (kDual) {
+        S* out = reinterpret_cast<S*>(p_bar) + place;
+        store(out, ambient_from_tangent_cotangent(load_quat(at.p + place), load_vec3(out)) *
+                       (S(1) / *length));
+      } else {
+        finish_quaternion(at.p + place, *length, p_bar + place * kLanes<S>);
       }
       ++length;
     }
@@ -134,7 +133,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
 
  private:
-  static constexpr int kNotes = kConstrained ? kLanes<S> : 0;
+  // Numbers of a scalar: its lanes, or a value and its tangent.
+  static constexpr int kNumbers = static_cast<int>(sizeof(S) / sizeof(T));
+  static constexpr bool kDual = kNumbers != kLanes<S>;
+  static constexpr int kNotes = kConstrained ? kNumbers : 0;
   static constexpr std::int64_t kStepsPerSum = 16;
 
   RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
@@ -145,6 +147,19 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       return static_cast<double>(x);
     } else {
       return static_cast<double>(lane(x, l));
+    }
+  }
+
+  // From the tangent's cotangent of a quaternion that was normalised to that of its coordinates.
+  static void finish_quaternion(const P* q, const P& length, double* out) {
+    constexpr int W = kLanes<S>;
+    for (int l = 0; l < W; ++l, ++out) {
+      const auto value = [&](int i) { return lane_value(q[i], l); };
+      const Quat<double> unit{value(0), value(1), value(2), value(3)};
+      const Quat<double> bar =
+          ambient_from_tangent_cotangent(unit, Vec3<double>{out[0], out[W], out[2 * W]}) *
+          (1 / lane_value(length, l));
+      out[0] = bar.w, out[W] = bar.x, out[2 * W] = bar.y, out[3 * W] = bar.z;
     }
   }
 
@@ -165,7 +180,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   };
   template <class A>
   struct JacobianOf {
-    using type = std::conditional_t<kConstrained, NoJacobian, JacobianSpace<A>>;
+    using type = std::conditional_t<kConstrained || kDual, NoJacobian, JacobianSpace<A>>;
   };
   template <BuiltinScalar A>
   struct JacobianOf<A> {
@@ -245,7 +260,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   static StepperSizes sizes_of(const RobotKey& key) {
     const Tree& tree = *key.tree;
     StepperSizes s;
-    s.lanes = kLanes<S>;
+    s.lanes = kNumbers;
     s.state = tree.model.nq + tree.model.nv + tree.model.na;
     s.tangent = 2 * tree.model.nv + tree.model.na;
     s.input = key.input_size;
@@ -253,7 +268,9 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.record = record_numbers(key);
     s.record_is_costly = true;
     s.jacobian_by_lane = kByLane;
-    if constexpr (kConstrained) s.has_work_keys = !key.constraints->contacts.pairs.empty();
+    if constexpr (kConstrained && !kDual) {
+      s.has_work_keys = !key.constraints->contacts.pairs.empty();
+    }
     Arena measure = Arena::measuring();
     Layout().carve(key, s.record, measure);
     s.workspace = measure.used();
@@ -291,8 +308,9 @@ StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, in
   std::vector<S> out(static_cast<std::size_t>(this->sizes_.state));
   step(in, reinterpret_cast<T*>(out.data()), nullptr, workspace);
   const auto finite = [&](const S& x) {
-    const T value = lane(x, l);
-    return value - value == T(0);
+    T values[kNumbers];
+    std::memcpy(values, &x, sizeof(S));
+    return values[l] - values[l] == T(0);
   };
   const auto body_of = [&](int dof) {
     const Dof& d = tree.model.dofs[static_cast<std::size_t>(dof)];

@@ -18,6 +18,9 @@ struct RobotKey {
   bool vary = false;  // parameters may differ between lanes
 };
 
+// In dual numbers, for every instruction set (dual_stepper.cpp).
+std::shared_ptr<const Stepper<double>> dual_stepper(const RobotKey& key);
+
 }  // namespace cycloid::inline rigid
 
 namespace cycloid::isa::portable {

@@ -143,6 +143,32 @@ class HeatStepper final : public Stepper<double> {
     });
   }
 
+  bool pushforward(const StepInput<double>& in, const StepRecord& record,
+                   const StepTangents<double>& tangents, double* x_next_tan,
+                   StepWorkspace& workspace) const override {
+    Workspace& w = static_cast<Workspace&>(workspace);
+    const double* const next = record.numbers<const double>();
+    conductivities(w, in.x);
+    const auto kappa_tan = [&](int i) {
+      const double k_tan = tangents.arrays ? tangents.arrays[0][i] : 0;
+      const double x_tan = tangents.x ? tangents.x[i] : 0;
+      return k_tan * (1 + slope_ * in.x[i]) + w.k[i] * slope_ * x_tan;  // (1)
+    };
+    for_each_cell(box_->cells, w.threads, [&](int i) {
+      const double kappa = w.kappa[static_cast<std::size_t>(i)];
+      double sum = tangents.x ? tangents.x[i] : 0;
+      for_each_neighbour(i, [&](std::int64_t, int j) {
+        const double other = w.kappa[static_cast<std::size_t>(j)], both = kappa + other,
+                     g_tan = 2 * (other * other * kappa_tan(i) + kappa * kappa * kappa_tan(j)) /
+                             (both * both);       // (2)
+        sum -= h_ * g_tan * (next[i] - next[j]);  // (8)
+      });
+      x_next_tan[i] = sum;
+    });
+    factor_of(record, w, in.x).solve(x_next_tan, w.threads);
+    return true;
+  }
+
   void finish(StepWorkspace&, double*) const override {}
 
   StepTrouble explain(const StepInput<double>& in, int, StepWorkspace& workspace) const override {

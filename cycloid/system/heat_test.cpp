@@ -40,10 +40,15 @@ struct Once {
     }
     stepper.pullback({x.data(), nullptr, 0, 0.0}, record, bar.data(), x_bar.data(), nullptr,
                      *workspace);
+    // The tangent along (bar, bar), for the dot test.
+    const double* along[] = {bar.data()};
+    next_tan.resize(x.size());
+    CHECK(stepper.pushforward({x.data(), nullptr, 0, 0.0}, record,
+                              {bar.data(), nullptr, nullptr, along}, next_tan.data(), *workspace));
   }
   StepStatus status;
   StepTrouble trouble;
-  Numbers next, x_bar, k_bar;
+  Numbers next, next_tan, x_bar, k_bar;
 };
 
 double dot(const Numbers& a, const Numbers& b) {
@@ -101,6 +106,19 @@ TEST_CASE("heat: pullback equals central differences by state and conductivity, 
       CHECK(std::abs(expected) > 1e-3);
       CHECK(found == doctest::Approx(expected).epsilon(1e-9));
     }
+  }
+}
+
+TEST_CASE("heat: pushforward and pullback are transposes of each other") {
+  for (const double slope : {0.0, 0.3}) {
+    const System system = systems::heat({4, 5, 3}, {1.0}, 0.5, slope);
+    Numbers k = waves(60, 0.3);
+    for (double& v : k) v = 1.5 + v;
+    const Numbers bar = waves(60, 2.0);
+    const Once at(system, waves(60, 1.0), k, bar);
+    const double forward = dot(bar, at.next_tan), back = dot(at.x_bar, bar) + dot(at.k_bar, bar);
+    CHECK(std::abs(forward) > 1e-3);
+    CHECK(forward == doctest::Approx(back).epsilon(1e-12));
   }
 }
 

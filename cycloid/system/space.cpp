@@ -2,6 +2,7 @@
 
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
+#include "cycloid/math/dual.h"
 #include "cycloid/math/rotation.h"
 
 namespace cycloid::inline system {
@@ -142,6 +143,11 @@ void Space::to_coordinates(const T* x_raw, const T* d_bar, T* x_bar) const {
   }
 }
 
+// In dual numbers for second derivatives (adjoint/pushforward.h).
+using Dual1 = Dual<double, 1>;
+template bool Space::normalise(Dual1*) const;
+template void Space::to_tangent(const Dual1*, const Dual1*, Dual1*) const;
+template void Space::to_coordinates(const Dual1*, const Dual1*, Dual1*) const;
 template bool Space::normalise(float*) const;
 template bool Space::normalise(double*) const;
 template void Space::retract(const float*, const float*, float*) const;

@@ -18,7 +18,8 @@
 // A step may also offer its Jacobians (adjoint/linearise.h) by a way of its own:
 //   jacobian(x, u, k, record) -> A, B      after begin(p) and step
 // or say that it is quicker lane by lane: by the Stepper of one environment, with that lane of the
-// record.
+// record. Where a dense Jacobian is too large it offers products with one, or its entries:
+//   pushforward(x, u, k, record, ẋ, u̇, ṗ) -> ẋ⁺    likewise;   sparse_jacobian(...) -> A, B
 //
 // The record is what step saves for pullback (stage values, active sets, a factor). It knows its
 // bytes, which may differ from step to step. Pullback always gets one, kept or recomputed, and both
@@ -39,6 +40,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "cycloid/system/sparse_matrix.h"
 
 namespace cycloid::inline system {
 
@@ -144,6 +147,15 @@ struct StepEvent {
   bool stops = false;
 };
 
+// A direction in what a step is a function of; null: zero.
+template <class T>
+struct StepTangents {
+  const T* x = nullptr;              // (tangent, W)
+  const T* u = nullptr;              // (input, W)
+  const T* p = nullptr;              // (parameters, W)
+  const T* const* arrays = nullptr;  // of each array of parameters
+};
+
 enum class StepStatus {
   ok,
   short_of,    // at least one lane is not quite what the law says: its note has more
@@ -219,6 +231,19 @@ class Stepper {
   // false where a pullback for each row is the shortest way.
   virtual bool jacobian(const StepInput<T>& /*in*/, const StepRecord& /*record*/, T* /*A*/,
                         T* /*B*/, StepWorkspace& /*workspace*/) const {
+    return false;
+  }
+  // Writes x_next_tan (tangent, W), the derivative of x⁺ in a direction; or returns false.
+  virtual bool pushforward(const StepInput<T>& /*in*/, const StepRecord& /*record*/,
+                           const StepTangents<T>& /*tangents*/, T* /*x_next_tan*/,
+                           StepWorkspace& /*workspace*/) const {
+    return false;
+  }
+  // Of one environment (W = 1): fills A (tangent, tangent) and B (tangent, input), entries that may
+  // be other than zero; or returns false.
+  virtual bool sparse_jacobian(const StepInput<T>& /*in*/, const StepRecord& /*record*/,
+                               SparseMatrix<T>& /*A*/, SparseMatrix<T>& /*B*/,
+                               StepWorkspace& /*workspace*/) const {
     return false;
   }
   // Writes a number for each lane after begin, near to each other where steps have like work.

@@ -31,19 +31,25 @@ def own_law(
     initial_state: Any = None,
     differentiate_dt: bool = False,
     name: str = "own_law",
+    pushforward: Callable[..., Any] | None = None,
 ) -> System:
-    """A System from two functions of arrays, vectorised over B environments:
+    """A System from functions of arrays, vectorised over B environments:
 
         step(x, u, p, t, dt) -> x_next
         pullback(x, u, p, t, dt, x_next_bar) -> (x_bar, u_bar, p_bar)
+        pushforward(x, u, p, t, dt, x_tan, u_tan, p_tan) -> x_next_tan
 
-    x, x_next and their cotangents (B, n); u and u_bar (B, m); t (B,) [s]; dt [s]; p and p_bar
-    {name: (B, *shape)}. The arrays are theirs to change. The pullback returns the cotangents of one
-    step, of everything, or a plain 0 for all of a part; without it the system has no gradient.
+    x, x_next, their cotangents and tangents (B, n); u and u_bar (B, m); t (B,) [s]; dt [s]; p and
+    p_bar {name: (B, *shape)}. The arrays are theirs to change. The pullback returns the cotangents
+    of one step, of everything, or a plain 0 for all of a part; without it the system has no
+    gradient. The pushforward returns the derivative of x_next in a direction, or a plain 0; without
+    it `Trajectory.pushforward` and the `matvec` of `linearise(form="operator")` raise
+    GradientError. Second derivatives (`Trajectory.hvp`) of such a law there are none.
 
     states, inputs: {block: size}. parameters: {name: default value}. initial_state: (n,), zeros if
-    not given. With differentiate_dt=True the time step is a parameter too: dt has shape (B,), and
-    the pullback returns dt_bar (B,) as a fourth part.
+    not given. With differentiate_dt=True the time step is a parameter too: dt has shape (B,), the
+    pullback returns dt_bar (B,) as a fourth part, and the pushforward takes dt_tan (B,) as its last
+    argument.
 
     Rows are independent environments, and the functions give the same result for the same row every
     time. A lone environment comes as B = 1, several in groups of B = 128, the last one filled up
@@ -61,7 +67,8 @@ def own_law(
     >>> cy.check_gradient(system, [1.0], 20).ok
     True
     """
-    for function, what in ((step, "step"), (pullback, "pullback")):
+    functions = (step, "step"), (pullback, "pullback"), (pushforward, "pushforward")
+    for function, what in functions:
         if not callable(function) and (function is not None or what == "step"):
             raise TypeError(f"{what} must be a function; got {type(function).__name__}")
     dt = as_real(dt, "dt")
@@ -73,7 +80,7 @@ def own_law(
     if n == 0:
         raise ModelError("states: a law needs at least one, such as {'x': 1}")
     shapes, values = _defaults({} if parameters is None else parameters)
-    law = _Law(step, pullback, n, m, shapes, None if differentiate_dt else dt)
+    law = _Law(step, pullback, pushforward, n, m, shapes, None if differentiate_dt else dt)
     core = _core.make_python_law(
         as_text(name),
         state_blocks,
@@ -86,6 +93,7 @@ def own_law(
         bool(differentiate_dt),
         _weakly(law.step),
         _weakly(law.pullback),
+        _weakly(law.pushforward),
     )
     system = System(core)
     system._law = law  # the core refers to it weakly, so that cycles through it can be collected
@@ -148,9 +156,17 @@ class _Law:
     """Puts names on the parameters, and checks what the functions return."""
 
     def __init__(
-        self, step: Any, pullback: Any, n: int, m: int, shapes: dict[str, Shape], dt: float | None
+        self,
+        step: Any,
+        pullback: Any,
+        pushforward: Any,
+        n: int,
+        m: int,
+        shapes: dict[str, Shape],
+        dt: float | None,
     ) -> None:
-        self._step, self._pullback, self._n, self._m, self._shapes = step, pullback, n, m, shapes
+        self._step, self._pullback, self._pushforward = step, pullback, pushforward
+        self._n, self._m, self._shapes = n, m, shapes
         self._dt = dt  # None: the last parameter
         self._parts = ("x_bar", "u_bar", "p_bar") + (("dt_bar",) if dt is None else ())
 
@@ -193,6 +209,21 @@ class _Law:
         return x_bar, u_bar, p_bar
 
 
+    def pushforward(
+        self, x: Any, u: Any, p: Any, t: Any, x_tan: Any, u_tan: Any, p_tan: Any
+    ) -> np.ndarray:
+        if self._pushforward is None:
+            raise GradientError(
+                "this law was given without a pushforward, so it has no tangents: give "
+                "own_law(..., pushforward=f) with f(x, u, p, t, dt, x_tan, u_tan, p_tan)"
+            )
+        dt, more = (p[:, -1], (p_tan[:, -1],)) if self._dt is None else (self._dt, ())
+        shape = x.shape
+        tangents = x_tan, u_tan, self._named(p_tan), *more
+        next_tan = self._pushforward(x, u, self._named(p), t[:, 0], dt, *tangents)
+        return _cotangent(next_tan, shape, "x_next_tan", "pushforward")
+
+
 def _returned(value: Any, shape: Shape, function: str, part: str) -> np.ndarray:
     array = as_numbers(value, np.float64, f"what {function} returns as {part}")
     if array.shape != shape:
@@ -200,7 +231,7 @@ def _returned(value: Any, shape: Shape, function: str, part: str) -> np.ndarray:
     return array
 
 
-def _cotangent(value: Any, shape: Shape, part: str) -> np.ndarray:
+def _cotangent(value: Any, shape: Shape, part: str, function: str = "pullback") -> np.ndarray:
     if isinstance(value, (int, float)) and value == 0 or value is None and 0 in shape:
         return np.zeros(shape)
-    return _returned(value, shape, "pullback", part)
+    return _returned(value, shape, function, part)

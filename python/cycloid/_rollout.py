@@ -215,6 +215,11 @@ class Trajectory:
             failed == "skip",
             event_times_bar=self._times_bar(event_times_bar),
         )
+        return self._gradient(g, wrt)
+
+    def _gradient(self, g: dict[str, Any], wrt: Sequence[str]) -> Gradient:
+        """The core's gradient in the shapes of what was given."""
+        batch, system = self._batch, self.system
         x0 = x0_tangent = controls = params = None
         if "x0" in wrt:
             shape = batch.x0_shape
@@ -227,6 +232,108 @@ class Trajectory:
         if "params" in wrt:
             params = batch.params_bar(g["params"])
         return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"], g["drift"])
+
+    def pushforward(
+        self, x0_tan: Any = None, controls_tan: Any = None, params_tan: Any = None
+    ) -> np.ndarray:
+        """The tangents of `states` (the directional derivative, jvp) in a direction of what the run
+        was made from; shaped like `states`.
+
+        x0_tan, controls_tan, params_tan: as x0, controls and params were given, or broadcast to the
+        batch; None for zero; a mapping of params may name some, the others are zero. Tangents are
+        in the coordinates of the arrays: of a quaternion four numbers, of which the part along it
+        moves nothing. Computed in double, also for a float32 system. Raises GradientError where a
+        step fails, and for a law in Python without a pushforward.
+
+        >>> import cycloid as cy
+        >>> run = cy.rollout(cy.systems.projectile(), [0, 0, 0, 3, 0, 4], 100, save="last")
+        >>> run.pushforward(x0_tan=[0, 0, 0, 1, 0, 0]).round(12)
+        array([[1., 0., 0., 1., 0., 0.]])
+        """
+        tangents = self._core.pushforward(*self._direction(x0_tan, controls_tan, params_tan))
+        return tangents.reshape(self.states.shape).astype(self.system.dtype, copy=False)
+
+    def hvp(
+        self,
+        states_bar: Any,
+        x0_tan: Any = None,
+        controls_tan: Any = None,
+        params_tan: Any = None,
+        *,
+        wrt: Any = ("x0", "controls", "params"),
+    ) -> Gradient:
+        """The derivative of `pullback(states_bar)` in a direction of what the run was made from,
+        states_bar held: the product of a Hessian with a vector, for a loss that is linear in the
+        states.
+
+        The direction is as in `pushforward`. Laws and robots have second derivatives; a law in
+        Python and a law with events raise GradientError. Each part of the result is the derivative
+        of that part of the gradient as `pullback` returns it: x0 along x0 + e x0_tan as given, also
+        where quaternions are not of length one.
+
+        >>> import cycloid as cy
+        >>> run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 100, save="last")
+        >>> product = run.hvp([[1, 0]], x0_tan=[1.0, 0.0])    # d/dx0 of the gradient of the angle
+        >>> product
+        <Gradient: x0 (2,), controls (100, 1), params (5,)>
+        >>> product.x0.round(4)
+        array([0.6443, 0.1939])
+        """
+        wrt = as_names(wrt, "wrt")
+        for name in wrt:
+            check_one_of(name, ("x0", "controls", "params"), "wrt")
+        if "params" in wrt:
+            for name in self._batch.named_shapes or ():
+                self.system.parameters.check_differentiable(name)
+        bar = self._bar(states_bar).astype(np.float64, copy=False)
+        direction = self._direction(x0_tan, controls_tan, params_tan)
+        g = self._core.hvp(bar, None, *direction)
+        for name in ("x0", "x0_tangent", "controls"):
+            g[name] = g[name].astype(self.system.dtype, copy=False)
+        return self._gradient(g, wrt)
+
+    def _direction(self, x0_tan: Any, controls_tan: Any, params_tan: Any) -> tuple[Any, ...]:
+        """Rows of tangents, as the core takes them."""
+        batch, system = self._batch, self.system
+
+        def rows(value: Any, tail: Shape, what: str, meaning: str) -> np.ndarray | None:
+            if value is None or 0 in tail:
+                return None
+            array = as_numbers(value, np.float64, what)
+            check_trailing(array, tail, what, meaning)
+            own = array.shape[: array.ndim - len(tail)]
+            if broadcast({what: own, "the run": batch.lead}) != batch.lead:
+                raise Error(f"{what} has leading axes {own}; the run has {batch.lead}")
+            return to_rows(array, batch.lead, len(tail), what)
+
+        inputs = (batch.steps, system.input_size)
+        return (
+            rows(x0_tan, (system.state_size,), "x0_tan", "like x0"),
+            rows(controls_tan, inputs, "controls_tan", "like controls"),
+            rows(
+                self._packed_tangents(params_tan),
+                (system.parameters.size,),
+                "params_tan",
+                "one number per parameter, or be a mapping of names to tangents",
+            ),
+        )
+
+    def _packed_tangents(self, params_tan: Any) -> Any:
+        """A mapping as the flat vector, zero where nothing is named."""
+        if not isinstance(params_tan, Mapping):
+            return params_tan
+        registry, parts, leads = self.system.parameters, [], {"the run": ()}
+        for name, value in params_tan.items():
+            p = registry.info(name)
+            registry.check_differentiable(name)
+            array = as_numbers(value, np.float64, f"the tangent of {name!r}")
+            check_trailing(array, p.shape, f"the tangent of {name!r}", "like its value")
+            lead = leads[name] = array.shape[: array.ndim - len(p.shape)]
+            parts.append((p, array.reshape((*lead, p.size))))
+        packed = np.zeros((*broadcast(leads), registry.size))
+        for p, array in parts:
+            packed[..., p.offset : p.offset + p.size] = array
+        return packed
 
     def _bar(self, states_bar: Any) -> np.ndarray:
         bar = as_numbers(states_bar, self.system.dtype, "states_bar")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from cycloid import _core
-from cycloid._arrays import check_memory
+from cycloid._arrays import as_numbers, check_memory
 from cycloid._core import Error
+from cycloid._extras import missing
 from cycloid._options import as_integer, as_names, as_real, check_one_of
 from cycloid._results import Diagnosis, GradientCheck, Linearisation
 from cycloid._rollout import Batch, Trajectory, one_step
@@ -17,12 +18,24 @@ from cycloid._system import System, check_system
 
 
 def linearise(
-    system: System, x: Any, u: Any = None, params: Any = None, *, wrt: Any = None, t: float = 0.0
+    system: System,
+    x: Any,
+    u: Any = None,
+    params: Any = None,
+    *,
+    wrt: Any = None,
+    t: float = 0.0,
+    form: str = "dense",
 ) -> Any:
     """The Jacobians of one step at x (..., state_size), u (..., input_size) and time t [s], in
     tangent coordinates: (A, B), or with `wrt`, any of "x", "u" and "params", an object with .A
     (..., tangent_size, tangent_size), .B (..., tangent_size, input_size), .P (..., tangent_size, n)
     and .next (..., state_size).
+
+    form: "dense" arrays; "sparse", matrices of SciPy (CSR); or "operator", objects with .shape,
+    .matvec and .rmatvec that never form the matrix: SciPy's LinearOperator where there is SciPy.
+    The last two take one x, not a batch, and give A and B only. A system that does not know which
+    entries are zero gives "sparse" up to 2,000 states. Operators compute in double.
 
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(integrator="euler")
@@ -32,7 +45,11 @@ def linearise(
            [-0.0981,  1.    ]])
     >>> cy.linearise(system, np.zeros((8, 2)), wrt=("x", "params"))
     <Linearisation: A (8, 2, 2), P (8, 2, 5), next (8, 2)>
+    >>> A, B = cy.linearise(system, [0.0, 0.0], [0.0], form="operator")
+    >>> A.shape, A.matvec([0.0, 1.0]).round(12), B.rmatvec([0.0, 1.0]).round(12)
+    ((2, 2), array([0.01, 1.  ]), array([0.01]))
     """
+    check_one_of(form, ("dense", "sparse", "operator"), "form")
     batch = one_step(system, x, u, params)
     names = ("x", "u") if wrt is None else as_names(wrt, "wrt")
     for name in names:
@@ -40,19 +57,104 @@ def linearise(
     if "params" in names:
         for name in batch.named_shapes or ():
             system.parameters.check_differentiable(name)
-    lead, nt = batch.lead, system.tangent_size
-    columns = nt + system.input_size + system.parameters.size
-    size = math.prod(lead) * nt * columns * system.dtype.itemsize
-    check_memory(size, "the Jacobians")
-    next_rows, a, b, p = getattr(_core, f"linearise_{system._precision}")(
-        *batch.rows, "params" in names, as_real(t, "t"), system._threads
-    )
-    A = a.reshape((*lead, nt, nt)) if "x" in names else None
-    B = b.reshape((*lead, nt, system.input_size)) if "u" in names else None
-    P = p.reshape((*lead, nt, system.parameters.size)) if "params" in names else None
+    if form == "dense":
+        A, B, P, after = _dense(batch, "params" in names, as_real(t, "t"))
+    else:
+        if "params" in names:
+            raise Error(f'form="{form}" gives A and B; P, of wrt="params", is dense only')
+        if batch.lead:
+            raise Error(f'form="{form}" takes one x, not a batch; got leading axes {batch.lead}')
+        make = _sparse if form == "sparse" else _operators
+        A, B, after = make(batch, as_real(t, "t"))
+        P = None
     if wrt is None:
         return A, B
-    return Linearisation(A, B, P, next_rows.reshape((*lead, system.state_size)))
+    return Linearisation(
+        A if "x" in names else None,
+        B if "u" in names else None,
+        P if "params" in names else None,
+        after,
+    )
+
+
+def _dense(batch: Batch, with_params: bool, t: float) -> tuple[Any, ...]:
+    system, lead = batch.system, batch.lead
+    nt = system.tangent_size
+    columns = nt + system.input_size + (system.parameters.size if with_params else 0)
+    size = math.prod(lead) * nt * columns * system.dtype.itemsize
+    check_memory(size, "the Jacobians", '; take form="sparse" or form="operator"')
+    next_rows, a, b, p = getattr(_core, f"linearise_{system._precision}")(
+        *batch.rows, with_params, t, system._threads
+    )
+    A, B = a.reshape((*lead, nt, nt)), b.reshape((*lead, nt, system.input_size))
+    P = p.reshape((*lead, nt, system.parameters.size)) if with_params else None
+    return A, B, P, next_rows.reshape((*lead, system.state_size))
+
+
+def _sparse(batch: Batch, t: float) -> tuple[Any, ...]:
+    try:
+        from scipy.sparse import csr_array
+    except ModuleNotFoundError:
+        raise missing("scipy", "scipy") from None
+    system = batch.system
+    after, *parts = getattr(_core, f"sparse_linearise_{system._precision}")(
+        *batch.rows, t, system._threads
+    )
+    A, B = (csr_array((v, columns, starts), shape=shape) for v, columns, starts, shape in parts)
+    return A, B, after
+
+
+def _operators(batch: Batch, t: float) -> tuple[Any, ...]:
+    system = batch.system
+    core, x, u, steps, params = batch.rows
+    x, u = (None if rows is None else rows.astype(np.float64, copy=False) for rows in (x, u))
+    step = _core.StepOperator(core, x, u, steps, params, t, system._threads)
+    A = _operator(
+        (system.tangent_size, system.tangent_size),
+        lambda v: step.push(v, None),
+        lambda v: step.pull(v)[0],
+    )
+    B = _operator(
+        (system.tangent_size, system.input_size),
+        lambda v: step.push(None, v),
+        lambda v: step.pull(v)[1],
+    )
+    return A, B, step.next.astype(system.dtype, copy=False)
+
+
+class StepMatrix:
+    """A Jacobian of a step by its products: `matvec` of a vector, `rmatvec` with its transpose."""
+
+    def __init__(self, shape: tuple[int, int], push: Any, pull: Any) -> None:
+        self.shape, self.dtype, self._push, self._pull = shape, np.dtype(np.float64), push, pull
+
+    def matvec(self, vector: Any) -> np.ndarray:
+        """The product with a vector (columns,)."""
+        return self._product(self._push, vector, self.shape[1])
+
+    def rmatvec(self, vector: Any) -> np.ndarray:
+        """The product of the transpose with a vector (rows,)."""
+        return self._product(self._pull, vector, self.shape[0])
+
+    def _product(self, apply: Any, vector: Any, size: int) -> np.ndarray:
+        v = as_numbers(vector, np.float64, "the vector")
+        if v.shape not in ((size,), (size, 1)):
+            raise Error(f"the vector must have shape ({size},); got {v.shape}")
+        rows = self.shape[0] if apply is self._push else self.shape[1]
+        product = apply(v.reshape(-1)) if v.size else np.zeros(rows)
+        return product.reshape(rows, *v.shape[1:])
+
+    def __repr__(self) -> str:
+        return f"<StepMatrix {self.shape[0]} x {self.shape[1]}>"
+
+
+def _operator(shape: tuple[int, int], push: Any, pull: Any) -> Any:
+    matrix = StepMatrix(shape, push, pull)
+    try:
+        from scipy.sparse.linalg import LinearOperator
+    except ImportError:
+        return matrix
+    return LinearOperator(shape, matrix.matvec, matrix.rmatvec, dtype=matrix.dtype)
 
 
 def check_gradient(

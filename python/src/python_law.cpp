@@ -1,11 +1,13 @@
 // A law written in Python as functions of arrays, as a Stepper of kRows environments at a time.
 //
-// Python (cycloid/_own_law.py) gives two callables on rows of double:
+// Python (cycloid/_own_law.py) gives three callables on rows of double:
 //   step(x, u, p, t)                  -> x_next        x (W, n), u (W, m), p (W, parameters), t (W)
 //   pullback(x, u, p, t, x_next_bar)  -> (x_bar, u_bar, p_bar)
+//   pushforward(x, u, p, t, x_tan, u_tan, p_tan) -> x_next_tan
 // Here rows become lanes and back. W is always kRows, but for a lone environment: what NumPy makes
 // of a row may depend, in the last bit, on how many rows there are, and the batch must not.
 // Threads of a rollout take the interpreter lock in turn.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -24,17 +26,18 @@ using Result = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 class PythonStepper final : public Stepper<double> {
  public:
   // dt: the fixed time step [s], or none when it is the last parameter.
-  PythonStepper(nb::callable step, nb::callable pullback, const StepperSizes& sizes, Space states,
-                std::optional<double> dt)
+  PythonStepper(nb::callable step, nb::callable pullback, nb::callable pushforward,
+                const StepperSizes& sizes, Space states, std::optional<double> dt)
       : Stepper<double>(sizes),
         step_(std::move(step)),
         pullback_(std::move(pullback)),
+        pushforward_(std::move(pushforward)),
         states_(std::move(states)),
         dt_(dt) {}
 
   ~PythonStepper() override {
     const nb::gil_scoped_acquire lock;
-    for (nb::callable* function : {&step_, &pullback_}) {
+    for (nb::callable* function : {&step_, &pullback_, &pushforward_}) {
       if (lock) function->reset();
       else function->release();  // the interpreter is gone, and the function with it
     }
@@ -74,6 +77,28 @@ class PythonStepper final : public Stepper<double> {
     add(bars[0], sizes_.tangent, x_bar);
     add(bars[1], sizes_.input, u_bar);
     add(bars[2], sizes_.parameters, p + parameter_numbers());
+  }
+
+  bool pushforward(const StepInput<double>& in, const StepRecord&,
+                   const StepTangents<double>& tangents, double* x_next_tan,
+                   StepWorkspace& workspace) const override {
+    const nb::gil_scoped_acquire lock;
+    const double* p = numbers(workspace);
+    const std::vector<double> zero(
+        static_cast<std::size_t>(std::max({sizes_.tangent, sizes_.input, sizes_.parameters})) *
+            static_cast<std::size_t>(sizes_.lanes),
+        0.0);
+    const auto given = [&](const double* tangent) { return tangent ? tangent : zero.data(); };
+    const Result next = nb::cast<Result>(
+        called(pushforward_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
+               rows(p, sizes_.parameters), times(in, p), rows(given(tangents.x), sizes_.tangent),
+               rows(given(tangents.u), sizes_.input), rows(given(tangents.p), sizes_.parameters)));
+    for (int l = 0; l < sizes_.lanes; ++l) {
+      for (int i = 0; i < sizes_.tangent; ++i) {
+        x_next_tan[i * sizes_.lanes + l] = next.data()[l * sizes_.tangent + i];
+      }
+    }
+    return true;
   }
 
   void finish(StepWorkspace& workspace, double* p_bar) const override {
@@ -147,7 +172,7 @@ class PythonStepper final : public Stepper<double> {
     }
   }
 
-  nb::callable step_, pullback_;
+  nb::callable step_, pullback_, pushforward_;
   Space states_;
   std::optional<double> dt_;
 };
@@ -181,7 +206,8 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
                        const Shapes& parameters, const std::vector<double>& values, double dt,
                        const std::vector<std::string>& vary,
                        const std::vector<double>& initial_state, bool differentiate_dt,
-                       const nb::callable& step, const nb::callable& pullback) {
+                       const nb::callable& step, const nb::callable& pullback,
+                       const nb::callable& pushforward) {
   SystemParts parts;
   parts.name = name;
   parts.timestep = dt;
@@ -205,7 +231,7 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
     sizes.parameters = parts.parameters.size();
     sizes.workspace = 2 * sizeof(double) * static_cast<std::size_t>(sizes.parameters) *
                       static_cast<std::size_t>(lanes);
-    return std::make_shared<PythonStepper>(step, pullback, sizes, parts.states,
+    return std::make_shared<PythonStepper>(step, pullback, pushforward, sizes, parts.states,
                                            differentiate_dt ? std::nullopt : std::optional(dt));
   };
   parts.float64.one = stepper(1);
@@ -218,8 +244,8 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
 void bind_python_law(nb::module_& m) {
   m.def("make_python_law", &make_python_law, nb::arg("name"), nb::arg("states"), nb::arg("inputs"),
         nb::arg("parameters"), nb::arg("values"), nb::arg("dt"), nb::arg("vary"),
-        nb::arg("initial_state"), nb::arg("differentiate_dt"), nb::arg("step"),
-        nb::arg("pullback"));
+        nb::arg("initial_state"), nb::arg("differentiate_dt"), nb::arg("step"), nb::arg("pullback"),
+        nb::arg("pushforward"));
   m.attr("python_law_rows") = kRows;
 }
 

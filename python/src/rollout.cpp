@@ -75,6 +75,22 @@ nb::dict gradient_of(Gradient<T> g) {
   return d;
 }
 
+using Tangent = std::optional<Rows<double>>;
+
+Direction direction_of(const Tangent& x0, const Tangent& controls, const Tangent& params) {
+  Direction direction;
+  direction.x0_coordinates = span_of(x0);
+  direction.controls = span_of(controls);
+  direction.params = span_of(params);
+  return direction;
+}
+
+template <class T>
+nb::tuple sparse_of(SparseMatrix<T> m) {
+  return nb::make_tuple(to_numpy(std::move(m.value)), to_numpy(std::move(m.column)),
+                        to_numpy(std::move(m.row_start)), nb::make_tuple(m.rows, m.columns));
+}
+
 nb::dict diagnosis_of(Diagnosis d) {
   nb::list verdicts;
   for (const Verdict v : d.verdicts) verdicts.append(name(v));
@@ -154,6 +170,37 @@ void bind_precision(nb::module_& m, const char* suffix) {
           },
           nb::arg("states_bar"), nb::arg("x0"), nb::arg("controls"), nb::arg("params"),
           nb::arg("skip"), nb::arg("each") = false, nb::arg("event_times_bar") = nb::none())
+      .def(
+          "pushforward",
+          [](const Run& run, const Tangent& x0, const Tangent& controls, const Tangent& params) {
+            std::vector<double> tangents;
+            {
+              const Unlocked call;
+              const Pushforward pushed =
+                  pushforward(run, direction_of(x0, controls, params), true, call.keep_going());
+              tangents.assign(pushed.states_tan().begin(), pushed.states_tan().end());
+            }
+            return to_numpy(std::move(tangents));
+          },
+          nb::arg("x0_tan").none(), nb::arg("controls_tan").none(), nb::arg("params_tan").none())
+      .def(
+          "hvp",
+          [](const Run& run, const Rows<double>& states_bar, const Tangent& states_bar_tan,
+             const Tangent& x0, const Tangent& controls, const Tangent& params, bool each) {
+            HessianProduct product;
+            {
+              const Unlocked call;
+              const Pushforward pushed =
+                  pushforward(run, direction_of(x0, controls, params), false, call.keep_going());
+              const std::vector<double> zero(states_bar_tan ? 0 : states_bar.size(), 0.0);
+              product = pushed.pullback(span_of(states_bar),
+                                        states_bar_tan ? span_of(*states_bar_tan) : zero, each,
+                                        call.keep_going());
+            }
+            return gradient_of(std::move(product.gradient_tan));
+          },
+          nb::arg("states_bar"), nb::arg("states_bar_tan").none(), nb::arg("x0_tan").none(),
+          nb::arg("controls_tan").none(), nb::arg("params_tan").none(), nb::arg("each") = false)
       .def("diagnose", [](const Run& run, const Rows<T>& states_bar) {
         Diagnosis d;
         {
@@ -251,6 +298,72 @@ void bind_precision(nb::module_& m, const char* suffix) {
         },
         nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
         nb::arg("params").none(), nb::arg("with_params"), nb::arg("t"), nb::arg("threads"));
+
+  m.def((std::string("sparse_linearise_") + suffix).c_str(),
+        [](const System& system, const Rows<T>& x, const std::optional<Rows<T>>& u, std::int64_t,
+           const std::optional<Rows<double>>& params, double t, int threads) {
+          SparseLinearisation<T> lin;
+          {
+            const Unlocked call;
+            LineariseOptions options;
+            options.t = t;
+            options.threads = threads;
+            options.keep_going = call.keep_going();
+            lin = sparse_linearise(system, span_of(x), span_of(u), span_of(params), options);
+          }
+          return nb::make_tuple(to_numpy(std::move(lin.next)), sparse_of(std::move(lin.A)),
+                                sparse_of(std::move(lin.B)));
+        },
+        nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
+        nb::arg("params").none(), nb::arg("t"), nb::arg("threads"));
+}
+
+// Products with A and B of one step, in double.
+void bind_operator(nb::module_& m) {
+  nb::class_<StepOperator>(m, "StepOperator")
+      .def(
+          "__init__",
+          [](StepOperator* self, const System& system, const Rows<double>& x,
+             const std::optional<Rows<double>>& u, std::int64_t,
+             const std::optional<Rows<double>>& params, double t, int threads) {
+            const Unlocked call;
+            LineariseOptions options;
+            options.t = t;
+            options.threads = threads;
+            options.keep_going = call.keep_going();
+            new (self) StepOperator(system, span_of(x), span_of(u), span_of(params), options);
+          },
+          nb::arg("system"), nb::arg("x"), nb::arg("u").none(), nb::arg("steps"),
+          nb::arg("params").none(), nb::arg("t"), nb::arg("threads"))
+      .def(
+          "push",
+          [](const StepOperator& step, const Tangent& x_tan, const Tangent& u_tan) {
+            std::vector<double> out;
+            {
+              const Unlocked call;
+              out = step.push(span_of(x_tan), span_of(u_tan));
+            }
+            return to_numpy(std::move(out));
+          },
+          nb::arg("x_tan").none(), nb::arg("u_tan").none())
+      .def(
+          "pull",
+          [](const StepOperator& step, const Rows<double>& bar) {
+            std::vector<double> x_bar(static_cast<std::size_t>(step.tangents()), 0.0),
+                u_bar(static_cast<std::size_t>(step.inputs()), 0.0);
+            {
+              const Unlocked call;
+              step.pull(span_of(bar), x_bar, u_bar);
+            }
+            return nb::make_tuple(to_numpy(std::move(x_bar)), to_numpy(std::move(u_bar)));
+          },
+          nb::arg("bar"))
+      .def_prop_ro(
+          "next",
+          [](const StepOperator& step) {
+            return to_numpy(std::vector<double>(step.next().begin(), step.next().end()));
+          },
+          nb::rv_policy::automatic);
 }
 
 nb::dict check_of(const GradientCheck& c) {
@@ -281,6 +394,7 @@ nb::dict check_of(const GradientCheck& c) {
 void bind_rollout(nb::module_& m) {
   bind_precision<float>(m, "float32");
   bind_precision<double>(m, "float64");
+  bind_operator(m);
   m.def(
       "check_run_options",
       [](const std::pair<std::string, std::vector<std::int64_t>>& save,

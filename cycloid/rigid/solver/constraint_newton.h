@@ -16,6 +16,10 @@
 // then solved if the residual is below a hundred tolerances, relative to forces above 1. From then
 // on its x is not touched. A lane with NaN or infinity leaves at once, marked. The loop ends when
 // no lane is left.
+//
+// In dual numbers the loop looks at values alone, and the tangents lag behind. Those of the
+// minimum are the implicit function theorem's, which is one step more from an x without tangents:
+//   H ẋ = -ġ,   ġ the tangent of g at fixed x                                                   (3)
 #pragma once
 
 #include "cycloid/rigid/solver/constraint_hessian.h"
@@ -158,6 +162,29 @@ void move(const ConstraintProblem<S>& problem, const Mask<S>& moves, const Newto
   for (int i = 0; i < problem.all_rows(); ++i) w.r[i] = select(moves, w.r1[i], w.r[i]);
 }
 
+// How many Duals are nested in a scalar; 0: none.
+template <class S>
+inline constexpr int kDualLevels = 0;
+template <class S, int N>
+inline constexpr int kDualLevels<Dual<S, N>> = 1 + kDualLevels<S>;
+
+// (3), for each level of dual numbers; x keeps its value.
+template <class S, int N>
+void settle_tangents(const ConstraintProblem<Dual<S, N>>& problem, const NewtonSpace<Dual<S, N>>& w,
+                     Dual<S, N>* x) {
+  using D = Dual<S, N>;
+  for (int i = 0; i < problem.size(); ++i) x[i] = D(primal(x[i]));
+  for (int level = 0; level < kDualLevels<D>; ++level) {
+    evaluate(problem, static_cast<const D*>(x), w.p, w.Md, w.r);
+    respond(problem, w.r, w.at);
+    gradient(problem, w.Md, w.at.f, w.g);
+    factor_hessian(problem, Mask<D>(true), w);
+    newton_direction(problem, w);
+    for (int i = 0; i < problem.size(); ++i) x[i] += w.p[i] - D(primal(w.p[i]));
+  }
+  evaluate(problem, static_cast<const D*>(x), w.p, w.Md, w.r);
+}
+
 // start: a vector to begin with, or null. x: the result. Both padded. Leaves residuals, forces and
 // stiffness at x in w.r and w.at.
 template <class S>
@@ -208,6 +235,7 @@ NewtonResult<S> constrained_acceleration(const ConstraintProblem<S>& problem,
     }
     active = active & finite & Mask<S>(!done);
   }
+  if constexpr (kDualLevels<S> > 0) settle_tangents(problem, w, x);
   respond(problem, w.r, w.at);
   for (int i = 0; i < n; ++i) x[i] += S(0);  // -0 becomes 0: whether a zero was added is not seen
   return result;
