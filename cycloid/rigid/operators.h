@@ -9,13 +9,14 @@ inline constexpr Operator kOperators[] = {
     // inertia.h, motion_pullback.h, dynamics.h, step.h, rk4_step.h
     differentiable("body_inertia"),
     differentiable("sweep"),
-    differentiable("accelerate"),
+    differentiable("smooth_acceleration"),
     differentiable("free_body"),
     differentiable("retract_qpos"),
     differentiable("euler_step"),
     differentiable("chart_velocity"),
     differentiable("rk4_step"),
-    not_differentiable("factor", "a solve is differentiated by the implicit rule: accelerate"),
+    not_differentiable("factor",
+                       "a solve is differentiated by the implicit rule: smooth_acceleration"),
     // aba.h, inverse_dynamics.h
     differentiable("aba"),
     differentiable("inverse_dynamics"),
@@ -29,8 +30,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("row_force"),
     differentiable("pyramid_force"),
     differentiable("elliptic_force"),
+    differentiable("solve_newton"),
     differentiable("constrained_acceleration"),
-    differentiable("constrained_accelerate"),
     // contact_numbers.h, geom_pose.h, narrow_phase.h, contact_rows_pullback.h
     differentiable("pair_numbers"),
     differentiable("geom_pose"),

@@ -65,12 +65,12 @@ struct SmoothDynamics {
   template <class S, class P>
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   S* record) const {
-    rigid::accelerate(r, x, w, record);
+    smooth_acceleration(r, x, w, record);
   }
   template <class S, class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
-    accelerate_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
+    smooth_acceleration_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
   }
 };
 
