@@ -17,8 +17,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("rk4_step"),
     not_differentiable("factor",
                        "a solve is differentiated by the implicit rule: smooth_acceleration"),
-    // aba.h, inverse_dynamics.h
-    differentiable("aba"),
+    // inverse_dynamics.h
     differentiable("inverse_dynamics"),
     differentiable("inertia_matrix"),
     // impedance.h, reference.h, row_law.h, pyramid_law.h, elliptic_law.h,
