@@ -6,7 +6,7 @@
 //   1. each geom's box: over all lanes, its bounding sphere widened by its reach;
 //   2. the geoms are ordered along the axis on which their boxes are spread most;
 //   3. boxes that overlap, and form a candidate, are tested.
-// reach: for every pair, reach[geom 1] + reach[geom 2] is at least its margin (margin_reach). Pairs
+// reach: for every pair, reach[geom 1] + reach[geom 2] is at least its margin. Pairs
 // with a plane are always tested. A lane whose numbers are not finite is near nothing.
 //
 // Nothing is allocated: the scratch lies in memory that is given. The result does not depend on
@@ -66,19 +66,6 @@ struct BroadPhaseScratch {
     std::fill_n(near_bits, words(plan), 0u);
   }
 };
-
-// reach (per geom) from the margins (per pair) of all lanes.
-template <class S>
-void margin_reach(const BroadPhase& plan, const S* margin, Scalar<S>* reach) {
-  std::fill_n(reach, plan.first.size() - 1, Scalar<S>(0));
-  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
-    for (int l = 0; l < kLanes<S>; ++l) {
-      const Scalar<S> half = lane(margin[k], l) / 2;
-      Scalar<S>&a = reach[plan.pairs[k].geom1], &b = reach[plan.pairs[k].geom2];
-      a = std::max(a, half), b = std::max(b, half);
-    }
-  }
-}
 
 template <class S>
 CYCLOID_INLINE bool pair_near(const BroadPhase& plan, std::size_t k, const Pose<S>* pose,

@@ -77,6 +77,19 @@ struct Scratch : BroadPhaseScratch<T> {
   Arena memory;
 };
 
+// Half the largest margin of a geom's pairs.
+template <class S>
+void margin_reach(const BroadPhase& plan, const S* margin, Scalar<S>* reach) {
+  std::fill_n(reach, plan.first.size() - 1, Scalar<S>(0));
+  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
+    for (int l = 0; l < kLanes<S>; ++l) {
+      const Scalar<S> half = lane(margin[k], l) / 2;
+      Scalar<S>&a = reach[plan.pairs[k].geom1], &b = reach[plan.pairs[k].geom2];
+      a = std::max(a, half), b = std::max(b, half);
+    }
+  }
+}
+
 template <class T>
 std::vector<int> find(const BroadPhase& plan, const Cloud<T>& c,
                       const BroadPhaseScratch<T>& scratch) {

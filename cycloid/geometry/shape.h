@@ -86,12 +86,6 @@ CYCLOID_INLINE Vec3<S> axis(const Pose<S>& x, int k) {
   return {x.R(0, k), x.R(1, k), x.R(2, k)};
 }
 
-// The pose's cotangent as a wrench about the common origin, to be added to its body's pose wrench.
-template <class S>
-CYCLOID_INLINE Force<S> pose_wrench(const Pose<S>& x, const PoseBar<S>& bar) {
-  return wrench(bar.force, x.p, bar.torque);
-}
-
 // `arm` is x - p.
 template <class S>
 CYCLOID_INLINE void add_point(PoseBar<S>& bar, const Vec3<S>& arm, const Vec3<S>& x_bar) {

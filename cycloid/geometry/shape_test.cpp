@@ -22,12 +22,6 @@ TEST_CASE("pose cotangents: force and torque do the work of a point and of a dir
   add_direction(bar, z, z_bar);
   const double work = dot(x_bar, velocity + cross(omega, x - p)) + dot(z_bar, cross(omega, z));
   CHECK(dot(bar.force, velocity) + dot(bar.torque, omega) == doctest::Approx(work).epsilon(1e-14));
-
-  // The same work as a wrench about the origin, on the motion there.
-  Pose<double> pose{};
-  pose.p = p;
-  const Motion<double> motion{omega, velocity - cross(omega, p)};
-  CHECK(power(pose_wrench(pose, bar), motion) == doctest::Approx(work).epsilon(1e-14));
 }
 
 TEST_CASE("write_touch: an unused place is far away and harmless, lane by lane") {

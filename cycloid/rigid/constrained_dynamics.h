@@ -89,7 +89,7 @@ struct ConstrainedDynamics {
     const NewtonOptions options{.scale = plan.residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
     const NewtonResult<S> found =
-        constrained_accelerate(r, x, w, memory.solver, rows, options, record, record + nv);
+        constrained_acceleration(r, x, w, memory.solver, rows, options, record, record + nv);
     keep_contacts(memory.contacts, rows.record);
     *contacts = S(rows.record.slots);
     if (notes) take_notes(found, memory.solver, memory.contacts, notes);
@@ -119,8 +119,8 @@ struct ConstrainedDynamics {
   template <class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
-    constrained_accelerate_pullback(r, x, w, memory.solver, recorded_rows(r.tree, record), record,
-                                    record + r.tree.model.nv, act_dot_bar, act_next_bar, bar);
+    constrained_acceleration_pullback(r, x, w, memory.solver, recorded_rows(r.tree, record), record,
+                                      record + r.tree.model.nv, act_dot_bar, act_next_bar, bar);
   }
 
   // The rows, with the contacts of the record.

@@ -21,7 +21,7 @@ double effect(const Model& m, const ConstrainedCase& held) {
 }  // namespace
 
 TEST_CASE(
-    "constrained_accelerate: a step's pullback equals dual numbers, in contact and at limits") {
+    "constrained_acceleration: a step's pullback equals dual numbers, in contact and at limits") {
   for (const auto integrator :
        {RigidIntegrator::euler, RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
     const Model m = test::held_robot(integrator);
@@ -29,7 +29,8 @@ TEST_CASE(
     REQUIRE(effect(m, c) > 0.01);
     // The solve stops at 1e-10 of the forces, and what a step has of it is multiplied by h.
     test::check_pullback(
-        "constrained_accelerate", c.tangents, [&](const auto* in, auto* out) { c.value(in, out); },
+        "constrained_acceleration", c.tangents,
+        [&](const auto* in, auto* out) { c.value(in, out); },
         [&](const auto* in, const auto* out_bar, auto* in_bar) { c.pullback(in, out_bar, in_bar); },
         {c.point}, test::PullbackOptions{.tolerance = 1e-9, .lane_tolerance = 1e-10});
   }

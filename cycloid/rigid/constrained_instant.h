@@ -96,10 +96,10 @@ void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
 
 // (1) and (2): a and â, (nv) each; â is not written where M̂ = M. Returns how the solver fared.
 template <class S, class P, class Rows>
-NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x,
-                                       const Workspace<S>& w, const ConstrainedSpace<S>& own,
-                                       const Rows& rows, const NewtonOptions& options, S* a,
-                                       S* a_hat) {
+NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>& x,
+                                         const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                                         const Rows& rows, const NewtonOptions& options, S* a,
+                                         S* a_hat) {
   const Tree& tree = r.tree;
   const int nv = tree.model.nv;
   const ConstraintProblem<S>& problem = own.problem;
@@ -111,8 +111,8 @@ NewtonResult<S> constrained_accelerate(const Robot<S, P>& r, const Instant<S>& x
   for (int k = 0; k < nv; ++k) a[k] = w.tau[k];
   solve(tree, static_cast<const S*>(w.LD), a);
   pad(dofs, static_cast<const S*>(a), problem.a0);
-  const NewtonResult<S> result = constrained_acceleration(
-      problem, options, static_cast<const S*>(nullptr), own.newton, own.x);  // (1)
+  const NewtonResult<S> result =
+      solve_newton(problem, options, static_cast<const S*>(nullptr), own.newton, own.x);  // (1)
   unpad(dofs, static_cast<const S*>(own.x), a);
   if (!has_slopes(r)) return result;
 
@@ -210,11 +210,11 @@ void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const Constrain
 // M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null, and so may f_bar
 // (all rows), the cotangent of the rows' forces.
 template <class S, class P, class Rows>
-void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
-                                     const Workspace<S>& w, const ConstrainedSpace<S>& own,
-                                     const Rows& rows, const S* a, const S* a_hat,
-                                     const S* act_dot_bar, const S* act_next_bar,
-                                     const InstantBars<S>& bar, const S* f_bar = nullptr) {
+void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
+                                       const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                                       const Rows& rows, const S* a, const S* a_hat,
+                                       const S* act_dot_bar, const S* act_next_bar,
+                                       const InstantBars<S>& bar, const S* f_bar = nullptr) {
   const Tree& tree = r.tree;
   const int nv = tree.model.nv;
   const std::size_t bodies = tree.model.bodies.size();
@@ -227,9 +227,8 @@ void constrained_accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x,
   }
   pad(dofs, a, own.x);
   pad(dofs, static_cast<const S*>(w.mu), own.newton.g);
-  constrained_acceleration_pullback(problem, static_cast<const S*>(own.x),
-                                    static_cast<const S*>(own.newton.g), own.newton, own.mu,
-                                    own.bars, f_bar);
+  solve_newton_pullback(problem, static_cast<const S*>(own.x), static_cast<const S*>(own.newton.g),
+                        own.newton, own.mu, own.bars, f_bar);
   unpad(dofs, static_cast<const S*>(own.mu), w.mu);
 
   velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);

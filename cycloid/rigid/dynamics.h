@@ -13,7 +13,7 @@
 //   (M + h B) μ = g,      Φ = μᵀ(b - M q̈) - h μᵀ B q̈                               (4)
 #pragma once
 
-#include "cycloid/rigid/force/actuation.h"
+#include "cycloid/rigid/force/actuation_slopes.h"
 #include "cycloid/rigid/force/medium_force.h"
 #include "cycloid/rigid/force/passive.h"
 #include "cycloid/rigid/tree/crba.h"
@@ -252,7 +252,8 @@ void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed,
 
 // q̈ of (3).
 template <class S, class P>
-void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* qacc) {
+void smooth_acceleration(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                         S* qacc) {
   smooth_forces(r, x, w);
   factor_inertia(r, x, w);
   for (int k = 0; k < r.tree.model.nv; ++k) qacc[k] = w.tau[k];
@@ -470,9 +471,9 @@ void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 
 // The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈.
 template <class S, class P>
-void accelerate_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         const S* qacc, const S* act_dot_bar, const S* act_next_bar,
-                         const InstantBars<S>& bar) {
+void smooth_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                  const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                                  const InstantBars<S>& bar) {
   place_and_factor(r, x, w, qacc);
   solve_inertia(r, w, true, w.mu);  // (4)
   gather_motion(r, x, w, qacc, act_dot_bar, act_next_bar, bar);

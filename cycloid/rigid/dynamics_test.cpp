@@ -5,7 +5,8 @@
 using namespace cycloid;
 using test::RigidCase;
 
-TEST_CASE("accelerate: pullback equals dual numbers for configuration, velocity, parameters") {
+TEST_CASE(
+    "smooth_acceleration: pullback equals dual numbers for configuration, velocity, parameters") {
   const RigidCase c(test::with_cables());
   const int nv = c.nv();
   const InputPlaces inputs;
@@ -16,7 +17,7 @@ TEST_CASE("accelerate: pullback equals dual numbers for configuration, velocity,
     const test::Prepared<S> p(c.tree, in + 2 * nv);
     const std::vector<S> qpos = c.qpos_of(in), act(act0.begin(), act0.end());
     const Robot<S, S> r{c.tree, inputs, p.p.data(), Implicit::nothing};
-    accelerate(r, Instant<S>{qpos.data(), in + nv, act.data(), nullptr}, memory.work, out);
+    smooth_acceleration(r, Instant<S>{qpos.data(), in + nv, act.data(), nullptr}, memory.work, out);
   };
   const auto pullback = [&](const auto* in, const auto* out_bar, auto* in_bar) {
     using S = std::remove_cvref_t<decltype(*in_bar)>;
@@ -27,10 +28,10 @@ TEST_CASE("accelerate: pullback equals dual numbers for configuration, velocity,
     const Instant<S> at{qpos.data(), in + nv, act.data(), nullptr};
     std::vector<S> qacc(static_cast<std::size_t>(nv)), act_bar(act.size(), S(0)),
         p_bar(p.p.size(), S(0));
-    accelerate(r, at, memory.work, qacc.data());
+    smooth_acceleration(r, at, memory.work, qacc.data());
     for (int k = 0; k < nv; ++k) memory.work.mu[k] = out_bar[k];
     S h_bar(0);
-    accelerate_pullback(
+    smooth_acceleration_pullback(
         r, at, memory.work, static_cast<const S*>(qacc.data()), static_cast<const S*>(nullptr),
         static_cast<const S*>(nullptr),
         InstantBars<S>{in_bar, in_bar + nv, act_bar.data(), nullptr, p_bar.data(), h_bar});
@@ -38,6 +39,6 @@ TEST_CASE("accelerate: pullback equals dual numbers for configuration, velocity,
     p.add_raw(c.tree, in + 2 * nv, p_bar, in_bar + 2 * nv);
   };
   // As for a step: the mass matrix's condition costs two digits.
-  test::check_pullback("accelerate", nv, value, pullback, {c.point},
+  test::check_pullback("smooth_acceleration", nv, value, pullback, {c.point},
                        {.tolerance = 1e-9, .lane_tolerance = 1e-10});
 }

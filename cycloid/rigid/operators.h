@@ -9,15 +9,15 @@ inline constexpr Operator kOperators[] = {
     // inertia.h, motion_pullback.h, dynamics.h, step.h, rk4_step.h
     differentiable("body_inertia"),
     differentiable("sweep"),
-    differentiable("accelerate"),
+    differentiable("smooth_acceleration"),
     differentiable("free_body"),
     differentiable("retract_qpos"),
     differentiable("euler_step"),
     differentiable("chart_velocity"),
     differentiable("rk4_step"),
-    not_differentiable("factor", "a solve is differentiated by the implicit rule: accelerate"),
-    // aba.h, inverse_dynamics.h
-    differentiable("aba"),
+    not_differentiable("factor",
+                       "a solve is differentiated by the implicit rule: smooth_acceleration"),
+    // inverse_dynamics.h
     differentiable("inverse_dynamics"),
     differentiable("inertia_matrix"),
     // impedance.h, reference.h, row_law.h, pyramid_law.h, elliptic_law.h,
@@ -29,8 +29,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("row_force"),
     differentiable("pyramid_force"),
     differentiable("elliptic_force"),
+    differentiable("solve_newton"),
     differentiable("constrained_acceleration"),
-    differentiable("constrained_accelerate"),
     // contact_numbers.h, geom_pose.h, narrow_phase.h, contact_rows_pullback.h
     differentiable("pair_numbers"),
     differentiable("geom_pose"),

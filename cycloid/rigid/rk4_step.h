@@ -20,12 +20,14 @@ int rk4_record_per_stage(const Tree& tree, const Dynamics& dynamics = Dynamics()
 template <class S>
 void chart_velocity(const Tree& tree, const S* d, const S* v, S* k) {
   for (const Joint& j : tree.model.joints) {
-    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
-    for (int i = j.dof; i < j.dof + linear; ++i) k[i] = v[i];
-    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
-      const int i = j.dof + linear;
-      store(k + i, right_jacobian_inverse_apply(load_vec3(d + i), load_vec3(v + i)));
-    }
+    visit_joint(
+        j,
+        [&](int, int dof, int n) {
+          for (int i = dof; i < dof + n; ++i) k[i] = v[i];
+        },
+        [&](int, int i) {
+          store(k + i, right_jacobian_inverse_apply(load_vec3(d + i), load_vec3(v + i)));
+        });
   }
 }
 
@@ -33,16 +35,18 @@ template <class S>
 void chart_velocity_pullback(const Tree& tree, const S* d, const S* v, const S* k_bar, S* d_bar,
                              S* v_bar) {
   for (const Joint& j : tree.model.joints) {
-    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
-    for (int i = j.dof; i < j.dof + linear; ++i) v_bar[i] += k_bar[i];
-    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
-      const int i = j.dof + linear;
-      Vec3<S> own_d{}, own_v{};
-      right_jacobian_inverse_apply_pullback(load_vec3(d + i), load_vec3(v + i),
-                                            load_vec3(k_bar + i), own_d, own_v);
-      add_to(d_bar + i, own_d);
-      add_to(v_bar + i, own_v);
-    }
+    visit_joint(
+        j,
+        [&](int, int dof, int n) {
+          for (int i = dof; i < dof + n; ++i) v_bar[i] += k_bar[i];
+        },
+        [&](int, int i) {
+          Vec3<S> own_d{}, own_v{};
+          right_jacobian_inverse_apply_pullback(load_vec3(d + i), load_vec3(v + i),
+                                                load_vec3(k_bar + i), own_d, own_v);
+          add_to(d_bar + i, own_d);
+          add_to(v_bar + i, own_v);
+        });
   }
 }
 

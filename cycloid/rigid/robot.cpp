@@ -22,11 +22,9 @@ std::vector<BlockSpec> qpos_pieces(const Model& m) {
     }
   };
   for (const Joint& j : m.joints) {
-    if (j.kind == JointKind::hinge || j.kind == JointKind::slide) vector(1);
-    if (j.kind == JointKind::free) vector(3);
-    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
-      pieces.push_back({"", 4, "", BlockKind::quaternion});
-    }
+    visit_joint(
+        j, [&](int, int, int n) { vector(n); },
+        [&](int, int) { pieces.push_back({"", 4, "", BlockKind::quaternion}); });
   }
   return pieces;
 }

@@ -155,7 +155,7 @@ TEST_CASE("free flight: momentum and energy stand still at every instant") {
                                 Implicit::nothing};
   std::vector<double> qacc(static_cast<std::size_t>(m.nv));
   const double* v = x.data() + m.nq;
-  accelerate(r, Instant<double>{x.data(), v, v + m.nv, nullptr}, memory.work, qacc.data());
+  smooth_acceleration(r, Instant<double>{x.data(), v, v + m.nv, nullptr}, memory.work, qacc.data());
   // The state along its own motion.
   std::vector<D> d(static_cast<std::size_t>(m.nv), D(0.0)), base(x.begin(), x.end()), moving = base;
   for (std::size_t k = 0; k < d.size(); ++k) {

@@ -23,12 +23,14 @@ namespace cycloid::inline rigid {
 template <class S>
 void retract_qpos(const Tree& tree, const S* qpos, const S* d, S* out) {
   for (const Joint& j : tree.model.joints) {
-    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
-    for (int i = 0; i < linear; ++i) out[j.qpos + i] = qpos[j.qpos + i] + d[j.dof + i];
-    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
-      store(out + j.qpos + linear,
-            renormalise(retract(load_quat(qpos + j.qpos + linear), load_vec3(d + j.dof + linear))));
-    }
+    visit_joint(
+        j,
+        [&](int q, int k, int n) {
+          for (int i = 0; i < n; ++i) out[q + i] = qpos[q + i] + d[k + i];
+        },
+        [&](int q, int k) {
+          store(out + q, renormalise(retract(load_quat(qpos + q), load_vec3(d + k))));
+        });
   }
 }
 
@@ -37,16 +39,18 @@ template <class S>
 void retract_qpos_pullback(const Tree& tree, const S* qpos, const S* d, const S* out_bar, S* q_bar,
                            S* d_bar) {
   for (const Joint& j : tree.model.joints) {
-    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
-    for (int i = j.dof; i < j.dof + linear; ++i) q_bar[i] += out_bar[i], d_bar[i] += out_bar[i];
-    if (j.kind == JointKind::free || j.kind == JointKind::ball) {
-      const int k = j.dof + linear;
-      Vec3<S> own{}, moved{};
-      retract_tangent_pullback(load_quat(qpos + j.qpos + linear), load_vec3(d + k),
-                               load_vec3(out_bar + k), own, moved);
-      add_to(q_bar + k, own);
-      add_to(d_bar + k, moved);
-    }
+    visit_joint(
+        j,
+        [&](int, int k, int n) {
+          for (int i = k; i < k + n; ++i) q_bar[i] += out_bar[i], d_bar[i] += out_bar[i];
+        },
+        [&](int q, int k) {
+          Vec3<S> own{}, moved{};
+          retract_tangent_pullback(load_quat(qpos + q), load_vec3(d + k), load_vec3(out_bar + k),
+                                   own, moved);
+          add_to(q_bar + k, own);
+          add_to(d_bar + k, moved);
+        });
   }
 }
 
@@ -65,12 +69,12 @@ struct SmoothDynamics {
   template <class S, class P>
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   S* record) const {
-    rigid::accelerate(r, x, w, record);
+    smooth_acceleration(r, x, w, record);
   }
   template <class S, class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
-    accelerate_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
+    smooth_acceleration_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
   }
 };
 

@@ -215,28 +215,31 @@ void position_rows(const Tree& tree, const S& h, const S* v_next, const StepJaco
     }
   };
   for (const Joint& j : tree.model.joints) {
-    const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
-    const Mat3<S> same = identity_matrix<S, 3>();
-    for (int k = j.dof; k < j.dof + linear; ++k) {
-      combine(out.A, out.tangent(), 1, k, same);
-      combine(out.B, out.inputs, 1, k, same);
-      out.state_row(k)[k] += S(1);
-    }
-    if (j.kind != JointKind::free && j.kind != JointKind::ball) continue;
-    const int k = j.dof + linear;
-    const Vec3<S> phi = load_vec3(v_next + k) * h;
-    Mat3<S> E{}, J{};
-    for (int c = 0; c < 3; ++c) {  // columns of Exp(-φ) and J_r(φ), from their transposes' rows
-      Vec3<S> unit{}, own{}, moved{};
-      unit[c] = S(1);
-      retract_tangent_pullback(Quat<S>{}, phi, unit, own, moved);
-      for (int i = 0; i < 3; ++i) E(c, i) = own[i], J(c, i) = moved[i];
-    }
-    combine(out.A, out.tangent(), 3, k, J);
-    combine(out.B, out.inputs, 3, k, J);
-    for (int i = 0; i < 3; ++i) {
-      for (int c = 0; c < 3; ++c) out.state_row(k + i)[k + c] += E(i, c);
-    }
+    visit_joint(
+        j,
+        [&](int, int dof, int n) {
+          const Mat3<S> same = identity_matrix<S, 3>();
+          for (int k = dof; k < dof + n; ++k) {
+            combine(out.A, out.tangent(), 1, k, same);
+            combine(out.B, out.inputs, 1, k, same);
+            out.state_row(k)[k] += S(1);
+          }
+        },
+        [&](int, int k) {
+          const Vec3<S> phi = load_vec3(v_next + k) * h;
+          Mat3<S> E{}, J{};
+          for (int c = 0; c < 3; ++c) {  // columns of Exp(-φ), J_r(φ), from their transposes' rows
+            Vec3<S> unit{}, own{}, moved{};
+            unit[c] = S(1);
+            retract_tangent_pullback(Quat<S>{}, phi, unit, own, moved);
+            for (int i = 0; i < 3; ++i) E(c, i) = own[i], J(c, i) = moved[i];
+          }
+          combine(out.A, out.tangent(), 3, k, J);
+          combine(out.B, out.inputs, 3, k, J);
+          for (int i = 0; i < 3; ++i) {
+            for (int c = 0; c < 3; ++c) out.state_row(k + i)[k + c] += E(i, c);
+          }
+        });
   }
 }
 

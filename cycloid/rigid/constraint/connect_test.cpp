@@ -7,26 +7,11 @@ namespace {
 
 using test::Numbers;
 
-// At no displacement q̇ is how the displacement moves, and q̈ how q̇ does: one dual number follows
-// the motion in time.
 TEST_CASE("connect: rate and acceleration are the residual's time derivatives, J gives the rate") {
   using D = Dual<double, 1>;
-  const Tree tree(test::RowModel().model());
-  const DofBlocks dofs(tree.parent_dof);
-  const StaticRows rows(tree, dofs);
-  CHECK(rows.connects.size() == 4);
-  for (Numbers in : test::scene_points(tree)) {
-    const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
-    for (std::size_t k = 0; k < nv; ++k) in[k] = 0;
-    const test::RowScene<double> at(tree, dofs, rows, in.data());
-    std::vector<D> moving(in.begin(), in.end());
-    for (std::size_t k = 0; k < nv; ++k) moving[k].tangent[0] = in[nv + k];
-    for (std::size_t k = 0; k < nv; ++k) moving[nv + k].tangent[0] = at.acceleration.x[k];
-    const test::RowScene<D> in_time(tree, dofs, rows, moving.data());
-    Numbers qvel(static_cast<std::size_t>(dofs.size())),
-        products(static_cast<std::size_t>(at.problem.all_rows()));
-    pad(dofs, static_cast<const double*>(at.scene.qvel.data()), qvel.data());
-    row_products(at.problem, static_cast<const double*>(qvel.data()), products.data());
+  test::follow_in_time([](const StaticRows& rows, const test::RowScene<double>& at,
+                          const test::RowScene<D>& in_time, const Numbers& products) {
+    CHECK(rows.connects.size() == 4);
     const std::size_t entry = rows.joint_limits.size() + rows.dof_frictions.size();
     for (std::size_t c = 0; c < rows.connects.size(); ++c) {
       const Anchor* end = rows.connects[c].end;
@@ -40,7 +25,7 @@ TEST_CASE("connect: rate and acceleration are the residual's time derivatives, J
               doctest::Approx(now.rate[k]).epsilon(1e-12));
       }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "cycloid/rigid/constraint/impedance.h"
-#include "cycloid/rigid/solver/constraint_problem.h"
+#include "cycloid/rigid/contact/contact_laws.h"
 
 namespace cycloid::inline rigid {
 
@@ -127,12 +127,12 @@ struct ContactNumbers {
 
 // Which reference the friction rows of a contact use.
 template <class S>
-CYCLOID_INLINE Mask<S> has_friction_reference(RowLaw law, const ContactNumbers<S>& c) {
+CYCLOID_INLINE Mask<S> uses_friction_reference(RowLaw law, const ContactNumbers<S>& c) {
   const Mask<S> set = (c.solref_friction[0] != S(0)) | (c.solref_friction[1] != S(0));
-  return set & Mask<S>(law == RowLaw::elliptic);
+  return set & Mask<S>(has_friction_reference(ContactLaws{}, law));
 }
 
-// law: pyramid, elliptic, or one_sided for n = 1. friction: the law's numbers.
+// law: one of ContactLaws, or one_sided for n = 1. friction: the law's numbers.
 template <class S>
 CYCLOID_HD void contact_reference(RowLaw law, int n, const ReferenceOptions<S>& options,
                                   const ContactNumbers<S>& c, const S& rows, const S& x, const S* v,
@@ -142,18 +142,18 @@ CYCLOID_HD void contact_reference(RowLaw law, int n, const ReferenceOptions<S>& 
   const ReferenceGains<S> gains =
       reference_gains(c.soft.solref, dw, options.timestep, options.refsafe);
   const S b_own = reference_gains(c.solref_friction, dw, options.timestep, options.refsafe).b;
-  const S b = select(has_friction_reference(law, c), b_own, gains.b);
+  const S b = select(uses_friction_reference(law, c), b_own, gains.b);
   const Mask<S> present = rows > zero, rubs = rows > one;
   const S g1 = select(rubs, c.friction[0], one);
   const S mu2 = g1 * g1 / max(S(kLeastNumber), options.impratio);                           // (4)
   const S edge = one / (S(2) * mu2 * max(S(kLeastNumber), ratio * c.A * (one + g1 * g1)));  // (5)
-  const Mask<S> plain = present & Mask<S>((!rubs) | Mask<S>(law != RowLaw::pyramid));
+  const Mask<S> plain = present & Mask<S>((!rubs) | Mask<S>(!has_edges(ContactLaws{}, law)));
   D[0] = select(plain, row_weight(ratio * c.A), zero);
   a_ref[0] = -gains.b * v[0] - gains.k * d * x;  // (3)
   friction[0] = select(rubs, mu2, one);
   for (int k = 1; k < n; ++k) {
     const Mask<S> has = rows > S(k);
-    D[k] = select(has & Mask<S>(law == RowLaw::pyramid), edge, zero);
+    D[k] = select(has & Mask<S>(has_edges(ContactLaws{}, law)), edge, zero);
     a_ref[k] = -b * v[k];
     friction[k] = select(has, c.friction[k - 1], zero);
   }
@@ -171,14 +171,14 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
   const ReferenceGains<S> gains =
       reference_gains(c.soft.solref, dw, options.timestep, options.refsafe);
   const S b_own = reference_gains(c.solref_friction, dw, options.timestep, options.refsafe).b;
-  const Mask<S> own = has_friction_reference(law, c);
+  const Mask<S> own = uses_friction_reference(law, c);
   const S b = select(own, b_own, gains.b);
   const Mask<S> present = rows > zero, rubs = rows > one;
 
   S b_bar = zero, edge_bar = zero;
   for (int k = 1; k < n; ++k) {
     const Mask<S> has = rows > S(k);
-    edge_bar += select(has & Mask<S>(law == RowLaw::pyramid), D_bar[k], zero);
+    edge_bar += select(has & Mask<S>(has_edges(ContactLaws{}, law)), D_bar[k], zero);
     v_bar[k] -= b * a_ref_bar[k];  // (3)
     b_bar -= v[k] * a_ref_bar[k];
     c_bar.friction[k - 1] += select(has, friction_bar[k], zero);
@@ -196,7 +196,7 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
   const S ln_edge_bar = edge_bar * edge;
   const S mu2_bar = select(rubs, friction_bar[0], zero) - ln_edge_bar / mu2;
   const S ln_soft_bar = select(soft >= least, -ln_edge_bar, zero);
-  const Mask<S> plain = present & Mask<S>((!rubs) | Mask<S>(law != RowLaw::pyramid));
+  const Mask<S> plain = present & Mask<S>((!rubs) | Mask<S>(!has_edges(ContactLaws{}, law)));
   const S D0 = row_weight(ratio * c.A);
   const S soft_bar = select(plain & (ratio * c.A >= least), -D0 * D0 * D_bar[0], zero);  // (2), (4)
   c_bar.A += soft_bar * ratio + ln_soft_bar / select(soft >= least, c.A, one);

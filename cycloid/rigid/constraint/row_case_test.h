@@ -253,4 +253,28 @@ void row_scene_pullback(const RowScene<S>& at, const S* in, const S* bar, S* in_
   }
 }
 
+// check(rows, now, later, J q̇) at every point of the row model without displacement. There q̇ is
+// how the displacement moves, and q̈ how q̇ does: the dual number of `later` follows the motion.
+template <class Check>
+void follow_in_time(Check check) {
+  using D = Dual<double, 1>;
+  const Tree tree(RowModel().model());
+  const DofBlocks dofs(tree.parent_dof);
+  const StaticRows rows(tree, dofs);
+  for (Numbers in : scene_points(tree)) {
+    const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
+    for (std::size_t k = 0; k < nv; ++k) in[k] = 0;
+    const RowScene<double> now(tree, dofs, rows, in.data());
+    std::vector<D> moving(in.begin(), in.end());
+    for (std::size_t k = 0; k < nv; ++k) moving[k].tangent[0] = in[nv + k];
+    for (std::size_t k = 0; k < nv; ++k) moving[nv + k].tangent[0] = now.acceleration.x[k];
+    const RowScene<D> later(tree, dofs, rows, moving.data());
+    Numbers qvel(static_cast<std::size_t>(dofs.size())),
+        products(static_cast<std::size_t>(now.problem.all_rows()));
+    pad(dofs, static_cast<const double*>(now.scene.qvel.data()), qvel.data());
+    row_products(now.problem, static_cast<const double*>(qvel.data()), products.data());
+    check(rows, now, later, products);
+  }
+}
+
 }  // namespace cycloid::test

@@ -30,8 +30,8 @@ std::vector<double> tendon_lengths0(const Tree& tree) {
   for (const Joint& j : m.joints) {
     double* const q = qpos.data() + j.qpos;
     std::copy_n(j.qpos0.begin(), qpos_numbers(j.kind), q);
-    const int turn = j.kind == JointKind::free ? 3 : 0;
-    if (dof_numbers(j.kind) > 1) store(q + turn, normalise(load_quat(q + turn)));
+    const int turn = linear_numbers(j.kind);
+    if (has_quaternion(j.kind)) store(q + turn, normalise(load_quat(q + turn)));
   }
   for (const Body& b : m.bodies) {
     if (b.mocap < 0) continue;

@@ -171,10 +171,12 @@ void contact_slopes(RowLaw law, const RowInstant<S>& at, const ContactSlot<S>& c
   if constexpr (n == 1) {
     out.f_x[0] = row_response(law, weight[0], friction[0], residual[0]).f.tangent[0];
   } else {
-    const ConeResponse<D, n> found =
-        cone_response<n>(law, static_cast<const D*>(weight), static_cast<const D*>(friction),
-                         static_cast<const D*>(residual));
-    for (int i = 0; i < n; ++i) out.f_x[i] = found.f[i].tangent[0];
+    visit_law(ContactLaws{}, law, [&]<class Law>(Law) {
+      const ConeResponse<D, n> found =
+          Law::template response<n>(static_cast<const D*>(weight), static_cast<const D*>(friction),
+                                    static_cast<const D*>(residual));
+      for (int i = 0; i < n; ++i) out.f_x[i] = found.f[i].tangent[0];
+    });
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include "cycloid/math/dual.h"
 #include "cycloid/rigid/solver/cone_stiffness.h"
+#include "cycloid/rigid/solver/constraint_problem.h"
 
 namespace cycloid::inline rigid {
 
@@ -114,5 +115,25 @@ CYCLOID_INLINE S elliptic_cost(const S* D, const S* friction, const S* r) {
   const S stuck = D[0] * r[0] * r[0] + at.stick * at.T * at.T;
   return S(0.5) * select(at.bottom, stuck, select(at.top, S(0), at.c * depth * depth));
 }
+
+// As contact_laws.h takes it.
+struct EllipticLaw {
+  static constexpr RowLaw kLaw = RowLaw::elliptic;
+  static constexpr bool kArrow = false, kEdges = false, kFrictionReference = true;
+
+  template <int n, class S>
+  static CYCLOID_INLINE ConeResponse<S, n> response(const S* D, const S* friction, const S* r) {
+    return elliptic_response<n>(D, friction, r);
+  }
+  template <int n, class S>
+  static CYCLOID_INLINE void pull_force(const S* D, const S* friction, const S* r, const S* f_bar,
+                                        S* D_bar, S* friction_bar, S* r_bar) {
+    elliptic_force_pullback<n>(D, friction, r, f_bar, D_bar, friction_bar, r_bar);
+  }
+  template <int n, class S>
+  static CYCLOID_INLINE S cost(const S* D, const S* friction, const S* r) {
+    return elliptic_cost<n>(D, friction, r);
+  }
+};
 
 }  // namespace cycloid::inline rigid

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "cycloid/rigid/solver/cone_stiffness.h"
+#include "cycloid/rigid/solver/constraint_problem.h"
 
 namespace cycloid::inline rigid {
 
@@ -79,5 +80,25 @@ CYCLOID_INLINE S pyramid_cost(const S* D, const S* g, const S* r) {
   }
   return S(0.5) * twice;
 }
+
+// As contact_laws.h takes it.
+struct PyramidLaw {
+  static constexpr RowLaw kLaw = RowLaw::pyramid;
+  static constexpr bool kArrow = true, kEdges = true, kFrictionReference = false;
+
+  template <int n, class S>
+  static CYCLOID_INLINE ConeResponse<S, n> response(const S* D, const S* g, const S* r) {
+    return pyramid_response<n>(D, g, r);
+  }
+  template <int n, class S>
+  static CYCLOID_INLINE void pull_force(const S* D, const S* g, const S* r, const S* f_bar,
+                                        S* D_bar, S* g_bar, S* r_bar) {
+    pyramid_force_pullback<n>(D, g, r, f_bar, D_bar, g_bar, r_bar);
+  }
+  template <int n, class S>
+  static CYCLOID_INLINE S cost(const S* D, const S* g, const S* r) {
+    return pyramid_cost<n>(D, g, r);
+  }
+};
 
 }  // namespace cycloid::inline rigid

@@ -30,12 +30,12 @@ template <class S, class P>
 TurningAxis<S> turning_axis(const Tree& tree, const P* p, int actuator, const Joint& joint,
                             const S* qpos) {
   const std::size_t i = static_cast<std::size_t>(actuator);
-  const bool free = joint.kind == JointKind::free;
+  const int turn = linear_numbers(joint.kind);
   TurningAxis<S> a;
-  a.dof = joint.dof + (free ? 3 : 0);
-  a.gear = tree.actuators[i].gear + (free ? 3 : 0);
+  a.dof = joint.dof + turn;
+  a.gear = tree.actuators[i].gear + turn;
   a.in_parent = tree.model.actuators[i].transmission == TransmissionKind::joint_in_parent;
-  a.quat = load_quat(qpos + joint.qpos + (free ? 3 : 0));
+  a.quat = load_quat(qpos + joint.qpos + turn);
   a.g = vec3_of<S>(p + a.gear);
   a.axis = a.in_parent ? rotate_inverse(a.quat, a.g) : a.g;  // (3)
   return a;

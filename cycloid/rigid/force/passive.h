@@ -87,17 +87,20 @@ void add_springs(const Tree& tree, const P* p, const S* qpos, S* tau) {
     if (!may_pull(joint.stiffness, k)) continue;
     const P* ref = p + at.spring;
     const S* q = qpos + joint.qpos;
-    S* f = tau + joint.dof;
-    if (dof_numbers(joint.kind) == 1) {
-      f[0] += spring_force(joint.stiffness, k, q[0] - S(ref[0]));
-      continue;
-    }
-    const int linear = joint.kind == JointKind::free ? 3 : 0;
-    if (linear > 0) {
-      add_to(f, spring_force(joint.stiffness, S(k), load_vec3(q) - vec3_of<S>(ref)));
-    }
-    add_to(f + linear, spring_force(joint.stiffness, S(k),
-                                    difference(quat_of<S>(ref + linear), load_quat(q + linear))));
+    visit_joint(
+        joint,
+        [&](int, int dof, int n) {
+          if (n == 1) {
+            tau[dof] += spring_force(joint.stiffness, k, q[0] - S(ref[0]));
+          } else {
+            add_to(tau + dof, spring_force(joint.stiffness, S(k), load_vec3(q) - vec3_of<S>(ref)));
+          }
+        },
+        [&](int place, int dof) {
+          const int turn = place - joint.qpos;
+          add_to(tau + dof, spring_force(joint.stiffness, S(k),
+                                         difference(quat_of<S>(ref + turn), load_quat(q + turn))));
+        });
   }
 }
 
@@ -114,29 +117,34 @@ void add_springs_pullback(const Tree& tree, const P* p, const S* qpos, const S* 
     if (!p_bar && !may_pull(joint.stiffness, k)) continue;
     const P* ref = p + at.spring;
     const S* q = qpos + joint.qpos;
-    const S* f_bar = tau_bar + joint.dof;
     S k_bar(0);
-    if (dof_numbers(joint.kind) == 1) {
-      const S x = q[0] - S(ref[0]), x_bar = -f_bar[0] * spring_slope(joint.stiffness, k, x);
-      q_bar[joint.dof] += x_bar;  // (1)
-      k_bar -= f_bar[0] * x;
-      if (p_bar) p_bar[at.spring] -= x_bar;
-    } else {
-      const int linear = joint.kind == JointKind::free ? 3 : 0;
-      if (linear > 0) {
-        const Vec3<S> x = load_vec3(q) - vec3_of<S>(ref);
-        const Vec3<S> x_bar = spring_bar(joint.stiffness, S(k), x, load_vec3(f_bar), k_bar);
-        add_to(q_bar + joint.dof, x_bar);  // (2)
-        if (p_bar) add_to(p_bar + at.spring, -x_bar);
-      }
-      const Vec3<S> x = difference(quat_of<S>(ref + linear), load_quat(q + linear));
-      Vec3<S> ref_bar{}, own_bar{};
-      difference_tangent_pullback(
-          x, spring_bar(joint.stiffness, S(k), x, load_vec3(f_bar + linear), k_bar), ref_bar,
-          own_bar);
-      add_to(q_bar + joint.dof + linear, own_bar);
-      if (p_bar) add_to(p_bar + at.spring + linear, ref_bar);
-    }
+    visit_joint(
+        joint,
+        [&](int, int dof, int n) {
+          if (n == 1) {
+            const S x = q[0] - S(ref[0]),
+                    x_bar = -tau_bar[dof] * spring_slope(joint.stiffness, k, x);
+            q_bar[dof] += x_bar;  // (1)
+            k_bar -= tau_bar[dof] * x;
+            if (p_bar) p_bar[at.spring] -= x_bar;
+            return;
+          }
+          const Vec3<S> x = load_vec3(q) - vec3_of<S>(ref);
+          const Vec3<S> x_bar =
+              spring_bar(joint.stiffness, S(k), x, load_vec3(tau_bar + dof), k_bar);
+          add_to(q_bar + dof, x_bar);  // (2)
+          if (p_bar) add_to(p_bar + at.spring, -x_bar);
+        },
+        [&](int place, int dof) {
+          const int turn = place - joint.qpos;
+          const Vec3<S> x = difference(quat_of<S>(ref + turn), load_quat(q + turn));
+          Vec3<S> ref_bar{}, own_bar{};
+          difference_tangent_pullback(
+              x, spring_bar(joint.stiffness, S(k), x, load_vec3(tau_bar + dof), k_bar), ref_bar,
+              own_bar);
+          add_to(q_bar + dof, own_bar);
+          if (p_bar) add_to(p_bar + at.spring + turn, ref_bar);
+        });
     if (p_bar) p_bar[at.stiffness] += k_bar;
   }
 }

@@ -77,12 +77,16 @@ void gather_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
   switch (kind_of(s)) {
     case SensorKind::joint_qpos: {  // (1)
       const Joint& j = tree.model.joints[i];
-      const int linear = j.kind == JointKind::free ? 3 : j.kind == JointKind::ball ? 0 : 1;
-      for (int k = 0; k < linear; ++k) bar.q[j.dof + k] += y_bar[k];
-      if (linear == 1) return;
-      return add_to(bar.q + j.dof + linear,
-                    tangent_from_ambient_cotangent(load_quat(x.qpos + j.qpos + linear),
-                                                   load_quat(y_bar + linear)));
+      visit_joint(
+          j,
+          [&](int, int dof, int n) {
+            for (int k = 0; k < n; ++k) bar.q[dof + k] += y_bar[k];
+          },
+          [&](int qpos, int dof) {
+            add_to(bar.q + dof, tangent_from_ambient_cotangent(load_quat(x.qpos + qpos),
+                                                               load_quat(y_bar + qpos - j.qpos)));
+          });
+      return;
     }
     case SensorKind::joint_qvel: return add(bar.v + tree.model.joints[i].dof);
     case SensorKind::joint_qacc: return add(space.qacc_bar + tree.model.joints[i].dof);

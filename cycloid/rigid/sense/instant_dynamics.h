@@ -20,11 +20,11 @@ struct InstantDynamics {
   // q̈ (nv). Leaves inertias of the bodies in w; contacts, rows and their forces in memory.
   template <class P>
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* qacc) const {
-    if (!plan) return cycloid::accelerate(r, x, w, qacc);
+    if (!plan) return smooth_acceleration(r, x, w, qacc);
     const NewtonOptions options{.scale = plan->residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
-    const NewtonResult<S> found = constrained_accelerate(r, x, w, memory.solver, rows(), options,
-                                                         qacc, static_cast<S*>(nullptr));
+    const NewtonResult<S> found = constrained_acceleration(r, x, w, memory.solver, rows(), options,
+                                                           qacc, static_cast<S*>(nullptr));
     if (notes) take_notes(found, memory.solver, memory.contacts, notes);
   }
 
@@ -33,9 +33,9 @@ struct InstantDynamics {
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* qacc,
                 const S* f_bar, const InstantBars<S>& bar) const {
     const S* const none = nullptr;
-    if (!plan) return accelerate_pullback(r, x, w, qacc, none, none, bar);
-    constrained_accelerate_pullback(r, x, w, memory.solver, rows(), qacc, none, none, none, bar,
-                                    f_bar);
+    if (!plan) return smooth_acceleration_pullback(r, x, w, qacc, none, none, bar);
+    constrained_acceleration_pullback(r, x, w, memory.solver, rows(), qacc, none, none, none, bar,
+                                      f_bar);
   }
 };
 

@@ -294,7 +294,7 @@ class LaneProblem {
   }
 
   NewtonResult<S> solve(const NewtonOptions& options, const S* start = nullptr) {
-    return constrained_acceleration(problem, options, start, space, x.data());
+    return solve_newton(problem, options, start, space, x.data());
   }
   std::vector<double> result(int lane_index) const {
     std::vector<double> out;

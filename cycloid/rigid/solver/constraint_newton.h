@@ -188,9 +188,8 @@ void settle_tangents(const ConstraintProblem<Dual<S, N>>& problem, const NewtonS
 // start: a vector to begin with, or null. x: the result. Both padded. Leaves residuals, forces and
 // stiffness at x in w.r and w.at.
 template <class S>
-NewtonResult<S> constrained_acceleration(const ConstraintProblem<S>& problem,
-                                         const NewtonOptions& options, const S* start,
-                                         const NewtonSpace<S>& w, S* x) {
+NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem, const NewtonOptions& options,
+                             const S* start, const NewtonSpace<S>& w, S* x) {
   const int n = problem.size();
   const S scale = S(options.scale), tolerance = S(options.tolerance);
   const S exact = sizeof(Scalar<S>) == 4 ? S(100) * tolerance : tolerance;

@@ -32,34 +32,18 @@ void add_row_cotangents(const ConstraintProblem<S>& problem, const S* r, const S
     row_force_pullback(law, problem.D[i], problem.friction[i], r[i], f_bar[i], bar.D[i],
                        bar.friction[i], r_bar[i]);
   };
-  for (int i = 0; i < problem.diagonals; ++i) single(problem.diagonal[i].law, i);
-  for (int g = 0; g < problem.groups; ++g) {
-    const int row = problem.group_row(g), rows = problem.group[g].rows;
-    const RowLaw law = problem.group[g].law;
-    if (!is_cone(law)) {
-      for (int k = 0; k < rows; ++k) single(law, row + k);
-      continue;
-    }
-    with_row_count(rows, [&]<int n>(RowCount<n>) {
-      const S *D = problem.D + row, *friction = problem.friction + row;
-      S *D_bar = bar.D + row, *friction_bar = bar.friction + row;
-      if (law == RowLaw::pyramid) {
-        pyramid_force_pullback<n>(D, friction, r + row, f_bar + row, D_bar, friction_bar,
-                                  r_bar + row);
-      } else {
-        elliptic_force_pullback<n>(D, friction, r + row, f_bar + row, D_bar, friction_bar,
-                                   r_bar + row);
-      }
-    });
-  }
+  for_each_law(problem, single, [&]<class Law, int n>(Law, RowCount<n>, int row) {
+    Law::template pull_force<n>(problem.D + row, problem.friction + row, r + row, f_bar + row,
+                                bar.D + row, bar.friction + row, r_bar + row);
+  });
 }
 
 // Adds the rows' cotangents, given a_bar at the minimum a, and f_bar (all rows) unless it is null.
 // Leaves μ in `mu`, and f, w and r̄ of (3) in w.at.f, w.w and w.r_bar.
 template <class S>
-void constrained_acceleration_pullback(const ConstraintProblem<S>& problem, const S* a,
-                                       const S* a_bar, const NewtonSpace<S>& w, S* mu,
-                                       const RowCotangents<S>& bar, const S* f_bar = nullptr) {
+void solve_newton_pullback(const ConstraintProblem<S>& problem, const S* a, const S* a_bar,
+                           const NewtonSpace<S>& w, S* mu, const RowCotangents<S>& bar,
+                           const S* f_bar = nullptr) {
   row_residuals(problem, a, w.r);
   respond(problem, w.r, w.at);
   factor_hessian(problem, Mask<S>(true), w);

@@ -51,7 +51,7 @@ class Solved {
     a.assign(size, S(0));
     in = fill(in);
     problem.close();
-    result = constrained_acceleration(problem, {}, static_cast<const S*>(nullptr), space, a.data());
+    result = solve_newton(problem, {}, static_cast<const S*>(nullptr), space, a.data());
     // One Newton step from the minimum: exact for derivatives.
     evaluate(problem, static_cast<const S*>(a.data()), space.p, space.Md, space.r);
     respond(problem, space.r, space.at);
@@ -183,8 +183,7 @@ std::vector<int> zones(const Numbers& in) {
 
 }  // namespace
 
-TEST_CASE(
-    "constrained_acceleration: its pullback and the forces' equal dual numbers in all zones") {
+TEST_CASE("solve_newton: its pullback and the forces' equal dual numbers in all zones") {
   // Points until each row that has zones has been in each of them.
   std::vector<Numbers> points;
   std::set<std::pair<std::size_t, int>> seen;
@@ -197,7 +196,7 @@ TEST_CASE(
   }
   REQUIRE(seen.size() == 4 * 2 + 3);
   test::check_pullback(
-      "constrained_acceleration", shape().nv() + shape().all_rows(),  // a, and the rows' forces
+      "solve_newton", shape().nv() + shape().all_rows(),  // a, and the rows' forces
       [](const auto* in, auto* out) {
         using S = std::remove_cvref_t<decltype(*in)>;
         const Solved<S> at(in);
@@ -213,15 +212,15 @@ TEST_CASE(
         std::vector<S> a_bar(at.a.size()), mu(at.a.size()), bars(3 * rows, S(0));
         pad(shape().dofs, bar, a_bar.data());
         const RowCotangents<S> row_bars{bars.data(), bars.data() + rows, bars.data() + 2 * rows};
-        constrained_acceleration_pullback(at.problem, static_cast<const S*>(at.a.data()),
-                                          static_cast<const S*>(a_bar.data()), at.space, mu.data(),
-                                          row_bars, bar + shape().nv());
+        solve_newton_pullback(at.problem, static_cast<const S*>(at.a.data()),
+                              static_cast<const S*>(a_bar.data()), at.space, mu.data(), row_bars,
+                              bar + shape().nv());
         add_input_cotangents(at, static_cast<const S*>(mu.data()), row_bars, in_bar);
       },
       points, {.tolerance = 1e-10});  // the minimum is known to 1e-10
 }
 
-TEST_CASE("constrained_acceleration_pullback: D̄ D summed over a contact is w·f") {
+TEST_CASE("solve_newton_pullback: D̄ D summed over a contact is w·f") {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const Numbers in = random_point(seed);
     Solved<double> at(in.data());
@@ -229,8 +228,8 @@ TEST_CASE("constrained_acceleration_pullback: D̄ D summed over a contact is w·
     const Numbers a_bar = test::FixedNumbers(seed).vector(at.a.size());
     Numbers mu(at.a.size()), bars(3 * rows, 0.0);
     const RowCotangents<double> bar{bars.data(), bars.data() + rows, bars.data() + 2 * rows};
-    constrained_acceleration_pullback(at.problem, static_cast<const double*>(at.a.data()),
-                                      a_bar.data(), at.space, mu.data(), bar);
+    solve_newton_pullback(at.problem, static_cast<const double*>(at.a.data()), a_bar.data(),
+                          at.space, mu.data(), bar);
     for (int g = 2; g < at.problem.groups; ++g) {
       double power = 0, sum = 0;
       for (int k = 0; k < at.problem.group[g].rows; ++k) {

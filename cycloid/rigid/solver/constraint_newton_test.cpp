@@ -38,7 +38,7 @@ constexpr RowLaw kCones[] = {RowLaw::pyramid, RowLaw::elliptic};
 
 }  // namespace
 
-TEST_CASE("constrained_acceleration: one dof against a limit, by hand") {
+TEST_CASE("solve_newton: one dof against a limit, by hand") {
   const DofBlocks dofs(std::vector<int>{-1});
   for (const double a0 : {-4.0, 5.0}) {
     PlainProblem p{{-1}, {2.0}, {a0}, {{RowLaw::one_sided, 0, 1.0, 6.0, 1.0, 0.0}}, {}};
@@ -50,7 +50,7 @@ TEST_CASE("constrained_acceleration: one dof against a limit, by hand") {
   }
 }
 
-TEST_CASE("constrained_acceleration: a sliding and spinning sphere moves as in MuJoCo 4.0.0") {
+TEST_CASE("solve_newton: a sliding and spinning sphere moves as in MuJoCo 4.0.0") {
   // Mass 0.8, inertia 0.0032; impratio 3; solref (0.03, 0.9), (-800, -30), (0.005, 1).
   const DofBlocks dofs(std::vector<int>{-1, 0, 1, 2, 3, 4});
   PlainProblem p;
@@ -95,7 +95,7 @@ TEST_CASE("constrained_acceleration: a sliding and spinning sphere moves as in M
          2.5507765233096674e+02, 0});
 }
 
-TEST_CASE("constrained_acceleration: equals a dense reference, both cones, every kind of row") {
+TEST_CASE("solve_newton: equals a dense reference, both cones, every kind of row") {
   int zones[3] = {};
   for (const RowLaw cone : kCones) {
     for (std::uint64_t seed = 0; seed < 40; seed += 4) {
@@ -124,7 +124,7 @@ TEST_CASE("constrained_acceleration: equals a dense reference, both cones, every
   for (const int count : zones) CHECK(count > 5);  // free, slipping and sticking contacts
 }
 
-TEST_CASE("constrained_acceleration: leaves forces that balance, also of lanes that ended early") {
+TEST_CASE("solve_newton: leaves forces that balance, also of lanes that ended early") {
   using S = Pack<double, 4>;
   for (const RowLaw cone : kCones) {
     const std::vector<PlainProblem> p = problems(80, 4, {.cone = cone});
@@ -141,7 +141,7 @@ TEST_CASE("constrained_acceleration: leaves forces that balance, also of lanes t
   }
 }
 
-TEST_CASE("constrained_acceleration: mass ratios of a million, soft, hard and repeated rows") {
+TEST_CASE("solve_newton: mass ratios of a million, soft, hard and repeated rows") {
   int rough = 0;
   for (const RowLaw cone : kCones) {
     for (const double ratio : {1e6, 1e-6}) {
@@ -170,7 +170,7 @@ TEST_CASE("constrained_acceleration: mass ratios of a million, soft, hard and re
   CHECK(rough > 0);
 }
 
-TEST_CASE("constrained_acceleration: float lanes come as close as rounding allows") {
+TEST_CASE("solve_newton: float lanes come as close as rounding allows") {
   for (const RowLaw cone : kCones) {
     const std::vector<PlainProblem> p = problems(300, 16, {.cone = cone});
     LaneProblem<Pack<float, 16>> lanes(layout(), p);
@@ -186,7 +186,7 @@ TEST_CASE("constrained_acceleration: float lanes come as close as rounding allow
   }
 }
 
-TEST_CASE("constrained_acceleration: without rows the result is a₀, bit for bit, in no steps") {
+TEST_CASE("solve_newton: without rows the result is a₀, bit for bit, in no steps") {
   PlainProblem p = test::random_problem(5, {});
   p.diagonals.clear();
   p.groups.clear();
@@ -197,7 +197,7 @@ TEST_CASE("constrained_acceleration: without rows the result is a₀, bit for bi
   CHECK(same_bits(lanes.result(0), p.a0));
 }
 
-TEST_CASE("constrained_acceleration: a lane has the same bits whatever its neighbours and place") {
+TEST_CASE("solve_newton: a lane has the same bits whatever its neighbours and place") {
   for (const RowLaw cone : kCones) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       std::vector<PlainProblem> p = problems(900 + 10 * seed, 4, {.cone = cone});
@@ -218,7 +218,7 @@ TEST_CASE("constrained_acceleration: a lane has the same bits whatever its neigh
   }
 }
 
-TEST_CASE("constrained_acceleration: NaN and infinity stay in their lane and end at once") {
+TEST_CASE("solve_newton: NaN and infinity stay in their lane and end at once") {
   const std::vector<PlainProblem> p = problems(40, 4, {.cone = RowLaw::elliptic});
   LaneProblem<Pack<double, 4>> clean(layout(), p);
   const NewtonResult<Pack<double, 4>> expected = clean.solve({});
@@ -241,7 +241,7 @@ TEST_CASE("constrained_acceleration: NaN and infinity stay in their lane and end
   }
 }
 
-TEST_CASE("constrained_acceleration: a start changes the way, not the minimum") {
+TEST_CASE("solve_newton: a start changes the way, not the minimum") {
   const std::vector<PlainProblem> p = problems(60, 4, {.cone = RowLaw::elliptic});
   using S = Pack<double, 4>;
   LaneProblem<S> cold(layout(), p), warm(layout(), p);
@@ -257,7 +257,7 @@ TEST_CASE("constrained_acceleration: a start changes the way, not the minimum") 
   }
 }
 
-TEST_CASE("constrained_acceleration: what stops at the limit of steps is not called solved") {
+TEST_CASE("solve_newton: what stops at the limit of steps is not called solved") {
   const std::vector<PlainProblem> p = problems(60, 4, {.cone = RowLaw::elliptic});
   LaneProblem<Pack<double, 4>> lanes(layout(), p);
   const NewtonResult<Pack<double, 4>> result = lanes.solve({.most = 1});

@@ -7,9 +7,7 @@
 // K of a group of single rows is diagonal, that of a contact is a ConeStiffness.
 #pragma once
 
-#include "cycloid/rigid/constraint/row_law.h"
-#include "cycloid/rigid/contact/elliptic_law.h"
-#include "cycloid/rigid/contact/pyramid_law.h"
+#include "cycloid/rigid/contact/contact_laws.h"
 #include "cycloid/rigid/solver/block_factor.h"
 
 namespace cycloid::inline rigid {
@@ -20,26 +18,6 @@ struct ConstraintResponse {
   S* f;
   S *diagonal, *cross, *z;  // of K; the first cross of a contact is β
 };
-
-// visit(size) with the number of rows of a contact as a compile-time constant.
-template <int n>
-using RowCount = std::integral_constant<int, n>;
-template <class Visit>
-CYCLOID_INLINE void with_row_count(int n, Visit visit) {
-  if (n == 3) return visit(RowCount<3>{});
-  if (n == 4) return visit(RowCount<4>{});
-  if (n == 6) return visit(RowCount<6>{});
-  visit(RowCount<1>{});
-}
-
-inline bool is_cone(RowLaw law) { return law == RowLaw::pyramid || law == RowLaw::elliptic; }
-
-template <int n, class S>
-CYCLOID_INLINE ConeResponse<S, n> cone_response(RowLaw law, const S* D, const S* friction,
-                                                const S* r) {
-  return law == RowLaw::pyramid ? pyramid_response<n>(D, friction, r)
-                                : elliptic_response<n>(D, friction, r);
-}
 
 // K of a contact, read back.
 template <int n, class S>
@@ -125,28 +103,19 @@ Mask<S> respond(const ConstraintProblem<S>& problem, const S* r, const Constrain
     at.f[i] = now.f;
     put(at.diagonal[i], now.K);
   };
-  for (int i = 0; i < problem.diagonals; ++i) row_law(problem.diagonal[i].law, i);
-  for (int g = 0; g < problem.groups; ++g) {
-    const int row = problem.group_row(g), rows = problem.group[g].rows;
-    const RowLaw law = problem.group[g].law;
-    if (!is_cone(law)) {
-      for (int k = 0; k < rows; ++k) row_law(law, row + k);
-      continue;
-    }
-    with_row_count(rows, [&]<int n>(RowCount<n>) {
-      const ConeResponse<S, n> now =
-          cone_response<n>(law, problem.D + row, problem.friction + row, r + row);
-      put(at.cross[row], now.K.beta);
+  for_each_law(problem, row_law, [&]<class Law, int n>(Law, RowCount<n>, int row) {
+    const ConeResponse<S, n> now =
+        Law::template response<n>(problem.D + row, problem.friction + row, r + row);
+    put(at.cross[row], now.K.beta);
 #pragma GCC unroll 6
-      for (int k = 0; k < n; ++k) {
-        at.f[row + k] = now.f[k];
-        put(at.diagonal[row + k], now.K.diagonal[k]);
-        if (k == 0) continue;
-        put(at.cross[row + k], now.K.cross[k]);
-        at.z[row + k] = now.K.z[k];
-      }
-    });
-  }
+    for (int k = 0; k < n; ++k) {
+      at.f[row + k] = now.f[k];
+      put(at.diagonal[row + k], now.K.diagonal[k]);
+      if (k == 0) continue;
+      put(at.cross[row + k], now.K.cross[k]);
+      at.z[row + k] = now.K.z[k];
+    }
+  });
   return changed;
 }
 
@@ -157,20 +126,9 @@ S row_costs(const ConstraintProblem<S>& problem, const S* r) {
   const auto add = [&](RowLaw law, int i) {
     sum += row_cost(law, problem.D[i], problem.friction[i], r[i]);
   };
-  for (int i = 0; i < problem.diagonals; ++i) add(problem.diagonal[i].law, i);
-  for (int g = 0; g < problem.groups; ++g) {
-    const int row = problem.group_row(g), rows = problem.group[g].rows;
-    const RowLaw law = problem.group[g].law;
-    const S *D = problem.D + row, *friction = problem.friction + row;
-    if (!is_cone(law)) {
-      for (int k = 0; k < rows; ++k) add(law, row + k);
-      continue;
-    }
-    with_row_count(rows, [&]<int n>(RowCount<n>) {
-      sum += law == RowLaw::pyramid ? pyramid_cost<n>(D, friction, r + row)
-                                    : elliptic_cost<n>(D, friction, r + row);
-    });
-  }
+  for_each_law(problem, add, [&]<class Law, int n>(Law, RowCount<n>, int row) {
+    sum += Law::template cost<n>(problem.D + row, problem.friction + row, r + row);
+  });
   return sum;
 }
 
@@ -192,23 +150,24 @@ void multiply_stiffness(const ConstraintProblem<S>& problem, int g, const Constr
     });
     return;
   }
-  with_row_count(rows, [&]<int n>(RowCount<n>) {
-    const ConeStiffness<S, n> K = cone_stiffness<n>(at, row);
-    const bool arrow = law == RowLaw::pyramid;
-    for_each(problem.support(g), [&](int I) {
+  visit_law(ContactLaws{}, law, [&]<class Law>(Law) {
+    with_row_count(rows, [&]<int n>(RowCount<n>) {
+      const ConeStiffness<S, n> K = cone_stiffness<n>(at, row);
+      for_each(problem.support(g), [&](int I) {
 #pragma GCC unroll 3
-      for (int i = I * kBlock; i < (I + 1) * kBlock; ++i) {
-        S x[n], y[n];
+        for (int i = I * kBlock; i < (I + 1) * kBlock; ++i) {
+          S x[n], y[n];
 #pragma GCC unroll 6
-        for (int k = 0; k < n; ++k) x[k] = J[k * size + i];
-        if (arrow) {
-          K.multiply_arrow(x, y);
-        } else {
-          K.multiply(x, y);
+          for (int k = 0; k < n; ++k) x[k] = J[k * size + i];
+          if constexpr (Law::kArrow) {
+            K.multiply_arrow(x, y);
+          } else {
+            K.multiply(x, y);
+          }
+#pragma GCC unroll 6
+          for (int k = 0; k < n; ++k) T[k * size + i] = y[k];
         }
-#pragma GCC unroll 6
-        for (int k = 0; k < n; ++k) T[k * size + i] = y[k];
-      }
+      });
     });
   });
 }

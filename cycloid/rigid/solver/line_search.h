@@ -28,31 +28,22 @@ LineSlope<S> row_slopes(const ConstraintProblem<S>& problem, const S* r, const S
     sum.slope -= now.f * q;
     sum.curvature += now.K * q * q;
   };
-  for (int i = 0; i < problem.diagonals; ++i) add_row(problem.diagonal[i].law, i);
-  for (int g = 0; g < problem.groups; ++g) {
-    const int row = problem.group_row(g), rows = problem.group[g].rows;
-    const RowLaw law = problem.group[g].law;
-    if (!is_cone(law)) {
-      for (int k = 0; k < rows; ++k) add_row(law, row + k);
-      continue;
+  for_each_law(problem, add_row, [&]<class Law, int n>(Law, RowCount<n>, int row) {
+    S q[n], at[n], K_q[n];
+#pragma GCC unroll 6
+    for (int k = 0; k < n; ++k) {
+      q[k] = r1[row + k] - r[row + k];
+      at[k] = r[row + k] + alpha * q[k];
     }
-    with_row_count(rows, [&]<int n>(RowCount<n>) {
-      S q[n], at[n], K_q[n];
+    const ConeResponse<S, n> now = Law::template response<n>(
+        problem.D + row, problem.friction + row, static_cast<const S*>(at));
+    now.K.multiply(q, K_q);
 #pragma GCC unroll 6
-      for (int k = 0; k < n; ++k) {
-        q[k] = r1[row + k] - r[row + k];
-        at[k] = r[row + k] + alpha * q[k];
-      }
-      const ConeResponse<S, n> now =
-          cone_response<n>(law, problem.D + row, problem.friction + row, at);
-      now.K.multiply(q, K_q);
-#pragma GCC unroll 6
-      for (int k = 0; k < n; ++k) {
-        sum.slope -= now.f[k] * q[k];
-        sum.curvature += K_q[k] * q[k];
-      }
-    });
-  }
+    for (int k = 0; k < n; ++k) {
+      sum.slope -= now.f[k] * q[k];
+      sum.curvature += K_q[k] * q[k];
+    }
+  });
   return sum;
 }
 

@@ -1,7 +1,7 @@
 // Wide<T>: a register of neighbours in an array, for loops over the numbers of one environment.
 //
 // Numbers that such a loop does not run over are the same for all its lanes (`widen`). Arrays are
-// padded to whole registers, or their last ones are moved one by one (`load_some`).
+// padded to whole registers, or their last ones are stored one by one (`store_some`).
 #pragma once
 
 #include "cycloid/math/pack.h"
@@ -17,14 +17,7 @@ constexpr int padded_to_wide(int n) {
   return (n + kNativeLanes<T> - 1) / kNativeLanes<T> * kNativeLanes<T>;
 }
 
-// The first n numbers; what is missing is zero.
-template <BuiltinScalar T>
-CYCLOID_INLINE Wide<T> load_some(const T* from, int n) {
-  if (n >= kNativeLanes<T>) return Wide<T>::load(from);
-  T all[kNativeLanes<T>] = {};
-  for (int i = 0; i < n; ++i) all[i] = from[i];
-  return Wide<T>::load(all);
-}
+// The first n numbers.
 template <BuiltinScalar T>
 CYCLOID_INLINE void store_some(const Wide<T>& x, int n, T* to) {
   if (n >= kNativeLanes<T>) return x.store(to);

@@ -6,13 +6,12 @@
 
 using namespace cycloid;
 
-TEST_CASE("wide: a few numbers are moved without touching what lies behind them") {
+TEST_CASE("wide: a few numbers are stored without touching what lies behind them") {
   constexpr int W = kNativeLanes<double>;
-  std::vector<double> from(2 * W), to(2 * W, -1.0);
-  for (int i = 0; i < 2 * W; ++i) from[static_cast<std::size_t>(i)] = i + 1;
+  std::vector<double> from(W), to(2 * W, -1.0);
+  for (int i = 0; i < W; ++i) from[static_cast<std::size_t>(i)] = i + 1;
+  const Wide<double> x = Wide<double>::load(from.data());
   for (int n = 0; n <= W; ++n) {
-    const Wide<double> x = load_some(from.data(), n);
-    for (int i = 0; i < W; ++i) CHECK(x[i] == (i < n ? i + 1 : 0));
     std::fill(to.begin(), to.end(), -1.0);
     store_some(x, n, to.data());
     for (int i = 0; i < 2 * W; ++i) CHECK(to[static_cast<std::size_t>(i)] == (i < n ? i + 1 : -1));

@@ -33,16 +33,17 @@ S joint_energy(const Tree& tree, const P* p, const S* qpos) {
     const P &k = p[tree.joints[j].stiffness], *ref = p + tree.joints[j].spring;
     const S* q = qpos + joint.qpos;
     if (!may_pull(joint.stiffness, k)) continue;
-    if (dof_numbers(joint.kind) == 1) {
-      sum += spring_energy(joint.stiffness, k, q[0] - S(ref[0]));
-      continue;
-    }
-    const int linear = joint.kind == JointKind::free ? 3 : 0;
-    if (linear > 0) {
-      sum += spring_energy(joint.stiffness, k, norm(load_vec3(q) - vec3_of<S>(ref)));
-    }
-    sum += spring_energy(joint.stiffness, k,
-                         norm(difference(quat_of<S>(ref + linear), load_quat(q + linear))));
+    visit_joint(
+        joint,
+        [&](int, int, int n) {
+          sum += spring_energy(joint.stiffness, k,
+                               n == 1 ? q[0] - S(ref[0]) : norm(load_vec3(q) - vec3_of<S>(ref)));
+        },
+        [&](int place, int) {
+          const int at = place - joint.qpos;
+          sum += spring_energy(joint.stiffness, k,
+                               norm(difference(quat_of<S>(ref + at), load_quat(q + at))));
+        });
   }
   return sum;
 }
@@ -58,29 +59,33 @@ void joint_energy_pullback(const Tree& tree, const P* p, const S* qpos, const S&
     const P &k = p[at.stiffness], *ref = p + at.spring;
     const S* q = qpos + joint.qpos;
     S k_bar(0);
-    if (dof_numbers(joint.kind) == 1) {
-      const S x = q[0] - S(ref[0]);
-      const S x_bar = -energy_bar * spring_force(joint.stiffness, k, x);
-      q_bar[joint.dof] += x_bar;
-      k_bar = S(0.5) * energy_bar * x * x;
-      if (p_bar) p_bar[at.spring] -= x_bar;
-    } else {
-      const int linear = joint.kind == JointKind::free ? 3 : 0;
-      const auto pull = [&](const Vec3<S>& x) {
-        k_bar += S(0.5) * energy_bar * dot(x, x);
-        return spring_force(joint.stiffness, S(k), x) * -energy_bar;
-      };
-      if (linear > 0) {
-        const Vec3<S> x_bar = pull(load_vec3(q) - vec3_of<S>(ref));
-        add_to(q_bar + joint.dof, x_bar);
-        if (p_bar) add_to(p_bar + at.spring, -x_bar);
-      }
-      const Vec3<S> x = difference(quat_of<S>(ref + linear), load_quat(q + linear));
-      Vec3<S> ref_bar{}, own_bar{};
-      difference_tangent_pullback(x, pull(x), ref_bar, own_bar);
-      add_to(q_bar + joint.dof + linear, own_bar);
-      if (p_bar) add_to(p_bar + at.spring + linear, ref_bar);
-    }
+    const auto pull = [&](const Vec3<S>& x) {
+      k_bar += S(0.5) * energy_bar * dot(x, x);
+      return spring_force(joint.stiffness, S(k), x) * -energy_bar;
+    };
+    visit_joint(
+        joint,
+        [&](int, int dof, int n) {
+          if (n == 1) {
+            const S x = q[0] - S(ref[0]);
+            const S x_bar = -energy_bar * spring_force(joint.stiffness, k, x);
+            q_bar[dof] += x_bar;
+            k_bar = S(0.5) * energy_bar * x * x;
+            if (p_bar) p_bar[at.spring] -= x_bar;
+            return;
+          }
+          const Vec3<S> x_bar = pull(load_vec3(q) - vec3_of<S>(ref));
+          add_to(q_bar + dof, x_bar);
+          if (p_bar) add_to(p_bar + at.spring, -x_bar);
+        },
+        [&](int place, int dof) {
+          const int turn = place - joint.qpos;
+          const Vec3<S> x = difference(quat_of<S>(ref + turn), load_quat(q + turn));
+          Vec3<S> ref_bar{}, own_bar{};
+          difference_tangent_pullback(x, pull(x), ref_bar, own_bar);
+          add_to(q_bar + dof, own_bar);
+          if (p_bar) add_to(p_bar + at.spring + turn, ref_bar);
+        });
     if (p_bar) p_bar[at.stiffness] += k_bar;
   }
 }

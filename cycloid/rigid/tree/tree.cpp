@@ -382,8 +382,8 @@ Tree::Tree(const Model& m, bool constrained) : model(m) {
     if (g.quat >= 0) quaternions.push_back(g.quat);
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {  // references of springs
-    if (m.joints[j].kind == JointKind::ball) quaternions.push_back(joints[j].spring);
-    if (m.joints[j].kind == JointKind::free) quaternions.push_back(joints[j].spring + 3);
+    const JointKind kind = m.joints[j].kind;
+    if (has_quaternion(kind)) quaternions.push_back(joints[j].spring + linear_numbers(kind));
   }
 }
 

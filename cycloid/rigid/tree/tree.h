@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "cycloid/model/model.h"
+#include "cycloid/rigid/tree/joint_coordinates.h"
 #include "cycloid/system/parameters.h"
 
 namespace cycloid::inline rigid {

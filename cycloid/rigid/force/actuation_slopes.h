@@ -1,0 +1,174 @@
+// Slopes of the actuators' and tendons' forces (actuation.h) in the velocity, which an integrator
+// may treat implicitly, on the mass matrix's sparsity:
+//   B = -Σ_i (dp_i/dl̇) J_iᵀ J_i + Σ_t b_t J_tᵀ J_t                     (1)
+// An actuator of one degree of freedom counts on its diagonal, one on a tendon in b_t, times G²;
+// the others have rows of their own. Where a limit holds the total, there is no slope.
+//
+// Pullback, of Φ = -h λᵀ B q̂: each row's form Q = (J λ)(J q̂) by row_form.h, b̄ = -h Q.
+#pragma once
+
+#include "cycloid/rigid/force/actuation.h"
+
+namespace cycloid::inline rigid {
+
+// What the implicit slopes B are multiplied with in Φ: -h λᵀ B q̂. field: of λ, per link, and its
+// cotangent per body. Without constraints λ is μ, and q̂ is q̈.
+template <class S>
+struct SlopePoint {
+  const S* lambda;
+  const Motion<S>* field;
+  const S* qacc;
+  Force<S>* field_bar;
+};
+
+inline bool has_slope(const Tree& tree, const Actuator& a) {
+  return acts(tree, a) && (a.affine_gain || a.affine_bias);
+}
+// Whether an actuator's slope has a row of its own: not one dof, not its tendon's.
+inline bool has_own_row(const Tree& tree, const Actuator& a) {
+  return a.transmission != TransmissionKind::tendon && !on_one_dof(tree, a);
+}
+
+// What is left of an actuator's slope: nothing where its joint or tendon holds the total.
+template <class S>
+CYCLOID_INLINE S slope_open(const Tree& tree, const Actuator& a, const Workspace<S>& w) {
+  if (a.transmission == TransmissionKind::tendon) {
+    return inside(tree.model.tendons[static_cast<std::size_t>(a.target)].actuator_force,
+                  w.tendon_total[a.target]);
+  }
+  if (!tree.limits_actuators || !on_one_dof(tree, a)) return S(1);
+  const Joint& j = tree.model.joints[static_cast<std::size_t>(a.target)];
+  return limit_open(tree, j, j.dof, w);
+}
+
+// (1): rows of one degree of freedom go to w.slope (nv), those of tendons to w.tendon_slope, the
+// others stay in w.actuator_slope.
+template <class S, class P>
+void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+  const Tree& tree = r.tree;
+  if (tree.model.tendons.empty() && tree.model.actuators.empty()) return;
+  measure_actuators(r, x, w);
+  if (tree.limits_actuators) limited_actuator_forces(r, x, w);
+  for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
+    w.tendon_slope[t] = tendon_damping_slope(tree, r.p, static_cast<int>(t), w.tendon_rate[t]);
+  }
+  for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
+    const Actuator& a = tree.model.actuators[i];
+    if (!has_slope(tree, a)) continue;
+    const ActuatorForce<S> out =
+        actuator_force(tree, r.p, i, r.timestep(), actuator_point(r, i, x, w));
+    const S slope = actuator_force_slope(tree, r.p, i, out) * slope_open(tree, a, w);
+    const S gear = S(r.p[tree.actuators[i].gear]);
+    if (a.transmission == TransmissionKind::tendon) {
+      w.tendon_slope[a.target] -= gear * gear * slope;
+    } else if (on_one_dof(tree, a)) {
+      w.slope[tree.model.joints[static_cast<std::size_t>(a.target)].dof] -= gear * gear * slope;
+    } else {
+      w.actuator_slope[i] = -slope;
+    }
+  }
+}
+
+// Adds the slopes of tendons and of actuators with rows of their own to the mass matrix, times h.
+template <class S, class P>
+void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* M) {
+  const Tree& tree = r.tree;
+  const S h = r.timestep();
+  S* J = w.rows.row;
+  for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
+    tendon_row(tree, r.p, static_cast<int>(t), w.frames, w.rows.wrenches, w.rows.links, J);
+    add_row_form(tree, static_cast<const S*>(J), h * w.tendon_slope[t], M);
+  }
+  for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
+    const Actuator& a = tree.model.actuators[i];
+    if (!has_slope(tree, a) || !has_own_row(tree, a)) continue;
+    actuator_row(r, static_cast<int>(i), x, w, J);
+    add_row_form(tree, static_cast<const S*>(J), h * w.actuator_slope[i], M);
+  }
+}
+
+// The pullback of -h b Q(λ, q̂) of one row (row_form.h), J in w.rows.row: returns b̄.
+template <class S, class P, class PullRow>
+S gather_row_slope(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                   const SlopePoint<S>& slopes, const S& slope, const InstantBars<S>& bar,
+                   PullRow pull_row) {
+  const Tree& tree = r.tree;
+  const S h = r.timestep();
+  S* weights = w.rows.form.w;
+  const S Q = row_form_weights(tree, static_cast<const S*>(w.rows.row), slopes.lambda, slopes.qacc,
+                               weights);
+  for (int k = 0; k < tree.model.nv; ++k) weights[k] *= -h * slope;
+  row_form_pullback(tree, r.p, w.frames, x.qpos, w.rows.form, pull_row, bar.q, bar.p,
+                    w.row_mocap_bar);
+  bar.h -= slope * Q;
+  return -h * Q;
+}
+
+// What gather_actuator_forces asks for: the cotangents of the slopes, zero where nothing is
+// implicit. w.slope_bar: of w.slope.
+template <class S, class P>
+struct SlopeCotangents {
+  const Robot<S, P>& r;
+  const Instant<S>& x;
+  const Workspace<S>& w;
+  const SlopePoint<S>& slopes;
+  const InstantBars<S>& bar;
+  bool implicit = r.implicit == Implicit::all_slopes;
+
+  void of_tendons() const {
+    const Tree& tree = r.tree;
+    for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
+      w.tendon_slope_bar[t] = S(0);
+      if (!implicit) continue;
+      const int id = static_cast<int>(t);
+      tendon_row(tree, r.p, id, w.frames, w.rows.wrenches, w.rows.links, w.rows.row);
+      w.tendon_slope_bar[t] = gather_row_slope(
+          r, x, w, slopes, w.tendon_slope[t], bar,
+          [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
+            tendon_pullback(tree, r.p, id, point, row_bar, sinks);
+          });
+    }
+  }
+
+  S of_actuator(std::size_t i, const ActuatorForce<S>& out, S& gear_bar) const {
+    const Tree& tree = r.tree;
+    const Actuator& a = tree.model.actuators[i];
+    if (!implicit || !has_slope(tree, a)) return S(0);
+    if (has_own_row(tree, a)) return of_own_row(static_cast<int>(i));
+    const S gear = S(r.p[tree.actuators[i].gear]);
+    const S b_bar = (a.transmission == TransmissionKind::tendon
+                         ? w.tendon_slope_bar[a.target]
+                         : w.slope_bar[tree.model.joints[static_cast<std::size_t>(a.target)].dof]) *
+                    slope_open(tree, a, w);
+    gear_bar -= S(2) * gear * actuator_force_slope(tree, r.p, i, out) * b_bar;
+    return -gear * gear * b_bar;
+  }
+
+ private:
+  S of_own_row(int i) const {
+    const Tree& tree = r.tree;
+    const std::size_t at = static_cast<std::size_t>(i);
+    actuator_row(r, i, x, w, w.rows.row);
+    return -gather_row_slope(
+        r, x, w, slopes, w.actuator_slope[i], bar,
+        [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
+          if (tree.model.actuators[at].transmission == TransmissionKind::site) {
+            site_transmission_pullback(tree, r.p, i, point, row_bar, sinks);
+          } else {
+            joint_transmission_pullback(tree, r.p, i, point, row_bar, sinks);
+          }
+        });
+  }
+};
+
+// The pullback of all of this and of add_actuation, given μ (w.mu), q̈, the fields v and m, and
+// slope_bar of w.slope.
+template <class S, class P>
+void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                      const SlopePoint<S>& slopes, const S* act_dot_bar, const S* act_next_bar,
+                      const InstantBars<S>& bar) {
+  gather_actuator_forces(r, x, w, SlopeCotangents<S, P>{r, x, w, slopes, bar}, act_dot_bar,
+                         act_next_bar, bar);
+}
+
+}  // namespace cycloid::inline rigid
