@@ -70,7 +70,7 @@ test-python:
 	@$(PYTHON_VENV) -B -m pytest tests
 
 # Rooms under the address and undefined-behaviour sanitizers, leaks included.
-SANITIZED := base math system adjoint optimise
+SANITIZED := base math geometry system adjoint optimise
 empty :=
 SANITIZED_PATTERN := ^($(subst $(empty) ,|,$(SANITIZED)))$$
 test-dev: build-dev/build.ninja

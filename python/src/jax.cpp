@@ -129,14 +129,6 @@ struct KeptRollout final : Kept {
   Trajectory<T> run;
 };
 
-// As cy.step does, and as an error where the user has made errors of warnings.
-void warn(const std::string& text) {
-  if (text.empty()) return;
-  const nb::gil_scoped_acquire lock;
-  const nb::object kind = nb::module_::import_("cycloid").attr("SolverWarning");
-  if (PyErr_WarnEx(kind.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
-}
-
 template <class T>
 void roll_out(const XlaCall& call, const System& system) {
   const RolloutCall<T> asked(call, system, 0);

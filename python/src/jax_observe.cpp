@@ -1,6 +1,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/sense/observe.h"
 #include "jax.h"
+#include "run_options.h"
 
 namespace cycloid::python {
 namespace {
@@ -50,6 +51,7 @@ void observe_handler(const XlaCall& call) {
   const Observer observer = found_on_shelf<Observer>(owner);
   ObserveCall asked(call, observer, 0);
   Observation seen = asked.seen_by(observer);
+  warn(warning_of(seen.notes()));
   write(call.result(0), std::span<const double>(seen.values()));
   std::uint64_t token = 0;
   if (call.integer("keep") != 0) {

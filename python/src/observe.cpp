@@ -25,16 +25,6 @@ ObservedRows rows_of(const Rows<double>& x, const std::optional<Rows<double>>& u
   return {span_of(x), span_of(u), span_of(p), t, static_cast<std::int64_t>(x.shape(0))};
 }
 
-// In the words of a step; empty where there is nothing to say.
-std::string warning_about(const std::vector<RowNote>& notes) {
-  Report report;
-  for (const RowNote& n : notes) {
-    if (n.note.residual > 0) report.unsolved.push_back({n.row, 0, 1, n.note.residual});
-    if (n.note.crowded) report.crowded.push_back({n.row, 0, 1});
-  }
-  return warning_of(report);
-}
-
 nb::dict gradient_of(ObservationGradient g) {
   nb::dict d;
   d["x"] = to_numpy(std::move(g.states));
@@ -78,7 +68,7 @@ void bind_forward(nb::module_& m) {
       .def("energy", array_of(&Forward::energy))
       .def("contacts", [](const Forward& f) { return contacts_of(f.contacts); })
       .def("sensors", [](const Forward& f) { return to_numpy(f.seen.values()); })
-      .def_prop_ro("warning", [](const Forward& f) { return warning_about(f.notes); })
+      .def_prop_ro("warning", [](const Forward& f) { return warning_of(f.notes); })
       .def_prop_ro("bodies", [](const Forward& f) { return f.body_pos.size() / 3 / f.rows; })
       .def_prop_ro("sites", [](const Forward& f) { return f.site_pos.size() / 3 / f.rows; })
       .def(
@@ -130,6 +120,15 @@ void bind_forward(nb::module_& m) {
 
 }  // namespace
 
+std::string warning_of(const std::vector<RowNote>& notes) {
+  Report report;
+  for (const RowNote& n : notes) {
+    if (n.note.residual > 0) report.unsolved.push_back({n.row, 0, 1, n.note.residual});
+    if (n.note.crowded) report.crowded.push_back({n.row, 0, 1});
+  }
+  return warning_of(report);
+}
+
 void bind_observe(nb::module_& m) {
   nb::class_<Observer>(m, "Observer")
       .def_prop_ro("size", &Observer::size)
@@ -145,7 +144,7 @@ void bind_observe(nb::module_& m) {
 
   nb::class_<Observation>(m, "Observation")
       .def("values", [](const Observation& o) { return to_numpy(o.values()); })
-      .def_prop_ro("warning", [](const Observation& o) { return warning_about(o.notes()); })
+      .def_prop_ro("warning", [](const Observation& o) { return warning_of(o.notes()); })
       .def(
           "pullback",
           [](const Observation& o, const Rows<double>& values_bar) {

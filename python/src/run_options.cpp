@@ -31,4 +31,11 @@ std::string warning_of(const Report& report) {
                  report.advice());
 }
 
+void warn(const std::string& text) {
+  if (text.empty()) return;
+  const nb::gil_scoped_acquire lock;
+  const nb::object kind = nb::module_::import_("cycloid").attr("SolverWarning");
+  if (PyErr_WarnEx(kind.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
+}
+
 }  // namespace cycloid::python

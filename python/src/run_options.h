@@ -3,6 +3,10 @@
 
 #include "module.h"
 
+namespace cycloid::inline rigid {
+struct RowNote;
+}
+
 namespace cycloid::python {
 
 // "auto" | "all" | "sqrt" | "checkpoints" | "truncate" | a budget, and the value of those with one.
@@ -16,5 +20,12 @@ void check_step(const Report& report);
 
 // What a step that is finite has to be warned of; empty: nothing.
 std::string warning_of(const Report& report);
+
+// The same of an observation or of cy.forward, whose rows are a step's environments; where room io
+// is built.
+std::string warning_of(const std::vector<RowNote>& notes);
+
+// As cy.step warns, and as an error where the user has made errors of warnings. Takes the lock.
+void warn(const std::string& text);
 
 }  // namespace cycloid::python

@@ -15,7 +15,7 @@ import cycloid as cy
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what MuJoCo says about some files
 
-MEDIAN, MOST = 1e-6, 1e-4  # of errors; MOST: of the 90th percentile
+MEDIAN, MOST = 1e-6, 1e-4  # of errors; MOST: of the 90th percentile, and of each block's worst
 LEFT_OUT = 0.1
 # More than a tenth of their differences reach across a switch.
 SWITCHING = {
@@ -45,6 +45,39 @@ def test_gradients_equal_differences(name):
     errors, left_out = found.errors(), found.left_out() / len(found.compared)
     assert np.median(errors) <= MEDIAN and np.quantile(errors, 0.9) <= MOST
     assert left_out <= LEFT_OUT or name in SWITCHING, left_out
+
+
+def beyond(compared):
+    """{block: its worst error}, of those beyond what they may be: no block hides among others."""
+    return {
+        block: worst
+        for block, own in cg.grouped(compared).items()
+        if (worst := max((c.error for c in own if not c.left_out()), default=0.0)) > MOST
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_equals_differences(name):
+    found = cg.gradients(name).compared
+    assert not beyond(found)
+    judged = {c.block for c in found if not c.left_out()}
+    assert judged == {c.block for c in found} or name in SWITCHING
+
+
+def test_a_forgotten_field_is_seen():
+    """A parameter field whose gradient were zero would be beyond, alone among the blocks."""
+    found = cg.gradients("everything").compared
+    acting = {c.block for c in found if abs(c.gradient) > 1e-3 and c.block.startswith("params.")}
+    assert len(acting) > 10
+    for field in acting:
+        own = [c for c in found if c.block == field]
+        scale = dict.fromkeys(cg.HORIZONS, 1e-3)
+        for c in own:
+            scale[c.horizon] = max(scale[c.horizon], abs(c.gradient))
+        forgotten = [
+            c._replace(error=abs(c.gradient) / scale[c.horizon]) for c in own
+        ]
+        assert set(beyond([*forgotten, *(c for c in found if c.block != field)])) == {field}
 
 
 @pytest.mark.parametrize("name", NAMES)

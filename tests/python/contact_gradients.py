@@ -191,13 +191,17 @@ def gradients(name):
     return Gradients([case.effect for case in cases], found)
 
 
+def grouped(compared):
+    """{block: its own}"""
+    blocks = defaultdict(list)
+    for c in compared:
+        blocks[c.block].append(c)
+    return blocks
+
+
 def by_block(names):
     """{block: what was compared} of several models."""
-    blocks = defaultdict(list)
-    for name in names:
-        for c in gradients(name).compared:
-            blocks[c.block].append(c)
-    return blocks
+    return grouped(c for name in names for c in gradients(name).compared)
 
 
 def _row(title, effect, compared):

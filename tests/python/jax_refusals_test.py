@@ -183,6 +183,19 @@ def test_a_step_warns_as_that_of_cycloid_does():
             step(x).block_until_ready()
 
 
+def test_an_observation_warns_as_that_of_cycloid_does():
+    bed = cy.load(BED)
+    x = bed.initial_state()
+    with pytest.warns(cy.SolverWarning) as wanted:
+        cy.observe(bed, x, names="qacc")
+    with pytest.warns(cy.SolverWarning) as got:
+        jax.jit(lambda x: cyj.observe(bed, x, names="qacc"))(x).block_until_ready()
+    assert str(got[0].message) == str(wanted[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cy.SolverWarning)
+        cyj.observe(bed, x, names="xpos").block_until_ready()  # takes no solve
+
+
 def test_a_compiled_function_outlives_its_system_with_a_clear_error():
     system = cy.systems.lorenz()
     compiled = jax.jit(lambda x: cyj.rollout(system, x, 5)).lower(np.ones(3)).compile()

@@ -281,6 +281,15 @@ def test_a_step_warns_as_that_of_numpy_does():
         cyt.rollout(bed, bed.initial_state(), 1)
 
 
+def test_an_observation_warns_as_that_of_numpy_does():
+    bed = cy.load(BED)
+    with pytest.warns(cy.SolverWarning) as expected:
+        cy.observe(bed, bed.initial_state(), names="qacc")
+    with pytest.warns(cy.SolverWarning) as got:
+        cyt.observe(bed, bed.initial_state(), names="qacc")
+    assert str(got[0].message) == str(expected[0].message)
+
+
 def test_a_step_warns_of_the_others_where_one_fails_and_once():
     bed = cy.load(BED)
     x = torch.tensor(np.stack([bed.initial_state()] * 2))
