@@ -45,8 +45,8 @@ struct ChunkReport {
   std::vector<Failure> failed;
   std::vector<Unsolved> unsolved;
   std::vector<Crowded> crowded;
-  std::int64_t contacts = 0;  // summed over environments and steps
-  std::int64_t switches = 0;  // steps with another number of active rows than the step before
+  std::int64_t contacts = 0;                // summed over environments and steps
+  std::int64_t switches = 0;                // steps with other active rows than the step before
   std::int64_t substeps = 0, rejected = 0;  // of an adaptive integrator, likewise summed
 };
 
@@ -55,7 +55,7 @@ struct Report {
   std::vector<Unsolved> unsolved;  // likewise; one for each environment at most
   std::vector<Crowded> crowded;    // likewise
   double contacts = 0;             // that may have a force, mean over environments and steps
-  double switch_fraction = 0;      // share of steps with another number of active rows
+  double switch_fraction = 0;      // share of steps with other active rows than the one before
   // Of an adaptive integrator: substeps that were taken, and tried but not taken, over all
   // environments and steps; 0 of another.
   std::int64_t substeps = 0, rejected_substeps = 0;

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "cycloid/adjoint/run.h"
 #include "cycloid/adjoint/schedule.h"
@@ -137,8 +139,8 @@ class Sweep {
   const StopToken& stop_;
   std::int64_t *failed_step_, *ended_step_;
   std::vector<TapeEvent>& events_;
-  const LaneNote* notes_;         // of the last step, or null
-  std::vector<int> active_rows_;  // per lane: those of the step before; -1: there was none
+  const LaneNote* notes_;                                  // of the last step, or null
+  std::vector<std::optional<std::uint64_t>> active_sets_;  // per lane: that of the step before
   std::int64_t input_block_ = -1, recomputed_ = 0;
   bool any_failed_ = false, any_ended_ = false, stopped_ = false, wants_parameters_ = true;
   const double* times_bar_ = nullptr;

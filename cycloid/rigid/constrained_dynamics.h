@@ -26,6 +26,10 @@ struct ConstraintMemory {
   ContactSpace<S> contacts;
   int* places;  // of the static rows
 
+  std::span<const int> static_places(const ConstraintPlan& plan) const {
+    return {places, static_cast<std::size_t>(plan.rows.count())};
+  }
+
   // Carves the arrays out of `memory`, or, with null, only counts. Returns the bytes.
   std::size_t carve(const Tree& tree, const ConstraintPlan& plan, std::byte* memory) {
     std::size_t used = solver.carve(tree, plan.dofs, plan.most, memory);
@@ -95,7 +99,9 @@ struct ConstrainedDynamics {
         constrained_accelerate(r, x, w, memory.solver, rows, options, record, record + nv);
     keep_contacts(memory.contacts, rows.record);
     *contacts = S(rows.record.slots);
-    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
+    if (notes) {
+      take_notes(found, memory.solver, memory.static_places(plan), memory.contacts, notes);
+    }
   }
 
   // The first pairs that touch, in order: Stepper::work_keys.

@@ -78,9 +78,11 @@ enum class StepStatus {
 
 // What a step has to say about a lane besides its state.
 struct LaneNote {
-  double residual = 0;   // of a solver that stopped short of its tolerance; 0: none did
-  int contacts = 0;      // that may have a force
-  int active = 0;        // rows of constraints that are stiff; a change is a switch
+  double residual = 0;  // of a solver that stopped short of its tolerance; 0: none did
+  int contacts = 0;     // that may have a force
+  // Which rows of constraints are stiff, and in which zone: a hash, 0 where none is. A change is a
+  // switch.
+  std::uint64_t active_set = 0;
   bool crowded = false;  // there were more contacts than there is room for
   int substeps = 0;      // that an adaptive integrator took,
   int rejected = 0;      // ... and that it tried and did not take
