@@ -26,6 +26,10 @@ struct ConstraintMemory {
   ContactSpace<S> contacts;
   int* places;  // of the static rows
 
+  std::span<const int> static_places(const ConstraintPlan& plan) const {
+    return {places, static_cast<std::size_t>(plan.rows.count())};
+  }
+
   void carve(const Tree& tree, const ConstraintPlan& plan, Arena& arena) {
     solver.carve(tree, plan.dofs, plan.most, arena);
     contacts.carve(plan.contacts, arena);
@@ -92,7 +96,9 @@ struct ConstrainedDynamics {
         constrained_acceleration(r, x, w, memory.solver, rows, options, record, record + nv);
     keep_contacts(memory.contacts, rows.record);
     *contacts = S(rows.record.slots);
-    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
+    if (notes) {
+      take_notes(found, memory.solver, memory.static_places(plan), memory.contacts, notes);
+    }
   }
 
   // The first pairs that touch, in order: Stepper::work_keys.
