@@ -66,9 +66,11 @@ test-release: every-set
 	$(CTEST) --test-dir build -LE threads
 
 # What is tested from Python: the package, the program and its pages, and that the checks can fail.
+# Two files at a time; those that signals, clocks or memory would disturb come after, one by one.
 test-python:
 	$(heading) 'pytest'
-	@$(PYTHON_VENV) -B -m pytest tests
+	@$(PYTHON_VENV) -B -m pytest tests -m 'not alone' -n 2 --dist loadfile
+	@$(PYTHON_VENV) -B -m pytest tests -m alone
 
 # Rooms under the address and undefined-behaviour sanitizers, leaks included.
 SANITIZED := base math system adjoint optimise
