@@ -19,6 +19,9 @@ endif()
 
 find_package(Threads REQUIRED)
 
+# Where no time is spent that anyone would notice: programs around the core, rare forms of laws.
+set(CYCLOID_OFF_THE_HOT_PATH "$<$<CONFIG:Release>:-O1>")
+
 # Arithmetic: contraction to fused multiply-add is allowed, reordering is not; NaN masks stay.
 add_library(cycloid_flags INTERFACE)
 target_compile_options(cycloid_flags INTERFACE
@@ -48,7 +51,11 @@ elseif(CYCLOID_INSTRUCTION_SETS STREQUAL "widest")
 else()
   set(CYCLOID_SETS ${CYCLOID_INSTRUCTION_SETS})
 endif()
+# Where there are wider sets, few machines fall back on `portable`.
 set(CYCLOID_FLAGS_portable "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(CYCLOID_FLAGS_portable "$<$<CONFIG:Release>:-O2>")
+endif()
 set(CYCLOID_FLAGS_v3 -march=x86-64-v3)
 set(CYCLOID_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
 
