@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
@@ -21,19 +22,20 @@ std::unique_ptr<ChunkObserver> choose_observer(const ObserverKey& key) {
 #if CYCLOID_HAS_V3
     case InstructionSet::v3: return isa::v3::robot_observer(key);
 #endif
-    default: return isa::portable::robot_observer(key);
+    default: return isa::narrowest::robot_observer(key);
   }
 }
 
-void choose_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64) {
+template <class T>
+void choose_senses(const ObserverKey& key, Senses<T>& out) {
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
-    case InstructionSet::v4: return isa::v4::robot_senses(key, float32, float64);
+    case InstructionSet::v4: return isa::v4::robot_senses(key, out);
 #endif
 #if CYCLOID_HAS_V3
-    case InstructionSet::v3: return isa::v3::robot_senses(key, float32, float64);
+    case InstructionSet::v3: return isa::v3::robot_senses(key, out);
 #endif
-    default: return isa::portable::robot_senses(key, float32, float64);
+    default: return isa::narrowest::robot_senses(key, out);
   }
 }
 
@@ -211,7 +213,8 @@ Observer::Observer(const System& robot, const Model& model,
   chunks_ = choose_observer(key);
   Senses<float> float32;
   Senses<double> float64;
-  choose_senses(key, float32, float64);
+  choose_senses(key, float32);
+  choose_senses(key, float64);
   float32.size = float64.size = size_;
   float32.copies = float64.copies = state_copies(model, key.list);
   senses32_ = std::make_shared<const Senses<float>>(std::move(float32));

@@ -1,5 +1,5 @@
-// Where observe.cpp finds the sensors of a robot in lanes: one function per instruction set
-// (robot_observer_isa.cpp), and another for those without a gradient (robot_senses_isa.cpp).
+// Where observe.cpp finds the sensors of a robot in lanes: one function per instruction set, and
+// others for those without a gradient (robot_float_isa.cpp, robot_double_isa.cpp).
 #pragma once
 
 #include <memory>
@@ -71,13 +71,16 @@ class ChunkObserver {
 
 namespace cycloid::isa::portable {
 std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64);
+void robot_senses(const ObserverKey& key, Senses<float>& out);
+void robot_senses(const ObserverKey& key, Senses<double>& out);
 }  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64);
+void robot_senses(const ObserverKey& key, Senses<float>& out);
+void robot_senses(const ObserverKey& key, Senses<double>& out);
 }  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64);
+void robot_senses(const ObserverKey& key, Senses<float>& out);
+void robot_senses(const ObserverKey& key, Senses<double>& out);
 }  // namespace cycloid::isa::v4
