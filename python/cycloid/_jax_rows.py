@@ -1,10 +1,11 @@
 """Operators on rows as JAX sees them: their derivatives, and what vmap makes of them.
 
-A Call with three arrays is one call of a handler of the core (python/src/jax.h). Four primitives
-have JAX's rules for it, and each rule is one of the others:
+A Call with three arrays is one call of a handler of the core (python/src/jax.h). Primitives have
+JAX's rules for it, and each rule is one of the others:
 
     run(z)          -> values, token     jvp: push(z; dz)
-    push(z; dz)     -> J dz              transpose: pull
+    push(z; dz)     -> J dz              transpose: pull;  jvp: push(z; ddz) + bow(z, dz; dz')
+    bow(z, dz; dz') -> d(J dz)/dz dz'    transpose: bend; it is never called itself
     pull(z; bar)    -> J' bar            transpose: push;  jvp: pull(z; dbar) + bend(z, bar; dz)
     bend(z, bar; dz) -> d(J' bar)/dz dz  transpose: bend, since it is symmetric
 
@@ -200,10 +201,22 @@ def _call_bend(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
     return _ffi(f"{call.target}_hvp", shapes, arrays, _attributes(call, wrt=wrt))
 
 
+def _bow_shapes(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    return [((arrays[3].shape[0], _rows_of(arrays[:3]), *call.tail), np.dtype(call.dtype))]
+
+
+def _call_bow(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    raise GradientError(
+        "cycloid has no forward-mode derivative of a forward-mode derivative in JAX (jvp of jvp, "
+        "jacfwd of jacfwd): for second derivatives take jax.hessian, or jvp or grad of grad"
+    )
+
+
 _run = _primitive("run", _run_shapes, _call_run)  # operands -> values, token
 _push = _primitive("push", _push_shapes, _call_push)  # token, operands, directions -> tangents
 _pull = _primitive("pull", _pull_shapes, _call_pull)  # token, operands, bar -> bars
 _bend = _primitive("bend", _bend_shapes, _call_bend)  # operands, bar, directions -> bars
+_bow = _primitive("bow", _bow_shapes, _call_bow)  # operands, directions, directions -> tangents
 
 
 # ---- derivatives -------------------------------------------------------------------------------
@@ -244,16 +257,33 @@ def _push_transpose(bars: Any, *arrays: Any, call: Call, wrt: int) -> Any:
 
 
 def _push_jvp(arrays: Any, tangents: Any, *, call: Call, wrt: int) -> Any:
-    if any(type(t) is not ad.Zero for t in tangents[1:4]):
-        raise GradientError(
-            "cycloid has no derivative of a forward-mode derivative in JAX (jvp of jvp, jacfwd of "
-            "jacfwd): for second derivatives take jax.hessian, or jvp or grad of grad"
-        )
-    moved = [
-        jnp.zeros_like(d) if type(t) is ad.Zero else t for d, t in zip(arrays[4:], tangents[4:])
-    ]
+    operands, directions = arrays[1:4], arrays[4:]
     push = partial(_push.bind, *arrays[:4], call=call, wrt=wrt)
-    return push(*arrays[4:]), push(*moved)
+    values = push(*directions)
+    moved = [_no_tangent(values[0])]
+    if any(type(t) is not ad.Zero for t in tangents[4:]):
+        pairs = zip(directions, tangents[4:])
+        moved = push(*(jnp.zeros_like(d) if type(t) is ad.Zero else t for d, t in pairs))
+    along, more = _directions(operands, tangents[1:4], directions[0].shape[0])
+    if along:
+        bent = _bow.bind(*operands, *directions, *more, call=call, wrt=wrt, along=along)
+        moved = list(map(ad.add_tangents, moved, bent))
+    return values, moved
+
+
+def _bow_transpose(bars: Any, *arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    operands, directions, more = arrays[:3], arrays[3:6], arrays[6:]
+    if type(bars[0]) is ad.Zero:
+        return [None] * len(arrays)
+    if any(map(ad.is_undefined_primal, directions)):
+        raise _no_third_derivatives()
+    found = _bend.bind(*operands, bars[0], *directions, call=call, wrt=along, along=wrt)
+    wanted = map(ad.is_undefined_primal, more)
+    return [None] * 6 + [b if want else None for b, want in zip(found, wanted)]
+
+
+def _bow_jvp(arrays: Any, tangents: Any, *, call: Call, wrt: int, along: int) -> Any:
+    raise _no_third_derivatives()
 
 
 def _pull_transpose(bars: Any, *arrays: Any, call: Call, wrt: int) -> Any:
@@ -325,9 +355,11 @@ ad.primitive_jvps[_run] = _run_jvp
 ad.primitive_jvps[_push] = _push_jvp
 ad.primitive_jvps[_pull] = _pull_jvp
 ad.primitive_jvps[_bend] = _bend_jvp
+ad.primitive_jvps[_bow] = _bow_jvp
 ad.primitive_transposes[_push] = _push_transpose
 ad.primitive_transposes[_pull] = _pull_transpose
 ad.primitive_transposes[_bend] = _bend_transpose
+ad.primitive_transposes[_bow] = _bow_transpose
 
 
 # ---- vmap --------------------------------------------------------------------------------------
@@ -412,6 +444,17 @@ def _bend_vmap(arrays: Any, dims: Any, *, call: Call, wrt: int, along: int) -> A
     return list(map(split, bars, own)), [0] * 3
 
 
+def _bow_vmap(arrays: Any, dims: Any, *, call: Call, wrt: int, along: int) -> Any:
+    size, rest, batched = _in_front(arrays, dims)
+    rows = max(map(_row_count, rest[:3], batched[:3]))
+    operands, stacks, split = _vmapped(
+        call, wrt | along, size, rest[:3], batched[:3], rest[3:], batched[3:]
+    )
+    result = _bow.bind(*operands, *stacks, call=call, wrt=wrt, along=along)[0]
+    return [split(result, rows)], [0]
+
+
+batching.primitive_batchers[_bow] = _bow_vmap
 batching.primitive_batchers[_run] = _run_vmap
 batching.primitive_batchers[_push] = _push_vmap
 batching.primitive_batchers[_pull] = _pull_vmap
