@@ -220,25 +220,30 @@ class Conformance {
   }
 
   void threads() {
+    threads_of(case_, bar_, "");
+    threads_of(picked_case(case_, {0}), picked(bar_, {0}), ", of a lone environment");
+  }
+  void threads_of(const RolloutCase<T>& c, const std::vector<T>& bar, const char* whose) {
     std::vector<T> states;
     Gradient<T> g;
     for (const int threads : {1, 2, 3}) {
       RolloutOptions options;
       options.threads = threads;
-      const Trajectory<T> run = case_.run(options);
-      const Gradient<T> found = run.pullback(bar_);
+      const Trajectory<T> run = c.run(options);
+      const Gradient<T> found = run.pullback(bar);
       if (threads == 1) {
         states.assign(run.states().begin(), run.states().end());
         g = found;
       }
       if (!same_bits(states, run.states())) {
-        fail("threads", message("states change bits with ", threads, " threads"));
+        fail("threads", message("states change bits with ", threads, " threads", whose));
       }
       if (!same_gradient(g, found)) {
-        fail("threads", message("the gradient changes bits with ", threads, " threads"));
+        fail("threads", message("the gradient changes bits with ", threads, " threads", whose));
       }
-      if (!same_gradient(found, run.pullback(bar_))) {
-        fail("threads", message("a second pullback gives other bits, with ", threads, " threads"));
+      if (!same_gradient(found, run.pullback(bar))) {
+        fail("threads",
+             message("a second pullback gives other bits, with ", threads, " threads", whose));
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 
 #include "cycloid/base/thread_pool.h"
@@ -15,11 +16,11 @@
 
 namespace cycloid::test {
 
-class Field final : public Stepper<double> {
+class Field : public Stepper<double> {
  public:
   Field(int n, int lanes) : Stepper<double>(sizes(n, lanes)) {}
 
-  struct Own final : StepWorkspace {
+  struct Own : StepWorkspace {
     explicit Own(int n) : threads(n) {}
     int threads;
     StepParameters<double> p;
@@ -55,7 +56,9 @@ class Field final : public Stepper<double> {
       record->bytes = 0;
     }
     ++steps;
-    return StepStatus::ok;
+    const bool finite =
+        std::all_of(x_next, x_next + n * W, [](double x) { return std::isfinite(x); });
+    return finite ? StepStatus::ok : StepStatus::non_finite;
   }
   void pullback(const StepInput<double>&, const StepRecord& record, const double* x_next_bar,
                 double* x_bar, double*, StepWorkspace& w) const override {
@@ -97,9 +100,10 @@ class Field final : public Stepper<double> {
 };
 
 // ... as a System, whose steppers can be asked.
-struct FieldWorld {
-  FieldWorld(int n, int lanes)
-      : one(std::make_shared<Field>(n, 1)), packed(std::make_shared<Field>(n, lanes)), system([&] {
+template <class Kind = Field>
+struct FieldWorldOf {
+  FieldWorldOf(int n, int lanes)
+      : one(std::make_shared<Kind>(n, 1)), packed(std::make_shared<Kind>(n, lanes)), system([&] {
           SystemParts parts;
           parts.name = "field";
           parts.timestep = 1;
@@ -119,8 +123,9 @@ struct FieldWorld {
           parts.float64 = {one, packed, nullptr};
           return System(std::move(parts));
         }()) {}
-  std::shared_ptr<Field> one, packed;
+  std::shared_ptr<Kind> one, packed;
   System system;
 };
+using FieldWorld = FieldWorldOf<>;
 
 }  // namespace cycloid::test
