@@ -1,4 +1,4 @@
-"""A large world: heat on a grid, with a sparse factor, arrays of parameters and threads of its own."""
+"""A large world: heat on a grid, with a sparse factor, arrays of parameters, and threads inside."""
 
 import numpy as np
 import pytest
