@@ -379,11 +379,17 @@ class Conformance {
     for (std::size_t i = 0; i < bar.size(); ++i) sum += bar[i] * run.states()[i];
     return sum;
   }
-  // Differences D(h) and D(h/2), extrapolated to an error of O(h⁴).
+  // Differences D(h) and D(h/2), extrapolated to an error of O(h⁴); from one side, to O(h³), where
+  // a parameter is at the end of its constraint.
   static double difference(const RolloutCase<double>& c, const Point& z, const Point& along,
                            double h, const Numbers& bar) {
+    const auto L = [&](double s) { return loss(c, z, along, s, bar); };
     const auto D = [&](double s) {
-      return (loss(c, z, along, s, bar) - loss(c, z, along, -s, bar)) / (2 * s);
+      try {
+        return (L(s) - L(-s)) / (2 * s);
+      } catch (const ParameterError&) {
+        return (4 * L(s) - 3 * L(0) - L(2 * s)) / (2 * s);
+      }
     };
     return (4 * D(h / 2) - D(h)) / 3;
   }
@@ -391,13 +397,13 @@ class Conformance {
   static double best_error(const RolloutCase<double>& c, const Point& z, const Point& along,
                            const Numbers& bar, double expected, double scale, double enough) {
     double best = std::numeric_limits<double>::infinity();
-    for (const double h : {1e-3, 1e-4, 1e-5, 1e-2, 1e-6, 1e-7}) {
+    for (const double h : {1e-3, 1e-4, 1e-5, 1e-2, 1e-6, 1e-7, 1e-1, 1e-8}) {
       try {
         const double d = difference(c, z, along, h, bar);
-        best = std::min(
-            best, std::abs(d - expected) / std::max({std::abs(d), std::abs(expected), scale}));
-      } catch (const Error&) {
-        // Out of a parameter's constraint: a smaller step is not.
+        const double size = std::max({std::abs(d), std::abs(expected), scale});
+        best = std::min(best, std::abs(d - expected) / size);
+      } catch (const ParameterError&) {
+        // Too far out of a constraint; a smaller step is not.
       }
       if (best <= enough) break;
     }
