@@ -151,9 +151,12 @@ class _Case:
                 np.testing.assert_allclose(a, b, rtol=0, atol=most, err_msg="stepping back")
 
     def dot(self):
-        """By the trajectory's own pushforward where it has one, else a step by linearise."""
+        """A step by linearise, and the whole run by pushforward where trajectories have one."""
         if not self.double:
             return
+        run = self.run()
+        if hasattr(run, "pushforward"):
+            self._dot_of_run(run)
         shift = self.system.state_size - self.system.tangent_size  # quaternions lie in front
         bar = self.bar[:, 1:2].copy()
         bar[..., : self._curved()] = 0
@@ -165,6 +168,20 @@ class _Case:
         _near(np.einsum("bi,bij->bj", rows, A), g.x0_tangent, "the state")
         if self.system.input_size:
             _near(np.einsum("bi,bij->bj", rows, B), g.controls[:, 0], "the input")
+
+    def _dot_of_run(self, run):
+        g = run.pullback(self.bar)
+        draw = np.random.default_rng(41)
+        dx, du = draw.normal(size=self.x0.shape), draw.normal(size=self.u.shape)
+        try:
+            moved = run.pushforward(dx, du if self.system.input_size else None)
+        except cy.GradientError as error:
+            print(f"{self.system.name}: not held to 'dot' of a run: {error}")
+            return
+        terms = (self.bar * moved, g.x0 * dx, g.controls * du)
+        left, right = terms[0].sum(), terms[1].sum() + terms[2].sum()
+        size = sum(np.abs(t).sum() for t in terms)
+        assert abs(left - right) <= DOT_TOLERANCE * size, f"<ȳ, J ẋ> = {left}, <Jᵀȳ, ẋ> = {right}"
 
     def _curved(self):
         """How many coordinates, from the first, may be quaternions'."""
