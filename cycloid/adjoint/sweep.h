@@ -112,6 +112,8 @@ class Sweep {
 
  private:
   StepInput<T> input(const T* x, std::int64_t k);
+  // Small steps ask now and then, large ones every time.
+  bool asks_at(std::int64_t k) const { return sizes_.spreads || k % kInputBlock == 0; }
   bool stop_requested() { return stopped_ = stopped_ || stop_.stop_requested(); }
   void first_step(const StepInput<T>& in, T* x_next, StepRecord* record, ChunkReport& said);
   void note_failures(const StepInput<T>& in, const T* x_next, ChunkReport& said);
@@ -177,7 +179,7 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, x);
   std::fill_n(x + sizes_.state * map_.lanes, sizes_.carry * map_.lanes, T(0));
   for (std::int64_t k = 0; k < run_.steps; ++k) {
-    if (k % kInputBlock == 0 && stop_requested()) return;
+    if (asks_at(k) && stop_requested()) return;
     if (!all && !plan.reversible) keep(k, x);
     if (run_.samples.empty()) save(k, static_cast<const T*>(x));
     T* x_next = all && k + 1 < run_.steps ? tape_.state(chunk_, k + 1) : other;
@@ -265,7 +267,7 @@ void Sweep<T>::reverse_segments(Visit&& visit) {
       step_again(input(state(k), k), state(k + 1), record);
       if (record) segment_records.keep();
       ++recomputed_;
-      if (k % kInputBlock == 0 && stop_requested()) return;
+      if (asks_at(k) && stop_requested()) return;
     }
     for (std::int64_t k = end - 1; k >= begin; --k) {
       const StepInput<T> in = input(state(k), k);
@@ -279,7 +281,7 @@ void Sweep<T>::reverse_segments(Visit&& visit) {
         step_for_record(in, buffers_.next_state.data());
         visit(in, static_cast<const StepRecord&>(buffers_.record));
       }
-      if (k % kInputBlock == 0 && stop_requested()) return;
+      if (asks_at(k) && stop_requested()) return;
     }
   }
 }
@@ -299,7 +301,7 @@ void Sweep<T>::reverse_stepping_back(Visit&& visit) {
     recomputed_ += 2;
     visit(in, static_cast<const StepRecord&>(buffers_.record));
     std::swap(x, before);
-    if (k % kInputBlock == 0 && stop_requested()) return;
+    if (asks_at(k) && stop_requested()) return;
   }
   measure_drift(x);
 }
@@ -330,14 +332,14 @@ void Sweep<T>::reverse_binomial(Visit&& visit) {
           step_again(input(x, k), other, nullptr);
           std::swap(x, other);
           ++recomputed_;
-          if (k % kInputBlock == 0 && stop_requested()) return;
+          if (asks_at(k) && stop_requested()) return;
         }
         break;
       case ScheduleAction::Kind::reverse: {
         const StepInput<T> in = input(x, action->from);
         step_for_record(in, other);
         visit(in, static_cast<const StepRecord&>(buffers_.record));
-        if (action->from % kInputBlock == 0 && stop_requested()) return;
+        if (asks_at(action->from) && stop_requested()) return;
         break;
       }
     }

@@ -42,6 +42,21 @@ def test_a_law_written_in_python_conforms():
     conform(system, *rows(system, [1.0, 0.5]))
 
 
+def test_a_closed_loop_conforms():
+    system = cy.systems.double_pendulum(damping=(0.1, 0.2))
+    draw = np.random.default_rng(5)
+    feedback = cy.LinearFeedback(draw.normal(size=(2, 4)), draw.normal(size=4), draw.normal(size=2))
+    closed = cy.close_loop(system, feedback)
+    conform(closed, *rows(closed, [1.0, 0.7, 0.3, -0.2]))
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_a_large_world_conforms(slope):
+    conductivity = np.exp(np.random.default_rng(4).normal(size=(7, 6)))
+    system = cy.systems.heat((7, 6), conductivity, dt=0.4, slope=slope)
+    conform(system, *rows(system, np.linspace(0, 1, 42)))
+
+
 @pytest.mark.parametrize("name", ["gymnasium/hopper", "gymnasium/ant", "dm_control/humanoid"])
 def test_robots_in_contact_conform(name):
     model = mujoco.MjModel.from_xml_path(str(MODELS[name]))
