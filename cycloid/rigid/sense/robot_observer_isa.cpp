@@ -1,10 +1,12 @@
-#include "cycloid/math/pack.h"
 #include "cycloid/rigid/sense/robot_observer.h"
+
+#include "cycloid/math/pack.h"
 
 namespace cycloid::isa::CYCLOID_ISA {
 
-std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key) {
-  return std::make_unique<RobotObserver<Pack<double, kNativeLanes<double>>>>(key);
+void robot_observers64(const ObserverKey& key, RobotObservers& out) {
+  out.one64 = std::make_shared<RobotSenses<double>>(key);
+  out.packed64 = std::make_shared<RobotObserver<Pack<double, kNativeLanes<double>>>>(key);
 }
 
 }  // namespace cycloid::isa::CYCLOID_ISA

@@ -1,20 +1,12 @@
-#include "cycloid/math/pack.h"
 #include "cycloid/rigid/sense/robot_senses.h"
 
+#include "cycloid/math/pack.h"
+
 namespace cycloid::isa::CYCLOID_ISA {
-namespace {
 
-template <class T>
-void fill(const ObserverKey& key, Senses<T>& out) {
-  out.one = std::make_shared<RobotSenses<T>>(key);
-  out.packed = std::make_shared<RobotSenses<Pack<T, kNativeLanes<T>>>>(key);
-}
-
-}  // namespace
-
-void robot_senses(const ObserverKey& key, Senses<float>& float32, Senses<double>& float64) {
-  fill(key, float32);
-  fill(key, float64);
+void robot_observers32(const ObserverKey& key, RobotObservers& out) {
+  out.one32 = std::make_shared<RobotSenses<float>>(key);
+  out.packed32 = std::make_shared<RobotSenses<Pack<float, kNativeLanes<float>>>>(key);
 }
 
 }  // namespace cycloid::isa::CYCLOID_ISA
