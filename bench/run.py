@@ -103,6 +103,14 @@ def hold_contact(robots, held):
          False)
 
 
+def hold_stacks(scenes, held):
+    """The figures of race_stacks.py that are held to something: many cost as many times one."""
+    name, figures = list(scenes.items())[-1]
+    for way in ("forward", "backward"):
+        held(f"{name}, float32 lanes: {way} of a stack / of a stack alone",
+             figures[f"{way} / stacks"], "x", 1.2, True)
+
+
 def hold_torch(figures, held):
     """The figures of race_torch.py that are held to something."""
     held("4096 humanoids in contact, 50 steps, forward+backward: torch / NumPy", figures["ratio"],
@@ -208,6 +216,10 @@ def main():
         say("bench: robots in contact, against MuJoCo and MJX (compiles for minutes) ...")
         results["contact"] = raced("race_contact.py")
         hold_contact(results["contact"], held)
+
+        say("bench: separate stacks of boxes, against MuJoCo ...")
+        results["stacks"] = raced("race_stacks.py")
+        hold_stacks(results["stacks"], held)
 
         say("bench: Gymnasium's environments, against mujoco.batch and AsyncVectorEnv ...")
         results["gym"] = raced("race_gym.py")

@@ -9,12 +9,18 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# The cache takes units with precompiled headers only when told that macros and times in them are no
+# matter: of ours they are not.
 find_program(CYCLOID_CCACHE ccache)
 if(CYCLOID_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CYCLOID_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
+      "${CYCLOID_CCACHE}")
 endif()
 
 find_package(Threads REQUIRED)
+
+# Where no time is spent that anyone would notice: programs around the core, rare forms of laws.
+set(CYCLOID_OFF_THE_HOT_PATH "$<$<CONFIG:Release>:-O1>")
 
 # Arithmetic: contraction to fused multiply-add is allowed, reordering is not; NaN masks stay.
 add_library(cycloid_flags INTERFACE)
@@ -23,13 +29,48 @@ target_compile_options(cycloid_flags INTERFACE
   -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 
 # The sets the batch core is compiled for, narrowest first. `portable` is the compiler's baseline.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(CYCLOID_INSTRUCTION_SETS_DEFAULT "portable;v3;v4")
+set(CYCLOID_INSTRUCTION_SETS "all" CACHE STRING
+    "Of the batch core: all, widest (that this machine runs), or a list of portable, v3, v4")
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(CYCLOID_SETS portable)
+elseif(CYCLOID_INSTRUCTION_SETS STREQUAL "all")
+  set(CYCLOID_SETS portable v3 v4)
+elseif(CYCLOID_INSTRUCTION_SETS STREQUAL "widest")
+  if(NOT CYCLOID_WIDEST_SET)
+    try_run(status compiled "${CMAKE_CURRENT_BINARY_DIR}/widest_set"
+      "${CMAKE_CURRENT_LIST_DIR}/widest_set.cpp"
+      CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}" CXX_STANDARD 20
+      RUN_OUTPUT_VARIABLE widest)
+    if(NOT compiled OR NOT status EQUAL 0)
+      set(widest portable)
+    endif()
+    string(STRIP "${widest}" widest)
+    set(CYCLOID_WIDEST_SET "${widest}" CACHE INTERNAL "The widest set that this machine runs")
+  endif()
+  set(CYCLOID_SETS ${CYCLOID_WIDEST_SET})
 else()
-  set(CYCLOID_INSTRUCTION_SETS_DEFAULT "portable")
+  set(CYCLOID_SETS ${CYCLOID_INSTRUCTION_SETS})
 endif()
-set(CYCLOID_INSTRUCTION_SETS "${CYCLOID_INSTRUCTION_SETS_DEFAULT}" CACHE STRING
-    "Instruction sets of the batch core: portable, v3 (AVX2), v4 (AVX-512)")
+# Where there are wider sets, few machines fall back on `portable`.
 set(CYCLOID_FLAGS_portable "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(CYCLOID_FLAGS_portable "$<$<CONFIG:Release>:-O2>")
+endif()
 set(CYCLOID_FLAGS_v3 -march=x86-64-v3)
 set(CYCLOID_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
+
+# Which sets there are is known to those alone who choose among them, by a header: with other sets
+# only these files are compiled again.
+list(GET CYCLOID_SETS 0 CYCLOID_NARROWEST_SET)
+set(CYCLOID_SET_LINES "")
+foreach(set IN LISTS CYCLOID_SETS)
+  if(NOT DEFINED CYCLOID_FLAGS_${set})
+    message(FATAL_ERROR "CYCLOID_INSTRUCTION_SETS: \"${set}\" is no instruction set; give all, \
+widest, or a list of portable, v3 and v4")
+  endif()
+  string(TOUPPER ${set} upper)
+  string(APPEND CYCLOID_SET_LINES "#define CYCLOID_HAS_${upper} 1\n")
+endforeach()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/compiled_sets.h.in"
+  "${PROJECT_BINARY_DIR}/generated/cycloid/base/compiled_sets.h" @ONLY)
+target_include_directories(cycloid_flags INTERFACE "${PROJECT_BINARY_DIR}/generated")

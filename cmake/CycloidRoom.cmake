@@ -11,9 +11,9 @@
 # portable program could get the wide one.
 function(cycloid_instruction_set_objects target)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  foreach(set IN LISTS CYCLOID_INSTRUCTION_SETS)
+  foreach(set IN LISTS CYCLOID_SETS)
     set(objects ${target}_isa_${set})
-    add_library(${objects} OBJECT ${ARG_SOURCES})
+    add_library(${objects} OBJECT EXCLUDE_FROM_ALL ${ARG_SOURCES})
     target_link_libraries(${objects} PRIVATE cycloid_flags ${ARG_LINK})
     target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}")
     target_compile_definitions(${objects} PRIVATE CYCLOID_ISA=${set})
@@ -33,8 +33,18 @@ function(cycloid_instruction_set_objects target)
   endforeach()
 endfunction()
 
+# What most tests of a room include from elsewhere, read by the compiler once. Headers of the room
+# itself are not among it: whoever changes one builds the tests that include it, not all.
+function(cycloid_precompile_tests target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>")
+endfunction()
+
+# Every program of tests; `make test` builds them, `make build` does not.
+add_custom_target(all_tests)
+
 function(cycloid_room room)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;PRECOMPILE" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/cycloid/${room}")
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${folder}/*.cpp")
   set(tests ${all})
@@ -66,16 +76,14 @@ function(cycloid_room room)
   # A vector wider than the baseline's registers is passed in memory: no interface depends on it.
   target_compile_options(${target} ${visibility} -Wno-psabi)
   target_link_libraries(${target} ${visibility} ${depends} ${ARG_LINK} Threads::Threads)
-  foreach(set IN LISTS CYCLOID_INSTRUCTION_SETS)
-    string(TOUPPER ${set} upper)
-    target_compile_definitions(${target} ${visibility} CYCLOID_HAS_${upper}=1)
-  endforeach()
   if(isa)
     cycloid_instruction_set_objects(${target} SOURCES ${isa} LINK ${depends})
   endif()
 
   if(CYCLOID_TESTS AND tests)
-    add_executable(test_${room} ${tests} "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
+    add_executable(test_${room} EXCLUDE_FROM_ALL ${tests}
+                   "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
+    add_dependencies(all_tests test_${room})
     target_link_libraries(test_${room} PRIVATE cycloid_flags ${target} cycloid_doctest)
     # What is tested is optimised as it ships; what the tests themselves instantiate need not be.
     target_compile_options(test_${room} PRIVATE -O0)
@@ -83,6 +91,10 @@ function(cycloid_room room)
     if(EXISTS "${folder}/operators.h")
       target_compile_definitions(test_${room} PRIVATE
         CYCLOID_OPERATORS_HEADER="cycloid/${room}/operators.h")
+    endif()
+    if(ARG_PRECOMPILE)
+      list(TRANSFORM ARG_PRECOMPILE PREPEND "${PROJECT_SOURCE_DIR}/")
+      cycloid_precompile_tests(test_${room} <doctest/doctest.h> ${ARG_PRECOMPILE})
     endif()
     if(isa_tests)
       cycloid_instruction_set_objects(test_${room} SOURCES ${isa_tests} LINK ${target})

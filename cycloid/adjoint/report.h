@@ -50,7 +50,7 @@ struct ChunkReport {
   std::vector<Unsolved> unsolved;
   std::vector<Crowded> crowded;
   std::array<std::int64_t, kMostCounters> counters = {};  // summed over environments and steps
-  std::int64_t switches = 0;  // steps with another number of active rows than the step before
+  std::int64_t switches = 0;  // steps with other active rows than the step before
 };
 
 // What the System counts in its steps.
@@ -65,7 +65,7 @@ struct Report {
   std::vector<Unsolved> unsolved;  // likewise; one for each environment at most
   std::vector<Crowded> crowded;    // likewise
   std::vector<Counter> counters;   // as the System declares them
-  double switch_fraction = 0;      // share of steps with another number of active rows
+  double switch_fraction = 0;      // share of steps with other active rows than the one before
   std::string memory;              // what the adjoint keeps and why, in words
   std::uint64_t tape_bytes = 0;
   int lanes = 1;

@@ -31,7 +31,7 @@ class Counting final : public Stepper<double> {
       const double x = in.x[l];
       const int n = static_cast<int>(x);
       const bool unsolved = x >= 10 && x < 14;
-      notes[l] = {unsolved ? 1 / x : 0, n / 3, n == 16, {n}};
+      notes[l] = {unsolved ? 1 / x : 0, static_cast<std::uint64_t>(n / 3), n == 16, {n}};
       x_next[l] = x < 30 ? x + 1 : std::numeric_limits<double>::infinity();
       if ((unsolved || n == 16) && status == StepStatus::ok) status = StepStatus::short_of;
       if (x >= 30) status = StepStatus::non_finite;

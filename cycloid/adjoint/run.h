@@ -136,8 +136,10 @@ class Tape {
     if (!run.plan.keep_records) return;
     const std::size_t chunks = static_cast<std::size_t>(run.chunks()),
                       most = static_cast<std::size_t>(run.plan.chunk_record_bytes),
-                      room = std::min(most, static_cast<std::size_t>(run.steps) *
-                                                RecordStore::padded(run.stepper->record_bytes()));
+                      all = static_cast<std::size_t>(run.steps) *
+                            RecordStore::padded(run.stepper->record_bytes()),
+                      // Whole records only: the next chunk's begin aligned for lanes.
+        room = std::min(most / kWorkspaceAlignment * kWorkspaceAlignment, all);
     record_room_ = LaneBuffer<std::byte>(chunks * room);
     for (std::size_t c = 0; c < chunks; ++c) {
       records_.emplace_back(record_room_.data() + c * room, room, most);

@@ -51,7 +51,7 @@ Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std:
       ended_step_(tape.ended_step.data() + chunk * sizes_.lanes),
       events_(tape.events[static_cast<std::size_t>(chunk)]),
       notes_(run.stepper->notes(workspace())),
-      active_rows_(static_cast<std::size_t>(notes_ ? sizes_.lanes : 0), -1) {
+      active_sets_(static_cast<std::size_t>(notes_ ? sizes_.lanes : 0)) {
   for (int l = 0; l < map_.lanes; ++l) {
     any_failed_ = any_failed_ || lane_failed(l);
     any_ended_ = any_ended_ || ended_step_[l] >= 0;
@@ -173,10 +173,10 @@ void Sweep<T>::take_notes(std::int64_t step, bool all_ok, ChunkReport& said) {
   for (int l = 0; l < map_.active; ++l) {
     if (lane_failed(l)) continue;
     const LaneNote& note = notes_[l];
-    int& before = active_rows_[static_cast<std::size_t>(l)];
+    std::optional<std::uint64_t>& before = active_sets_[static_cast<std::size_t>(l)];
     for (std::size_t i = 0; i < said.counters.size(); ++i) said.counters[i] += note.counters[i];
-    said.switches += before >= 0 && before != note.active;
-    before = note.active;
+    said.switches += before && *before != note.active_set;
+    before = note.active_set;
     if (all_ok) continue;
     if (note.residual > 0) {
       Unsolved& row = row_of(said.unsolved, map_.environment(l), step);

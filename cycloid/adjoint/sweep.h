@@ -11,8 +11,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "cycloid/adjoint/run.h"
 #include "cycloid/adjoint/schedule.h"
@@ -155,8 +157,8 @@ class Sweep {
   std::vector<const T*> arrays_;  // of parameters
   std::int64_t *failed_step_, *ended_step_;
   std::vector<TapeEvent>& events_;
-  const LaneNote* notes_;         // of the last step, or null
-  std::vector<int> active_rows_;  // per lane: those of the step before; -1: there was none
+  const LaneNote* notes_;                                  // of the last step, or null
+  std::vector<std::optional<std::uint64_t>> active_sets_;  // per lane: that of the step before
   std::int64_t input_block_ = -1, recomputed_ = 0;
   bool any_failed_ = false, any_ended_ = false, stopped_ = false, wants_parameters_ = true;
   const double* times_bar_ = nullptr;

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
+#include "cycloid/base/processor.h"
 
 namespace cycloid::inline base {
 
@@ -27,21 +29,12 @@ constexpr bool compiled_in(InstructionSet set) {
   }
 }
 
-// The compiler's runtime asks cpuid, and xgetbv for the registers that the operating system saves.
 bool supported_here(InstructionSet set) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                  __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
-                  __builtin_cpu_supports("movbe");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
-  return set == InstructionSet::portable || (set == InstructionSet::v3 ? v3 : v4);
-#else
-  return set == InstructionSet::portable;
-#endif
+  switch (set) {
+    case InstructionSet::v3: return runs_v3();
+    case InstructionSet::v4: return runs_v4();
+    default: return true;
+  }
 }
 
 std::vector<InstructionSet> find_available() {
@@ -50,8 +43,8 @@ std::vector<InstructionSet> find_available() {
     if (compiled_in(set) && supported_here(set)) found.push_back(set);
   if (found.empty())
     throw Error(
-        "this build of Cycloid has no instruction set that this processor supports; configure it "
-        "with -DCYCLOID_INSTRUCTION_SETS=portable among the sets");
+        "this build of Cycloid has no instruction set that this processor supports; build it with "
+        "all of them: make build, or cmake -DCYCLOID_INSTRUCTION_SETS=all");
   return found;
 }
 
@@ -59,7 +52,8 @@ void require_available(InstructionSet set, const std::vector<InstructionSet>& av
   for (const InstructionSet other : available)
     if (other == set) return;
   throw Error(message("instruction set \"", set,
-                      "\" is not available: not compiled in, or not supported by this processor; "
+                      "\" is not available: not compiled in (make build compiles all), or not "
+                      "supported by this processor; "
                       "choose one of ",
                       available));
 }

@@ -170,7 +170,8 @@ class Pool {
     std::unique_lock lock(mutex_);
     job.open = 0;
     while (job.active > 0) {
-      if (!job.keep_going) {
+      // Nobody to ask: neither the user nor the work around.
+      if (!job.keep_going && job.outer == nullptr) {
         job.idle.wait(lock);
         continue;
       }
@@ -206,7 +207,9 @@ class Pool {
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return;
-      start(busy_ + helpers);
+      int awaited = 0;  // helpers that other jobs still wait for
+      for (const Job* other : jobs_) awaited += other->open;
+      start(busy_ + awaited + helpers);
       jobs_.push_back(&job);
       job.open = helpers;
     }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cfenv>
 #include <cstdlib>
@@ -330,6 +331,192 @@ TEST_CASE("fork: inside work, the child is told that it cannot finish") {
         forked = true;
       }
       wait_until([&] { return forked.load(); });
+    });
+  } catch (const cycloid::Error& e) {
+    refusal = e.what();
+  }
+  if (child == 0) _exit(refusal.find("forked inside parallel_for") != std::string::npos ? 0 : 1);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(refusal.empty());
+}
+
+namespace {
+
+// Whether `each` calls of work inside each of `tasks` tasks run all at once: they wait for one
+// another.
+bool nested_run_together(std::size_t tasks, int threads, std::size_t each) {
+  std::atomic<std::size_t> begun{0};
+  std::atomic<int> most{0};
+  parallel_for(tasks, threads, [&](std::size_t) {
+    parallel_for(each, threads, [&](std::size_t, int worker) {
+      if (worker > most) most = worker;
+      ++begun;
+      wait_until([&] { return begun == tasks * each; });
+    });
+  });
+  return static_cast<std::size_t>(most.load()) < each;
+}
+
+}  // namespace
+
+TEST_CASE("nested: threads that are more than the tasks are divided among them, every time") {
+  for (int round = 0; round < 100; ++round) {
+    CHECK(nested_run_together(1, 3, 3));
+    CHECK(nested_run_together(2, 4, 2));
+    CHECK(nested_run_together(3, 6, 2));
+  }
+}
+
+TEST_CASE("nested: a task has no more than its share, and one thread where tasks are many") {
+  for (const auto& [tasks, threads, share] :
+       {std::array{1, 4, 4}, {2, 5, 2}, {3, 5, 1}, {4, 4, 1}, {9, 4, 1}}) {
+    std::atomic<int> most{0};
+    parallel_for(static_cast<std::size_t>(tasks), threads, [&](std::size_t) {
+      parallel_for(64, 0, [&](std::size_t, int worker) {
+        if (worker > most) most = worker;
+        nap();
+      });
+    });
+    CHECK(most < share);
+  }
+}
+
+TEST_CASE("nested: three levels deep, all threads meet") {
+  std::atomic<int> begun{0}, done{0};
+  parallel_for(1, 4, [&](std::size_t) {
+    parallel_for(2, 4, [&](std::size_t) {
+      parallel_for(2, 4, [&](std::size_t) {
+        ++begun;
+        wait_until([&] { return begun == 4; });
+        // Deeper there is one thread each.
+        parallel_for(3, 4, [&](std::size_t, int worker) { done += worker == 0; });
+      });
+    });
+  });
+  CHECK(done == 12);
+}
+
+TEST_CASE("nested: what a helper of inner work throws is that of its task; the lowest wins") {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<bool> two_begun{false}, two_stopped{false};
+    const auto work = [&](std::size_t task) {
+      parallel_for(2, 6, [&](std::size_t i, int, const StopToken& stop) {
+        if (task == 0 && i == 1) {
+          wait_until([&] { return two_stopped.load(); });
+          CHECK_FALSE(stop.stop_requested());
+          throw std::runtime_error("task 0");
+        }
+        if (task == 1 && i == 1) {
+          wait_until([&] { return two_begun.load(); });
+          throw std::runtime_error("task 1");
+        }
+        if (task == 2 && i == 0) {
+          // Behind the one that failed: asked to stop, through its own parallel_for.
+          two_begun = true;
+          work_until_asked_to_stop(stop);
+          two_stopped = true;
+        }
+      });
+    };
+    CHECK_THROWS_WITH(parallel_for(3, 6, work), "task 0");
+  }
+  CHECK(covers(100, 3));
+}
+
+TEST_CASE("nested: keep_going stops helpers of inner work while its caller waits for them") {
+  for (const std::size_t tasks : {1, 2}) {
+    std::atomic<int> stopped{0};
+    const auto caller = std::this_thread::get_id();
+    bool asked_elsewhere = false;
+    CHECK_THROWS_AS(parallel_for(
+                        tasks, 4,
+                        [&](std::size_t) {
+                          std::atomic<int> begun{0};
+                          parallel_for(2, 4, [&](std::size_t, int worker, const StopToken& stop) {
+                            ++begun;
+                            wait_until([&] { return begun == 2; });
+                            if (worker == 0) return;
+                            work_until_asked_to_stop(stop);
+                            ++stopped;
+                          });
+                        },
+                        [&] {
+                          asked_elsewhere |= std::this_thread::get_id() != caller;
+                          return false;
+                        }),
+                    cycloid::Interrupted);
+    CHECK(stopped == static_cast<int>(tasks));
+    CHECK_FALSE(asked_elsewhere);
+  }
+}
+
+TEST_CASE("nested: what keep_going throws comes through inner work") {
+  std::atomic<int> running{0};
+  CHECK_THROWS_WITH(parallel_for(
+                        1, 3,
+                        [&](std::size_t) {
+                          parallel_for(3, 3, [&](std::size_t, int, const StopToken& stop) {
+                            ++running;
+                            work_until_asked_to_stop(stop);
+                            --running;
+                          });
+                        },
+                        []() -> bool { throw std::runtime_error("Ctrl-C"); }),
+                    "Ctrl-C");
+  CHECK(running == 0);
+}
+
+TEST_CASE("nested: several threads of the user at once, some of whose work throws") {
+  std::atomic<int> good{0}, thrown{0};
+  std::vector<std::thread> users;
+  for (int user = 0; user < 4; ++user)
+    users.emplace_back([&, user] {
+      for (int round = 0; round < 25; ++round) {
+        std::atomic<int> runs{0};
+        try {
+          parallel_for(1 + user, 6, [&](std::size_t) {
+            parallel_for(11, 3, [&](std::size_t i) {
+              if (round % 5 == 4 && i == 7) throw std::runtime_error("seven");
+              ++runs;
+            });
+          });
+          good += runs == 11 * (1 + user);
+        } catch (const std::runtime_error&) {
+          ++thrown;
+        }
+      }
+    });
+  for (std::thread& user : users) user.join();
+  CHECK(good == 80);
+  CHECK(thrown == 20);
+  CHECK(nested_run_together(2, 4, 2));
+}
+
+TEST_CASE("nested: the child of a fork nests with helpers of its own") {
+  CHECK(nested_run_together(2, 4, 2));
+  // Without helpers to begin with, the two tasks ask for theirs while the first is on its way.
+  for (int round = 0; round < 20; ++round)
+    CHECK(status_of_child([] { _exit(nested_run_together(2, 4, 2) ? 0 : 1); }) == 0);
+  CHECK(nested_run_together(2, 4, 2));
+}
+
+TEST_CASE("nested: a child forked inside inner work is told that it cannot finish") {
+  pid_t child = -1;
+  std::atomic<bool> forked{false};
+  std::string refusal;
+  try {
+    parallel_for(1, 2, [&](std::size_t) {
+      parallel_for(4, 2, [&](std::size_t, int worker) {
+        if (worker == 0 && !forked) {
+          child = fork();
+          if (child == 0) alarm(60);
+          forked = true;
+        }
+        wait_until([&] { return forked.load(); });
+      });
     });
   } catch (const cycloid::Error& e) {
     refusal = e.what();

@@ -16,6 +16,7 @@ constexpr double kEitherSide = 1e-9;  // component of a direction that does not 
 constexpr double kSameCorner = 1e-7;  // relative to the face's diagonal
 constexpr double kOnLine = 1e-13;     // relative to the boxes' extent
 constexpr int kMaxCorners = 12;
+constexpr int kNext[3] = {1, 2, 0};
 
 // Both boxes in the axes of each other.
 struct Relative {
@@ -73,14 +74,27 @@ bool edge_direction(const Relative& r, int i, int j, V& n) {
   return true;
 }
 
+// How far the cross product n of edge i of box 1 and edge j of box 2 separates the boxes, times
+// |n|, which is at most 1. n has two components in the axes of either box.
+double scaled_edge_separation(const GeomPair<double>& g, const Relative& r, int i, int j) {
+  const int i1 = kNext[i], i2 = kNext[i1], j1 = kNext[j], j2 = kNext[j1];
+  const double a = r.rot(i1, j), b = r.rot(i2, j);
+  return abs(a * r.p21[i2] - b * r.p21[i1]) - abs(b) * g.size1[i1] - abs(a) * g.size1[i2] -
+         abs(r.rot(i, j2)) * g.size2[j1] - abs(r.rot(i, j1)) * g.size2[j2];
+}
+
 // The winner of all fifteen; which = -1 when a direction separates the boxes.
 Separation best_separation(const GeomPair<double>& g, const Relative& r, double limit) {
   const Separation face = best_face(g, r);
   if (!(face.value <= limit)) return {0, -1};
   Separation best = face;
   V best_direction{};
+  // A separation is negative and |n| ≤ 1: one that is less than the face's before it is divided by
+  // |n| is less after it. Most are, and need no root.
+  const double hopeless = min(face.value, 0.0) - kRounding * r.extent;
   for (int k = 0; k < 9; ++k) {
     V n;
+    if (scaled_edge_separation(g, r, k / 3, k % 3) < hopeless) continue;
     if (!edge_direction(r, k / 3, k % 3, n)) continue;
     const double value = abs(dot(n, r.p21)) - half_width(n, g.size1) -
                          half_width(transpose_vector_product(r.rot, n), g.size2);
@@ -123,7 +137,7 @@ Polygon clip(const Polygon& in, int xy, double sign, double limit, int line, dou
     if (abs(beyond[k]) <= rounding) beyond[k] = 0;
   }
   for (int k = 0; k < in.size; ++k) {
-    const int next = (k + 1) % in.size;
+    const int next = k + 1 < in.size ? k + 1 : 0;
     const Corner& c = in.corner[k];
     if (beyond[k] <= 0) {
       out.add(c);

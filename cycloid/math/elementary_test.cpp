@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/math/elementary_test_isa.h"
 

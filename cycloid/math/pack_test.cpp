@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/math/pack_test_isa.h"
 

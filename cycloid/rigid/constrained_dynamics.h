@@ -1,8 +1,10 @@
 // ConstrainedDynamics: the dynamics of constrained_instant.h with all rows of a robot, as a step
 // takes them (SmoothDynamics of step.h is the other).
 //
-// The record is [ a | â, where the integrator has slopes | contacts ]: how many slots were kept,
-// and two numbers for each (contact_space.h). With it the pullback neither solves nor searches.
+// The record (ConstrainedRecord) keeps the accelerations and which contacts there were, so that the
+// pullback neither solves nor searches. What a step computes besides is made again: a number that
+// goes through memory and back takes as long as fifteen to twenty operations on it, and neither
+// poses, rows of J nor entries of a factor cost more than that.
 #pragma once
 
 #include "cycloid/rigid/constrained_instant.h"
@@ -12,12 +14,29 @@
 
 namespace cycloid::inline rigid {
 
-// Slots that a record has room for; a chunk with more finds its contacts again.
-inline constexpr int kRecordedSlots = 24;
+// Slots that a record has room for: of one kinematic tree, and more of each further one, for a body
+// on another has up to eight contacts. A chunk with more contacts finds them again.
+inline constexpr int kRecordedSlots = 24, kRecordedSlotsPerTree = 8;
 
 inline int recorded_slots(const ConstraintPlan& plan) {
-  return std::min(kRecordedSlots, plan.contacts.slots);
+  const auto trees = std::count(plan.dofs.parent.begin(), plan.dofs.parent.end(), -1);
+  const int room = kRecordedSlots + kRecordedSlotsPerTree * (static_cast<int>(trees) - 1);
+  return std::min(room, plan.contacts.slots);
 }
+
+// The places of a record's numbers, [ a | â, where the integrator has slopes | slots | contacts ]:
+// all but the contacts, two numbers for each slot that was kept (contact_record.h), are as long in
+// every step.
+struct ConstrainedRecord {
+  int nv;
+  bool slopes;
+  int room;  // slots
+
+  int slots() const { return (slopes ? 2 : 1) * nv; }
+  int contacts() const { return slots() + 1; }
+  int most() const { return used(room); }
+  int used(int kept) const { return contacts() + 2 * std::max(kept, 0); }
+};
 
 // Memory of a robot's constraints, besides the step's.
 template <class S>
@@ -25,6 +44,10 @@ struct ConstraintMemory {
   ConstrainedSpace<S> solver;
   ContactSpace<S> contacts;
   int* places;  // of the static rows
+
+  std::span<const int> static_places(const ConstraintPlan& plan) const {
+    return {places, static_cast<std::size_t>(plan.rows.count())};
+  }
 
   void carve(const Tree& tree, const ConstraintPlan& plan, Arena& arena) {
     solver.carve(tree, plan.dofs, plan.most, arena);
@@ -75,24 +98,31 @@ struct ConstrainedDynamics {
   bool slopes;                // the integrator's matrix is not M
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
 
-  int record_numbers(const Tree& tree) const {
-    return (slopes ? 2 : 1) * tree.model.nv + 1 + 2 * recorded_slots(plan);
+  ConstrainedRecord layout(const Tree& tree) const {
+    return {tree.model.nv, slopes, recorded_slots(plan)};
+  }
+  int record_numbers(const Tree& tree) const { return layout(tree).most(); }
+  // How many of these a step has written.
+  int record_used(const Tree& tree, const S* record) const {
+    const ConstrainedRecord at = layout(tree);
+    return at.used(recorded(record[at.slots()]));
   }
   int moved(const Tree& tree) const { return slopes ? tree.model.nv : 0; }
 
   template <class P>
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   S* record) const {
-    const int nv = r.tree.model.nv;
-    S* contacts = record + (slopes ? 2 : 1) * nv;
-    RobotRows<S> rows{plan, memory, {contacts + 1, recorded_slots(plan)}, false};
+    const ConstrainedRecord at = layout(r.tree);
+    RobotRows<S> rows{plan, memory, {record + at.contacts(), at.room}, false};
     const NewtonOptions options{.scale = plan.residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
     const NewtonResult<S> found =
-        constrained_acceleration(r, x, w, memory.solver, rows, options, record, record + nv);
+        constrained_acceleration(r, x, w, memory.solver, rows, options, record, record + at.nv);
     keep_contacts(memory.contacts, rows.record);
-    *contacts = S(rows.record.slots);
-    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
+    record[at.slots()] = S(rows.record.slots);
+    if (notes) {
+      take_notes(found, memory.solver, memory.static_places(plan), memory.contacts, notes);
+    }
   }
 
   // The first pairs that touch, in order: Stepper::work_keys.
@@ -125,10 +155,15 @@ struct ConstrainedDynamics {
 
   // The rows, with the contacts of the record.
   RobotRows<S> recorded_rows(const Tree& tree, const S* record) const {
-    const S* contacts = record + (slopes ? 2 : 1) * tree.model.nv;
-    const int slots = static_cast<int>(primal(take_lane(*contacts, 0)));
-    return {plan, memory, {const_cast<S*>(contacts) + 1, recorded_slots(plan), slots}, true};
+    const ConstrainedRecord at = layout(tree);
+    return {plan,
+            memory,
+            {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()])},
+            true};
   }
+
+ private:
+  static int recorded(const S& slots) { return static_cast<int>(primal(take_lane(slots, 0))); }
 };
 
 }  // namespace cycloid::inline rigid

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
@@ -98,23 +99,24 @@ void stand_still(const RobotKey& key, Steppers<T>& steppers) {
   steppers.packed = steppers.one;
 }
 
-void choose_steppers(const RobotKey& key, SystemParts& parts) {
-  if (parts.states.size() == 0) {
-    stand_still(key, parts.float32);
-    return stand_still(key, parts.float64);
-  }
-  const auto choose = [&](auto smooth, auto constrained) {
-    (key.constraints ? constrained : smooth)(key, parts.float32, parts.float64);
-  };
+template <class T>
+void choose_steppers(const RobotKey& key, Steppers<T>& out) {
+  const Model& m = key.tree->model;
+  if (m.nq + m.nv + m.na == 0) return stand_still(key, out);
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
-    case InstructionSet::v4: return choose(isa::v4::robot_steppers, isa::v4::constrained_steppers);
+    case InstructionSet::v4: return isa::v4::robot_steppers(key, out);
 #endif
 #if CYCLOID_HAS_V3
-    case InstructionSet::v3: return choose(isa::v3::robot_steppers, isa::v3::constrained_steppers);
+    case InstructionSet::v3: return isa::v3::robot_steppers(key, out);
 #endif
-    default: return choose(isa::portable::robot_steppers, isa::portable::constrained_steppers);
+    default: return isa::narrowest::robot_steppers(key, out);
   }
+}
+
+void choose_steppers(const RobotKey& key, SystemParts& parts) {
+  choose_steppers(key, parts.float32);
+  choose_steppers(key, parts.float64);
 }
 
 }  // namespace

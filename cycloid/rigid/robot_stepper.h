@@ -45,6 +45,11 @@ class RobotStepper final : public Stepper<Scalar<S>> {
         rk4_step(r, x, u, at.work, out, own, dynamics);
       } else {
         euler_step(r, x, u, at.work, out, own, dynamics);
+        if constexpr (kConstrained) {
+          if (record)
+            record->bytes =
+                sizeof(S) * static_cast<std::size_t>(dynamics.record_used(*key_.tree, own));
+        }
       }
     });
     auto finite = finite_lanes(out[0]);

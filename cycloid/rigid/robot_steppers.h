@@ -1,5 +1,5 @@
-// Where robot.cpp finds the steppers of a robot: one function per instruction set
-// (robot_stepper_isa.cpp, constrained_stepper_isa.cpp).
+// Where robot.cpp finds the steppers of a robot: one function per instruction set and type of
+// number (robot_float_isa.cpp, robot_double_isa.cpp).
 #pragma once
 
 #include <memory>
@@ -24,14 +24,14 @@ std::shared_ptr<const Stepper<double>> dual_stepper(const RobotKey& key);
 }  // namespace cycloid::inline rigid
 
 namespace cycloid::isa::portable {
-void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
-void constrained_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+void robot_steppers(const RobotKey& key, Steppers<float>& out);
+void robot_steppers(const RobotKey& key, Steppers<double>& out);
 }  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
-void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
-void constrained_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+void robot_steppers(const RobotKey& key, Steppers<float>& out);
+void robot_steppers(const RobotKey& key, Steppers<double>& out);
 }  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
-void robot_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
-void constrained_steppers(const RobotKey& key, Steppers<float>& float32, Steppers<double>& float64);
+void robot_steppers(const RobotKey& key, Steppers<float>& out);
+void robot_steppers(const RobotKey& key, Steppers<double>& out);
 }  // namespace cycloid::isa::v4

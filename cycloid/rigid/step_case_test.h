@@ -24,7 +24,8 @@ inline InputPlaces inputs_of(const Model& m, const StepKind& kind, int& size) {
 }
 
 // A step as a function of [ d (2 nv + na) | u | p ], where the state is x₀ ⊕ d; it gives the
-// tangents of the new state about the one of d = 0.
+// tangents of the new state about the one of d = 0, whose derivatives are those of tangents about
+// the new state itself, as a pullback takes them.
 // Kit: what makes the dynamics of a step, from a Tree; Kit::Hold<S> has the memory of one.
 struct SmoothKit {
   explicit SmoothKit(const Tree&) {}
@@ -106,7 +107,8 @@ struct StepCaseOf {
       const double* q0 = next0.data() + j.qpos + linear;
       const Quat<S> base{S(q0[0]), S(q0[1]), S(q0[2]), S(q0[3])};
       const S* q = next.data() + j.qpos + linear;
-      store(out + j.dof + linear, difference(base, load_quat(q)));
+      const Quat<S> there{S(primal(q[0])), S(primal(q[1])), S(primal(q[2])), S(primal(q[3]))};
+      store(out + j.dof + linear, difference(base, there) + difference(there, load_quat(q)));
     }
     for (int i = 0; i < shape.nv + shape.na; ++i) {
       out[shape.nv + i] = next[static_cast<std::size_t>(shape.nq + i)];

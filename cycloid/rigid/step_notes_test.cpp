@@ -130,9 +130,11 @@ TEST_CASE("RobotStepper: notes have each lane's contacts and active rows") {
   REQUIRE(chunk.n.lanes >= 2);
   CHECK(chunk.step() == StepStatus::ok);
   CHECK(chunk.note(0).counters[kContacts] == 0);
-  CHECK(chunk.note(0).active == 0);
+  CHECK(chunk.note(0).active_set == 0);
+  CHECK(chunk.note(0).counters[kActiveRows] == 0);
   CHECK(chunk.note(1).counters[kContacts] == 4);
-  CHECK(chunk.note(1).active > 0);
+  CHECK(chunk.note(1).active_set != 0);
+  CHECK(chunk.note(1).counters[kActiveRows] >= 4);
   for (int l = 0; l < chunk.n.lanes; ++l) {
     CHECK(chunk.note(l).residual == 0);
     CHECK_FALSE(chunk.note(l).crowded);
@@ -141,6 +143,61 @@ TEST_CASE("RobotStepper: notes have each lane's contacts and active rows") {
   const System smooth = robot(slab(2, false));
   const Stepper<double>& packed = *smooth.steppers<double>().packed;
   CHECK(packed.notes(*packed.make_workspace({})) == nullptr);
+}
+
+TEST_CASE("RobotStepper: one contact that opens while another closes is another active set") {
+  // Two balls on a floor, each on a rail of its own: left, right, both or none of them touch.
+  CrowdBuilder b;
+  b.geom("floor", 0, Shape::plane, {});
+  for (const double x : {0.0, 1.0}) {
+    const int body = b.body("", 0, {x, 0, 0}, {1, 0, 0, 0});
+    b.joint("", JointKind::slide, {0, 0, 1}, {});
+    b.geom("", body, Shape::sphere, {0.1});
+  }
+  complete(b.model);
+  const System system = robot(b.model);
+  const Numbers left = {0.09, 0.5, 0, 0}, right = {0.5, 0.09, 0, 0}, both = {0.09, 0.09, 0, 0},
+                none = {0.5, 0.5, 0, 0};
+  const auto set_of = [&](const Numbers& x, const Numbers& neighbour) {
+    Chunk<double> chunk(system, {x, neighbour});
+    CHECK(chunk.step() == StepStatus::ok);
+    return chunk.note(0).active_set;
+  };
+  CHECK(set_of(left, left) != set_of(right, right));  // as many rows
+  CHECK(set_of(left, left) != set_of(both, both));
+  CHECK(set_of(none, none) == 0);
+  for (const Numbers& x : {left, right, both, none}) {
+    for (const Numbers& neighbour : {left, right, both, none}) {
+      CHECK(set_of(x, neighbour) == set_of(x, x));
+    }
+  }
+}
+
+TEST_CASE("RobotStepper: the two ends of a range, and slip to either side, are different sets") {
+  CrowdBuilder b;
+  const int body = b.body("", 0, {0, 0, 0}, {1, 0, 0, 0});
+  b.joint("", JointKind::slide, {1, 0, 0}, {});
+  b.geom("", body, Shape::sphere, {0.1});
+  complete(b.model);
+  b.model.dofs[0].inverse_weight = 0.5;
+  const auto set_of = [](const Model& m, double q, double v) {
+    Chunk<double> chunk(robot(m), {{q, v}});
+    CHECK(chunk.step() == StepStatus::ok);
+    return chunk.note(0).active_set;
+  };
+  Model limited = b.model, rubbing = b.model;
+  limited.joints[0].range = {true, -0.5, 0.5};
+  const std::uint64_t low = set_of(limited, -0.6, 0), high = set_of(limited, 0.6, 0);
+  CHECK(low != 0);
+  CHECK(high != 0);
+  CHECK(low != high);
+  CHECK(set_of(limited, 0, 0) == 0);
+  rubbing.dofs[0].frictionloss = 0.01;
+  const std::uint64_t ahead = set_of(rubbing, 0, 1), back = set_of(rubbing, 0, -1),
+                      still = set_of(rubbing, 0, 0);
+  CHECK(ahead != back);
+  CHECK(ahead != still);
+  CHECK(back != still);
 }
 
 TEST_CASE("RobotStepper: a lane with more contacts than slots is crowded, its neighbour is not") {
@@ -169,10 +226,10 @@ TEST_CASE("take_notes: lanes that are not solved keep the largest residual of th
   S which(1);
   set_lane(which, 0, 0.0f);  // solved
   NewtonResult<S> result{residual, S(3), which == S(0), Mask<S>(true)};
-  take_notes(result, solver, contacts, notes);
+  take_notes(result, solver, {}, contacts, notes);
   CHECK(fell_short(notes, 4));
   result.residual = S(0.375f);
-  take_notes(result, solver, contacts, notes);
+  take_notes(result, solver, {}, contacts, notes);
   CHECK(notes[0].residual == 0);
   CHECK(notes[1].residual == 0.5);
   CHECK(notes[2].residual == std::numeric_limits<double>::infinity());

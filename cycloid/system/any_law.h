@@ -1,7 +1,8 @@
 // AnyLaw<S>: a law behind a table of functions, for integrators compiled once for all laws.
 //
-// An implicit or adaptive step calls its law a few times and does much else around it: the calls
-// through pointers cost little there, and spare compiling each integrator for each law. To the
+// A step calls its law a few times and does much else around it: the calls through pointers cost
+// little there, and spare compiling each integrator for each law. rk4, the default, goes without
+// them. To the
 // integrators this is a law of run-time size in a flat space. It saves no values: a law that does
 // computes them again in its pullback.
 #pragma once
@@ -21,11 +22,11 @@ class AnyLaw {
       : law_(std::make_shared<Law>(law)),
         x_dot_(&evaluate<Law>),
         x_dot_pullback_(&pull_back<Law>),
-        x_dot_jacobian_(&linearise<Law>),
         state_(state_specs(law)),
         input_(input_specs(law)),
         parameters_(parameter_specs(law)) {
     static_assert(LawShape<Law>::kFlat, "AnyLaw is for laws without quaternions");
+    if constexpr (RealScalar<S>) x_dot_jacobian_ = &linearise<Law>;
   }
 
   const std::vector<BlockSpec>& state() const { return state_; }
@@ -77,7 +78,8 @@ class AnyLaw {
   void (*x_dot_)(const void*, const S&, const S*, const S*, const S*, S*);
   void (*x_dot_pullback_)(const void*, const S&, const S*, const S*, const S*, const S*, S&, S*, S*,
                           S*);
-  void (*x_dot_jacobian_)(const void*, const S&, const S*, const S*, const S*, S*, Scratch);
+  void (*x_dot_jacobian_)(const void*, const S&, const S*, const S*, const S*, S*,
+                          Scratch) = nullptr;  // implicit integrators have no form in duals
   std::vector<BlockSpec> state_, input_;
   std::vector<ParameterSpec> parameters_;
 };

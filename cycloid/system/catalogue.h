@@ -1,6 +1,6 @@
-// Where systems.cpp finds the laws' steppers: tables per instruction set, of explicit integrators
-// with a fixed step (catalogue_isa.cpp and, compiled beside it, more_laws_isa.cpp), of implicit and
-// adaptive ones (adaptive_isa.cpp), and of laws with events (event_laws_isa.cpp).
+// Where systems.cpp finds the laws' steppers: tables per instruction set, of rk4 compiled for each
+// law (catalogue_isa.cpp; event_laws_isa.cpp for laws with events), and of every other integrator
+// compiled once for all laws (any_law_isa.cpp).
 #pragma once
 
 #include <string_view>
@@ -31,20 +31,17 @@ CatalogueEntry scalar_event_law_steppers(const CatalogueKey& key);
 
 // An entry without steppers: the integrator does not apply to the law, or one of them is unknown.
 namespace cycloid::isa::portable {
-CatalogueEntry law_steppers(const CatalogueKey& key);
-CatalogueEntry more_law_steppers(const CatalogueKey& key);
-CatalogueEntry adaptive_steppers(const CatalogueKey& key);
+CatalogueEntry rk4_steppers(const CatalogueKey& key);
 CatalogueEntry event_law_steppers(const CatalogueKey& key);
+CatalogueEntry any_law_steppers(const CatalogueKey& key);
 }  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
-CatalogueEntry law_steppers(const CatalogueKey& key);
-CatalogueEntry more_law_steppers(const CatalogueKey& key);
-CatalogueEntry adaptive_steppers(const CatalogueKey& key);
+CatalogueEntry rk4_steppers(const CatalogueKey& key);
 CatalogueEntry event_law_steppers(const CatalogueKey& key);
+CatalogueEntry any_law_steppers(const CatalogueKey& key);
 }  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
-CatalogueEntry law_steppers(const CatalogueKey& key);
-CatalogueEntry more_law_steppers(const CatalogueKey& key);
-CatalogueEntry adaptive_steppers(const CatalogueKey& key);
+CatalogueEntry rk4_steppers(const CatalogueKey& key);
 CatalogueEntry event_law_steppers(const CatalogueKey& key);
+CatalogueEntry any_law_steppers(const CatalogueKey& key);
 }  // namespace cycloid::isa::v4

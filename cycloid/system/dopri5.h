@@ -12,6 +12,7 @@
 #pragma once
 
 #include "cycloid/system/adaptive.h"
+#include "cycloid/system/stage_sum.h"
 
 namespace cycloid::inline system {
 
@@ -60,7 +61,7 @@ struct DormandPrince {
     LocalArray<S, LawShape<Law>::saved> saved(scratch, LawShape<Law>::saved);
     for (int i = 0; i < n; ++i) k[i] = f[i];
     for (int s = 1; s < kStages; ++s) {
-      stage_state(at, s, x, k, x_next);                                        // (1), (3)
+      stage_sum(kA[s], s, at.shape.tangents, at.h, x, k, x_next);              // (1), (3)
       law_x_dot(at, at.t + S(kC[s]) * at.h, x_next, k + s * n, saved.data());  // (2)
     }
     for (int i = 0; i < n; ++i) {
@@ -76,7 +77,8 @@ struct DormandPrince {
   CYCLOID_HD static void step_pullback(const LawPoint<Law, S>& at, const S* x, const S* k, S* k_bar,
                                        bool sampled, const S* x_next_bar, LawPointBar<S>& at_bar,
                                        S* x_bar) {
-    pull_stage_state(at, 6, k, x_next_bar, k_bar, at_bar, x_bar);  // (3)
+    stage_sum_pullback(kA[6], 6, at.shape.tangents, at.h, k, x_next_bar, at_bar.h, x_bar,
+                       k_bar);  // (3)
     pull_stages(at, sampled ? 6 : 5, x, k, k_bar, at_bar, x_bar);
   }
 
@@ -130,33 +132,6 @@ struct DormandPrince {
            S(2 * kD[s]) * theta * rest * spread;
   }
 
-  template <class Law, class S>
-  CYCLOID_INLINE static void stage_state(const LawPoint<Law, S>& at, int s, const S* x, const S* k,
-                                         S* X) {
-    const int n = at.shape.tangents;
-    for (int i = 0; i < n; ++i) {
-      S sum(0);
-      for (int j = 0; j < s; ++j) sum += S(kA[s][j]) * k[j * n + i];
-      X[i] = x[i] + at.h * sum;  // (1)
-    }
-  }
-
-  template <class Law, class S>
-  CYCLOID_INLINE static void pull_stage_state(const LawPoint<Law, S>& at, int s, const S* k,
-                                              const S* X_bar, S* k_bar, LawPointBar<S>& at_bar,
-                                              S* x_bar) {
-    const int n = at.shape.tangents;
-    for (int i = 0; i < n; ++i) x_bar[i] += X_bar[i];
-    for (int j = 0; j < s; ++j) {  // (1)
-      S along(0);
-      for (int i = 0; i < n; ++i) {
-        along += X_bar[i] * k[j * n + i];
-        k_bar[j * n + i] += S(kA[s][j]) * at.h * X_bar[i];
-      }
-      at_bar.h += S(kA[s][j]) * along;
-    }
-  }
-
   // (2) and (1) for the stages `last` … 0, whose cotangents are in k_bar.
   template <class Law, class S>
   CYCLOID_HD static void pull_stages(const LawPoint<Law, S>& at, int last, const S* x, const S* k,
@@ -165,14 +140,15 @@ struct DormandPrince {
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> X(scratch, n), X_bar(scratch, n);
     for (int s = last; s >= 0; --s) {
-      stage_state(at, s, x, k, X.data());
+      stage_sum(kA[s], s, at.shape.tangents, at.h, x, k, X.data());
       set_zero(X_bar.data(), n);
       S t_bar(0);
       pull_law_back(at, at.t + S(kC[s]) * at.h, X.data(), k_bar + s * n, t_bar, X_bar.data(),
                     at_bar.u, at_bar.p, scratch);  // (2)
       at_bar.t += t_bar;
       at_bar.h += S(kC[s]) * t_bar;
-      pull_stage_state(at, s, k, X_bar.data(), k_bar, at_bar, x_bar);
+      stage_sum_pullback(kA[s], s, at.shape.tangents, at.h, k, X_bar.data(), at_bar.h, x_bar,
+                         k_bar);
     }
   }
 };

@@ -7,7 +7,6 @@ namespace cycloid::isa::CYCLOID_ISA {
 
 CatalogueEntry event_law_steppers(const CatalogueKey& key) {
   CatalogueEntry entry;
-  if (key.integrator != Rk4::kName) return entry;
   for_event_law(key.law, key.n, [&]<class Law>(const Law& law) {
     entry.float64 = float64_steppers<Law, Rk4>(law);
     if (key.precision == Precision::float32) entry.float32 = float32_steppers<Law, Rk4>(law);

@@ -23,6 +23,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_events"),
     differentiable("law_reset"),
     // integrators
+    differentiable("stage_sum"),
     differentiable("Euler::step"),
     differentiable("SemiImplicitEuler::step"),
     differentiable("VelocityVerlet::step"),

@@ -15,6 +15,7 @@
 
 #include "cycloid/system/adaptive.h"
 #include "cycloid/system/newton.h"
+#include "cycloid/system/stage_sum.h"
 
 namespace cycloid::inline system {
 
@@ -55,7 +56,7 @@ struct SdirkPair {
     for (int s = 0; s < kStages; ++s) {
       const S* guess = s == 0 ? f : k + (s - 1) * n;
       for (int i = 0; i < n; ++i) k[s * n + i] = guess[i];
-      base_state(at, s, x, k, x_next);  // (1)
+      stage_sum(kA[s], s, at.shape.tangents, at.h, x, k, x_next);  // (1)
       const S t = at.t + S(kC[s]) * at.h;
       solved = solved & (solve_stage(at, t, x_next, a, k + s * n) == S(0));  // (2)
     }
@@ -88,7 +89,7 @@ struct SdirkPair {
     const Hermite<S> w(theta);
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> end(scratch, n);
-    base_state(at, 4, x, k, end.data());
+    stage_sum(kA[4], 4, at.shape.tangents, at.h, x, k, end.data());
     for (int i = 0; i < n; ++i) {
       const S move = end[i] + S(kGamma) * at.h * k[4 * n + i] - x[i];
       out[i] = x[i] + w.end * move + at.h * (w.first * k[5 * n + i] + w.last * k[4 * n + i]);
@@ -104,7 +105,7 @@ struct SdirkPair {
     const Hermite<S> w(theta);
     Scratch scratch = at.scratch;
     LocalArray<S, LawShape<Law>::kTangents> end(scratch, n), end_bar(scratch, n);
-    base_state(at, 4, x, k, end.data());
+    stage_sum(kA[4], 4, at.shape.tangents, at.h, x, k, end.data());
     for (int i = 0; i < n; ++i) {
       const S k_first = k[5 * n + i], k_last = k[4 * n + i];
       const S move = end[i] + S(kGamma) * at.h * k_last - x[i];
@@ -133,33 +134,6 @@ struct SdirkPair {
     S end, first, last, end_slope, first_slope, last_slope;
   };
 
-  template <class Law, class S>
-  CYCLOID_INLINE static void base_state(const LawPoint<Law, S>& at, int s, const S* x, const S* k,
-                                        S* b) {
-    const int n = at.shape.tangents;
-    for (int i = 0; i < n; ++i) {
-      S sum(0);
-      for (int j = 0; j < s; ++j) sum += S(kA[s][j]) * k[j * n + i];
-      b[i] = x[i] + at.h * sum;  // (1)
-    }
-  }
-
-  template <class Law, class S>
-  CYCLOID_INLINE static void pull_base_state(const LawPoint<Law, S>& at, int s, const S* k,
-                                             const S* b_bar, S* k_bar, LawPointBar<S>& at_bar,
-                                             S* x_bar) {
-    const int n = at.shape.tangents;
-    for (int i = 0; i < n; ++i) x_bar[i] += b_bar[i];
-    for (int j = 0; j < s; ++j) {  // (1)
-      S along(0);
-      for (int i = 0; i < n; ++i) {
-        along += b_bar[i] * k[j * n + i];
-        k_bar[j * n + i] += S(kA[s][j]) * at.h * b_bar[i];
-      }
-      at_bar.h += S(kA[s][j]) * along;
-    }
-  }
-
   // (3), with (1) of the last stage.
   template <class Law, class S>
   CYCLOID_INLINE static void pull_end(const LawPoint<Law, S>& at, const S* k, const S* end_bar,
@@ -169,7 +143,7 @@ struct SdirkPair {
       at_bar.h += S(kGamma) * end_bar[i] * k[4 * n + i];
       k_bar[4 * n + i] += S(kGamma) * at.h * end_bar[i];
     }
-    pull_base_state(at, 4, k, end_bar, k_bar, at_bar, x_bar);
+    stage_sum_pullback(kA[4], 4, at.shape.tangents, at.h, k, end_bar, at_bar.h, x_bar, k_bar);
   }
 
   // (2) and (1) of every stage, whose cotangents are in k_bar.
@@ -180,14 +154,15 @@ struct SdirkPair {
     LawPoint<Law, S> within = at;
     LocalArray<S, LawShape<Law>::kTangents> b(within.scratch, n), b_bar(within.scratch, n);
     for (int s = kStages - 1; s >= 0; --s) {
-      base_state(at, s, x, k, b.data());
+      stage_sum(kA[s], s, at.shape.tangents, at.h, x, k, b.data());
       set_zero(b_bar.data(), n);
       S t_bar(0), a_bar(0);
       solve_stage_pullback(within, at.t + S(kC[s]) * at.h, b.data(), S(kGamma) * at.h, k + s * n,
                            k_bar + s * n, t_bar, b_bar.data(), a_bar, at_bar);  // (2)
       at_bar.t += t_bar;
       at_bar.h += S(kC[s]) * t_bar + S(kGamma) * a_bar;
-      pull_base_state(at, s, k, b_bar.data(), k_bar, at_bar, x_bar);
+      stage_sum_pullback(kA[s], s, at.shape.tangents, at.h, k, b_bar.data(), at_bar.h, x_bar,
+                         k_bar);
     }
   }
 };

@@ -167,8 +167,10 @@ inline constexpr int kMostCounters = 4;
 
 // What a step has to say about a lane besides its state.
 struct LaneNote {
-  double residual = 0;   // of a solver that stopped short of its tolerance; 0: none did
-  int active = 0;        // rows of constraints that are stiff; a change is a switch
+  double residual = 0;  // of a solver that stopped short of its tolerance; 0: none did
+  // Which rows of constraints are stiff, and in which zone: a hash, 0 where none is. A change is a
+  // switch.
+  std::uint64_t active_set = 0;
   bool crowded = false;  // there was more of something (contacts) than there is room for
   std::array<int, kMostCounters> counters = {};  // in the order in which they are declared
 };

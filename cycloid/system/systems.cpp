@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
@@ -18,6 +19,7 @@
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
 #include "cycloid/system/make_system.h"
+#include "cycloid/system/rk4.h"
 #include "cycloid/system/sdirk4.h"
 
 namespace cycloid::systems {
@@ -28,24 +30,19 @@ bool is_adaptive(const std::string& integrator) {
   return std::find(all.begin(), all.end(), integrator) != all.end();
 }
 
-// Integrators that go without a compiled form for each law.
-bool takes_any_law(const std::string& integrator) {
-  return is_adaptive(integrator) || integrator == ImplicitMidpoint::kName;
-}
-
 CatalogueEntry steppers(const CatalogueKey& key) {
   if (CatalogueEntry entry = scalar_event_law_steppers(key); entry.float64.one) return entry;
-  const bool any = takes_any_law(std::string(key.integrator));
+  const bool any = key.integrator != Rk4::kName;
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
     case InstructionSet::v4:
-      return any ? isa::v4::adaptive_steppers(key) : isa::v4::law_steppers(key);
+      return any ? isa::v4::any_law_steppers(key) : isa::v4::rk4_steppers(key);
 #endif
 #if CYCLOID_HAS_V3
     case InstructionSet::v3:
-      return any ? isa::v3::adaptive_steppers(key) : isa::v3::law_steppers(key);
+      return any ? isa::v3::any_law_steppers(key) : isa::v3::rk4_steppers(key);
 #endif
-    default: return any ? isa::portable::adaptive_steppers(key) : isa::portable::law_steppers(key);
+    default: return any ? isa::narrowest::any_law_steppers(key) : isa::narrowest::rk4_steppers(key);
   }
 }
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cycloid._arrays import Shape, from_rows
+from cycloid._core import GradientError
 from cycloid._observe import Observation, observe
 from cycloid._results import SolverWarning
 from cycloid._rollout import Batch, Trajectory, roll_out
@@ -140,6 +141,53 @@ def pull_back(
         for r, want, shape, n in zip(rows, wanted, shapes, call.trailing)
         if want and shape is not None
     ]
+
+
+def push_forward(call: Call, arrays: Arrays, tangents: Arrays) -> np.ndarray:
+    """The tangent of the result in a direction: tangents of x, u and p, None for zero, which may
+    have leading axes that their arrays have not.
+    """
+    _check_second(call, "forward mode (jvp, jacfwd)")
+    run = call.taped(*_for_all(call, arrays, _lead(call, (*arrays, *tangents))))
+    return run.pushforward(*tangents)
+
+
+def bend(
+    call: Call,
+    bar: np.ndarray,
+    arrays: Arrays,
+    tangents: Arrays,
+    wanted: Wanted,
+    shapes: tuple[Shape | None, ...],
+) -> list[np.ndarray]:
+    """The derivatives of the gradients of `pull_back` in a direction, `bar` held."""
+    _check_second(call, "second derivatives")
+    lead = _lead(call, (*arrays, *tangents))
+    lead = np.broadcast_shapes(lead, bar.shape[: bar.ndim - call.after])
+    run = call.taped(*_for_all(call, arrays, lead))
+    bar = np.broadcast_to(bar, run.states.shape).astype(np.float64)
+    product = run._core.hvp(np.ascontiguousarray(bar), None, *run._direction(*tangents), True)
+    dtypes = (call.system.dtype, call.system.dtype, np.float64)
+    rows = [product[name].astype(t) for name, t in zip(("x0", "controls", "params"), dtypes)]
+    return [
+        from_rows(r, shape, lead, n)
+        for r, want, shape, n in zip(rows, wanted, shapes, call.trailing)
+        if want and shape is not None
+    ]
+
+
+def _check_second(call: Call, what: str) -> None:
+    if not isinstance(call, RolloutCall):
+        raise GradientError(
+            f"cycloid has no {what} of observe: use reverse mode (grad, vjp, jacrev)"
+        )
+
+
+def _lead(call: Call, arrays: tuple[np.ndarray | None, ...]) -> Shape:
+    """The leading axes of all, three and three."""
+    trailing = call.trailing * 2
+    leads = [a.shape[: a.ndim - n] for a, n in zip(arrays, trailing) if a is not None]
+    return np.broadcast_shapes(*leads)
 
 
 def _rows(shape: Any, trailing: int) -> int:

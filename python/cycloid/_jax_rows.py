@@ -1,8 +1,19 @@
-"""Operators on rows as JAX sees them: their gradients, and what vmap makes of them.
+"""Operators on rows as JAX sees them: their derivatives, and what vmap makes of them.
 
-A Call with three arrays is one call of a handler of the core (python/src/jax.h). The gradient is a
-custom_vjp: what the forward call kept is found again by a token among the residuals, and the
-pullback computes the cotangents that are asked for and no others. vmap makes more rows of one call.
+A Call with three arrays is one call of a handler of the core (python/src/jax.h). Primitives have
+JAX's rules for it, and each rule is one of the others:
+
+    run(z)          -> values, token     jvp: push(z; dz)
+    push(z; dz)     -> J dz              transpose: pull;  jvp: push(z; ddz) + bow(z, dz; dz')
+    bow(z, dz; dz') -> d(J dz)/dz dz'    transpose: bend; it is never called itself
+    pull(z; bar)    -> J' bar            transpose: push;  jvp: pull(z; dbar) + bend(z, bar; dz)
+    bend(z, bar; dz) -> d(J' bar)/dz dz  transpose: bend, since it is symmetric
+
+z are the three arrays; wrt says by bits of which a gradient is asked for, and of which a run keeps
+what it needs. So reverse mode is pull, forward mode is push, and a Hessian is bend in
+either order. What a run kept is found again by its token; a pullback computes the cotangents that
+are asked for and no others. vmap makes more rows of one call, or, of several directions of one run,
+one call with several.
 """
 
 from __future__ import annotations
@@ -16,8 +27,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.custom_batching import custom_vmap
-from jax.custom_derivatives import SymbolicZero
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
 from cycloid._arrays import Shape
 from cycloid._core import GradientError, ParameterError
@@ -59,7 +71,11 @@ def apply(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array
     given = params if second is None else (second, *params)
     if len(x) < rows and not any(_counts(a.shape[1:]) and len(a) == rows for a in given):
         x = jnp.repeat(x, rows, axis=0)
-    return _rows(call, x, second, params).reshape(call.lead + call.tail)
+    params = tuple(
+        _lacking.bind(p, reason=reason) if reason else p for p, reason in zip(params, call.lacks)
+    )
+    values, _ = _run.bind(*_operands(call, x, second, params), call=call, wrt=0)
+    return values.reshape(call.lead + call.tail)
 
 
 def _to_rows(array: Any, lead: Shape, trailing: int, each: bool) -> Any:
@@ -77,57 +93,7 @@ def _counts(tail: Shape) -> bool:
     return 0 not in tail
 
 
-_X, _SECOND, _PARAMS = 1, 2, 4  # bits of wrt
-
-
-@partial(jax.tree_util.register_dataclass, data_fields=(), meta_fields=("wrt",))
-@dataclass(frozen=True)
-class _Wrt:
-    """With respect to what a gradient is asked for, among residuals."""
-
-    wrt: int
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _rows(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> jax.Array:
-    """The values (rows, *tail) of arguments in rows."""
-    return _call_forward(call, 0, _operands(call, x, second, params))[0]
-
-
-def _rows_forward(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> tuple[Any, Any]:
-    wrt = _X * x.perturbed
-    if second is not None:
-        wrt |= _SECOND * second.perturbed
-    for p, lack in zip(params, call.lacks):
-        if p.perturbed and lack:
-            raise ParameterError(f"{lack}: it is not differentiated")
-        wrt |= _PARAMS * p.perturbed
-    x = x.value
-    second = None if second is None else second.value
-    params = tuple(p.value for p in params)
-    values, token = _forward(call, wrt, *_operands(call, x, second, params))
-    return values, (_Wrt(wrt), token, x, second, params)
-
-
-def _rows_backward(call: Call, kept: Any, bar: Any) -> tuple[Any, Any, Any]:
-    static, token, x, second, params = kept
-    if isinstance(bar, SymbolicZero):
-        return None, None, None
-    operands = _operands(call, x, second, params)
-    bars = _backward(call, static.wrt, token, bar[None], *operands)
-    x_bar = bars[0][0] if static.wrt & _X else None
-    second_bar = bars[1][0] if static.wrt & _SECOND else None
-    if not static.wrt & _PARAMS:
-        return x_bar, second_bar, None
-    params_bar, first = [], 0
-    for p in params:
-        part = bars[2][0][:, first : first + p.shape[1]]
-        params_bar.append(part.sum(axis=0, keepdims=True) if len(p) < len(part) else part)
-        first += p.shape[1]
-    return x_bar, second_bar, tuple(params_bar)
-
-
-_rows.defvjp(_rows_forward, _rows_backward, symbolic_zeros=True)
+_BITS = (1, 2, 4)  # of wrt: x, second, params
 
 
 def _operands(call: Call, x: Any, second: Any, params: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -152,80 +118,347 @@ def _attributes(call: Call, **more: int) -> dict[str, Any]:
     return {name: kinds[type(value)](value) for name, value in named.items()}
 
 
-def _call_forward(call: Call, wrt: int, operands: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
-    """Values (rows, *tail), and the token of what is kept for a pullback."""
-
-    @custom_vmap
-    def run(*operands: Any) -> Any:
-        values = jax.ShapeDtypeStruct((max(map(len, operands)), *call.tail), call.dtype)
-        token = jax.ShapeDtypeStruct((2,), np.uint32)
-        attributes = _attributes(call, keep=int(wrt != 0), **dict(call.forward))
-        return jax.ffi.ffi_call(call.target, (values, token))(*operands, **attributes)
-
-    @run.def_vmap
-    def _(size: int, batched: list[bool], *operands: Any) -> Any:
-        rows = max(map(_row_count, operands, batched))
-        values, token = _call_forward(call, wrt, _merged(call, wrt, size, batched, operands))
-        return (values.reshape((size, rows, *call.tail)), token), (True, False)
-
-    return run(*operands)
+# ---- what is called ----------------------------------------------------------------------------
+#
+# Operands: x, second, params, in rows. Stacks: P cotangents of the values (P, rows, *tail), or P
+# directions of an operand (P, its rows, ...), with no rows for zero.
 
 
-def _call_backward(
-    call: Call, wrt: int, token: Any, operands: Sequence[Any], bar: Any
-) -> Sequence[Any]:
-    """Cotangents (P, rows, ...) of the operands, given those of the values (P, rows, *tail)."""
+def _primitive(name: str, shapes: Any, compute: Any) -> Primitive:
+    """shapes(*arrays, **static) -> (shape, dtype) of each result; compute(*arrays, **static)."""
+    primitive = Primitive(f"cycloid_{name}")
+    primitive.multiple_results = True
 
-    @custom_vmap
-    def run(token: Any, bar: Any, *operands: Any) -> Any:
-        bars = [
-            jax.ShapeDtypeStruct((len(bar), len(o) if wrt & bit else 0, *o.shape[1:]), o.dtype)
-            for o, bit in zip(operands, (_X, _SECOND, _PARAMS))
-        ]
-        attributes = _attributes(call, wrt=wrt)
-        target = f"{call.target}_pullback"
-        return jax.ffi.ffi_call(target, bars)(token, *operands, bar, **attributes)
+    def abstract(*arrays: Any, **static: Any) -> list[ShapedArray]:
+        return [ShapedArray(shape, dtype) for shape, dtype in shapes(*arrays, **static)]
 
-    @run.def_vmap
-    def _(size: int, batched: list[bool], token: Any, bar: Any, *operands: Any) -> Any:
-        token_batched, bar_batched, *batched = batched
-        if token_batched:  # copies
-            token = token[0]
-        if not bar_batched:
-            bar = jnp.broadcast_to(bar, (size, *bar.shape))
-        count, rows = bar.shape[1:3]
-        if any(batched):
-            bar = jnp.moveaxis(bar, 0, 1).reshape((count, size * rows, *call.tail))
-            merged = _merged(call, wrt, size, batched, operands)
-            bars = _call_backward(call, wrt, token, merged, bar)
-            own = map(_row_count, operands, batched)
-            bars = [_split(b, size, rows, n) for b, n in zip(bars, own)]
-        else:  # several pullbacks of one run
-            bar = bar.reshape((size * count, rows, *call.tail))
-            bars = _call_backward(call, wrt, token, operands, bar)
-            bars = [b.reshape((size, count, *b.shape[1:])) for b in bars]
-        return bars, [True] * len(bars)
+    def evaluate(*arrays: Any, **static: Any) -> Any:
+        return jax.jit(lambda *given: primitive.bind(*given, **static))(*arrays)
 
-    return run(token, bar, *operands)
+    primitive.def_abstract_eval(abstract)
+    primitive.def_impl(evaluate)
+    mlir.register_lowering(primitive, mlir.lower_fun(compute, multiple_results=True))
+    return primitive
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _forward(call: Call, wrt: int, *operands: Any) -> tuple[jax.Array, jax.Array]:
-    return _call_forward(call, wrt, operands)
+def _ffi(target: str, shapes: Any, arrays: Any, attributes: Any) -> Any:
+    results = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes]
+    return jax.ffi.ffi_call(target, results)(*arrays, **attributes)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _backward(call: Call, wrt: int, token: Any, bar: Any, *operands: Any) -> Sequence[Any]:
-    return _call_backward(call, wrt, token, operands, bar)
+def _rows_of(operands: Sequence[Any]) -> int:
+    return max(o.shape[0] for o in operands)
 
 
-@_forward.defjvp
-@_backward.defjvp
-def _no_second_derivatives(*_: Any) -> Any:
+def _run_shapes(*operands: Any, call: Call, wrt: int) -> Any:
+    return ((_rows_of(operands), *call.tail), np.dtype(call.dtype)), ((2,), np.dtype(np.uint32))
+
+
+def _call_run(*operands: Any, call: Call, wrt: int) -> Any:
+    attributes = _attributes(call, keep=int(wrt != 0), **dict(call.forward))
+    return _ffi(call.target, _run_shapes(*operands, call=call, wrt=wrt), operands, attributes)
+
+
+def _push_shapes(*arrays: Any, call: Call, wrt: int) -> Any:
+    operands, directions = arrays[1:4], arrays[4:]
+    return [((directions[0].shape[0], _rows_of(operands), *call.tail), np.dtype(call.dtype))]
+
+
+def _call_push(*arrays: Any, call: Call, wrt: int) -> Any:
+    if call.target != "cycloid_rollout":
+        raise GradientError(
+            "cycloid has no forward mode of observe in JAX (jvp, linearize, jacfwd): use grad, vjp "
+            "or jacrev"
+        )
+    shapes = _push_shapes(*arrays, call=call, wrt=wrt)
+    return _ffi(f"{call.target}_pushforward", shapes, arrays[1:], _attributes(call))
+
+
+def _bar_shapes(count: int, operands: Sequence[Any], wrt: int) -> Any:
+    return [
+        ((count, o.shape[0] if wrt & bit else 0, *o.shape[1:]), o.dtype)
+        for o, bit in zip(operands, _BITS)
+    ]
+
+
+def _pull_shapes(*arrays: Any, call: Call, wrt: int) -> Any:
+    return _bar_shapes(arrays[4].shape[0], arrays[1:4], wrt)
+
+
+def _call_pull(*arrays: Any, call: Call, wrt: int) -> Any:
+    shapes = _pull_shapes(*arrays, call=call, wrt=wrt)
+    return _ffi(f"{call.target}_pullback", shapes, arrays, _attributes(call, wrt=wrt))
+
+
+def _bend_shapes(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    return _bar_shapes(arrays[3].shape[0], arrays[:3], wrt)
+
+
+def _call_bend(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    if call.target != "cycloid_rollout":
+        raise GradientError("cycloid has no second derivatives of observe in JAX")
+    shapes = _bend_shapes(*arrays, call=call, wrt=wrt, along=along)
+    return _ffi(f"{call.target}_hvp", shapes, arrays, _attributes(call, wrt=wrt))
+
+
+def _bow_shapes(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    return [((arrays[3].shape[0], _rows_of(arrays[:3]), *call.tail), np.dtype(call.dtype))]
+
+
+def _call_bow(*arrays: Any, call: Call, wrt: int, along: int) -> Any:
     raise GradientError(
-        "cycloid has no second derivatives in JAX; for curvature take the Gauss-Newton "
-        "approximation from jax.jacrev, or differences of gradients"
+        "cycloid has no forward-mode derivative of a forward-mode derivative in JAX (jvp of jvp, "
+        "jacfwd of jacfwd): for second derivatives take jax.hessian, or jvp or grad of grad"
     )
+
+
+_run = _primitive("run", _run_shapes, _call_run)  # operands -> values, token
+_push = _primitive("push", _push_shapes, _call_push)  # token, operands, directions -> tangents
+_pull = _primitive("pull", _pull_shapes, _call_pull)  # token, operands, bar -> bars
+_bend = _primitive("bend", _bend_shapes, _call_bend)  # operands, bar, directions -> bars
+_bow = _primitive("bow", _bow_shapes, _call_bow)  # operands, directions, directions -> tangents
+
+
+# ---- derivatives -------------------------------------------------------------------------------
+
+
+def _no_tangent(array: Any) -> Any:
+    return ad.Zero(jax.typeof(array).to_tangent_aval())
+
+
+def _directions(operands: Sequence[Any], tangents: Sequence[Any], count: int) -> tuple[int, Any]:
+    """Which tangents there are, as bits, and the directions (P, rows, ...), P times the same."""
+    wrt, directions = 0, []
+    for o, tangent, bit in zip(operands, tangents, _BITS):
+        if type(tangent) is ad.Zero or 0 in o.shape:
+            directions.append(jnp.zeros((count, 0, *o.shape[1:]), o.dtype))
+        else:
+            wrt |= bit
+            directions.append(jnp.broadcast_to(tangent, (count, *tangent.shape)))
+    return wrt, directions
+
+
+def _run_jvp(operands: Any, tangents: Any, *, call: Call, wrt: int) -> Any:
+    along, directions = _directions(operands, tangents, 1)
+    values, token = _run.bind(*operands, call=call, wrt=wrt | along)
+    values_tan: Any = _no_tangent(values)
+    if along:
+        values_tan = _push.bind(token, *operands, *directions, call=call, wrt=along)[0][0]
+    return [values, token], [values_tan, _no_tangent(token)]
+
+
+def _push_transpose(bars: Any, *arrays: Any, call: Call, wrt: int) -> Any:
+    given, directions = arrays[:4], arrays[4:]
+    if type(bars[0]) is ad.Zero:
+        return [None] * len(arrays)
+    found = _pull.bind(*given, bars[0], call=call, wrt=wrt)
+    wanted = map(ad.is_undefined_primal, directions)
+    return [None] * 4 + [b if want else None for b, want in zip(found, wanted)]
+
+
+def _push_jvp(arrays: Any, tangents: Any, *, call: Call, wrt: int) -> Any:
+    operands, directions = arrays[1:4], arrays[4:]
+    push = partial(_push.bind, *arrays[:4], call=call, wrt=wrt)
+    values = push(*directions)
+    moved = [_no_tangent(values[0])]
+    if any(type(t) is not ad.Zero for t in tangents[4:]):
+        pairs = zip(directions, tangents[4:])
+        moved = push(*(jnp.zeros_like(d) if type(t) is ad.Zero else t for d, t in pairs))
+    along, more = _directions(operands, tangents[1:4], directions[0].shape[0])
+    if along:
+        bent = _bow.bind(*operands, *directions, *more, call=call, wrt=wrt, along=along)
+        moved = list(map(ad.add_tangents, moved, bent))
+    return values, moved
+
+
+def _bow_transpose(bars: Any, *arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    operands, directions, more = arrays[:3], arrays[3:6], arrays[6:]
+    if type(bars[0]) is ad.Zero:
+        return [None] * len(arrays)
+    if any(map(ad.is_undefined_primal, directions)):
+        raise _no_third_derivatives()
+    found = _bend.bind(*operands, bars[0], *directions, call=call, wrt=along, along=wrt)
+    wanted = map(ad.is_undefined_primal, more)
+    return [None] * 6 + [b if want else None for b, want in zip(found, wanted)]
+
+
+def _bow_jvp(arrays: Any, tangents: Any, *, call: Call, wrt: int, along: int) -> Any:
+    raise _no_third_derivatives()
+
+
+def _pull_transpose(bars: Any, *arrays: Any, call: Call, wrt: int) -> Any:
+    token, *operands, bar = arrays
+    along, directions = _cotangent_directions(bars, operands, wrt, bar.aval.shape[0])
+    if not along:
+        return [None] * 5
+    return [None] * 4 + [_push.bind(token, *operands, *directions, call=call, wrt=along)[0]]
+
+
+def _cotangent_directions(bars: Any, operands: Any, wrt: int, count: int) -> tuple[int, Any]:
+    """The cotangents of bars (P, rows, ...) as directions of the operands."""
+    along, directions = 0, []
+    for b, o, bit in zip(bars, operands, _BITS):
+        if type(b) is ad.Zero or not wrt & bit or 0 in o.shape:
+            directions.append(jnp.zeros((count, 0, *o.shape[1:]), o.dtype))
+        else:
+            along |= bit
+            directions.append(b)
+    return along, directions
+
+
+def _pull_jvp(arrays: Any, tangents: Any, *, call: Call, wrt: int) -> Any:
+    token, *operands, bar = arrays
+    bars = _pull.bind(*arrays, call=call, wrt=wrt)
+    moved = [_no_tangent(b) for b in bars]
+    if type(tangents[4]) is not ad.Zero:
+        moved = _pull.bind(token, *operands, tangents[4], call=call, wrt=wrt)
+    along, directions = _directions(operands, tangents[1:4], bar.shape[0])
+    if along:
+        bent = _bend.bind(*operands, bar, *directions, call=call, wrt=wrt, along=along)
+        moved = list(map(ad.add_tangents, moved, bent))
+    return bars, moved
+
+
+def _bend_transpose(bars: Any, *arrays: Any, call: Call, wrt: int, along: int) -> Any:
+    operands, bar, directions = arrays[:3], arrays[3], arrays[4:]
+    if ad.is_undefined_primal(bar):
+        raise _no_third_derivatives()
+    ours, moved = _cotangent_directions(bars, operands, wrt, bar.shape[0])
+    if not ours:
+        return [None] * len(arrays)
+    found = _bend.bind(*operands, bar, *moved, call=call, wrt=along, along=ours)
+    wanted = map(ad.is_undefined_primal, directions)
+    return [None] * 4 + [b if want else None for b, want in zip(found, wanted)]
+
+
+def _bend_jvp(arrays: Any, tangents: Any, *, call: Call, wrt: int, along: int) -> Any:
+    if any(type(t) is not ad.Zero for t in tangents[:3]):
+        raise _no_third_derivatives()
+    *operands, bar = arrays[:4]
+    bend = partial(_bend.bind, *operands, call=call, wrt=wrt, along=along)
+    bars = bend(bar, *arrays[4:])
+    moved = [_no_tangent(b) for b in bars]
+    if type(tangents[3]) is not ad.Zero:
+        moved = bend(tangents[3], *arrays[4:])
+    if any(type(t) is not ad.Zero for t in tangents[4:]):
+        pairs = zip(arrays[4:], tangents[4:])
+        directions = [jnp.zeros_like(d) if type(t) is ad.Zero else t for d, t in pairs]
+        moved = list(map(ad.add_tangents, moved, bend(bar, *directions)))
+    return bars, moved
+
+
+def _no_third_derivatives() -> GradientError:
+    return GradientError("cycloid has first and second derivatives in JAX, not third ones")
+
+
+ad.primitive_jvps[_run] = _run_jvp
+ad.primitive_jvps[_push] = _push_jvp
+ad.primitive_jvps[_pull] = _pull_jvp
+ad.primitive_jvps[_bend] = _bend_jvp
+ad.primitive_jvps[_bow] = _bow_jvp
+ad.primitive_transposes[_push] = _push_transpose
+ad.primitive_transposes[_pull] = _pull_transpose
+ad.primitive_transposes[_bend] = _bend_transpose
+ad.primitive_transposes[_bow] = _bow_transpose
+
+
+# ---- vmap --------------------------------------------------------------------------------------
+
+
+def _in_front(arrays: Sequence[Any], dims: Sequence[Any]) -> tuple[int, list[Any], list[bool]]:
+    """The size of the vmapped axis; arrays with it in front where they have it; whether they do."""
+    out, batched, size = [], [], 0
+    for array, dim in zip(arrays, dims):
+        batched.append(dim is not None)
+        if dim is not None:
+            array = jnp.moveaxis(array, dim, 0)
+            size = array.shape[0]
+        out.append(array)
+    return size, out, batched
+
+
+def _run_vmap(operands: Any, dims: Any, *, call: Call, wrt: int) -> Any:
+    size, operands, batched = _in_front(operands, dims)
+    rows = max(map(_row_count, operands, batched))
+    merged = _merged(call, wrt, size, batched, operands)
+    values, token = _run.bind(*merged, call=call, wrt=wrt)
+    return [values.reshape((size, rows, *call.tail)), token], [0, None]
+
+
+def _vmapped(
+    call: Call, wrt: int, size: int, operands: Any, ops_batched: Any, stacks: Any, batched: Any
+) -> tuple[Any, Any, Any]:
+    """Operands and stacks of one call instead of `size` ones, and how its results come apart:
+    split(result, rows of one call's result).
+    """
+    stacks = [
+        s if b else jnp.broadcast_to(s, (size, *s.shape)) for s, b in zip(stacks, batched)
+    ]
+    if not any(ops_batched):  # several directions of one run
+        stacks = [s.reshape((size * s.shape[1], *s.shape[2:])) for s in stacks]
+        split = lambda r, own: r.reshape((size, len(r) // size, *r.shape[1:]))
+        return operands, stacks, split
+    rows = max(map(_row_count, operands, ops_batched))
+    merged = _merged(call, wrt, size, ops_batched, operands)
+
+    def spread(stack: Any) -> Any:
+        count, own, *tail = stack.shape[1:]
+        if own == 0:
+            return stack[0]
+        stack = jnp.moveaxis(stack, 0, 1)
+        full = jnp.broadcast_to(stack, (count, size, rows, *tail))
+        return full.reshape((count, size * rows, *tail))
+
+    return merged, [spread(s) for s in stacks], lambda result, own: _split(result, size, rows, own)
+
+
+def _push_vmap(arrays: Any, dims: Any, *, call: Call, wrt: int) -> Any:
+    size, (token, *rest), (token_batched, *batched) = _in_front(arrays, dims)
+    token = token[0] if token_batched else token  # copies
+    rows = max(map(_row_count, rest[:3], batched[:3]))
+    operands, directions, split = _vmapped(
+        call, wrt, size, rest[:3], batched[:3], rest[3:], batched[3:]
+    )
+    result = _push.bind(token, *operands, *directions, call=call, wrt=wrt)[0]
+    return [split(result, rows)], [0]
+
+
+def _pull_vmap(arrays: Any, dims: Any, *, call: Call, wrt: int) -> Any:
+    size, (token, *rest), (token_batched, *batched) = _in_front(arrays, dims)
+    token = token[0] if token_batched else token
+    own = list(map(_row_count, rest[:3], batched[:3]))
+    operands, (bar,), split = _vmapped(
+        call, wrt, size, rest[:3], batched[:3], rest[3:], batched[3:]
+    )
+    bars = _pull.bind(token, *operands, bar, call=call, wrt=wrt)
+    return list(map(split, bars, own)), [0] * 3
+
+
+def _bend_vmap(arrays: Any, dims: Any, *, call: Call, wrt: int, along: int) -> Any:
+    size, rest, batched = _in_front(arrays, dims)
+    own = list(map(_row_count, rest[:3], batched[:3]))
+    operands, stacks, split = _vmapped(
+        call, wrt | along, size, rest[:3], batched[:3], rest[3:], batched[3:]
+    )
+    bars = _bend.bind(*operands, *stacks, call=call, wrt=wrt, along=along)
+    return list(map(split, bars, own)), [0] * 3
+
+
+def _bow_vmap(arrays: Any, dims: Any, *, call: Call, wrt: int, along: int) -> Any:
+    size, rest, batched = _in_front(arrays, dims)
+    rows = max(map(_row_count, rest[:3], batched[:3]))
+    operands, stacks, split = _vmapped(
+        call, wrt | along, size, rest[:3], batched[:3], rest[3:], batched[3:]
+    )
+    result = _bow.bind(*operands, *stacks, call=call, wrt=wrt, along=along)[0]
+    return [split(result, rows)], [0]
+
+
+batching.primitive_batchers[_bow] = _bow_vmap
+batching.primitive_batchers[_run] = _run_vmap
+batching.primitive_batchers[_push] = _push_vmap
+batching.primitive_batchers[_pull] = _pull_vmap
+batching.primitive_batchers[_bend] = _bend_vmap
 
 
 def _row_count(array: Any, batched: bool) -> int:
@@ -240,7 +473,7 @@ def _merged(
     """
     counts = list(map(_row_count, operands, batched))
     rows = max(counts)
-    each = (call.each or wrt & _X, call.each or wrt & _SECOND, wrt & _PARAMS)
+    each = (call.each or wrt & 1, call.each or wrt & 2, wrt & 4)
     spread = [n > 0 and (b or own or n > 1) for n, b, own in zip(counts, batched, each)]
     tails = [o.shape[2 if b else 1 :] for o, b in zip(operands, batched)]
     spread[0] |= not any(s and _counts(tail) for s, tail in zip(spread, tails))
@@ -265,3 +498,25 @@ def _split(bars: Any, size: int, rows: int, own: int) -> Any:
     if own < rows:
         bars = bars.sum(axis=2, keepdims=True)
     return jnp.moveaxis(bars, 1, 0)
+
+
+# ---- parameters without a gradient -------------------------------------------------------------
+
+_lacking = Primitive("cycloid_lacking")  # the same numbers; no derivative, for a reason
+_lacking.def_impl(lambda p, *, reason: p)
+_lacking.def_abstract_eval(lambda p, *, reason: p)
+mlir.register_lowering(_lacking, mlir.lower_fun(lambda p, *, reason: p, multiple_results=False))
+batching.primitive_batchers[_lacking] = lambda args, dims, *, reason: (
+    _lacking.bind(args[0], reason=reason),
+    dims[0],
+)
+
+
+def _lacking_jvp(primals: Any, tangents: Any, *, reason: str) -> Any:
+    p = primals[0]
+    if type(tangents[0]) is not ad.Zero:
+        raise ParameterError(f"{reason}: it is not differentiated")
+    return _lacking.bind(p, reason=reason), _no_tangent(p)
+
+
+ad.primitive_jvps[_lacking] = _lacking_jvp

@@ -277,7 +277,7 @@ class Trajectory:
         >>> product
         <Gradient: x0 (2,), controls (100, 1), params (5,)>
         >>> product.x0.round(4)
-        array([0.6443, 0.1939])
+        array([0.3487, 0.1399])
         """
         wrt = as_names(wrt, "wrt")
         for name in wrt:

@@ -1,8 +1,9 @@
 """Calls of the core as functions of torch.autograd, for PyTorch as it runs line by line.
 
 `Forward` gives the result and a token of its tape; `Backward`, a function itself so that it can be
-vmapped, takes it from there. The rules of vmap hand the vmapped axis to the core as one more
-leading axis of the batch.
+vmapped, takes it from there. Their derivatives are functions too: `Tangent`, of a result in a
+direction, and `Bend`, of gradients in a direction. The rules of vmap hand the vmapped axis to the
+core as one more leading axis of the batch.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 import torch
 
 from cycloid._arrays import Shape
-from cycloid._calls import Call, pull_back
+from cycloid._calls import Call, bend, pull_back, push_forward
 from cycloid._core import GradientError
 from cycloid._torch_private import is_legacy_batched
 from cycloid._torch_tapes import TAPES, no_tape
@@ -22,16 +23,16 @@ from cycloid._torch_tapes import TAPES, no_tape
 
 def refuse_second_derivatives(*_: Any) -> NoReturn:
     raise GradientError(
-        "cycloid has first derivatives in torch, not second ones: a gradient of cyt.rollout, "
-        "cyt.step or cyt.observe cannot be differentiated again (create_graph=True, hessian)"
+        "cycloid has first derivatives in a compiled function of torch, not second ones: take "
+        "hessian, or a backward through create_graph=True, outside torch.compile"
     )
 
 
-def refuse_forward_mode(*_: Any) -> NoReturn:
+def refuse_third_derivatives(*_: Any) -> NoReturn:
     raise GradientError(
-        "cycloid has no forward mode in torch (jvp, jacfwd, dual tensors; hessian begins with it), "
-        "nor second derivatives: use reverse mode (grad, vjp, jacrev), or cycloid.linearise for "
-        "the Jacobian of a step"
+        "cycloid has first and second derivatives in torch: forward mode (jvp, jacfwd), reverse "
+        "mode (grad, vjp, jacrev), and either of reverse mode (hessian); no derivatives of forward "
+        "mode, and no third ones"
     )
 
 
@@ -56,6 +57,28 @@ def run_backward(
     return tuple(
         torch.from_numpy(g)
         for g in pull_back(call, TAPES.find(token), bar_array, arrays, wanted, shapes)
+    )
+
+
+def run_tangent(call: Call, tensors: tuple[Any, ...], tangents: tuple[Any, ...]) -> torch.Tensor:
+    """The tangent of the result; see `push_forward`."""
+    pushed = push_forward(call, tuple(map(_array, tensors)), tuple(map(_array, tangents)))
+    return torch.from_numpy(pushed)
+
+
+def run_bend(
+    call: Call,
+    bar: torch.Tensor,
+    tensors: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    wanted: tuple[bool, ...],
+    shapes: tuple[Shape | None, ...],
+) -> tuple[torch.Tensor, ...]:
+    """The tangents of the gradients that are wanted; see `bend`."""
+    arrays, directions = tuple(map(_array, tensors)), tuple(map(_array, tangents))
+    return tuple(
+        torch.from_numpy(g)
+        for g in bend(call, _array(bar.contiguous()), arrays, directions, wanted, shapes)
     )
 
 
@@ -138,6 +161,7 @@ class Forward(torch.autograd.Function):
         ctx.mark_non_differentiable(token)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(x, u, p, token)
+        ctx.save_for_forward(x, u, p)
         ctx.options = options
 
     @staticmethod
@@ -163,7 +187,12 @@ class Forward(torch.autograd.Function):
         tensors = axis_in_front(tensors, dims, trailing, rank)
         return Forward.apply(*tensors, options), (0, None)
 
-    jvp = staticmethod(refuse_forward_mode)
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        x, u, p = ctx.saved_tensors[:3]
+        if all(t is None for t in tangents[:3]):
+            return None, None
+        return Tangent.apply(x, u, p, *tangents[:3], ctx.options), None
 
 
 class Backward(torch.autograd.Function):
@@ -176,10 +205,42 @@ class Backward(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        *tensors, ctx.options = inputs
         ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
 
-    backward = staticmethod(refuse_second_derivatives)
-    jvp = staticmethod(refuse_forward_mode)
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Of the gradients' cotangents, which are directions of x, u and p."""
+        bar, x, u, p, _ = ctx.saved_tensors
+        o = ctx.options
+        directions = _placed(bars, o.wanted)
+        needs = ctx.needs_input_grad
+        if all(d is None for d in directions) or not any(needs[:4]):
+            return (None,) * 6
+        bar_bar = None
+        if needs[0]:
+            bar_bar = _summed(Tangent.apply(x, u, p, *directions, o), bar.shape)
+        shapes = tuple(None if t is None else tuple(t.shape) for t in (x, u, p))
+        wanted = tuple(needs[1:4])
+        if not any(wanted):
+            return bar_bar, None, None, None, None, None
+        options = replace(o, wanted=wanted, shapes=shapes)
+        found = iter(Bend.apply(bar, x, u, p, *directions, options))
+        return bar_bar, *(next(found) if want else None for want in wanted), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, bar_tan: Any, *tangents: Any) -> Any:
+        bar, x, u, p, token = ctx.saved_tensors
+        o, parts = ctx.options, []
+        if bar_tan is not None:
+            parts.append(Backward.apply(bar_tan, x, u, p, token, o))
+        if any(t is not None for t in tangents[:3]):
+            parts.append(Bend.apply(bar, x, u, p, *tangents[:3], o))
+        if not parts:
+            return (None,) * sum(o.wanted)
+        return tuple(map(sum, zip(*parts)))
 
     @staticmethod
     def vmap(
@@ -196,6 +257,89 @@ class Backward(torch.autograd.Function):
         return out, (0,) * len(out)
 
 
+class Tangent(torch.autograd.Function):
+    """x, u, p and their tangents, None for zero -> the tangent of the result."""
+
+    @staticmethod
+    def forward(x: Any, u: Any, p: Any, dx: Any, du: Any, dp: Any, options: Options) -> Any:
+        return run_tangent(options.call, (x, u, p), (dx, du, dp))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        *tensors, ctx.options = inputs
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, bar: Any) -> Any:
+        """Of the result's tangent, by the pullback; by x, u and p it is a second derivative."""
+        x, u, p, *directions = ctx.saved_tensors
+        if bar is None:
+            return (None,) * 7
+        shapes = tuple(None if t is None else tuple(t.shape) for t in (x, u, p))
+        wanted, moved = tuple(ctx.needs_input_grad[:3]), tuple(ctx.needs_input_grad[3:6])
+        by_point = by_direction = (None,) * 3
+        if any(wanted):
+            options = replace(ctx.options, wanted=wanted, shapes=shapes)
+            by_point = _placed(Bend.apply(bar, x, u, p, *directions, options), wanted)
+        if any(moved):
+            of = tuple(None if d is None else tuple(d.shape) for d in directions)
+            options = replace(ctx.options, wanted=moved, shapes=of)
+            by_direction = _placed(Backward.apply(bar, x, u, p, no_tape(), options), moved)
+        return *by_point, *by_direction, None
+
+    jvp = staticmethod(refuse_third_derivatives)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, *inputs: Any) -> Any:
+        *tensors, options = inputs
+        trailing = options.call.trailing * 2
+        rank = leading_axes(tuple(tensors), dims, trailing)
+        return Tangent.apply(*axis_in_front(tuple(tensors), dims, trailing, rank), options), 0
+
+
+class Bend(torch.autograd.Function):
+    """The result's cotangent, x, u, p and their tangents -> those of the gradients."""
+
+    @staticmethod
+    def forward(
+        bar: Any, x: Any, u: Any, p: Any, dx: Any, du: Any, dp: Any, options: Options
+    ) -> Any:
+        o = options
+        return run_bend(o.call, bar, (x, u, p), (dx, du, dp), o.wanted, o.shapes)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.set_materialize_grads(False)
+
+    backward = staticmethod(refuse_third_derivatives)
+    jvp = staticmethod(refuse_third_derivatives)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, bar: Any, *inputs: Any) -> Any:
+        *tensors, o = inputs
+        axes = o.call.trailing * 2, o.call.after
+        bar, tensors, shapes = vmapped_backward(
+            info.batch_size, dims[:7], bar, tuple(tensors), axes, (*o.shapes, None, None, None)
+        )
+        gradients = Bend.apply(bar, *tensors, replace(o, shapes=shapes[:3]))
+        own = [s for s, want in zip(o.shapes, o.wanted) if want]
+        out = tuple(g.reshape(info.batch_size, *s) for g, s in zip(gradients, own))
+        return out, (0,) * len(out)
+
+
+def _placed(gradients: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+    """Those of x, u and p, None where they were not wanted."""
+    given = iter(gradients)
+    return tuple(next(given) if want else None for want in wanted)
+
+
+def _summed(tensor: torch.Tensor, shape: Any) -> torch.Tensor:
+    return tensor if tensor.shape == shape else tensor.sum_to_size(shape)
+
+
 # PyTorch asks for these at every call, and making them takes a while.
 Forward.forward.__signature__ = inspect.signature(Forward.forward)  # type: ignore[attr-defined]
 Backward.forward.__signature__ = inspect.signature(Backward.forward)  # type: ignore[attr-defined]
+Tangent.forward.__signature__ = inspect.signature(Tangent.forward)  # type: ignore[attr-defined]
+Bend.forward.__signature__ = inspect.signature(Bend.forward)  # type: ignore[attr-defined]

@@ -11,7 +11,9 @@
 Array(7.54, dtype=float32, weak_type=True)
 
 Arrays have the precision of the system, or float32 where JAX has no other (without jax_enable_x64);
-the system computes in its own. Work is done on the CPU. Reverse mode only: grad, vjp, jacrev.
+the system computes in its own. Work is done on the CPU. Rollouts and steps have reverse and forward
+mode (grad, vjp, jacrev; jvp, jacfwd, linearize) and second derivatives (hessian, jvp or grad of
+grad); observations reverse mode.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ with needed("jax"):
     import jax.numpy as jnp
 
 from cycloid._arrays import Shape, broadcast, check_trailing
-from cycloid._core import GradientError
 from cycloid._jax_rows import Call, new_operator
 from cycloid._observe import observer_of
 from cycloid._options import (
@@ -186,7 +187,7 @@ def observe(
             ("threads", system._threads),
         ),
     )
-    return _applied(system, call, x, u, params)
+    return _operator(system)(call, x, u, params)
 
 
 def _edge(system: System) -> np.dtype:
@@ -317,17 +318,4 @@ def _run(
         ),
         forward=(("single", int(single)),),
     )
-    return _applied(system, call, x0, controls, params)
-
-
-def _applied(
-    system: System, call: Call, x: Any, second: Any, params: tuple[Any, ...]
-) -> jax.Array:
-    try:
-        return _operator(system)(call, x, second, params)
-    except TypeError as error:  # JAX's, of a custom_vjp
-        if "forward-mode" not in str(error):
-            raise
-        raise GradientError(
-            "cycloid has no forward mode in JAX (jvp, linearize, jacfwd): use grad, vjp or jacrev"
-        ) from None
+    return _operator(system)(call, x0, controls, params)

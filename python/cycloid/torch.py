@@ -14,7 +14,7 @@ torch.Size([201, 2])
 
 Everything runs on the CPU. The system's dtype is that of the numbers; a tensor of another dtype is
 converted, and its gradient comes back in its own. `torch.func.vmap`, `grad` and `jacrev` and
-`torch.compile` work; derivatives are first ones, in reverse mode.
+`torch.compile` work, and outside of it forward mode and second derivatives.
 """
 
 from __future__ import annotations

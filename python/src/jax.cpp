@@ -29,6 +29,18 @@ std::vector<double> ParameterColumns::rows_of(const xla::Buffer& given) const {
   return all;
 }
 
+std::vector<double> ParameterColumns::tangents_of(std::span<const double> from) const {
+  if (columns_.empty()) return {from.begin(), from.end()};
+  const std::size_t k = columns_.size(), n = defaults_.size(), rows = from.size() / k;
+  std::vector<double> all(rows * n, 0.0);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t j = 0; j < k; ++j) {
+      all[r * n + static_cast<std::size_t>(columns_[j])] = from[r * k + j];
+    }
+  }
+  return all;
+}
+
 void ParameterColumns::write_bars(std::span<const double> rows_bar, const xla::Buffer& to,
                                   Part part) const {
   if (columns_.empty()) {
@@ -88,6 +100,16 @@ class RolloutCall {
     return rollout(system_, x0_.span(),
                    controls.empty() ? Controls<T>(steps_) : Controls<T>(controls, steps_),
                    parameters_, options);
+  }
+
+  // Tangents in a direction, and with `keep` what second derivatives need.
+  Pushforward push(const Direction& direction, bool keep) const {
+    RolloutOptions options = options_;
+    if (!keep) options.memory = Memory::checkpoints(1);
+    const std::span<const T> controls = controls_.span();
+    return pushforward(system_, x0_.span(),
+                       controls.empty() ? Controls<T>(steps_) : Controls<T>(controls, steps_),
+                       direction, parameters_, options);
   }
 
   // Whether this is the run of these arguments: a token is a hint.
@@ -173,6 +195,68 @@ void pull_back(const XlaCall& call, const System& system) {
   }
 }
 
+// Directions of the three arguments, P of each, from argument `first` on; none where there are no
+// numbers.
+class Directions {
+ public:
+  Directions(const XlaCall& call, int first, const ParameterColumns& columns)
+      : count_(pullbacks_of(call.argument(first))),
+        x0_(call.argument(first)),
+        controls_(call.argument(first + 1)),
+        given_(call.argument(first + 2)),
+        params_(columns.tangents_of(given_.span())) {}
+
+  std::size_t count() const { return count_; }
+  Direction operator[](std::size_t p) const {
+    Direction direction;
+    direction.x0_coordinates = part(x0_.span(), p);
+    direction.controls = part(controls_.span(), p);
+    direction.params = part(params_, p);
+    return direction;
+  }
+
+ private:
+  std::span<const double> part(std::span<const double> all, std::size_t p) const {
+    return all.subspan(p * (all.size() / count_), all.size() / count_);
+  }
+
+  std::size_t count_;
+  Numbers<double> x0_, controls_, given_;
+  std::vector<double> params_;
+};
+
+// In double, whatever the system computes in.
+void rollout_pushforward_handler(const XlaCall& call) {
+  const System system = found_on_shelf<System>(call.integer("system"));
+  const RolloutCall<double> asked(call, system, 0);
+  const Directions directions(call, 3, asked.columns());
+  for (std::size_t p = 0; p < directions.count(); ++p) {
+    write(call.result(0), asked.push(directions[p], false).states_tan(),
+          Part{p, directions.count()});
+  }
+}
+
+// Argument 3 has P cotangents of the values, which are held; the directions follow.
+void rollout_hvp_handler(const XlaCall& call) {
+  const System system = found_on_shelf<System>(call.integer("system"));
+  const std::int64_t wrt = call.integer("wrt");
+  const RolloutCall<double> asked(call, system, 0);
+  const Numbers<double> bars(call.argument(3));
+  const Directions directions(call, 4, asked.columns());
+  const std::size_t size = bars.span().size() / directions.count();
+  const std::vector<double> none(size, 0.0);
+  for (std::size_t p = 0; p < directions.count(); ++p) {
+    const Gradient<double> g =
+        asked.push(directions[p], true)
+            .pullback(bars.span().subspan(p * size, size), none, false, call.keep_going())
+            .gradient_tan;
+    const Part part{p, directions.count()};
+    if (wrt & kFirst) write(call.result(0), std::span(g.x0), part);
+    if (wrt & kSecond) write(call.result(1), std::span(g.controls), part);
+    if (wrt & kThird) asked.columns().write_bars(g.params, call.result(2), part);
+  }
+}
+
 void rollout_handler(const XlaCall& call) {
   const System system = found_on_shelf<System>(call.integer("system"));
   if (system.precision() == Precision::float64) roll_out<double>(call, system);
@@ -208,6 +292,8 @@ void bind_jax(nb::module_& m) {
   nb::dict handlers;
   handlers["cycloid_rollout"] = capsule_of(&handled<rollout_handler>);
   handlers["cycloid_rollout_pullback"] = capsule_of(&handled<rollout_pullback_handler>);
+  handlers["cycloid_rollout_pushforward"] = capsule_of(&handled<rollout_pushforward_handler>);
+  handlers["cycloid_rollout_hvp"] = capsule_of(&handled<rollout_hvp_handler>);
   m.def(
       "shelve", [](const System& system) { return shelf().put(system); }, nb::arg("system"),
       "A handle by which handlers find the system, until it is unshelved.");

@@ -4,6 +4,9 @@
 // gives. A forward call takes three buffers and gives its values and a token (kept.h). Its pullback
 // takes the token, the three buffers and P cotangents of the values, each (rows, …); it gives the P
 // cotangents of those buffers that the bits of `wrt` name, the others without numbers.
+// Its pushforward takes the three buffers and P directions of each, without rows for zero, and
+// gives P tangents of the values. Its hvp takes P cotangents besides, and gives the derivatives of
+// the P pullbacks along the directions.
 // Buffers are float32 or float64, whatever the system computes in.
 #pragma once
 
@@ -20,6 +23,8 @@ class ParameterColumns {
  public:
   ParameterColumns(const Parameters& registry, std::vector<std::int64_t> columns);
   std::vector<double> rows_of(const xla::Buffer& given) const;
+  // Tangents of what was given, in rows of all; the others do not move.
+  std::vector<double> tangents_of(std::span<const double> given) const;
   // The cotangents of what was given, to a part of the result `to`.
   void write_bars(std::span<const double> rows_bar, const xla::Buffer& to, Part part) const;
 

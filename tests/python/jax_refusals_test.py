@@ -28,57 +28,6 @@ def _in_double():
         yield
 
 
-def last(x0):
-    return cyj.rollout(PENDULUM, x0, 5)[-1].sum()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: jax.jvp(last, (X0,), (X0,)),
-        lambda: jax.jacfwd(last)(X0),
-        lambda: jax.jit(jax.jacfwd(last))(X0),
-        lambda: jax.jvp(lambda x: cyj.step(PENDULUM, x), (X0,), (X0,)),
-    ],
-)
-def test_forward_mode_is_refused_with_advice(call):
-    with pytest.raises(cy.GradientError, match="no forward mode in JAX .* use grad, vjp or jacrev"):
-        call()
-
-
-def scanned(x0):
-    return jax.lax.scan(lambda x, _: (cyj.step(PENDULUM, x), None), x0, length=3)[0]
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: jax.jvp(jax.jit(last), (X0,), (X0,)),
-        lambda: jax.jacfwd(jax.checkpoint(last))(X0),
-        lambda: jax.jvp(scanned, (X0,), (X0,)),
-        lambda: jax.linearize(last, X0)[1](X0),
-    ],
-)
-def test_where_jax_has_traced_before_forward_mode_is_refused_in_its_words(call):
-    """Ours are not asked there: docs/jax.md says what it means."""
-    with pytest.raises(TypeError, match=r"forward-mode autodiff \(jvp\) to a custom_vjp function"):
-        call()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: jax.hessian(last)(X0),
-        lambda: jax.grad(lambda x: jax.grad(last)(x).sum())(X0),
-        lambda: jax.jit(jax.jacrev(jax.jacrev(last)))(X0),
-        lambda: jax.jacrev(jax.grad(lambda x: last(x) ** 2))(X0),
-    ],
-)
-def test_second_derivatives_are_refused(call):
-    with pytest.raises(cy.GradientError, match="no second derivatives in JAX"):
-        call()
-
-
 @pytest.mark.parametrize(
     "arguments, options, error, words",
     [

@@ -1,9 +1,13 @@
-"""`pip install .`: one wheel of one instruction set, in a folder of its own, takes a gradient."""
+"""`pip install .`: one wheel of one instruction set, in a folder of its own, takes a gradient.
+
+What `make build` compiled for that set comes out of the compiler's cache.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -41,6 +45,14 @@ def wheel(tmp_path_factory):
     assert made.returncode == 0, made.stdout + made.stderr
     (wheel,) = folder.glob("cycloid-*.whl")
     return wheel
+
+
+def test_a_wheel_has_every_instruction_set_unless_told_otherwise():
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["cmake"]
+    assert "CYCLOID_INSTRUCTION_SETS" not in told["define"]
+    flags = (ROOT / "cmake" / "CycloidFlags.cmake").read_text()
+    assert 'set(CYCLOID_INSTRUCTION_SETS "all" CACHE' in flags
+    assert 'STREQUAL "all")\n  set(CYCLOID_SETS portable v3 v4)' in flags
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):

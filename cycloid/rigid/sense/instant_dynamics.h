@@ -25,7 +25,9 @@ struct InstantDynamics {
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
     const NewtonResult<S> found = constrained_acceleration(r, x, w, memory.solver, rows(), options,
                                                            qacc, static_cast<S*>(nullptr));
-    if (notes) take_notes(found, memory.solver, memory.contacts, notes);
+    if (notes) {
+      take_notes(found, memory.solver, memory.static_places(*plan), memory.contacts, notes);
+    }
   }
 
   // Given the cotangent of q̈ in w.mu, and that of all rows' forces unless f_bar is null.

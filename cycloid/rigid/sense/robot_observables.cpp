@@ -1,6 +1,7 @@
 #include "cycloid/rigid/sense/robot_observables.h"
 
 #include "cycloid/base/check.h"
+#include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/rigid/sense/observed_field.h"
@@ -18,7 +19,7 @@ RobotObservers choose_observers(const ObserverKey& key) {
 #if CYCLOID_HAS_V3
     case InstructionSet::v3: fill(isa::v3::robot_observers32, isa::v3::robot_observers64); break;
 #endif
-    default: fill(isa::portable::robot_observers32, isa::portable::robot_observers64); break;
+    default: fill(isa::narrowest::robot_observers32, isa::narrowest::robot_observers64); break;
   }
   return out;
 }

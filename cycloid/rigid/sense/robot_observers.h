@@ -1,5 +1,5 @@
 // Where robot_observables.cpp finds the sensors of a robot in lanes: a function per instruction set
-// and precision (robot_observer_isa.cpp, robot_senses_isa.cpp).
+// and type of number (robot_float_isa.cpp, robot_double_isa.cpp).
 #pragma once
 
 #include <memory>

@@ -23,13 +23,19 @@ struct CarvedMemory {
 template <class S>
 using RigidMemory = CarvedMemory<Workspace<S>>;
 
-// The state x0 ⊕ d, d in tangents.
+// The state x0 ⊕ d, d in tangents. Derivatives are those of tangents about that state itself, as a
+// pullback has them.
 template <class S>
 std::vector<S> moved_state(const Tree& tree, const Numbers& x0, const S* d) {
   const StepShape n(tree);
-  std::vector<S> base, x(x0.size());
+  std::vector<S> base, there(x0.size()), x(x0.size()), by, rest;
   for (const double v : x0) base.push_back(S(v));
-  retract_qpos(tree, base.data(), d, x.data());
+  for (int i = 0; i < n.nv; ++i) {
+    by.push_back(S(primal(d[i])));
+    rest.push_back(d[i] - by.back());
+  }
+  retract_qpos(tree, base.data(), by.data(), there.data());
+  retract_qpos(tree, there.data(), rest.data(), x.data());
   for (int i = 0; i < n.nv + n.na; ++i) {
     const auto k = static_cast<std::size_t>(n.nq + i);
     x[k] = base[k] + d[n.nv + i];

@@ -18,6 +18,7 @@
 // and C̄ is the sum of s̄ over the tree.
 #pragma once
 
+#include "cycloid/base/arena.h"
 #include "cycloid/rigid/tree/subtree.h"
 
 namespace cycloid::inline rigid {

@@ -1,8 +1,9 @@
+#include "cycloid/rigid/robot_forms.h"
 #include "cycloid/rigid/sense/robot_observer.h"
 
-#include "cycloid/math/pack.h"
-
 namespace cycloid::isa::CYCLOID_ISA {
+
+void robot_steppers(const RobotKey& key, Steppers<double>& out) { fill_steppers(key, out); }
 
 void robot_observers64(const ObserverKey& key, RobotObservers& out) {
   out.one64 = std::make_shared<RobotSenses<double>>(key);
