@@ -31,66 +31,64 @@ Run<T> held_run(const System& system, std::span<const T> x, std::span<const T> u
 template <class T>
 class ChunkEyes {
  public:
-  ChunkEyes(const Run<T>& run, const Senses<T>& senses, bool lagging, SweepBuffers<T>& buffers)
-      : run_(run),
-        senses_(senses),
-        chunk_(run.lanes() == 1 ? *senses.one : *senses.packed),
-        lagging_(lagging),
-        buffers_(buffers),
-        W_(run.lanes()) {
-    if (!buffers.senses.data()) {
-      buffers.senses = LaneBuffer<std::byte>(chunk_.workspace());
-      buffers.sensed = LaneBuffer<T>(static_cast<std::size_t>(senses.size * W_));
-    }
+  // chunk: who computes what is not of the state, or null.
+  ChunkEyes(const Run<T>& run, const Observer& observer, const ChunkObserver<T>* chunk,
+            bool lagging, SweepBuffers<T>& buffers)
+      : run_(run), observer_(observer), chunk_(chunk), lagging_(lagging), buffers_(buffers) {
+    if (!chunk || buffers.observer) return;
+    buffers.observer = chunk->make_workspace({run.threads_per_task()});
+    buffers.observed = LaneBuffer<T>(static_cast<std::size_t>(chunk->size() * run.lanes()));
   }
 
   // before, x: the states before and after the last step.
   void look(const Sweep<T>& sweep, const T* before, const T* x, T* rows) {
-    T* const out = buffers_.sensed.data();
-    const T* const u = buffers_.inputs.data();
-    const auto time = [&](std::int64_t step) {
-      return run_.t0 + static_cast<double>(step) * run_.step_length();
+    const int W = run_.lanes();
+    const auto hand_out = [&](const std::vector<ObservedPiece>& pieces, const T* lanes) {
+      for (const ObservedPiece& p : pieces) {
+        scatter(sweep.map(), lanes + p.from * W, p.count, rows, observer_.size(), p.place);
+      }
     };
-    chunk_.begin(buffers_.parameters.data(), buffers_.senses.data());
-    if (lagging_) {
-      chunk_.sense_behind({before, u, time(run_.steps - 1),
-                           buffers_.record.template numbers<const T>(), failed_lanes(sweep)},
-                          out, buffers_.senses.data());
-    } else {
-      chunk_.sense(x, u, time(run_.steps), out, buffers_.senses.data());
-    }
-    for (const StateCopy& c : senses_.copies) {
-      std::copy_n(x + c.from * W_, c.count * W_, out + c.place * W_);
-    }
-    scatter(sweep.map(), static_cast<const T*>(out), senses_.size, rows, senses_.size, 0);
+    hand_out(observer_.of_state(), x);
+    if (!chunk_) return;
+    compute(sweep, before, x);
+    hand_out(observer_.computed(), buffers_.observed.data());
   }
 
  private:
-  unsigned failed_lanes(const Sweep<T>& sweep) const {
-    unsigned bits = 0;
-    for (int l = 0; l < W_; ++l) bits |= static_cast<unsigned>(sweep.lane_failed(l)) << l;
-    return bits;
+  void compute(const Sweep<T>& sweep, const T* before, const T* x) {
+    const auto point = [&](const T* state, std::int64_t step) -> ObservedPoint<T> {
+      const double t = run_.t0 + static_cast<double>(step) * run_.step_length();
+      return {state, buffers_.inputs.data(), t};
+    };
+    T* const out = buffers_.observed.data();
+    chunk_->begin(sweep.parameters(), *buffers_.observer);
+    if (!lagging_) return chunk_->observe(point(x, run_.steps), out, *buffers_.observer);
+    bool* const failed = buffers_.at_rest.data();
+    for (int l = 0; l < run_.lanes(); ++l) failed[l] = sweep.lane_failed(l);
+    chunk_->observe_behind({point(before, run_.steps - 1), buffers_.record, failed}, out,
+                           *buffers_.observer);
   }
 
   const Run<T>& run_;
-  const Senses<T>& senses_;
-  const ChunkSenses<T>& chunk_;
+  const Observer& observer_;
+  const ChunkObserver<T>* chunk_;
   bool lagging_;
   SweepBuffers<T>& buffers_;
-  int W_;
 };
 
 template <class T>
 Advanced<T> advance_rows(const System& system, std::span<const T> x, std::span<const T> u,
                          std::int64_t steps, std::span<const double> params,
-                         const AdvanceOptions& options, const Senses<T>* senses) {
+                         const AdvanceOptions& options, const Observer* observer) {
   Run<T> run = held_run(system, x, u, steps, params, options);
   put_alike_together(run, options.keep_going);
   Tape<T> tape(run);
   const std::int64_t numbers = run.stepper->sizes().state;
   Advanced<T> out;
   out.states.resize(static_cast<std::size_t>(run.batch * numbers));
-  out.values.resize(senses ? static_cast<std::size_t>(run.batch * senses->size) : 0);
+  const std::int64_t seen = observer ? observer->size() : 0;
+  out.values.resize(static_cast<std::size_t>(run.batch * seen));
+  const ChunkObserver<T>* const eyes = seen > 0 ? observer->in_lanes<T>(run.lanes()) : nullptr;
   std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
   for_each_task(run, run.chunks(), options.keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
@@ -100,8 +98,8 @@ Advanced<T> advance_rows(const System& system, std::span<const T> x, std::span<c
                                 said[static_cast<std::size_t>(chunk)]);
                   if (sweep.stopped()) return;
                   scatter(sweep.map(), last, numbers, out.states.data(), numbers, 0);
-                  if (!senses || senses->size == 0) return;
-                  ChunkEyes<T>(run, *senses, options.lagging, buffers)
+                  if (seen == 0) return;
+                  ChunkEyes<T>(run, *observer, eyes, options.lagging, buffers)
                       .look(sweep, before, last, out.values.data());
                 });
   out.report.collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps),
@@ -116,14 +114,14 @@ Advanced<T> advance_rows(const System& system, std::span<const T> x, std::span<c
 
 Advanced<double> advance(const System& system, std::span<const double> x, std::span<const double> u,
                          std::int64_t steps, std::span<const double> params,
-                         const AdvanceOptions& options, const Senses<double>* senses) {
-  return advance_rows(system, x, u, steps, params, options, senses);
+                         const AdvanceOptions& options, const Observer* observer) {
+  return advance_rows(system, x, u, steps, params, options, observer);
 }
 
 Advanced<float> advance(const System& system, std::span<const float> x, std::span<const float> u,
                         std::int64_t steps, std::span<const double> params,
-                        const AdvanceOptions& options, const Senses<float>* senses) {
-  return advance_rows(system, x, u, steps, params, options, senses);
+                        const AdvanceOptions& options, const Observer* observer) {
+  return advance_rows(system, x, u, steps, params, options, observer);
 }
 
 }  // namespace cycloid::inline adjoint

@@ -6,6 +6,8 @@
 
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"
+#include "cycloid/system/laws/pendulum.h"
+#include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 
 using namespace cycloid;
@@ -14,30 +16,43 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Shows [ state 1 | state 0 | input | t ] of a system with two states and one input; a step
-// leaves behind what its first state shows.
-struct Eyes final : ChunkSenses<double> {
-  explicit Eyes(int lanes) : W(lanes) {}
-  std::size_t workspace() const override { return 128; }
-  void begin(const double*, std::byte*) const override {}
-  void sense(const double* x, const double* u, double t, double* out, std::byte*) const override {
-    for (int l = 0; l < W; ++l) {
-      out[l] = x[W + l], out[W + l] = x[l], out[2 * W + l] = u[l], out[3 * W + l] = t;
-    }
+// Shows [ state 1 | input | t ] of a system with two states and one input.
+struct Eyes final : DifferentiableObserver {
+  explicit Eyes(int lanes) : DifferentiableObserver(lanes, 3) {}
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
+    return std::make_unique<StepWorkspace>();
   }
-  void sense_behind(const SensedStep<double>& step, double* out, std::byte* memory) const override {
-    sense(step.x, step.u, step.t, out, memory);
+  void begin(const StepParameters<double>&, StepWorkspace&) const override {}
+  void observe(const ObservedPoint<double>& at, double* y, StepWorkspace&) const override {
+    const int W = lanes();
+    for (int l = 0; l < W; ++l) y[l] = at.x[W + l], y[W + l] = at.u[l], y[2 * W + l] = at.t;
   }
-  int W;
+  void pullback(const ObservedPoint<double>&, const double*, double*, double*,
+                StepWorkspace&) const override {}
+  void finish(StepWorkspace&, double*) const override {}
 };
 
-Senses<double> eyes(const System& system) {
-  Senses<double> out;
-  out.size = 4;
-  out.copies = {{1, 0, 1}};
-  out.one = std::make_shared<Eyes>(1);
-  out.packed = std::make_shared<Eyes>(system.steppers<double>().packed->sizes().lanes);
-  return out;
+struct AllEyes final : Observables {
+  std::vector<Observable> listed() const override { return {{"seen", "", {3}}}; }
+  std::shared_ptr<const ChunkObserver<float>> float32(const std::vector<std::string>&,
+                                                      int) const override {
+    return nullptr;
+  }
+  std::shared_ptr<const ChunkObserver<double>> float64(const std::vector<std::string>&,
+                                                       int lanes) const override {
+    return std::make_shared<Eyes>(lanes);
+  }
+  std::shared_ptr<const DifferentiableObserver> differentiable(
+      const std::vector<std::string>&) const override {
+    return std::make_shared<Eyes>(1);
+  }
+};
+
+System pendulum_with_eyes() {
+  SystemParts parts = law_parts(Pendulum{}, {});
+  parts.float64 = float64_steppers<Pendulum, Rk4>(Pendulum{});
+  parts.observables = std::make_shared<AllEyes>();
+  return System(std::move(parts));
 }
 
 Numbers states_of(std::int64_t batch) {
@@ -73,9 +88,9 @@ TEST_CASE("advance: the states of a rollout with the same input in every step, b
   }
 }
 
-TEST_CASE("advance: senses look at the new state, or at what a step leaves but for copies") {
-  const System system = systems::pendulum();
-  const Senses<double> senses = eyes(system);
+TEST_CASE("advance: an observer looks at the new state, or at what a step leaves but for blocks") {
+  const System system = pendulum_with_eyes();
+  const Observer observer(system, {{"seen", "angle"}});
   const double h = system.timestep();
   for (const std::int64_t batch : {1, 19}) {
     const Numbers x = states_of(batch), u(static_cast<std::size_t>(batch), 0.4);
@@ -83,15 +98,32 @@ TEST_CASE("advance: senses look at the new state, or at what a step leaves but f
                   after = advance(system, x, u, 3, {}, {}, nullptr).states;
     for (const bool lagging : {false, true}) {
       const Advanced<double> next =
-          advance(system, x, u, 3, {}, {.t0 = 1, .lagging = lagging}, &senses);
+          advance(system, x, u, 3, {}, {.t0 = 1, .lagging = lagging}, &observer);
       CHECK(next.states == after);
       REQUIRE(next.values.size() == 4 * u.size());
       for (std::size_t i = 0; i < u.size(); ++i) {
         CHECK(next.values[4 * i] == (lagging ? before : after)[2 * i + 1]);
-        CHECK(next.values[4 * i + 1] == after[2 * i]);
-        CHECK(next.values[4 * i + 2] == 0.4);
-        CHECK(next.values[4 * i + 3] == 1 + (lagging ? 2 : 3) * h);
+        CHECK(next.values[4 * i + 1] == 0.4);
+        CHECK(next.values[4 * i + 2] == 1 + (lagging ? 2 : 3) * h);
+        CHECK(next.values[4 * i + 3] == after[2 * i]);
       }
+    }
+  }
+}
+
+TEST_CASE("advance: a law shows what it shows to observe, in the precision of its steps") {
+  const System system = systems::pendulum();
+  const Observer observer(system, {{"angular_velocity", "energy"}});
+  const System single = systems::pendulum({}, {.precision = Precision::float32});
+  const Observer of_single(single, {{"energy"}});
+  for (const std::int64_t batch : {1, 19}) {
+    const Numbers x = states_of(batch);
+    const Advanced<double> next = advance(system, x, {}, 2, {}, {}, &observer);
+    CHECK(next.values == observe(observer, {.states = next.states}).values());
+    const std::vector<float> y(x.begin(), x.end());
+    const Advanced<float> rough = advance(single, y, {}, 2, {}, {}, &of_single);
+    for (std::size_t i = 0; i < rough.values.size(); ++i) {
+      CHECK(rough.values[i] == doctest::Approx(next.values[2 * i + 1]).epsilon(1e-5));
     }
   }
 }

@@ -38,8 +38,8 @@ struct SweepBuffers {
   LaneBuffer<bool> at_rest;                       // lanes
   std::unique_ptr<StepWorkspace> lane_workspace;  // of the stepper of one environment, if asked
   LaneBuffer<T> lane_numbers;                     // ... and a lane's numbers
-  LaneBuffer<std::byte> senses;                   // likewise of the senses (advance.h)
-  LaneBuffer<T> sensed;                           // ... and what they look at and show
+  std::unique_ptr<StepWorkspace> observer;        // likewise of an observer (advance.h)
+  LaneBuffer<T> observed;                         // ... and what it shows
 
  private:
   LaneBuffer<std::byte> record_room_, segment_room_;
@@ -103,6 +103,8 @@ class Sweep {
   SamplesWithin samples_within(std::int64_t step) const;
 
   StepWorkspace& workspace() const { return *buffers_.workspace; }
+  // Those of the chunk, after `begin`.
+  StepParameters<T> parameters() const { return {buffers_.parameters.data(), arrays_.data()}; }
   const LaneMap& map() const { return map_; }
   bool stopped() const { return stopped_; }
   bool lane_failed(int lane) const { return failed_step_[lane] >= 0; }

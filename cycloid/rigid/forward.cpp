@@ -6,17 +6,28 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/contact/contact_view.h"
 #include "cycloid/rigid/sense/instant_dynamics.h"
-#include "cycloid/rigid/sense/robot_observers.h"
+#include "cycloid/rigid/sense/robot_observables.h"
 #include "cycloid/rigid/tree/inverse_dynamics.h"
 
 namespace cycloid::inline rigid {
+namespace {
 
-// The rows of an observation, one at a time: the robot at that instant, and the way back from its
+const ObserverKey& key_of(const System& robot) {
+  const auto* const own = dynamic_cast<const RobotObservables*>(robot.observables());
+  if (!own) throw ModelError(message("system \"", robot.name(), "\" is no robot"));
+  return own->key();
+}
+
+// The rows, one at a time: the robot at that instant, and the way back from its
 // cotangents to those of the row.
 class ObservedInstants {
  public:
-  explicit ObservedInstants(const Observation& seen)
-      : seen_(seen), key_(seen.observer_.key()), tree_(*key_.tree), memory_(carve_memory(*this)) {
+  ObservedInstants(const System& robot, const CheckedRows& seen)
+      : states_(robot.states()),
+        seen_(seen),
+        key_(key_of(robot)),
+        tree_(*key_.tree),
+        memory_(carve_memory(*this)) {
     p_.resize(static_cast<std::size_t>(tree_.parameters.size()));
     length_.resize(tree_.quaternions.size());
     if (plan()) constraints.contacts.begin(plan()->contacts);
@@ -32,7 +43,7 @@ class ObservedInstants {
   InstantDynamics<double> dynamics(LaneNote* notes = nullptr) {
     return {plan(), constraints, notes};
   }
-  std::int64_t rows() const { return seen_.rows_; }
+  std::int64_t rows() const { return seen_.rows; }
 
   void carve(Arena& arena) {
     work.carve(tree_, arena);
@@ -43,8 +54,8 @@ class ObservedInstants {
 
   void go_to(std::int64_t i) {
     row_ = static_cast<std::size_t>(i);
-    if (i == 0 || seen_.parameter_rows_ > 1) {
-      std::copy_n(seen_.p_.begin() + place_of_parameters(), p_.size(), p_.begin());
+    if (i == 0 || seen_.parameter_rows > 1) {
+      std::copy_n(seen_.p.begin() + place_of_parameters(), p_.size(), p_.begin());
       prepare_parameters(tree_, p_.data(), length_.data());
     }
     for (std::vector<double>* bar : {&d_bar_, &u_bar_, &p_bar_}) {
@@ -56,8 +67,8 @@ class ObservedInstants {
   Robot<double, double> robot() const { return {tree_, key_.inputs, p_.data(), Implicit::nothing}; }
   Instant<double> instant() const {
     const Model& m = tree_.model;
-    const double* x = seen_.x_.data() + row_ * static_cast<std::size_t>(m.nq + m.nv + m.na);
-    return {x, x + m.nq, x + m.nq + m.nv, seen_.u_.data() + row_ * u_bar_.size()};
+    const double* x = seen_.x.data() + row_ * static_cast<std::size_t>(m.nq + m.nv + m.na);
+    return {x, x + m.nq, x + m.nq + m.nv, seen_.u.data() + row_ * u_bar_.size()};
   }
   InstantBars<double> bars() {
     double* d = d_bar_.data();
@@ -65,15 +76,9 @@ class ObservedInstants {
     return {d, d + nv, d + 2 * nv, u_bar_.data(), p_bar_.data(), h_bar_};
   }
 
-  ObservationGradient no_gradient() const {
-    const std::size_t n = static_cast<std::size_t>(seen_.rows_);
-    return {Zeros(seen_.x_.size()), Zeros(n * d_bar_.size()), Zeros(n * u_bar_.size()),
-            Zeros(seen_.p_.size())};
-  }
   // What bars() has gathered, into the row of g; a row of parameters that all share gets the sum.
   void hand_over(ObservationGradient& g) {
-    const Space& states = seen_.observer_.robot().states();
-    const std::size_t nx = static_cast<std::size_t>(states.size());
+    const std::size_t nx = static_cast<std::size_t>(states_.size());
     p_bar_[static_cast<std::size_t>(tree_.options.timestep)] += h_bar_;
     const double* length = length_.data();
     for (const int q : tree_.quaternions) {  // three tangent numbers become four
@@ -83,8 +88,8 @@ class ObservedInstants {
     }
     std::copy(d_bar_.begin(), d_bar_.end(), g.states_tangent.data() + row_ * d_bar_.size());
     std::copy(u_bar_.begin(), u_bar_.end(), g.inputs.data() + row_ * u_bar_.size());
-    states.to_coordinates(seen_.raw_.data() + row_ * nx, d_bar_.data(),
-                          g.states.data() + row_ * nx);
+    states_.to_coordinates(seen_.raw.data() + row_ * nx, d_bar_.data(),
+                           g.states.data() + row_ * nx);
     double* own = g.parameters.data() + place_of_parameters();
     for (std::size_t k = 0; k < p_bar_.size(); ++k) own[k] += p_bar_[k];
   }
@@ -94,13 +99,12 @@ class ObservedInstants {
   ContactViews<double> views;
 
  private:
-  using Zeros = std::vector<double>;
-
   std::ptrdiff_t place_of_parameters() const {
-    return static_cast<std::ptrdiff_t>(seen_.parameter_rows_ == 1 ? 0 : row_ * p_.size());
+    return static_cast<std::ptrdiff_t>(seen_.parameter_place(static_cast<std::int64_t>(row_)));
   }
 
-  const Observation& seen_;
+  const Space& states_;
+  const CheckedRows& seen_;
   const ObserverKey& key_;
   const Tree& tree_;
   std::size_t row_ = 0;
@@ -108,8 +112,6 @@ class ObservedInstants {
   Arena memory_;
   double h_bar_ = 0;
 };
-
-namespace {
 
 // M from the storage of Tree::row into a square.
 void fill_square(const Tree& tree, const double* M, double* square) {
@@ -207,14 +209,13 @@ bool given(std::span<const double> bar, std::size_t size, const char* what) {
 
 }  // namespace
 
-Forward forward(const Observer& observer, const ObservedRows& rows_at) {
-  Forward out{.seen = observe(observer, rows_at)};
-  ObservedInstants at(out.seen);
+Forward forward(const System& robot, const ObservedRows& rows_at) {
+  Forward out{.robot = robot, .checked = CheckedRows(robot, rows_at)};
+  ObservedInstants at(robot, out.checked);
   const Tree& tree = at.tree();
   const Model& m = tree.model;
   const Workspace<double>& w = at.work;
-  out.rows = at.rows();
-  const std::size_t rows = static_cast<std::size_t>(out.rows), nv = static_cast<std::size_t>(m.nv);
+  const std::size_t rows = static_cast<std::size_t>(at.rows()), nv = static_cast<std::size_t>(m.nv);
   out.qacc.resize(rows * nv);
   out.mass_matrix.resize(rows * nv * nv);
   out.bias.resize(rows * nv);
@@ -244,14 +245,14 @@ ObservationGradient Forward::pullback(const ForwardBars& bars) const {
   const bool by_qacc = given(bars.qacc, qacc.size(), "qacc_bar"),
              by_matrix = given(bars.mass_matrix, mass_matrix.size(), "mass_matrix_bar"),
              by_bias = given(bars.bias, bias.size(), "bias_bar");
-  ObservedInstants at(seen);
-  ObservationGradient g = at.no_gradient();
+  ObservedInstants at(robot, checked);
+  ObservationGradient g = checked.zero_gradient(robot);
   const Tree& tree = at.tree();
   const Workspace<double>& w = at.work;
   const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
   const std::vector<double> no_qacc(nv, 0.0);
   std::vector<double> M_bar(static_cast<std::size_t>(tree.entries())), unused(nv);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(checked.rows); ++i) {
     at.go_to(static_cast<std::int64_t>(i));
     const Robot<double, double> r = at.robot();
     const Instant<double> x = at.instant();
@@ -274,10 +275,10 @@ ObservationGradient Forward::pullback(const ForwardBars& bars) const {
   return g;
 }
 
-InverseDynamics inverse_dynamics(const Observer& observer, const ObservedRows& rows_at,
+InverseDynamics inverse_dynamics(const System& robot, const ObservedRows& rows_at,
                                  std::span<const double> qacc) {
-  InverseDynamics out{observe(observer, rows_at), {qacc.begin(), qacc.end()}, {}};
-  ObservedInstants at(out.seen);
+  InverseDynamics out{robot, CheckedRows(robot, rows_at), {qacc.begin(), qacc.end()}, {}};
+  ObservedInstants at(robot, out.checked);
   const std::size_t nv = static_cast<std::size_t>(at.tree().model.nv);
   out.tau.resize(static_cast<std::size_t>(at.rows()) * nv);
   if (!given(qacc, out.tau.size(), "qacc")) {
@@ -294,8 +295,8 @@ InverseDynamics inverse_dynamics(const Observer& observer, const ObservedRows& r
 }
 
 InverseDynamicsGradient InverseDynamics::pullback(std::span<const double> tau_bar) const {
-  ObservedInstants at(seen);
-  InverseDynamicsGradient g{at.no_gradient(), std::vector<double>(qacc.size(), 0.0)};
+  ObservedInstants at(robot, checked);
+  InverseDynamicsGradient g{checked.zero_gradient(robot), std::vector<double>(qacc.size(), 0.0)};
   if (!given(tau_bar, tau.size(), "tau_bar")) {
     throw Error(message("tau_bar: expected ", tau.size(), " numbers, got none"));
   }

@@ -1,16 +1,16 @@
 // Quantities that follow from (x, u), and the forces that an acceleration takes, with gradients.
 //
 //   M q̈ + c = τ                                                        (1)  dynamics.h
-//   const Forward f = forward(observer, {.states = x});
+//   const Forward f = forward(robot, {.states = x});
 //   f.pullback({.qacc = qacc_bar}).states           ∂L/∂x, in the coordinates of x
-//   inverse_dynamics(observer, {.states = x}, qacc).tau      M q̈ + c
+//   inverse_dynamics(robot, {.states = x}, qacc).tau         M q̈ + c
 //
 // What MuJoCo has after mj_forward; in double precision, row by row. q̈ is that of
 // instant_dynamics.h: with constraints, τ contains their forces. Poses, energy and contacts have
-// their gradients as sensors (observe.h).
+// their gradients as sensors (adjoint/observe.h).
 #pragma once
 
-#include "cycloid/rigid/sense/observe.h"
+#include "cycloid/system/observed_rows.h"
 
 namespace cycloid::inline rigid {
 
@@ -33,8 +33,8 @@ struct ForwardContacts {
 
 // Rows, one environment after another.
 struct Forward {
-  Observation seen;  // what it was made from; its values are the sensors
-  std::int64_t rows = 0;
+  System robot;
+  CheckedRows checked;                   // what it was made from
   std::vector<double> qacc = {};         // (nv) [m/s², rad/s²]
   std::vector<double> mass_matrix = {};  // (nv, nv)
   std::vector<double> bias = {};         // (nv) c: Coriolis, centrifugal, gravity [N, N·m]
@@ -50,8 +50,8 @@ struct Forward {
   ObservationGradient pullback(const ForwardBars& bars) const;
 };
 
-// Of the observer's robot. Throws as `observe`.
-Forward forward(const Observer& observer, const ObservedRows& at);
+// Throws as CheckedRows (system/observed_rows.h), and ModelError for a System that is no robot.
+Forward forward(const System& robot, const ObservedRows& at);
 
 struct InverseDynamicsGradient {
   ObservationGradient at;    // states, inputs and parameters
@@ -59,7 +59,8 @@ struct InverseDynamicsGradient {
 };
 
 struct InverseDynamics {
-  Observation seen;
+  System robot;
+  CheckedRows checked;
   std::vector<double> qacc;  // (rows, nv) as given
   std::vector<double> tau;   // (rows, nv) [N, N·m]
 
@@ -69,8 +70,8 @@ struct InverseDynamics {
 
 // τ = M q̈ + c at the states: what all other forces (springs, dampers, the medium, gravity
 // compensation, actuators, applied forces) together must be for the acceleration qacc (rows, nv).
-// Of the inputs, only the poses of mocap bodies count. Throws as `observe`.
-InverseDynamics inverse_dynamics(const Observer& observer, const ObservedRows& at,
+// Of the inputs, only the poses of mocap bodies count. Throws as `forward`.
+InverseDynamics inverse_dynamics(const System& robot, const ObservedRows& at,
                                  std::span<const double> qacc);
 
 }  // namespace cycloid::inline rigid

@@ -6,6 +6,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/robot.h"
+#include "cycloid/rigid/sense/seen_case_test.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
 using namespace cycloid;
@@ -31,10 +32,8 @@ struct ForwardCase {
     }
     inputs.assign(3 * static_cast<std::size_t>(robot.inputs().size()), 0.2);
   }
-  Observer observer() const {
-    return Observer(make_robot(model, {.inputs = {"ctrl", "qfrc_applied"}}), model);
-  }
-  Forward run() const { return forward(observer(), {states, inputs, parameters}); }
+  System robot() const { return make_robot(model, {.inputs = {"ctrl", "qfrc_applied"}}); }
+  Forward run() const { return forward(robot(), {states, inputs, parameters}); }
   std::size_t nv() const { return static_cast<std::size_t>(model.nv); }
 
   Model model;
@@ -141,8 +140,9 @@ TEST_CASE("forward: poses and energies are those that sensors show") {
   const ForwardCase c;
   const Forward f = c.run();
   const std::size_t bodies = c.model.bodies.size(), sites = c.model.sites.size();
+  const Numbers seen = test::RobotEyes(c.robot()).values({c.states, c.inputs, c.parameters});
   for (std::size_t i = 0; i < 3; ++i) {
-    const double* y = f.seen.values().data() + i * (2 + 3 + 4 + 3);
+    const double* y = seen.data() + i * (2 + 3 + 4 + 3);
     CHECK(f.energy[2 * i] == doctest::Approx(y[0]).epsilon(1e-13));
     CHECK(f.energy[2 * i + 1] == doctest::Approx(y[1]).epsilon(1e-13));
     for (std::size_t k = 0; k < 3; ++k) {
@@ -186,7 +186,7 @@ TEST_CASE(
   c.parameters = moved_parameters(c, 1);
   const Forward f = c.run();
   const auto run = [&](const ForwardCase& at, const Numbers& qacc) {
-    return inverse_dynamics(at.observer(), {at.states, at.inputs, at.parameters}, qacc);
+    return inverse_dynamics(at.robot(), {at.states, at.inputs, at.parameters}, qacc);
   };
   const std::size_t nv = c.nv();
   const InverseDynamics found = run(c, f.qacc);
@@ -253,7 +253,7 @@ TEST_CASE("forward, inverse_dynamics: cotangents and accelerations of a wrong si
   bad[1] = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(f.pullback({.qacc = short_one}), Error);
   CHECK_THROWS_AS(f.pullback({.bias = bad}), Error);
-  CHECK_THROWS_AS(inverse_dynamics(c.observer(), {c.states}, short_one), Error);
-  CHECK_THROWS_AS(inverse_dynamics(c.observer(), {c.states}, {}), Error);
-  CHECK_THROWS_AS(inverse_dynamics(c.observer(), {c.states}, f.qacc).pullback({}), Error);
+  CHECK_THROWS_AS(inverse_dynamics(c.robot(), {c.states}, short_one), Error);
+  CHECK_THROWS_AS(inverse_dynamics(c.robot(), {c.states}, {}), Error);
+  CHECK_THROWS_AS(inverse_dynamics(c.robot(), {c.states}, f.qacc).pullback({}), Error);
 }

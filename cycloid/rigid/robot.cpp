@@ -8,6 +8,7 @@
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/rigid/robot_counters.h"
 #include "cycloid/rigid/robot_steppers.h"
+#include "cycloid/rigid/sense/robot_observables.h"
 #include "cycloid/rigid/still_stepper.h"
 
 namespace cycloid::inline rigid {
@@ -152,6 +153,8 @@ System make_robot(const Model& model, const RobotOptions& options) {
   if (key.constraints) {
     parts.counters.assign(std::begin(kRobotCounters), std::end(kRobotCounters));
   }
+  parts.observables = std::make_shared<RobotObservables>(
+      ObserverKey{key.tree, key.constraints, key.inputs, key.input_size, {}});
   choose_steppers(key, parts);
   if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};

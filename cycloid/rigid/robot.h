@@ -9,7 +9,7 @@
 //   contact/     which shapes touch, and what a contact asks for: contact_slots.h, contact_rows.h
 //   constraint/  rows of limits, friction and equalities: static_rows.h; their laws: row_law.h
 //   solver/      the constrained acceleration and its pullback: constraint_newton.h
-//   sense/       sensors and fields of mjData, with pullbacks: sense.h, observe.h
+//   sense/       sensors and fields of mjData, with pullbacks: sense.h, robot_observables.h
 // forward.h has derived quantities at an instant.
 #pragma once
 

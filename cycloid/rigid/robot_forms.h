@@ -1,13 +1,13 @@
 // A robot in the forms that a System of numbers T computes in: alone, and in lanes with parameters
-// in common or of each lane's own; without and with constraints; its sensors.
+// in common or of each lane's own; without and with constraints.
 //
-// One unit per T (robot_float_isa.cpp, robot_double_isa.cpp): the forms share most of their parts,
-// and what depends on the lanes alone (collision, Newton) is compiled once for all of them.
+// One unit per T (robot_float_isa.cpp, robot_double_isa.cpp), with its sensors: the forms share
+// most of their parts, and what depends on the lanes alone (collision, Newton) is compiled once for
+// all of them.
 #pragma once
 
 #include "cycloid/math/pack.h"
 #include "cycloid/rigid/robot_stepper.h"
-#include "cycloid/rigid/sense/robot_senses.h"
 
 namespace cycloid::inline rigid {
 
@@ -25,12 +25,6 @@ void fill_steppers(const RobotKey& key, Steppers<T>& out) {
 template <class T>
 void fill_steppers(const RobotKey& key, Steppers<T>& out) {
   key.constraints ? fill_steppers<true>(key, out) : fill_steppers<false>(key, out);
-}
-
-template <class T>
-void fill_senses(const ObserverKey& key, Senses<T>& out) {
-  out.one = std::make_shared<RobotSenses<T>>(key);
-  out.packed = std::make_shared<RobotSenses<Pack<T, kNativeLanes<T>>>>(key);
 }
 
 }  // namespace cycloid::inline rigid

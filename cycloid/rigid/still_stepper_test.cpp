@@ -45,9 +45,9 @@ TEST_CASE("still_stepper: nothing depends on the parameters") {
 
 TEST_CASE("still_stepper: what does not move still has a place") {
   const Model model = post();
-  const Observer observer(make_robot(model), model);
-  const Forward one = forward(observer, {}), three = forward(observer, {.states = {}, .rows = 3});
-  CHECK(one.rows == 1);
+  const System robot = make_robot(model);
+  const Forward one = forward(robot, {}), three = forward(robot, {.states = {}, .rows = 3});
+  CHECK(one.checked.rows == 1);
   CHECK(one.qacc.empty());
   REQUIRE(three.site_pos.size() == 9);
   for (std::size_t i = 0; i < 9; ++i) CHECK(three.site_pos[i] == one.site_pos[i % 3]);

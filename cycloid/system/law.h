@@ -23,6 +23,7 @@
 //                  `const S* saved` after p: values worth keeping for the pullback (a sine and its
 //                  cosine)
 //   kSecondOrder   the state is [q, v], first half of dx is v: semi_implicit and verlet apply
+//   energy, kObservables with observe   what it shows besides its state (law_observer.h)
 //   refuse, admit  parameters and starts that make no sense to it (admission.h)
 // A discrete law has `step(t, h, x, u, p, x_next)` in place of x_dot and lives in a flat space.
 // A law whose sizes are known at run time only has member functions instead of the constants:

@@ -16,6 +16,7 @@
 #include "cycloid/system/dopri5.h"
 #include "cycloid/system/euler.h"
 #include "cycloid/system/implicit_midpoint.h"
+#include "cycloid/system/law_observer.h"
 #include "cycloid/system/law_steppers.h"
 #include "cycloid/system/rk4.h"
 #include "cycloid/system/sdirk4.h"
@@ -44,6 +45,7 @@ SystemParts law_parts(const Law& law, const LawSettings& settings) {
   SystemParts parts =
       law_parts(Law::kName, state_specs(law), input_specs(law), parameter_specs(law), settings);
   parts.events = event_specs(law);
+  if constexpr (law_values<Law> > 0) parts.observables = std::make_shared<LawObservables<Law>>(law);
   if constexpr (RefusesParameters<Law>) {
     parts.refuse = [law](const double* p) { return law.refuse(p); };
   }

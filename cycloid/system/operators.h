@@ -15,6 +15,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_chart"),
     differentiable("law_x_dot"),
     differentiable("AnyLaw::x_dot"),
+    // law_observer.h
+    differentiable("law_observe"),
     // interpolation.h
     differentiable("interpolate"),
     // event.h
@@ -38,16 +40,23 @@ inline constexpr Operator kOperators[] = {
     differentiable("Adaptive::step_sampled"),
     // laws/
     differentiable("Pendulum::x_dot"),
+    differentiable("Pendulum::energy"),
     differentiable("DoublePendulum::x_dot"),
+    differentiable("DoublePendulum::energy"),
     differentiable("Projectile::x_dot"),
+    differentiable("Projectile::energy"),
     differentiable("SpringChain::x_dot"),
+    differentiable("SpringChain::energy"),
     differentiable("Kepler::x_dot"),
+    differentiable("Kepler::energy"),
     differentiable("Lorenz::x_dot"),
     differentiable("BouncingBall::x_dot"),
+    differentiable("BouncingBall::energy"),
     differentiable("BeadOnCurve::x_dot"),
     differentiable("BeadOnCurve::events"),
     differentiable("StickSlip::x_dot"),
     differentiable("RimlessWheel::x_dot"),
+    differentiable("RimlessWheel::energy"),
 };
 
 }  // namespace cycloid::inline system

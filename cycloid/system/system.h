@@ -18,6 +18,7 @@
 //   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with
 //                  events: bouncing ball, bead on a curve, stick-slip block, rimless wheel
 //   systems.h      ... as Systems, by name
+//   observer.h     what a System shows besides its state: an energy, a robot's sensors
 #pragma once
 
 #include <functional>
@@ -46,6 +47,8 @@ struct Steppers {
   std::shared_ptr<const Stepper<T>> one, packed, dual;
 };
 
+class Observables;  // observer.h
+
 // What a System is made of. Steppers that it does not have stay null.
 struct SystemParts {
   std::string name;
@@ -62,6 +65,7 @@ struct SystemParts {
   std::function<std::string(const double* p, double rounding, double* x)> admit;
   Steppers<float> float32;
   Steppers<double> float64;
+  std::shared_ptr<const Observables> observables = {};  // besides the state's blocks; null: none
 };
 
 // Immutable and cheap to copy.
@@ -81,6 +85,8 @@ class System {
   const std::vector<double>& initial_state() const { return parts_->initial_state; }
   const std::vector<EventSpec>& events() const { return parts_->events; }
   const std::vector<std::string>& counters() const { return parts_->counters; }
+  // What it shows besides its state, or null. observe (adjoint/observe.h) knows both.
+  const Observables* observables() const { return parts_->observables.get(); }
   // Throws ParameterError unless there are as many as the registry has, each within its constraint,
   // and the law makes sense of them together.
   void check_parameters(std::span<const double> values) const;

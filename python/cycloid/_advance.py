@@ -66,8 +66,8 @@ def advance(
     (..., input_size), which are held, None for zero; and what `names` show there. For learners: in
     one pass, in the precision of the system, and without a gradient.
 
-    names: of a robot's sensors and fields, as in `observe`. With lagging=True they have the meaning
-    that MuJoCo's mjData gives them after mj_step: sensors and derived fields are those of the state
+    names: of what is observed, as in `observe`. With lagging=True a robot's have the meaning that
+    MuJoCo's mjData gives them after mj_step: sensors and derived fields are those of the state
     before the last step, and qpos, qvel and act those of the new state. Under RK4, derived fields
     are those of its fourth stage, and qacc is the mean of the stages. Without, all are those of the
     new state. params, threads, t0: as in `rollout`.

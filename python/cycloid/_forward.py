@@ -13,7 +13,7 @@ from cycloid._arrays import as_numbers, broadcast, check_memory, check_trailing,
 from cycloid._observe import ObservationGradient, as_cotangent, as_given, double_rows, observer_of
 from cycloid._options import as_real
 from cycloid._results import SolverWarning
-from cycloid._robot import Robot
+from cycloid._robot import Robot, check_robot
 from cycloid._rollout import Batch
 
 
@@ -63,7 +63,7 @@ class Forward:
     contacts: Contacts
     sensors: dict[str, np.ndarray]
 
-    def __init__(self, batch: Batch, observer: Any, core: Any) -> None:
+    def __init__(self, batch: Batch, core: Any, observer: Any, sensors: np.ndarray) -> None:
         self._batch, self._core = batch, core
         nv, dtype = batch.system.nv, batch.system.dtype
         tails = {
@@ -79,8 +79,8 @@ class Forward:
             array = getattr(core, name)().reshape((*batch.lead, *tail))
             setattr(self, name, array.astype(dtype, copy=False))
         self.contacts = _contacts(core.contacts(), batch)
-        values = core.sensors().reshape((*batch.lead, observer.size)).astype(dtype, copy=False)
-        self.sensors = {name: values[..., at : at + n] for name, at, n, _ in observer.sensors}
+        values = sensors.reshape((*batch.lead, observer.size)).astype(dtype, copy=False)
+        self.sensors = {name: values[..., at : at + n] for name, at, n, _ in observer.parts}
 
     def pullback(
         self, qacc: Any = None, mass_matrix: Any = None, bias: Any = None
@@ -212,13 +212,16 @@ def forward(
     >>> (f.mass_matrix @ f.qacc + f.bias).round(12)
     array([0.])
     """
+    check_robot(system)
     observer = observer_of(system, None)
     batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * system.nv**2, "the mass matrices")
-    core = _core.forward(observer, *rows, as_real(t, "t"))
+    t = as_real(t, "t")
+    core = _core.forward(system._core, *rows, t)
     if core.warning:
         warnings.warn(core.warning, SolverWarning, stacklevel=2)
-    return Forward(batch, observer, core)
+    sensors = _core.observe(observer, *rows, t, system._threads).values()
+    return Forward(batch, core, observer, sensors)
 
 
 def inverse_dynamics(
@@ -245,7 +248,7 @@ def inverse_dynamics(
     array([[0.],
            [8.]])
     """
-    observer = observer_of(system, ())
+    check_robot(system)
     x = as_numbers(x, system.dtype, "x0")
     check_trailing(x, (system.state_size,), "x0", system._meaning)
     qacc = as_numbers(qacc, system.dtype, "qacc")
@@ -256,5 +259,5 @@ def inverse_dynamics(
     batch, rows = double_rows(system, every, u, params)
     batch.x0_shape = x.shape
     wanted = to_rows(np.broadcast_to(qacc, (*batch.lead, system.nv)), batch.lead, 1, "qacc")
-    core = _core.inverse_dynamics(observer, *rows, np.ascontiguousarray(wanted, np.float64))
+    core = _core.inverse_dynamics(system._core, *rows, np.ascontiguousarray(wanted, np.float64))
     return InverseDynamics(batch, qacc.shape, core)

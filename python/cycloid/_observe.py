@@ -1,4 +1,4 @@
-"""What a robot's sensors and fields of MuJoCo's mjData show."""
+"""What a System shows: blocks of its state, an energy, a robot's sensors and fields of mjData."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import Shape, as_numbers, check_memory, from_rows
 from cycloid._core import Error
-from cycloid._options import as_names, as_real, as_text
+from cycloid._options import as_names, as_real, as_text, as_threads
 from cycloid._results import SolverWarning
-from cycloid._robot import Robot
 from cycloid._rollout import Batch, one_step
-from cycloid._system import check_system
+from cycloid._system import System, check_system
 
 
 class ObservationGradient(NamedTuple):
@@ -49,15 +48,15 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, observer: Any) -> Layout:
-        sensors = observer.sensors
+        parts = observer.parts
         return cls(
             tuple(observer.names),
-            {name: slice(at, at + n) for name, at, n, _ in sensors},
-            {name: tuple(shape) for name, _, _, shape in sensors},
+            {name: slice(at, at + n) for name, at, n, _ in parts},
+            {name: tuple(shape) for name, _, _, shape in parts},
         )
 
     def take(self, values: np.ndarray, name: str) -> np.ndarray:
-        """The numbers of one sensor or field, in its shape."""
+        """The numbers of one name, in their shape."""
         if name not in self.slices:
             hint = _core.did_you_mean(as_text(name), list(self.slices)) if self.slices else ""
             raise Error(f'nothing called "{as_text(name)}" is observed{hint}')
@@ -65,11 +64,11 @@ class Layout(NamedTuple):
 
 
 class Observation:
-    """What sensors and fields show, made by `observe`. It keeps copies of what it was made from.
+    """What a System shows, made by `observe`. It keeps copies of what it was made from.
 
     values: (..., n), read-only. names: of its n numbers, such as "torso_velocity[2]" or
-    "xpos[1][2]"; the name itself where it has one number. slices: where each sensor or field lies
-    in `values`, by name.
+    "xpos[1][2]"; the name itself where it has one number. slices: where the numbers of each name
+    lie in `values`.
     """
 
     values: np.ndarray
@@ -99,8 +98,8 @@ class Observation:
         return as_given(self._batch, self._core.pullback(bar))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The numbers of one sensor, (..., its size), or field, in MuJoCo's shape: (..., nbody, 3)
-        of "xpos", (..., 3) of "xpos:torso".
+        """The numbers of one name, (..., size), in MuJoCo's shape where it is a field:
+        (..., nbody, 3) of "xpos", (..., 3) of "xpos:torso".
         """
         return self._layout.take(self.values, name)
 
@@ -111,22 +110,26 @@ class Observation:
 
 
 def observe(
-    system: Robot,
+    system: System,
     x: Any,
     u: Any = None,
     names: str | Sequence[str] | None = None,
     params: Any = None,
     *,
     t: float = 0.0,
+    threads: int | None = None,
 ) -> Observation:
-    """What the sensors of a robot, and fields of MuJoCo's mjData, show at the state x
-    (..., state_size) under the inputs u (..., input_size), None for zero; with a pullback.
+    """What a System shows at the state x (..., state_size) under the inputs u (..., input_size),
+    None for zero; with a pullback.
 
-    names: of sensors, in this order, "#7" for one without a name, and of fields, where no sensor
-    has the name; None for all sensors that are supported. params: as in `rollout`. t: the time that
-    a clock shows [s].
+    names: of what is observed, in this order, as `system.observables` lists them. A block of the
+    state is observable in every System. Laws have "energy", kinetic plus potential, where it is
+    conserved without damping and input; laws of your own have what they were given (`own_law`).
+    None: all of them. params, threads: as in `rollout`. t: the time [s].
 
-    Fields, of all elements or, as "xpos:torso", of one:
+    Robots have sensors, "#7" for one without a name, and fields of MuJoCo's mjData, where no sensor
+    has the name; None for all sensors that are supported. Fields, of all elements or, as
+    "xpos:torso", of one:
       by joint     qpos qvel qacc qfrc_actuator qfrc_constraint
       by tendon    ten_length ten_velocity
       by actuator  act ctrl actuator_force
@@ -134,11 +137,19 @@ def observe(
       by site      site_xpos
 
     Sensors and fields have MuJoCo's meaning after mj_forward and mj_rnePostConstraint; noise is
-    left out. Computed in double precision. Raises ModelError for a name that there is not, and,
+    left out; a clock shows t.
+
+    Computed in double precision. Raises ModelError for a name that there is not, and,
     with the reason, for what is not supported; warns with SolverWarning as `step` does where the
     forces of constraints are among what is shown.
 
     >>> import cycloid as cy
+    >>> pendulum = cy.systems.pendulum(gravity=10.0)
+    >>> pendulum.observables
+    ('angle', 'angular_velocity', 'energy')
+    >>> seen = cy.observe(pendulum, [0.0, 3.0], names="energy")      # m l² ω²/2 - m g l cos θ
+    >>> seen.values, seen.pullback([1.0]).x
+    (array([-5.5]), array([0., 3.]))
     >>> robot = cy.load('''<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
     ...     <geom size="0.1" pos="0 0 -2" mass="1"/> <site name="bob" pos="0 0 -2"/> </body>
     ...     </worldbody> <sensor> <jointpos name="angle" joint="hinge"/>
@@ -160,7 +171,9 @@ def observe(
     observer, layout = eyes_of(system, names)
     batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * observer.size, "the values")
-    core = _core.observe(observer, *rows, as_real(t, "t"))
+    core = _core.observe(
+        observer, *rows, as_real(t, "t"), as_threads(threads, system._threads)
+    )
     if core.warning:
         warnings.warn(core.warning, SolverWarning, stacklevel=2)
     return Observation(batch, layout, core)
@@ -201,18 +214,14 @@ def observer_of(system: Any, names: Any) -> Any:
 def eyes_of(system: Any, names: Any) -> tuple[Any, Layout]:
     """The core's observer with its layout, made once per choice of names."""
     check_system(system)
-    if not isinstance(system, Robot):
-        raise Error(f"system {system.name!r} has no sensors: it was not made by load")
     chosen = None if names is None else tuple(as_text(n) for n in as_names(names, "names"))
     if chosen not in system._observers:
-        core = _core.make_observer(
-            system._core, system._model, None if chosen is None else list(chosen)
-        )
+        core = _core.make_observer(system._core, None if chosen is None else list(chosen))
         system._observers[chosen] = core, Layout.of(core)
     return system._observers[chosen]
 
 
-def double_rows(system: Robot, x: Any, u: Any, params: Any) -> tuple[Batch, tuple[Any, Any, Any]]:
+def double_rows(system: System, x: Any, u: Any, params: Any) -> tuple[Batch, tuple[Any, Any, Any]]:
     """One row per environment, in double; params one for all or one each."""
     batch = one_step(system, x, u, params)
     _, rows, controls, _, parameters = batch.rows

@@ -30,6 +30,7 @@ def own_law(
     vary: Sequence[str] = (),
     initial_state: Any = None,
     differentiate_dt: bool = False,
+    observables: Mapping[str, Any] | None = None,
     name: str = "own_law",
     pushforward: Callable[..., Any] | None = None,
 ) -> System:
@@ -51,6 +52,15 @@ def own_law(
     pullback returns dt_bar (B,) as a fourth part, and the pushforward takes dt_tan (B,) as its last
     argument.
 
+    observables: {name: (value, pullback)}, what `observe` shows besides the blocks of the state:
+
+        value(x, u, p, t) -> y
+        pullback(x, u, p, t, y_bar) -> (x_bar, u_bar, p_bar)
+
+    y and y_bar (B, k), or (B,) or (B, *shape); the other arrays as above, also where the time step
+    is a parameter, on which y does not depend. A value alone, or with None, has no gradient. It is
+    called once here, with the initial state, for its shape.
+
     Rows are independent environments, and the functions give the same result for the same row every
     time. A lone environment comes as B = 1, several in groups of B = 128, the last one filled up
     with copies. The functions run on the calling thread, unless a rollout is given `threads`.
@@ -66,6 +76,11 @@ def own_law(
     <System decay: 1 state, 0 inputs, dt 10 ms>
     >>> cy.check_gradient(system, [1.0], 20).ok
     True
+    >>> square = lambda x, u, p, t: x**2, lambda x, u, p, t, bar: (2 * x * bar, 0, {"rate": 0})
+    >>> system = cy.own_law(step, states={"x": 1}, parameters={"rate": 0.5},
+    ...                     observables={"square": square})
+    >>> cy.observe(system, [3.0], names="square").pullback([1.0]).x
+    array([6.])
     """
     functions = (step, "step"), (pullback, "pullback"), (pushforward, "pushforward")
     for function, what in functions:
@@ -80,7 +95,12 @@ def own_law(
     if n == 0:
         raise ModelError("states: a law needs at least one, such as {'x': 1}")
     shapes, values = _defaults({} if parameters is None else parameters)
+    start = _initial_state(initial_state, n)
     law = _Law(step, pullback, pushforward, n, m, shapes, None if differentiate_dt else dt)
+    law.sights = _sights({} if observables is None else observables, dict(state_blocks))
+    defaults = np.array([[*values, dt] if differentiate_dt else values])
+    for sight in law.sights:
+        sight.shape = law.shape_of(sight, np.array([start]), np.zeros((1, m)), defaults)
     core = _core.make_python_law(
         as_text(name),
         state_blocks,
@@ -89,11 +109,14 @@ def own_law(
         values,
         dt,
         [as_text(v) for v in as_names(vary, "vary")],
-        _initial_state(initial_state, n),
+        start,
         bool(differentiate_dt),
         _weakly(law.step),
         _weakly(law.pullback),
         _weakly(law.pushforward),
+        [(sight.name, list(sight.shape)) for sight in law.sights],
+        _weakly(law.observe),
+        _weakly(law.observe_pullback),
     )
     system = System(core)
     system._law = law  # the core refers to it weakly, so that cycles through it can be collected
@@ -152,6 +175,31 @@ def _weakly(method: Any) -> Callable[..., Any]:
     return call
 
 
+class _Sight:
+    """What goes by one name: a function of the state, and its pullback."""
+
+    shape: Shape  # of its numbers in one environment
+
+    def __init__(self, name: str, value: Any, pullback: Any) -> None:
+        self.name, self.value, self.pullback = name, value, pullback
+
+
+def _sights(observables: Any, blocks: Mapping[str, int]) -> list[_Sight]:
+    if not isinstance(observables, Mapping):
+        raise TypeError(
+            f"observables must map names to (value, pullback); got {type(observables).__name__}"
+        )
+    sights = []
+    for name, given in observables.items():
+        value, pullback = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+        if not callable(value) or not (pullback is None or callable(pullback)):
+            raise TypeError(f"observables: {name!r} must be two functions, (value, pullback)")
+        if as_text(name) in blocks or not name:
+            raise ModelError(f"observables: {name!r} is a block of the state, or empty")
+        sights.append(_Sight(as_text(name), value, pullback))
+    return sights
+
+
 class _Law:
     """Puts names on the parameters, and checks what the functions return."""
 
@@ -168,6 +216,7 @@ class _Law:
         self._step, self._pullback, self._pushforward = step, pullback, pushforward
         self._n, self._m, self._shapes = n, m, shapes
         self._dt = dt  # None: the last parameter
+        self.sights: list[_Sight] = []
         self._parts = ("x_bar", "u_bar", "p_bar") + (("dt_bar",) if dt is None else ())
 
     def _named(self, p: np.ndarray) -> dict[str, np.ndarray]:
@@ -187,17 +236,58 @@ class _Law:
         if self._pullback is None:
             raise GradientError("this law was given without a pullback, so it has no gradient")
         dt = p[:, -1] if self._dt is None else self._dt
-        rows = len(x)
         bars = self._pullback(x, u, self._named(p), t[:, 0], dt, bar)
-        if not isinstance(bars, tuple) or len(bars) != len(self._parts):
+        return self._checked(bars, self._parts, p, len(x))
+
+    def shape_of(self, sight: _Sight, x: Any, u: Any, p: Any) -> Shape:
+        """The shape of what is seen in one environment."""
+        y = as_numbers(
+            sight.value(x, u, self._named(p), np.zeros(1)), np.float64, f"observable {sight.name!r}"
+        )
+        if y.ndim == 0 or len(y) != 1 or y.size == 0:
             raise Error(
-                f"pullback must return ({', '.join(self._parts)}); got {type(bars).__name__}"
+                f"observable {sight.name!r}: value must return numbers for each of B = 1 rows, "
+                f"(1, k); got {y.shape}"
+            )
+        return y.shape[1:] or (1,)
+
+    def observe(self, i: int, x: Any, u: Any, p: Any, t: Any) -> np.ndarray:
+        sight = self.sights[i]
+        y = as_numbers(
+            sight.value(x, u, self._named(p), t[:, 0]), np.float64, f"observable {sight.name!r}"
+        )
+        if y.shape != (len(x), *sight.shape) and y.shape != (len(x),):
+            raise Error(
+                f"observable {sight.name!r}: value must return {(len(x), *sight.shape)}, as it did "
+                f"at first; got {y.shape}"
+            )
+        return np.ascontiguousarray(y.reshape((len(x), -1)))
+
+    def observe_pullback(
+        self, i: int, x: Any, u: Any, p: Any, t: Any, bar: Any
+    ) -> tuple[Any, Any, Any]:
+        sight = self.sights[i]
+        if sight.pullback is None:
+            raise GradientError(
+                f"observable {sight.name!r} was given without a pullback, so it has no gradient"
+            )
+        shaped = bar.reshape((len(x), *sight.shape))
+        bars = sight.pullback(x, u, self._named(p), t[:, 0], shaped)
+        return self._checked(bars, self._parts[:3], p, len(x))
+
+    def _checked(
+        self, bars: Any, parts: tuple[str, ...], p: np.ndarray, rows: int
+    ) -> tuple[Any, Any, Any]:
+        """What a pullback returned, with the cotangents of parameters in rows."""
+        if not isinstance(bars, tuple) or len(bars) != len(parts):
+            raise Error(
+                f"pullback must return ({', '.join(parts)}); got {type(bars).__name__}"
                 + (f" of {len(bars)}" if isinstance(bars, tuple) else "")
             )
         x_bar = _cotangent(bars[0], (rows, self._n), "x_bar")
         u_bar = _cotangent(bars[1], (rows, self._m), "u_bar")
         p_bar = np.zeros(p.shape)
-        if self._dt is None:
+        if len(parts) == 4:
             p_bar[:, -1] = _cotangent(bars[3], (rows,), "dt_bar")
         named = self._named(p_bar)
         given = {} if bars[2] is None and not named else bars[2]

@@ -23,7 +23,7 @@ from cycloid._options import (
     is_integer,
     shown,
 )
-from cycloid._system import System
+from cycloid._system import System, check_system
 
 _MUJOCO = "4.0.0"
 _library_is_known = False
@@ -49,7 +49,6 @@ class Robot(System):
     def __init__(self, core: Any, model: Any) -> None:
         super().__init__(core)
         self._model = model
-        self._observers: dict[tuple[str, ...] | None, Any] = {}  # by names, made when asked for
 
     @property
     def nq(self) -> int:
@@ -114,6 +113,13 @@ class Robot(System):
             hint = _core.did_you_mean(text, known) if known else "; there are only indices"
             raise Error(f'no keyframe is called "{text}"{hint}')
         return self._model.keyframe_state(keyframe).astype(self.dtype)
+
+
+def check_robot(system: Any) -> None:
+    """Raises TypeError for what is no System, Error for one that is no robot."""
+    check_system(system)
+    if not isinstance(system, Robot):
+        raise Error(f"system {system.name!r} is no robot: it was not made by load")
 
 
 def load(

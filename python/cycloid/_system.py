@@ -263,6 +263,7 @@ class System:
         self._meaning = self._state_meaning()
         self._threads = 0  # by default, 0: as many as the machine offers
         self._law: Any = None  # a law in Python, kept alive
+        self._observers: dict[tuple[str, ...] | None, Any] = {}  # by names, made when asked for
         self._handle = next(_handles)  # for graphs that keep numbers, not objects
         _living[self._handle] = self
 
@@ -320,6 +321,22 @@ class System:
     def input_units(self) -> dict[str, str]:
         """The SI unit of each block of an input row."""
         return {b[0]: b[3] for b in self._core.input_blocks}
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        """Names of what `observe` shows: the blocks of the state, and more. A robot also has single
+        elements of fields, such as "xpos:torso".
+
+        >>> import cycloid as cy
+        >>> cy.systems.kepler().observables
+        ('position', 'velocity', 'energy')
+        """
+        return tuple(self.observable_units)
+
+    @property
+    def observable_units(self) -> dict[str, str]:
+        """The SI unit of each, empty where it has none or several."""
+        return dict(_core.observables_of(self._core))
 
     @property
     def vary(self) -> tuple[str, ...]:

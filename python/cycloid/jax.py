@@ -45,7 +45,6 @@ from cycloid._options import (
     is_integer,
     saved_states,
 )
-from cycloid._robot import Robot
 from cycloid._rollout import check_room
 from cycloid._system import System, check_system
 
@@ -140,7 +139,7 @@ def step(
 
 
 def observe(
-    system: Robot,
+    system: System,
     x: Any,
     u: Any = None,
     names: str | Sequence[str] | None = None,
@@ -148,11 +147,11 @@ def observe(
     *,
     t: float = 0.0,
 ) -> jax.Array:
-    """What the sensors of a robot show at the state x (..., state_size) under the inputs u
-    (..., input_size), None for zero: (..., n), differentiable in x, u and params.
+    """What a System shows at the state x (..., state_size) under the inputs u (..., input_size),
+    None for zero: (..., n), differentiable in x, u and params.
 
-    names: of the sensors, None for all that are supported, as in `cycloid.observe`, whose result
-    has the names of the n numbers. t: the time that a clock shows [s].
+    names: of what is observed, None for what is usual, as in `cycloid.observe`, whose result has
+    the names of the n numbers. t: the time [s].
 
     >>> import jax
     >>> import cycloid as cy
@@ -185,6 +184,7 @@ def observe(
         attributes=(
             ("system", _handle(system, observer)),
             ("t", _as_time(t, "t")),
+            ("threads", system._threads),
         ),
     )
     return _operator(system)(call, x, u, params)

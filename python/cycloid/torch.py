@@ -44,7 +44,6 @@ from cycloid._options import (
     is_integer,
 )
 from cycloid._results import Truncate
-from cycloid._robot import Robot
 from cycloid._system import System, check_system, system_of
 from cycloid._torch_function import Forward, Options
 from cycloid._torch_private import constant, in_transform
@@ -140,7 +139,7 @@ def step(
 
 
 def observe(
-    system: Robot,
+    system: System,
     x: Any,
     u: Any = None,
     names: str | Sequence[str] | None = None,
@@ -148,11 +147,11 @@ def observe(
     *,
     t: float = 0.0,
 ) -> torch.Tensor:
-    """What the sensors of a robot show at the state x (..., state_size) under the inputs u
-    (..., input_size), None for zero: a tensor (..., n) with a gradient, in the system's dtype.
+    """What a System shows at the state x (..., state_size) under the inputs u (..., input_size),
+    None for zero: a tensor (..., n) with a gradient, in the system's dtype.
 
-    names: of the sensors, in this order; None for all. params, t [s]: as in `cycloid.observe`,
-    whose result also says which number is whose.
+    names: of what is observed, in this order; None for what is usual. params, t [s]: as in
+    `cycloid.observe`, whose result also says which number is whose.
 
     >>> import torch
     >>> import cycloid as cy

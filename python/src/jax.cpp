@@ -297,9 +297,7 @@ void bind_jax(nb::module_& m) {
   m.def(
       "shelve", [](const System& system) { return shelf().put(system); }, nb::arg("system"),
       "A handle by which handlers find the system, until it is unshelved.");
-#ifdef CYCLOID_MUJOCO
   add_observe_handlers(m, handlers);
-#endif
   m.attr("xla_handlers") = handlers;
   m.attr("xla_refusal") = capsule_of(&handled<refuse>);
   m.def(

@@ -45,7 +45,6 @@ T found_on_shelf(std::int64_t handle) {
 void write_token(const xla::Buffer& buffer, std::uint64_t token);
 std::uint64_t read_token(const xla::Buffer& buffer);
 
-// Where room io is built.
 void add_observe_handlers(nb::module_& m, nb::dict& handlers);
 
 // P, of a pullback's cotangents (P, rows, …).

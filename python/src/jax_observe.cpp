@@ -1,5 +1,4 @@
 #include "cycloid/base/error.h"
-#include "cycloid/rigid/sense/observe.h"
 #include "jax.h"
 #include "run_options.h"
 
@@ -9,15 +8,16 @@ namespace {
 // The arguments of an observation, from argument `first` on, copied.
 struct ObserveCall {
   ObserveCall(const XlaCall& call, const Observer& observer, int first)
-      : columns(observer.robot().parameters(), call.integers("columns")),
+      : columns(observer.system().parameters(), call.integers("columns")),
         x(numbers_of(call.argument(first))),
         u(numbers_of(call.argument(first + 1))),
         parameters(columns.rows_of(call.argument(first + 2))),
         time(call.real("t")),
+        threads(static_cast<int>(call.integer("threads"))),
         rows(call.argument(first).shape[0]) {}
 
-  Observation seen_by(const Observer& observer) const {
-    return observe(observer, {x, u, parameters, time, rows});
+  Observation seen_by(const Observer& observer, const KeepGoing& keep_going) const {
+    return observe(observer, {x, u, parameters, time, rows}, {threads, keep_going});
   }
   bool operator==(const ObserveCall& other) const {
     return rows == other.rows && time == other.time && x == other.x && u == other.u &&
@@ -33,6 +33,7 @@ struct ObserveCall {
   ParameterColumns columns;
   std::vector<double> x, u, parameters;
   double time;
+  int threads;
   std::int64_t rows;
 };
 
@@ -50,7 +51,7 @@ void observe_handler(const XlaCall& call) {
   const std::int64_t owner = call.integer("system");
   const Observer observer = found_on_shelf<Observer>(owner);
   ObserveCall asked(call, observer, 0);
-  Observation seen = asked.seen_by(observer);
+  Observation seen = asked.seen_by(observer, call.keep_going());
   warn(warning_of(seen.notes()));
   write(call.result(0), std::span<const double>(seen.values()));
   std::uint64_t token = 0;
@@ -69,13 +70,15 @@ void observe_pullback_handler(const XlaCall& call) {
       read_token(call.argument(0)),
       [&](const KeptObservation& k) { return k.owner() == owner && k.call == asked; });
   if (!kept) {
-    kept = std::make_shared<KeptObservation>(owner, asked, asked.seen_by(observer));
+    kept =
+        std::make_shared<KeptObservation>(owner, asked, asked.seen_by(observer, call.keep_going()));
   }
   const Numbers<double> bars(call.argument(4));
   const std::size_t pullbacks = pullbacks_of(call.argument(4));
   const std::size_t size = bars.span().size() / pullbacks;
   for (std::size_t p = 0; p < pullbacks; ++p) {
-    const ObservationGradient g = kept->seen.pullback(bars.span().subspan(p * size, size));
+    const ObservationGradient g = kept->seen.pullback(bars.span().subspan(p * size, size),
+                                                      {asked.threads, call.keep_going()});
     const Part part{p, pullbacks};
     if (wrt & kFirst) write(call.result(0), std::span(g.states), part);
     if (wrt & kSecond) write(call.result(1), std::span(g.inputs), part);

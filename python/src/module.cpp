@@ -56,10 +56,11 @@ NB_MODULE(_core, m) {
   bind_unlocked(m);
   bind_system(m);
   bind_rollout(m);
+  bind_observe(m);
   bind_python_law(m);
 #ifdef CYCLOID_MUJOCO
   bind_robot(m);
-  bind_observe(m);
+  bind_forward(m);
 #endif
   bind_jax(m);  // after the types that it shelves
   m.def(

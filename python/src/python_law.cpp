@@ -4,6 +4,9 @@
 //   step(x, u, p, t)                  -> x_next        x (W, n), u (W, m), p (W, parameters), t (W)
 //   pullback(x, u, p, t, x_next_bar)  -> (x_bar, u_bar, p_bar)
 //   pushforward(x, u, p, t, x_tan, u_tan, p_tan) -> x_next_tan
+// and two more for what it shows, by its number i:
+//   observe(i, x, u, p, t)                -> y          (W, size)
+//   observe_pullback(i, x, u, p, t, y_bar)  -> (x_bar, u_bar, p_bar)
 // Here rows become lanes and back. W is always kRows, but for a lone environment: what NumPy makes
 // of a row may depend, in the last bit, on how many rows there are, and the batch must not.
 // Threads of a rollout take the interpreter lock in turn.
@@ -23,6 +26,48 @@ constexpr int kRows = 128;
 using Matrix = nb::ndarray<nb::numpy, double>;
 using Result = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
+template <class... Arguments>
+nb::object called(const nb::callable& function, Arguments&&... arguments) {
+  try {
+    return function(std::forward<Arguments>(arguments)...);
+  } catch (const nb::python_error& error) {
+    remember_if_it_ends_the_program(error);
+    throw;
+  }
+}
+
+// A new array of `rows` times `columns` numbers, and where they lie.
+std::pair<Matrix, double*> new_matrix(std::size_t rows, std::size_t columns) {
+  double* data = new double[rows * columns + 1];
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  return {Matrix(data, {rows, columns}, owner), data};
+}
+
+// (n, W) lanes as a new (W, n) array.
+Matrix rows_of_lanes(const double* lanes, int n, int W) {
+  auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
+  for (int l = 0; l < W; ++l) {
+    for (int i = 0; i < n; ++i) data[l * n + i] = lanes[i * W + l];
+  }
+  return matrix;
+}
+
+void add_to_lanes(const nb::object& result, int n, int W, double* lanes) {
+  const Result bar = nb::cast<Result>(result);
+  for (int l = 0; l < W; ++l) {
+    for (int i = 0; i < n; ++i) lanes[i * W + l] += bar.data()[l * n + i];
+  }
+}
+
+// Lets go of a function where the interpreter may be gone, and the function with it.
+void let_go(std::initializer_list<nb::callable*> functions) {
+  const nb::gil_scoped_acquire lock;
+  for (nb::callable* function : functions) {
+    if (lock) function->reset();
+    else function->release();
+  }
+}
+
 class PythonStepper final : public Stepper<double> {
  public:
   // dt: the fixed time step [s], or none when it is the last parameter.
@@ -35,13 +80,7 @@ class PythonStepper final : public Stepper<double> {
         states_(std::move(states)),
         dt_(dt) {}
 
-  ~PythonStepper() override {
-    const nb::gil_scoped_acquire lock;
-    for (nb::callable* function : {&step_, &pullback_, &pushforward_}) {
-      if (lock) function->reset();
-      else function->release();  // the interpreter is gone, and the function with it
-    }
-  }
+  ~PythonStepper() override { let_go({&step_, &pullback_, &pushforward_}); }
 
   void begin(const StepParameters<double>& p, StepWorkspace& workspace) const override {
     double* own = numbers(workspace);
@@ -128,33 +167,6 @@ class PythonStepper final : public Stepper<double> {
     return static_cast<std::size_t>(sizes_.parameters) * static_cast<std::size_t>(sizes_.lanes);
   }
 
-  template <class... Arguments>
-  static nb::object called(const nb::callable& function, Arguments&&... arguments) {
-    try {
-      return function(std::forward<Arguments>(arguments)...);
-    } catch (const nb::python_error& error) {
-      remember_if_it_ends_the_program(error);
-      throw;
-    }
-  }
-
-  // A new array of `rows` times `columns` numbers, and where they lie.
-  static std::pair<Matrix, double*> new_matrix(std::size_t rows, std::size_t columns) {
-    double* data = new double[rows * columns + 1];
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    return {Matrix(data, {rows, columns}, owner), data};
-  }
-
-  // (n, W) lanes as a new (W, n) array.
-  Matrix rows(const double* lanes, int n) const {
-    auto [matrix, data] =
-        new_matrix(static_cast<std::size_t>(sizes_.lanes), static_cast<std::size_t>(n));
-    for (int l = 0; l < sizes_.lanes; ++l) {
-      for (int i = 0; i < n; ++i) data[l * n + i] = lanes[i * sizes_.lanes + l];
-    }
-    return matrix;
-  }
-
   // (W, 1)
   Matrix times(const StepInput<double>& in, const double* p) const {
     auto [matrix, data] = new_matrix(static_cast<std::size_t>(sizes_.lanes), 1);
@@ -165,16 +177,135 @@ class PythonStepper final : public Stepper<double> {
     return matrix;
   }
 
+  Matrix rows(const double* lanes, int n) const { return rows_of_lanes(lanes, n, sizes_.lanes); }
   void add(const nb::object& result, int n, double* lanes) const {
-    const Result bar = nb::cast<Result>(result);
-    for (int l = 0; l < sizes_.lanes; ++l) {
-      for (int i = 0; i < n; ++i) lanes[i * sizes_.lanes + l] += bar.data()[l * n + i];
-    }
+    add_to_lanes(result, n, sizes_.lanes, lanes);
   }
 
   nb::callable step_, pullback_, pushforward_;
   Space states_;
   std::optional<double> dt_;
+};
+
+// What a law shows, by its functions.
+struct PythonSights {
+  PythonSights(nb::callable observe_rows, nb::callable pull_back, const StepperSizes& of,
+               std::vector<Observable> listed)
+      : observe(std::move(observe_rows)),
+        pullback(std::move(pull_back)),
+        sizes(of),
+        all(std::move(listed)) {}
+  PythonSights(const PythonSights&) = delete;
+  ~PythonSights() { let_go({&observe, &pullback}); }
+
+  nb::callable observe, pullback;
+  StepperSizes sizes;  // of any lanes
+  std::vector<Observable> all;
+};
+
+// The workspace: parameters, and their cotangents.
+class PythonObserver final : public DifferentiableObserver {
+ public:
+  PythonObserver(std::shared_ptr<const PythonSights> sights, const std::vector<int>& chosen,
+                 int lanes)
+      : DifferentiableObserver(lanes, numbers_of(*sights, chosen)),
+        sights_(std::move(sights)),
+        chosen_(chosen) {}
+
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
+    return std::make_unique<LaneWorkspace>(2 * sizeof(double) * parameter_numbers());
+  }
+  void begin(const StepParameters<double>& p, StepWorkspace& workspace) const override {
+    std::copy_n(p.lanes, parameter_numbers(), parameters(workspace));
+    std::fill_n(parameters(workspace) + parameter_numbers(), parameter_numbers(), 0.0);
+  }
+  void observe(const ObservedPoint<double>& at, double* values,
+               StepWorkspace& workspace) const override {
+    const nb::gil_scoped_acquire lock;
+    for (const int i : chosen_) {
+      const int n = sights_->all[static_cast<std::size_t>(i)].size();
+      const nb::object y = called(
+          sights_->observe, i, rows(at.x, sights_->sizes.state), rows(at.u, sights_->sizes.input),
+          rows(parameters(workspace), sights_->sizes.parameters), times(at));
+      std::fill_n(values, n * lanes(), 0.0);
+      add_to_lanes(y, n, lanes(), values);
+      values += n * lanes();
+    }
+  }
+  void pullback(const ObservedPoint<double>& at, const double* values_bar, double* x_bar,
+                double* u_bar, StepWorkspace& workspace) const override {
+    const nb::gil_scoped_acquire lock;
+    const StepperSizes& s = sights_->sizes;
+    double* const p = parameters(workspace);
+    for (const int i : chosen_) {
+      const int n = sights_->all[static_cast<std::size_t>(i)].size();
+      const nb::object bars = called(sights_->pullback, i, rows(at.x, s.state), rows(at.u, s.input),
+                                     rows(p, s.parameters), times(at), rows(values_bar, n));
+      add_to_lanes(bars[0], s.tangent, lanes(), x_bar);
+      add_to_lanes(bars[1], s.input, lanes(), u_bar);
+      add_to_lanes(bars[2], s.parameters, lanes(), p + parameter_numbers());
+      values_bar += n * lanes();
+    }
+  }
+  void finish(StepWorkspace& workspace, double* p_bar) const override {
+    std::copy_n(parameters(workspace) + parameter_numbers(), parameter_numbers(), p_bar);
+  }
+
+ private:
+  static int numbers_of(const PythonSights& sights, const std::vector<int>& chosen) {
+    int n = 0;
+    for (const int i : chosen) n += sights.all[static_cast<std::size_t>(i)].size();
+    return n;
+  }
+  static double* parameters(StepWorkspace& w) {
+    return reinterpret_cast<double*>(LaneWorkspace::memory(w));
+  }
+  std::size_t parameter_numbers() const {
+    return static_cast<std::size_t>(sights_->sizes.parameters) * static_cast<std::size_t>(lanes());
+  }
+  Matrix rows(const double* numbers, int n) const { return rows_of_lanes(numbers, n, lanes()); }
+  Matrix times(const ObservedPoint<double>& at) const {  // (W, 1)
+    auto [matrix, data] = new_matrix(static_cast<std::size_t>(lanes()), 1);
+    std::fill_n(data, lanes(), at.t);
+    return matrix;
+  }
+
+  std::shared_ptr<const PythonSights> sights_;
+  std::vector<int> chosen_;
+};
+
+class PythonObservables final : public Observables {
+ public:
+  explicit PythonObservables(std::shared_ptr<const PythonSights> sights)
+      : sights_(std::move(sights)) {}
+
+  std::vector<Observable> listed() const override { return sights_->all; }
+  std::shared_ptr<const ChunkObserver<float>> float32(const std::vector<std::string>&,
+                                                      int) const override {
+    return nullptr;
+  }
+  std::shared_ptr<const ChunkObserver<double>> float64(const std::vector<std::string>& names,
+                                                       int lanes) const override {
+    return made(names, lanes);
+  }
+  std::shared_ptr<const DifferentiableObserver> differentiable(
+      const std::vector<std::string>& names) const override {
+    return made(names, kRows);
+  }
+
+ private:
+  std::shared_ptr<const PythonObserver> made(const std::vector<std::string>& names,
+                                             int lanes) const {
+    std::vector<int> chosen;
+    for (const std::string& name : names) {
+      for (std::size_t i = 0; i < sights_->all.size(); ++i) {
+        if (sights_->all[i].name == name) chosen.push_back(static_cast<int>(i));
+      }
+    }
+    return std::make_shared<PythonObserver>(sights_, chosen, lanes);
+  }
+
+  std::shared_ptr<const PythonSights> sights_;
 };
 
 using Blocks = std::vector<std::pair<std::string, int>>;
@@ -207,7 +338,8 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
                        const std::vector<std::string>& vary,
                        const std::vector<double>& initial_state, bool differentiate_dt,
                        const nb::callable& step, const nb::callable& pullback,
-                       const nb::callable& pushforward) {
+                       const nb::callable& pushforward, const Shapes& observables,
+                       const nb::callable& observe, const nb::callable& observe_pullback) {
   SystemParts parts;
   parts.name = name;
   parts.timestep = dt;
@@ -223,12 +355,18 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
   }
   parts.vary = vary;
   parts.initial_state = initial_state;
+  StepperSizes sizes;
+  sizes.state = sizes.tangent = parts.states.size();
+  sizes.input = parts.inputs.size();
+  sizes.parameters = parts.parameters.size();
+  if (!observables.empty()) {
+    std::vector<Observable> all;
+    for (const auto& [of, shape] : observables) all.push_back({of, "", shape});
+    parts.observables = std::make_shared<PythonObservables>(
+        std::make_shared<PythonSights>(observe, observe_pullback, sizes, std::move(all)));
+  }
   const auto stepper = [&](int lanes) {
-    StepperSizes sizes;
     sizes.lanes = lanes;
-    sizes.state = sizes.tangent = parts.states.size();
-    sizes.input = parts.inputs.size();
-    sizes.parameters = parts.parameters.size();
     sizes.workspace = 2 * sizeof(double) * static_cast<std::size_t>(sizes.parameters) *
                       static_cast<std::size_t>(lanes);
     return std::make_shared<PythonStepper>(step, pullback, pushforward, sizes, parts.states,
@@ -245,7 +383,8 @@ void bind_python_law(nb::module_& m) {
   m.def("make_python_law", &make_python_law, nb::arg("name"), nb::arg("states"), nb::arg("inputs"),
         nb::arg("parameters"), nb::arg("values"), nb::arg("dt"), nb::arg("vary"),
         nb::arg("initial_state"), nb::arg("differentiate_dt"), nb::arg("step"), nb::arg("pullback"),
-        nb::arg("pushforward"));
+        nb::arg("pushforward"), nb::arg("observables"), nb::arg("observe"),
+        nb::arg("observe_pullback"));
   m.attr("python_law_rows") = kRows;
 }
 

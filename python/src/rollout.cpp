@@ -270,8 +270,8 @@ void bind_precision(nb::module_& m, const char* suffix) {
           {
             const Unlocked call;
             options.keep_going = call.keep_going();
-            next = advance(system, span_of(x), span_of(u), steps, span_of(params), options,
-                           observer ? &observer->senses<T>() : nullptr);
+            next =
+                advance(system, span_of(x), span_of(u), steps, span_of(params), options, observer);
           }
           return nb::make_tuple(to_numpy(std::move(next.states)), to_numpy(std::move(next.values)),
                                 report_of(next.report));

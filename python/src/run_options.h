@@ -3,10 +3,6 @@
 
 #include "module.h"
 
-namespace cycloid::inline rigid {
-struct RowNote;
-}
-
 namespace cycloid::python {
 
 // "auto" | "all" | "sqrt" | "checkpoints" | "truncate" | a budget, and the value of those with one.
@@ -21,8 +17,7 @@ void check_step(const Report& report);
 // What a step that is finite has to be warned of; empty: nothing.
 std::string warning_of(const Report& report);
 
-// The same of an observation or of cy.forward, whose rows are a step's environments; where room io
-// is built.
+// The same of an observation or of cy.forward, whose rows are a step's environments.
 std::string warning_of(const std::vector<RowNote>& notes);
 
 // As cy.step warns, and as an error where the user has made errors of warnings. Takes the lock.

@@ -62,11 +62,11 @@ def test_what_is_wrong_before_there_are_numbers_raises_at_once(arguments, option
             jax.jit(lambda x: cyj.rollout(PENDULUM, x, *arguments[1:], **options))(arguments[0])
 
 
-def test_what_is_no_system_and_what_has_no_sensors():
+def test_what_is_no_system_and_what_is_not_observable():
     with pytest.raises(TypeError, match="expected a cycloid System"):
         cyj.rollout("pendulum", X0, 5)
-    with pytest.raises(cy.Error, match="has no sensors"):
-        cyj.observe(PENDULUM, X0)
+    with pytest.raises(cy.ModelError, match='no observable is called "sensor"'):
+        cyj.observe(PENDULUM, X0, names="sensor")
     with pytest.raises(TypeError, match="^t must be a plain number"):
         jax.jit(lambda t: cyj.step(PENDULUM, X0, t=t))(0.5)
     run = lambda times: cyj.rollout(PENDULUM, X0, 5, times=times).sum()

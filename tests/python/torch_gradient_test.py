@@ -329,7 +329,7 @@ REFUSED = [
     (lambda: cyt.rollout(SYSTEM, X, 5, t0=float("nan")), cy.Error, "t0 must be finite"),
     (lambda: cyt.rollout(SYSTEM, X, 5, failed="ignore"), cy.Error, "failed: expected"),
     (lambda: cyt.step(SYSTEM, X, torch.zeros(3)), cy.Error, r"u must have shape \(..., 1\)"),
-    (lambda: cyt.observe(SYSTEM, X), cy.Error, "has no sensors"),
+    (lambda: cyt.observe(SYSTEM, X, names="enrgy"), cy.ModelError, 'did you mean "energy"'),
     (lambda: cyt.observe(cy.load(SENSORS), X, names="fell"), cy.ModelError, 'did you mean "felt"'),
 ]
 

@@ -2,6 +2,8 @@
 //
 //   x_dot_of(law, ...)           x_dot at one point, in double
 //   check_law_pullback           x_dot against its pullback; points are [t, x, u, p]
+//   check_energy_pullback        energy against its pullback; points are [x, p]
+//   energy_rate                  dE/dt along x_dot: zero where the law conserves energy
 //   take_steps<Scheme>           n equal steps of a law, in double
 //   check_step_pullback<Scheme>  step against its pullback; points are [d, u, p, t, h], where the
 //   state is
@@ -50,6 +52,28 @@ bool check_law_pullback(std::string_view name, const Law& law, const std::vector
                        in_bar + p);
   };
   return check_pullback(name, shape.tangents, f, f_pullback, points, options);
+}
+
+template <class Law>
+bool check_energy_pullback(std::string_view name, const Law& law,
+                           const std::vector<Numbers>& points) {
+  const int n = LawShape<Law>(law).states;
+  const auto f = [&]<class S>(const S* in, S* out) { out[0] = law.energy(in, in + n); };
+  const auto f_pullback = [&]<class S>(const S* in, const S* out_bar, S* in_bar) {
+    law.energy_pullback(in, in + n, out_bar[0], in_bar, in_bar + n);
+  };
+  return check_pullback(name, 1, f, f_pullback, points);
+}
+
+template <class Law>
+double energy_rate(const Law& law, const Numbers& x, const Numbers& p) {
+  const Numbers rest(static_cast<std::size_t>(LawShape<Law>(law).inputs));
+  const Numbers dx = x_dot_of(law, x, rest, p);
+  Numbers x_bar(x.size(), 0.0), p_bar(p.size(), 0.0);
+  law.energy_pullback(x.data(), p.data(), 1.0, x_bar.data(), p_bar.data());
+  double rate = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) rate += x_bar[i] * dx[i];
+  return rate;
 }
 
 // The buffers of one step.

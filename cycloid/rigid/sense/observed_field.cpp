@@ -12,7 +12,7 @@ namespace {
 enum class Element { joint, tendon, actuator, body, site };
 
 struct FieldEntry {
-  const char* name;
+  const char *name, *unit;
   Element element;
   SensorKind kind;
   int width;  // numbers of an element; 0: those of a joint
@@ -20,24 +20,24 @@ struct FieldEntry {
 };
 
 constexpr FieldEntry kFields[] = {
-    {"qpos", Element::joint, SensorKind::joint_qpos, 0},
-    {"qvel", Element::joint, SensorKind::joint_qvel, 0},
-    {"qacc", Element::joint, SensorKind::joint_qacc, 0},
-    {"qfrc_actuator", Element::joint, SensorKind::joint_actuation, 0},
-    {"qfrc_constraint", Element::joint, SensorKind::joint_constraint, 0},
-    {"ten_length", Element::tendon, SensorKind::tendon_position, 1},
-    {"ten_velocity", Element::tendon, SensorKind::tendon_velocity, 1},
-    {"act", Element::actuator, SensorKind::actuator_activation, 1},
-    {"ctrl", Element::actuator, SensorKind::actuator_control, 1},
-    {"actuator_force", Element::actuator, SensorKind::actuator_force, 1},
-    {"xpos", Element::body, SensorKind::frame_position, 3, ObjectKind::xbody},
-    {"xipos", Element::body, SensorKind::frame_position, 3, ObjectKind::body},
-    {"xquat", Element::body, SensorKind::frame_quaternion, 4, ObjectKind::xbody},
-    {"subtree_com", Element::body, SensorKind::subtree_com, 3},
-    {"cinert", Element::body, SensorKind::root_inertia, 10},
-    {"cvel", Element::body, SensorKind::root_velocity, 6},
-    {"cfrc_ext", Element::body, SensorKind::external_force, 6},
-    {"site_xpos", Element::site, SensorKind::frame_position, 3, ObjectKind::site},
+    {"qpos", "m, rad", Element::joint, SensorKind::joint_qpos, 0},
+    {"qvel", "m/s, rad/s", Element::joint, SensorKind::joint_qvel, 0},
+    {"qacc", "m/s², rad/s²", Element::joint, SensorKind::joint_qacc, 0},
+    {"qfrc_actuator", "N, N·m", Element::joint, SensorKind::joint_actuation, 0},
+    {"qfrc_constraint", "N, N·m", Element::joint, SensorKind::joint_constraint, 0},
+    {"ten_length", "m, rad", Element::tendon, SensorKind::tendon_position, 1},
+    {"ten_velocity", "m/s, rad/s", Element::tendon, SensorKind::tendon_velocity, 1},
+    {"act", "1", Element::actuator, SensorKind::actuator_activation, 1},
+    {"ctrl", "1", Element::actuator, SensorKind::actuator_control, 1},
+    {"actuator_force", "N, N·m", Element::actuator, SensorKind::actuator_force, 1},
+    {"xpos", "m", Element::body, SensorKind::frame_position, 3, ObjectKind::xbody},
+    {"xipos", "m", Element::body, SensorKind::frame_position, 3, ObjectKind::body},
+    {"xquat", "1", Element::body, SensorKind::frame_quaternion, 4, ObjectKind::xbody},
+    {"subtree_com", "m", Element::body, SensorKind::subtree_com, 3},
+    {"cinert", "kg, kg·m, kg·m²", Element::body, SensorKind::root_inertia, 10},
+    {"cvel", "rad/s, m/s", Element::body, SensorKind::root_velocity, 6},
+    {"cfrc_ext", "N·m, N", Element::body, SensorKind::external_force, 6},
+    {"site_xpos", "m", Element::site, SensorKind::frame_position, 3, ObjectKind::site},
 };
 
 const FieldEntry* entry_of(const std::string& name) {
@@ -137,6 +137,7 @@ std::optional<ObservedField> find_field(const Model& m, const std::string& name)
   for (const Sensor& s : out.parts) size += s.dimension;
   const bool rows = all && (f->element == Element::body || f->element == Element::site);
   out.shape = rows ? std::vector<int>{count, f->width} : std::vector<int>{size};
+  out.unit = f->unit;
   return out;
 }
 

@@ -20,6 +20,7 @@ namespace cycloid::inline rigid {
 struct ObservedField {
   std::vector<Sensor> parts;  // one per element, in order
   std::vector<int> shape;     // (elements, numbers) of bodies and sites, else (numbers)
+  const char* unit;
 };
 
 // All fields, whether a model has such elements or not.

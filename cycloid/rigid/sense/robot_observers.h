@@ -1,12 +1,11 @@
-// Where observe.cpp finds the sensors of a robot in lanes: one function per instruction set, and
-// others for those without a gradient (robot_float_isa.cpp, robot_double_isa.cpp).
+// Where robot_observables.cpp finds the sensors of a robot in lanes: a function per instruction set
+// and type of number (robot_float_isa.cpp, robot_double_isa.cpp).
 #pragma once
 
 #include <memory>
 
 #include "cycloid/rigid/sense/sense.h"
-#include "cycloid/system/senses.h"
-#include "cycloid/system/stepper.h"
+#include "cycloid/system/observer.h"
 
 namespace cycloid::inline rigid {
 
@@ -18,15 +17,19 @@ struct ObserverKey {
   SensorList list;
 };
 
-// The parameters of a chunk, prepared, and the memory of an instant.
+// The parameters of a chunk, prepared, their cotangents (those of quaternions in tangents), and the
+// memory of an instant.
 template <class S>
 struct ObserverMemory {
-  S *p, *quat_length;
+  S *p, *quat_length, *p_bar;
+  LaneNote* notes;  // (lanes)
   SenseSpace<S> space;
 
   void carve(const ObserverKey& key, Arena& arena) {
     arena.take(p, static_cast<std::size_t>(key.tree->parameters.size()));
     arena.take(quat_length, key.tree->quaternions.size());
+    arena.take(p_bar, static_cast<std::size_t>(key.tree->parameters.size()));
+    arena.take(notes, static_cast<std::size_t>(kLanes<S>));
     space.carve(*key.tree, key.constraints.get(), arena);
   }
   static std::size_t bytes(const ObserverKey& key) {
@@ -50,37 +53,24 @@ Instant<S> instant_of(const Model& m, const Scalar<S>* x, const Scalar<S>* u) {
   return {row, row + m.nq, row + m.nq + m.nv, reinterpret_cast<const S*>(u)};
 }
 
-// The sensors of W environments side by side: number i of lane l is at [i W + l].
-class ChunkObserver {
- public:
-  virtual ~ChunkObserver() = default;
-  virtual int lanes() const = 0;
-  virtual std::size_t workspace() const = 0;  // bytes, aligned to kWorkspaceAlignment
-
-  // x (state), u (input), p (parameters, as the user gives them), t [s]: writes out (list.size),
-  // and notes (lanes) of the constraints' solve, where there is one.
-  virtual void sense(const double* x, const double* u, const double* p, double t, double* out,
-                     LaneNote* notes, std::byte* workspace) const = 0;
-  // Writes x_bar (tangent), u_bar and p_bar.
-  virtual void pullback(const double* x, const double* u, const double* p, const double* out_bar,
-                        double* x_bar, double* u_bar, double* p_bar,
-                        std::byte* workspace) const = 0;
+// Who observes, in each form that a robot steps in. With a gradient: packed64.
+struct RobotObservers {
+  std::shared_ptr<const ChunkObserver<float>> one32, packed32;
+  std::shared_ptr<const ChunkObserver<double>> one64;
+  std::shared_ptr<const DifferentiableObserver> packed64;
 };
 
 }  // namespace cycloid::inline rigid
 
 namespace cycloid::isa::portable {
-std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-void robot_senses(const ObserverKey& key, Senses<float>& out);
-void robot_senses(const ObserverKey& key, Senses<double>& out);
+void robot_observers32(const ObserverKey& key, RobotObservers& out);
+void robot_observers64(const ObserverKey& key, RobotObservers& out);
 }  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
-std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-void robot_senses(const ObserverKey& key, Senses<float>& out);
-void robot_senses(const ObserverKey& key, Senses<double>& out);
+void robot_observers32(const ObserverKey& key, RobotObservers& out);
+void robot_observers64(const ObserverKey& key, RobotObservers& out);
 }  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
-std::unique_ptr<ChunkObserver> robot_observer(const ObserverKey& key);
-void robot_senses(const ObserverKey& key, Senses<float>& out);
-void robot_senses(const ObserverKey& key, Senses<double>& out);
+void robot_observers32(const ObserverKey& key, RobotObservers& out);
+void robot_observers64(const ObserverKey& key, RobotObservers& out);
 }  // namespace cycloid::isa::v4

@@ -1,4 +1,8 @@
-// RobotSenses: the sensors and fields of sense.h in the lanes of one scalar S, as ChunkSenses.
+// RobotSenses: the sensors and fields of sense.h in the lanes of one scalar S, as ChunkObserver.
+//
+// A step evaluates the laws of motion at one state or more on its way. MuJoCo's sensors stay at the
+// first of these, the state before the step, and derived fields at the last, which is found again
+// from the step's record.
 #pragma once
 
 #include "cycloid/rigid/rk4_step.h"
@@ -6,70 +10,94 @@
 
 namespace cycloid::inline rigid {
 
-template <class S>
-class RobotSenses final : public ChunkSenses<Scalar<S>> {
+// Base: ChunkObserver<T>, or DifferentiableObserver for RobotObserver.
+template <class S, class Base = ChunkObserver<Scalar<S>>>
+class RobotSenses : public Base {
  public:
   using T = Scalar<S>;
 
   explicit RobotSenses(const ObserverKey& key)
-      : key_(key), sensors_(key.list.only(false)), fields_(key.list.only(true)) {}
+      : Base(kLanes<S>, key.list.size),
+        key_(key),
+        sensors_(key.list.only(false)),
+        fields_(key.list.only(true)) {}
 
-  std::size_t workspace() const override { return Memory::bytes(key_); }
-
-  void begin(const T* p, std::byte* memory) const override {
-    carved(memory).read_parameters(key_, p);
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
+    return std::make_unique<LaneWorkspace>(Memory::bytes(key_));
   }
 
-  void sense(const T* x, const T* u, double t, T* out, std::byte* memory) const override {
-    show(key_.list, x, u, t, out, memory);
+  void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
+    carved(workspace).read_parameters(key_, p.lanes);
   }
 
-  void sense_behind(const SensedStep<T>& step, T* out, std::byte* memory) const override {
+  void observe(const ObservedPoint<T>& at, T* values, StepWorkspace& workspace) const override {
+    show(key_.list, at, values, workspace);
+  }
+
+  void observe_behind(const ObservedStep<T>& step, T* values,
+                      StepWorkspace& workspace) const override {
     if (tree().model.options.integrator != RigidIntegrator::rk4) {
-      return show(key_.list, step.x, step.u, step.t, out, memory);
+      return show(key_.list, step.before, values, workspace);
     }
-    if (!sensors_.sensors.empty()) show(sensors_, step.x, step.u, step.t, out, memory);
+    if (!sensors_.sensors.empty()) show(sensors_, step.before, values, workspace);
     if (fields_.sensors.empty()) return;
-    Memory at = carved(memory);
+    Memory at = carved(workspace);
     if (key_.constraints) {
       show_last_stage(ConstrainedDynamics<S>{*key_.constraints, at.space.constraints, false}, step,
-                      at, out, memory);
+                      at, values, workspace);
     } else {
-      show_last_stage(SmoothDynamics{}, step, at, out, memory);
+      show_last_stage(SmoothDynamics{}, step, at, values, workspace);
     }
   }
 
- private:
+  const LaneNote* notes(const StepWorkspace& workspace) const override {
+    return carved(workspace).notes;
+  }
+
+ protected:
   using Memory = ObserverMemory<S>;
   static constexpr int W = kLanes<S>;
 
-  void show(const SensorList& list, const T* x, const T* u, double t, T* out,
-            std::byte* memory) const {
-    Memory at = carved(memory);
+  const Tree& tree() const { return *key_.tree; }
+  Memory carved(const StepWorkspace& workspace) const {
+    Memory at;
+    Arena arena = Arena::over(LaneWorkspace::memory(workspace));
+    at.carve(key_, arena);
+    return at;
+  }
+
+  ObserverKey key_;
+
+ private:
+  void show(const SensorList& list, const ObservedPoint<T>& point, T* out,
+            StepWorkspace& workspace) const {
+    Memory at = carved(workspace);
+    at.space.notes = at.notes;
+    std::fill_n(at.notes, W, LaneNote{});
     if (key_.constraints) at.space.constraints.contacts.begin(key_.constraints->contacts);
-    cycloid::sense(at.robot(key_), list, instant_of<S>(tree().model, x, u), S(static_cast<T>(t)),
-                   at.space, reinterpret_cast<S*>(out));
+    sense(at.robot(key_), list, instant_of<S>(tree().model, point.x, point.u),
+          S(static_cast<T>(point.t)), at.space, reinterpret_cast<S*>(out));
   }
 
   // The fields at the fourth stage of a Runge–Kutta step.
   template <class Dynamics>
-  void show_last_stage(const Dynamics& dynamics, const SensedStep<T>& step, const Memory& at,
-                       T* out, std::byte* memory) const {
+  void show_last_stage(const Dynamics& dynamics, const ObservedStep<T>& step, const Memory& at,
+                       T* out, StepWorkspace& workspace) const {
     const StepShape n(tree());
     const Rk4Stages<S> stages(tree(), at.space.work, n, dynamics);
-    const S *before = reinterpret_cast<const S*>(step.x),
-            *record = reinterpret_cast<const S*>(step.record);
+    const S *before = reinterpret_cast<const S*>(step.before.x),
+            *record = step.record.template numbers<const S>();
     for (int i = 0; i < 4; ++i) rk4_stage_state(at.robot(key_), before, i, record, stages);
     T* const state = reinterpret_cast<T*>(stages.state);
     for (int i = 0; i < (n.nq + n.nv + n.na) * W; ++i) {
-      if (step.failed >> i % W & 1) state[i] = step.x[i];
+      if (step.failed[i % W]) state[i] = step.before.x[i];
     }
-    show(fields_, state, step.u, step.t, out, memory);
+    show(fields_, {state, step.before.u, step.before.t}, out, workspace);
     show_mean_accelerations(stages, record, step.failed, out);
   }
 
   // q̈, of which a Runge–Kutta step leaves the mean of its stages.
-  void show_mean_accelerations(const Rk4Stages<S>& stages, const S* record, unsigned failed,
+  void show_mean_accelerations(const Rk4Stages<S>& stages, const S* record, const bool* failed,
                                T* out) const {
     for (std::size_t k = 0; k < fields_.sensors.size(); ++k) {
       const Sensor& s = fields_.sensors[k];
@@ -85,21 +113,12 @@ class RobotSenses final : public ChunkSenses<Scalar<S>> {
     }
   }
   // Into the lanes that have not failed.
-  static void put(const S& value, unsigned failed, T* out) {
+  static void put(const S& value, const bool* failed, T* out) {
     for (int l = 0; l < W; ++l) {
-      if (!(failed >> l & 1)) out[l] = lane(value, l);
+      if (!failed[l]) out[l] = lane(value, l);
     }
   }
 
-  const Tree& tree() const { return *key_.tree; }
-  Memory carved(std::byte* memory) const {
-    Memory at;
-    Arena arena = Arena::over(memory);
-    at.carve(key_, arena);
-    return at;
-  }
-
-  ObserverKey key_;
   SensorList sensors_, fields_;  // of key_.list
 };
 

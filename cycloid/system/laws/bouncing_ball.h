@@ -6,6 +6,7 @@
 // Event impact, when y falls through 0:
 //   y⁺ = 0                      (3)
 //   v⁺ = -e v                   (4)
+//   E = ½ v² + g y              (5)  energy of a unit mass [m²/s²], conserved between impacts
 // From a height y₀ at rest the first impact is at √(2 y₀/g). For e < 1 the bounces pile up at a
 // time T = √(2 y₀/g) (1 + e)/(1 - e) after which there are infinitely many: a run that reaches it
 // stops there.
@@ -52,6 +53,20 @@ struct BouncingBall {
   CYCLOID_INLINE void reset(int, const S&, const S* x, const S*, const S* p, S* x_next) const {
     x_next[0] = S(0);                     // (3)
     x_next[1] = -p[kRestitution] * x[1];  // (4)
+  }
+
+  static constexpr const char* kEnergyUnit = "m²/s²";
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    return S(0.5) * x[1] * x[1] + p[kGravity] * x[0];  // (5)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    x_bar[0] += energy_bar * p[kGravity];  // (5)
+    x_bar[1] += energy_bar * x[1];
+    p_bar[kGravity] += energy_bar * x[0];
   }
 
   // Below the floor there is nothing to bounce on.

@@ -46,4 +46,16 @@ TEST_CASE("BouncingBall::admit: on the floor or above, up to rounding and what c
   CHECK(admit({-0.5, 9}).first != "");
 }
 
+TEST_CASE("BouncingBall: energy is kinetic plus potential, and conserved by x_dot") {
+  const Numbers p = {0.8, 9.81}, x = {1.5, -2};
+  CHECK(BouncingBall{}.energy(x.data(), p.data()) ==
+        doctest::Approx(0.5 * 4 + 9.81 * 1.5).epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(BouncingBall{}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("BouncingBall::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback("BouncingBall::energy", BouncingBall{},
+                              {{1.5, -2, 0.8, 9.81}, {0, 0, 1, 9.81}});
+}
+
 }  // namespace cycloid

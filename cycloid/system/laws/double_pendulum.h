@@ -7,6 +7,7 @@
 //   r₁ = Q₁ - b sinΔ ω₂² - (m₁+m₂) g l₁ sin θ₁                                            (3)
 //   r₂ = Q₂ + b sinΔ ω₁² - m₂ g l₂ sin θ₂                                                 (4)
 //   [a  b cosΔ; b cosΔ  c] (α₁, α₂) = (r₁, r₂)                                            (5)
+//   E = ½ a ω₁² + b cosΔ ω₁ ω₂ + ½ c ω₂² - (m₁+m₂) g l₁ cos θ₁ - m₂ g l₂ cos θ₂   (6)  energy [J]
 // The determinant a c - b² cos²Δ ≥ m₁ m₂ l₁² l₂² is positive. (5) is differentiated by one more
 // solve.
 #pragma once
@@ -89,6 +90,38 @@ struct DoublePendulum {
     p_bar[kM2] += M_bar + b_bar * l1 * l2 + c_bar * l2 * l2 - r2_bar * g * l2 * s2;
     p_bar[kL1] += S(2) * a_bar * M * l1 + b_bar * m2 * l2 - r1_bar * M * g * s1;
     p_bar[kL2] += b_bar * m2 * l1 + S(2) * c_bar * m2 * l2 - r2_bar * m2 * g * s2;
+  }
+
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    const S &w1 = x[2], &w2 = x[3], &l1 = p[kL1], &l2 = p[kL2], &m2 = p[kM2], M = p[kM1] + m2;
+    const S a = M * l1 * l1, b = m2 * l1 * l2, c = m2 * l2 * l2;  // (2)
+    const S half(0.5);
+    return half * a * w1 * w1 + b * cos(x[0] - x[1]) * w1 * w2 + half * c * w2 * w2 -
+           p[kG] * (M * l1 * cos(x[0]) + m2 * l2 * cos(x[1]));  // (6)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    const S &w1 = x[2], &w2 = x[3], &l1 = p[kL1], &l2 = p[kL2], &m2 = p[kM2], &g = p[kG];
+    S s1, c1, s2, c2, sin_d, cos_d;
+    sin_cos(x[0], s1, c1), sin_cos(x[1], s2, c2), sin_cos(x[0] - x[1], sin_d, cos_d);
+    const S M = p[kM1] + m2, a = M * l1 * l1, b = m2 * l1 * l2, c = m2 * l2 * l2;
+    const S delta_bar = -energy_bar * b * sin_d * w1 * w2;  // (6)
+    x_bar[0] += delta_bar + energy_bar * g * M * l1 * s1;
+    x_bar[1] += energy_bar * g * m2 * l2 * s2 - delta_bar;
+    x_bar[2] += energy_bar * (a * w1 + b * cos_d * w2);
+    x_bar[3] += energy_bar * (c * w2 + b * cos_d * w1);
+    p_bar[kG] -= energy_bar * (M * l1 * c1 + m2 * l2 * c2);
+    const S a_bar = S(0.5) * energy_bar * w1 * w1, b_bar = energy_bar * cos_d * w1 * w2,
+            c_bar = S(0.5) * energy_bar * w2 * w2;
+
+    const S M_bar = a_bar * l1 * l1 - energy_bar * g * l1 * c1;  // (2)
+    p_bar[kM1] += M_bar;
+    p_bar[kM2] += M_bar + b_bar * l1 * l2 + c_bar * l2 * l2 - energy_bar * g * l2 * c2;
+    p_bar[kL1] += S(2) * a_bar * M * l1 + b_bar * m2 * l2 - energy_bar * g * M * c1;
+    p_bar[kL2] += b_bar * m2 * l1 + S(2) * c_bar * m2 * l2 - energy_bar * g * m2 * c2;
   }
 
  private:

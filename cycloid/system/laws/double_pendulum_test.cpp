@@ -102,4 +102,23 @@ TEST_CASE("DoublePendulum::x_dot: pullback equals dual numbers, damped or not, i
   test::check_law_pullback("DoublePendulum::x_dot", DoublePendulum{}, points);
 }
 
+TEST_CASE("DoublePendulum: energy is kinetic plus potential, and conserved by x_dot") {
+  // From the masses' positions and velocities.
+  const Numbers p = {0.8, 0.9, 1.2, 2.1, 0, 0, 9.81}, x = {0.4, -1.1, 0.7, 1.3};
+  const double vx = 0.8 * std::cos(0.4) * 0.7, vy = 0.8 * std::sin(0.4) * 0.7,
+               wx = vx + 0.9 * std::cos(-1.1) * 1.3, wy = vy + 0.9 * std::sin(-1.1) * 1.3,
+               y1 = -0.8 * std::cos(0.4), y2 = y1 - 0.9 * std::cos(-1.1);
+  CHECK(DoublePendulum{}.energy(x.data(), p.data()) ==
+        doctest::Approx(0.6 * (vx * vx + vy * vy) + 1.05 * (wx * wx + wy * wy) +
+                        9.81 * (1.2 * y1 + 2.1 * y2))
+            .epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(DoublePendulum{}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("DoublePendulum::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback("DoublePendulum::energy", DoublePendulum{},
+                              {{0.4, -1.1, 0.7, 1.3, 0.8, 0.9, 1.2, 2.1, 0.3, 0.1, 9.81},
+                               {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 9.81}});
+}
+
 }  // namespace cycloid

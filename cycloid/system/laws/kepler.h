@@ -3,6 +3,7 @@
 // Position r [m], velocity v [m/s], gravitational parameter mu [m³/s²]; s = |r|.
 //   ṙ = v                  (1)
 //   v̇ = -mu r / s³         (2)
+//   E = ½ |v|² - mu / s    (3)  energy of a unit mass [m²/s²]
 // (2) has no value at the centre: a state there is a failure of the step, and named as such.
 #pragma once
 
@@ -44,6 +45,25 @@ struct Kepler {
     x_bar[1] += radial * x[1] - w * dx_bar[3];
     x_bar[2] += dx_bar[0];  // (1)
     x_bar[3] += dx_bar[1];
+  }
+
+  static constexpr const char* kEnergyUnit = "m²/s²";
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    const S s = sqrt(x[0] * x[0] + x[1] * x[1]);
+    return S(0.5) * (x[2] * x[2] + x[3] * x[3]) - p[0] / s;  // (3)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    const S s2 = x[0] * x[0] + x[1] * x[1], inv_s = S(1) / sqrt(s2);
+    const S w = energy_bar * p[0] * inv_s / s2;  // (3)
+    x_bar[0] += w * x[0];
+    x_bar[1] += w * x[1];
+    x_bar[2] += energy_bar * x[2];
+    x_bar[3] += energy_bar * x[3];
+    p_bar[0] -= energy_bar * inv_s;
   }
 };
 

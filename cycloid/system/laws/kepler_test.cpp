@@ -45,4 +45,14 @@ TEST_CASE("Kepler::x_dot: pullback equals dual numbers near, far and in free fal
                             {0, 0, 1, 0, 0, 1}});
 }
 
+TEST_CASE("Kepler: energy is kinetic plus potential, and conserved by x_dot") {
+  const Numbers p = {0.7}, x = {3, -4, 1, 2};
+  CHECK(Kepler{}.energy(x.data(), p.data()) == doctest::Approx(0.5 * 5 - 0.7 / 5).epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(Kepler{}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("Kepler::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback("Kepler::energy", Kepler{}, {{1, 2, -3, 4, 0.7}, {1, 0, 0, 1, 1}});
+}
+
 }  // namespace cycloid

@@ -3,6 +3,7 @@
 // θ angle from hanging [rad], ω its rate [rad/s]; J = m l² [kg·m²].
 //   θ̇ = ω                                            (1)
 //   ω̇ = -(g/l) sin θ + (τ - d ω) / J                  (2)
+//   E = ½ J ω² - m g l cos θ                          (3)  energy [J]
 #pragma once
 
 #include <array>
@@ -50,6 +51,25 @@ struct Pendulum {
     p_bar[kMass] -= inv_m * drive;
     p_bar[kDamping] -= torque_bar * x[1];
     p_bar[kGravity] -= fall;
+  }
+
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    const S half = S(0.5) * p[kLength] * x[1] * x[1];
+    return p[kMass] * p[kLength] * (half - p[kGravity] * cos(x[0]));  // (3)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    S sine, cosine;
+    sin_cos(x[0], sine, cosine);
+    const S &l = p[kLength], &m = p[kMass], &g = p[kGravity], w2 = x[1] * x[1];
+    x_bar[0] += energy_bar * m * l * g * sine;  // (3)
+    x_bar[1] += energy_bar * m * l * l * x[1];
+    p_bar[kLength] += energy_bar * m * (l * w2 - g * cosine);
+    p_bar[kMass] += energy_bar * l * (S(0.5) * l * w2 - g * cosine);
+    p_bar[kGravity] -= energy_bar * m * l * cosine;
   }
 };
 

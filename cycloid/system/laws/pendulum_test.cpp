@@ -54,4 +54,19 @@ TEST_CASE("Pendulum::x_dot: pullback equals dual numbers, hanging, upright, damp
                             {0, 1000.0, 30.0, 5.0, 3.0, 4.0, 2.0, 0.0}});
 }
 
+TEST_CASE("Pendulum: energy is kinetic plus potential, and conserved by x_dot") {
+  const Numbers p = {0.7, 1.3, 0.0, 9.81}, x = {0.4, -1.1};
+  const double kinetic = 0.5 * 1.3 * 0.49 * 1.21, height = -0.7 * std::cos(0.4);
+  CHECK(Pendulum{}.energy(x.data(), p.data()) ==
+        doctest::Approx(kinetic + 1.3 * 9.81 * height).epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(Pendulum{}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("Pendulum::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback("Pendulum::energy", Pendulum{},
+                              {{0.4, -1.1, 0.7, 1.3, 0.4, 9.81},
+                               {std::numbers::pi, 0.0, 1.0, 2.0, 0.1, 9.81},
+                               {0.0, 0.0, 1.0, 1.0, 0.0, 9.81}});
+}
+
 }  // namespace cycloid

@@ -3,6 +3,7 @@
 // Position [m] with z up, velocity v [m/s]; w = v - wind, s = |w|.
 //   ṗ = v                               (1)
 //   v̇ = (0, 0, -g) - (drag/m) s w       (2)
+//   E = m (½ |v|² + g z)               (3)  energy [J], conserved without drag
 // (2) is once differentiable at w = 0: the derivative there is 0, which norm's guarded gradient
 // gives.
 #pragma once
@@ -56,6 +57,27 @@ struct Projectile {
       x_bar[3 + i] += dx_bar[i] + w_bars[i];  // (1)
       p_bar[kWind + i] -= w_bars[i];
     }
+  }
+
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    return p[kMass] * energy_of_unit_mass(x, p);  // (3)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    const S e_bar = energy_bar * p[kMass];  // (3)
+    p_bar[kMass] += energy_bar * energy_of_unit_mass(x, p);
+    p_bar[kGravity] += e_bar * x[2];
+    x_bar[2] += e_bar * p[kGravity];
+    for (int i = 3; i < 6; ++i) x_bar[i] += e_bar * x[i];
+  }
+
+ private:
+  template <class S>
+  CYCLOID_INLINE static S energy_of_unit_mass(const S* x, const S* p) {
+    return S(0.5) * (x[3] * x[3] + x[4] * x[4] + x[5] * x[5]) + p[kGravity] * x[2];
   }
 };
 

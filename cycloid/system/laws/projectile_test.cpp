@@ -53,4 +53,17 @@ TEST_CASE("Projectile::x_dot: pullback equals dual numbers with drag, without, a
                             {0, 0, 0, 0, 300, 1, -200, 0.1, 0.5, 20, 0, 0, 9.81}});
 }
 
+TEST_CASE("Projectile: energy is kinetic plus potential, and conserved by x_dot") {
+  const Numbers p = {0.7, 0, 0.1, 0.2, 0.3, 9.81}, x = {1, 2, 3, 4, 5, 6};
+  CHECK(Projectile{}.energy(x.data(), p.data()) ==
+        doctest::Approx(0.7 * (0.5 * 77 + 9.81 * 3)).epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(Projectile{}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("Projectile::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback(
+      "Projectile::energy", Projectile{},
+      {{1, 2, 3, 4, 5, 6, 0.7, 0.2, 0.1, 0.2, 0.3, 9.81}, {0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9.81}});
+}
+
 }  // namespace cycloid

@@ -8,6 +8,8 @@
 // keeps the angular momentum about the new point of contact:
 //   θ⁺ = γ - α,  ω⁺ = ω cos 2α               (3)
 // Rolling backwards, at θ = γ - α falling, event "back": θ⁺ = γ + α, ω⁺ = ω cos 2α            (4)
+//   E = ½ l² ω² + g l cos θ                  (5)  energy of a unit mass [m²/s²], conserved
+//                                                 between impacts; heights from the contact
 // Downhill it has a limit cycle: just after the impact
 //   ω*² = 4 (g/l) sin α sin γ cos² 2α / sin² 2α,
 // if the wheel gets over the top, and a deviation of ω* shrinks by cos² 2α per step (McGeer1990).
@@ -67,6 +69,25 @@ struct RimlessWheel {
                             S* x_next) const {
     x_next[0] = event == kStep ? p[kSlope] - p[kHalfAngle] : p[kSlope] + p[kHalfAngle];
     x_next[1] = x[1] * cos(S(2) * p[kHalfAngle]);  // (3), (4)
+  }
+
+  static constexpr const char* kEnergyUnit = "m²/s²";
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    const S half = S(0.5) * p[kLength] * x[1] * x[1];
+    return p[kLength] * (half + p[kGravity] * cos(x[0]));  // (5)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    S sine, cosine;
+    sin_cos(x[0], sine, cosine);
+    const S &l = p[kLength], &g = p[kGravity];
+    x_bar[0] -= energy_bar * l * g * sine;  // (5)
+    x_bar[1] += energy_bar * l * l * x[1];
+    p_bar[kLength] += energy_bar * (l * x[1] * x[1] + g * cosine);
+    p_bar[kGravity] += energy_bar * l * cosine;
   }
 
   // From π/4 on (3) turns the wheel round, or stops it.

@@ -67,4 +67,16 @@ TEST_CASE("RimlessWheel::refuse: spokes so far apart that an impact would turn i
   CHECK(refuse(1.2) != "");
 }
 
+TEST_CASE("RimlessWheel: energy is kinetic plus potential, and conserved by x_dot") {
+  const Numbers p = {0.8, 0.4, 0.1, 9.81}, x = {0.3, -2};
+  CHECK(RimlessWheel{}.energy(x.data(), p.data()) ==
+        doctest::Approx(0.5 * 0.64 * 4 + 9.81 * 0.8 * std::cos(0.3)).epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(RimlessWheel{}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("RimlessWheel::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback("RimlessWheel::energy", RimlessWheel{},
+                              {{0.3, -2, 0.8, 0.4, 0.1, 9.81}, {0, 0, 1, 0.4, 0.1, 9.81}});
+}
+
 }  // namespace cycloid

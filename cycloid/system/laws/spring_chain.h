@@ -4,6 +4,7 @@
 // q_i displacement of mass i from rest [m], q₀ = q_{n+1} = 0 the walls.
 //   q̇_i = v_i                                                        (1)
 //   v̇_i = (k (q_{i-1} - 2 q_i + q_{i+1}) - d v_i + u_i) / m           (2)
+//   E = Σ ½ m v_i² + Σ ½ k (q_{i+1} - q_i)², i = 0…n in the springs   (3)  energy [J]
 // Its frequencies are known: 2 √(k/m) sin(j π / (2(n+1))), j = 1…n.
 #pragma once
 
@@ -54,7 +55,36 @@ struct SpringChain {
     }
   }
 
+  template <class S>
+  CYCLOID_INLINE S energy(const S* x, const S* p) const {
+    S speeds(0), springs(0);
+    for (int i = 0; i < n; ++i) speeds += x[n + i] * x[n + i];
+    for (int i = 0; i <= n; ++i) {
+      const S s = spring(x, i);
+      springs += s * s;
+    }
+    return S(0.5) * (p[kMass] * speeds + p[kStiffness] * springs);  // (3)
+  }
+
+  template <class S>
+  CYCLOID_INLINE void energy_pullback(const S* x, const S* p, const S& energy_bar, S* x_bar,
+                                      S* p_bar) const {
+    const S half = S(0.5) * energy_bar;  // (3)
+    for (int i = 0; i < n; ++i) {
+      p_bar[kMass] += half * x[n + i] * x[n + i];
+      x_bar[n + i] += energy_bar * p[kMass] * x[n + i];
+      x_bar[i] -= energy_bar * p[kStiffness] * stretch(x, i);
+    }
+    for (int i = 0; i <= n; ++i) p_bar[kStiffness] += half * spring(x, i) * spring(x, i);
+  }
+
  private:
+  // How far spring i, between masses i - 1 and i, is longer than at rest.
+  template <class S>
+  CYCLOID_INLINE S spring(const S* q, int i) const {
+    const S left = i > 0 ? q[i - 1] : S(0), right = i < n ? q[i] : S(0);
+    return right - left;
+  }
   template <class S>
   CYCLOID_INLINE S stretch(const S* q, int i) const {
     S s = S(-2) * q[i];

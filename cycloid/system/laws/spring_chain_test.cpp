@@ -67,4 +67,16 @@ TEST_CASE("SpringChain::x_dot: pullback equals dual numbers for one, two and sev
   }
 }
 
+TEST_CASE("SpringChain: energy is kinetic plus potential, and conserved by x_dot") {
+  const Numbers p = {0.7, 0.9, 0}, x = {1, 2, -3, 4, 5, 6};
+  CHECK(SpringChain{3}.energy(x.data(), p.data()) ==
+        doctest::Approx(0.5 * 0.7 * 77 + 0.5 * 0.9 * (1 + 1 + 25 + 9)).epsilon(1e-14));
+  CHECK(std::abs(test::energy_rate(SpringChain{3}, x, p)) < 1e-12);  // of numbers below 100
+}
+
+TEST_CASE("SpringChain::energy: pullback equals dual numbers, moving and at rest") {
+  test::check_energy_pullback("SpringChain::energy", SpringChain{3},
+                              {{1, 2, -3, 4, 5, 6, 0.7, 0.9, 0.2}, {0, 0, 0, 0, 0, 0, 1, 1, 0}});
+}
+
 }  // namespace cycloid

@@ -1,11 +1,13 @@
-#include "cycloid/rigid/sense/observe.h"
+#include "cycloid/rigid/sense/robot_observables.h"
 
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/robot.h"
+#include "cycloid/rigid/sense/seen_case_test.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
 using namespace cycloid;
 using test::Numbers;
+using test::RobotEyes;
 
 namespace {
 
@@ -38,8 +40,8 @@ struct Rows {
   Numbers states, inputs;
 };
 
-double loss(const Observer& o, const Numbers& weights, const ObservedRows& at) {
-  return test::dot(weights, observe(o, at).values());
+double loss(const RobotEyes& o, const Numbers& weights, const ObservedRows& at) {
+  return test::dot(weights, o.values(at));
 }
 
 // The largest difference between a gradient and central differences, over the gradient's size. With
@@ -63,35 +65,34 @@ constexpr double kDifference = 1e-7;
 
 }  // namespace
 
-TEST_CASE("observe: values are those of one row at a time, bit for bit, at any place") {
+TEST_CASE("RobotObserver: values are those of one row at a time, bit for bit, at any place") {
   const Model m = observed_model();
   const System robot = make_robot(m, {.inputs = kInputs});
-  const Observer o(robot, m);
+  const RobotEyes o(robot);
   const Rows rows(robot, 11);
-  const Observation all = observe(o, {rows.states, rows.inputs, {}, 0.3});
-  CHECK(all.rows() == 11);
+  const Numbers all = o.values({rows.states, rows.inputs, {}, 0.3});
   const std::size_t nx = static_cast<std::size_t>(robot.states().size()),
                     nu = static_cast<std::size_t>(robot.inputs().size()),
                     ny = static_cast<std::size_t>(o.size());
   for (const std::size_t i : {0u, 6u, 10u}) {
-    const Numbers one = observe(o, {std::span(rows.states).subspan(i * nx, nx),
-                                    std::span(rows.inputs).subspan(i * nu, nu),
-                                    {},
-                                    0.3})
-                            .values();
-    for (std::size_t k = 0; k < ny; ++k) CHECK(one[k] == all.values()[i * ny + k]);
+    const Numbers one = o.values({std::span(rows.states).subspan(i * nx, nx),
+                                  std::span(rows.inputs).subspan(i * nu, nu),
+                                  {},
+                                  0.3});
+    for (std::size_t k = 0; k < ny; ++k) CHECK(one[k] == all[i * ny + k]);
   }
-  CHECK(all.values().back() == 0.3);
+  CHECK(all.back() == 0.3);
 }
 
-TEST_CASE("observe: the gradient equals central differences of states, inputs and parameters") {
+TEST_CASE(
+    "RobotObserver: the gradient equals central differences of states, inputs and parameters") {
   const Model m = observed_model();
   const System robot = make_robot(m, {.inputs = kInputs});
-  const Observer o(robot, m);
+  const RobotEyes o(robot);
   const Rows rows(robot, 2);
   const Numbers weights = test::FixedNumbers(8).vector(2 * static_cast<std::size_t>(o.size()));
   const Numbers p = robot.parameters().default_values();
-  const ObservationGradient g = observe(o, {rows.states, rows.inputs, p}).pullback(weights);
+  const ObservationGradient g = o.pullback({rows.states, rows.inputs, p}, weights);
   CHECK(difference_error(g.states, rows.states, [&](const Numbers& x) {
           return loss(o, weights, {x, rows.inputs, p});
         }) < kDifference);
@@ -103,17 +104,17 @@ TEST_CASE("observe: the gradient equals central differences of states, inputs an
         }) < kDifference);
 }
 
-TEST_CASE("observe: parameters of each row have gradients of their own, which add up") {
+TEST_CASE("RobotObserver: parameters of each row have gradients of their own, which add up") {
   const Model m = observed_model();
   const System robot = make_robot(m);
-  const Observer o(robot, m);
+  const RobotEyes o(robot);
   const Rows rows(robot, 3);
   const Numbers weights = test::FixedNumbers(9).vector(3 * static_cast<std::size_t>(o.size()));
   const Numbers p = robot.parameters().default_values();
   Numbers each;
   for (int i = 0; i < 3; ++i) each.insert(each.end(), p.begin(), p.end());
-  const Numbers shared = observe(o, {rows.states}).pullback(weights).parameters;
-  const Numbers own = observe(o, {rows.states, {}, each}).pullback(weights).parameters;
+  const Numbers shared = o.pullback({rows.states}, weights).parameters;
+  const Numbers own = o.pullback({rows.states, {}, each}, weights).parameters;
   REQUIRE(own.size() == 3 * shared.size());
   Numbers sum(shared.size(), 0.0);
   for (std::size_t k = 0; k < own.size(); ++k) sum[k % sum.size()] += own[k];
@@ -121,48 +122,48 @@ TEST_CASE("observe: parameters of each row have gradients of their own, which ad
   CHECK(test::largest(shared) > 0);
 }
 
-TEST_CASE("Observer: names choose sensors and say what their numbers are") {
+TEST_CASE("RobotObservables: names are of sensors and fields, with units and reasons") {
   Model m = observed_model();
   m.sensors[2].name = "";
   m.sensors[3].name = "touch";
   m.sensors[3].unsupported = "sensors of this type are not supported";
   const System robot = make_robot(m);
-  const Observer all(robot, m);
-  CHECK(all.sensors().size() == m.sensors.size() - 1);
+  const Observables& all = *robot.observables();
+  CHECK(all.usual()->size() == m.sensors.size() - 1);
   const std::string last = m.sensors.back().name;
-  const Observer some(robot, m, {{last, "#2"}});
-  CHECK(some.size() == 4);
-  CHECK(some.names() == std::vector<std::string>{last, "#2[0]", "#2[1]", "#2[2]"});
-  CHECK(some.sensors()[1].place == 1);
+  CHECK(RobotEyes(robot, {{last, "#2"}}).size() == 4);
+  CHECK(all.find("#2")->shape == std::vector<int>{3});
+  CHECK(all.find(last)->unit == "s");
+  CHECK(all.find("xpos")->unit == "m");
+  CHECK(all.find("qvel")->of_state.front().from == m.nq);
+  CHECK(find_observable(robot, "qpos").size() == m.nq);
   const auto refuse = [&](const char* name) {
     try {
-      Observer(robot, m, {{name}});
+      find_observable(robot, name);
     } catch (const ModelError& e) {
       return std::string(e.what());
     }
     return std::string();
   };
   CHECK(refuse("touch").find("not supported") != std::string::npos);
-  CHECK(refuse("sensor00").find("did you mean") != std::string::npos);
-  CHECK_THROWS_AS(Observer(make_robot(test::two_trees()), m), ModelError);
-  const Observer none(robot, m, std::vector<std::string>{});
-  const ObservationGradient g =
-      observe(none, {robot.initial_state()}).pullback(std::span<const double>());
-  CHECK(test::largest(g.states) == 0);
+  CHECK(refuse("sensor00").find("no sensor or field is called \"sensor00\"; did you mean") == 0);
+  CHECK_FALSE(all.find("nothing").has_value());
+  bool listed = false;
+  for (const Observable& o : all.listed()) listed = listed || o.name == "subtree_com";
+  CHECK(listed);
 }
 
-TEST_CASE("observe: rows that do not fit are refused") {
+TEST_CASE("RobotObservables: rows that do not fit are refused") {
   const Model m = observed_model();
   const System robot = make_robot(m);
-  const Observer o(robot, m);
+  const RobotEyes o(robot);
   Numbers x = robot.initial_state();
   const Numbers u(static_cast<std::size_t>(robot.inputs().size()) + 1, 0.0);
-  CHECK_THROWS_AS(observe(o, {std::span(x).first(3)}), Error);
-  CHECK_THROWS_AS(observe(o, {x, u}), Error);
-  CHECK_THROWS_AS(observe(o, {x, {}, u}), ParameterError);
-  CHECK_THROWS_AS(observe(o, {x}).pullback(u), Error);
+  CHECK_THROWS_AS(o.values({std::span(x).first(3)}), Error);
+  CHECK_THROWS_AS(o.values({x, u}), Error);
+  CHECK_THROWS_AS(o.values({x, {}, u}), ParameterError);
   x[3] = x[4] = x[5] = x[6] = 0;  // the free joint's quaternion
-  CHECK_THROWS_AS(observe(o, {x}), Error);
+  CHECK_THROWS_AS(o.values({x}), Error);
   x[3] = NAN;
-  CHECK_THROWS_AS(observe(o, {x}), Error);
+  CHECK_THROWS_AS(o.values({x}), Error);
 }
