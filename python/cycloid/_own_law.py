@@ -11,7 +11,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import Shape, as_numbers
-from cycloid._core import Error, GradientError, ModelError
+from cycloid._core import Error, GradientError, ModelError, ParameterError
 from cycloid._options import as_integer, as_names, as_real, as_text
 from cycloid._system import System
 
@@ -28,6 +28,7 @@ def own_law(
     parameters: Mapping[str, Any] | None = None,
     dt: float = 0.01,
     vary: Sequence[str] = (),
+    shared: Sequence[str] = (),
     initial_state: Any = None,
     differentiate_dt: bool = False,
     observables: Mapping[str, Any] | None = None,
@@ -51,6 +52,12 @@ def own_law(
     not given. With differentiate_dt=True the time step is a parameter too: dt has shape (B,), the
     pullback returns dt_bar (B,) as a fourth part, and the pushforward takes dt_tan (B,) as its last
     argument.
+
+    shared: names of parameters that are arrays which all environments share, such as a field or the
+    weights of a network. They reach the functions once, without the batch axis and read-only; their
+    cotangent comes back in that shape, summed over the rows. They may be large: an array is copied
+    once for a run, not for every environment. Environments may still differ in one that is named in
+    vary too; each then comes alone, B = 1.
 
     observables: {name: (value, pullback)}, what `observe` shows besides the blocks of the state:
 
@@ -94,19 +101,31 @@ def own_law(
     n, m = (sum(size for _, size in blocks) for blocks in (state_blocks, input_blocks))
     if n == 0:
         raise ModelError("states: a law needs at least one, such as {'x': 1}")
+    arrays = as_names(shared, "shared")
     shapes, values = _defaults({} if parameters is None else parameters)
+    for key in arrays:
+        if key not in shapes:
+            known = _core.did_you_mean(as_text(key), list(shapes))
+            raise ParameterError(f"shared: no parameter is called {key!r}{known}")
+    of_all = {key: values[key] for key in shapes if key in arrays}
+    own = {key: shape for key, shape in shapes.items() if key not in arrays}
+    values = np.concatenate([values[key].ravel() for key in own] or [np.zeros(0)])
     start = _initial_state(initial_state, n)
-    law = _Law(step, pullback, pushforward, n, m, shapes, None if differentiate_dt else dt)
+    law = _Law(step, pullback, pushforward, n, m, own, None if differentiate_dt else dt)
+    law.shared = {key: array.shape for key, array in of_all.items()}
     law.sights = _sights({} if observables is None else observables, dict(state_blocks))
     defaults = np.array([[*values, dt] if differentiate_dt else values])
+    flat = tuple(array.ravel() for array in of_all.values())
     for sight in law.sights:
-        sight.shape = law.shape_of(sight, np.array([start]), np.zeros((1, m)), defaults)
+        sight.shape = law.shape_of(flat, sight, np.array([start]), np.zeros((1, m)), defaults)
     core = _core.make_python_law(
         as_text(name),
         state_blocks,
         input_blocks,
-        [(key, list(shape)) for key, shape in shapes.items()],
+        [(key, list(shape)) for key, shape in own.items()],
         values,
+        [(key, list(array.shape)) for key, array in of_all.items()],
+        np.concatenate(flat or (np.zeros(0),)),
         dt,
         [as_text(v) for v in as_names(vary, "vary")],
         start,
@@ -136,12 +155,12 @@ def _blocks(blocks: Any, what: str) -> list[tuple[str, int]]:
     return sized
 
 
-def _defaults(parameters: Any) -> tuple[dict[str, Shape], list[float]]:
-    """The shapes, and all values one after another."""
+def _defaults(parameters: Any) -> tuple[dict[str, Shape], dict[str, np.ndarray]]:
+    """Shapes and values by name."""
     if not isinstance(parameters, Mapping):
         raise TypeError(f"parameters must map names to values; got {type(parameters).__name__}")
     shapes: dict[str, Shape] = {}
-    values: list[float] = []
+    values: dict[str, np.ndarray] = {}
     for name, value in parameters.items():
         array = as_numbers(value, np.float64, f"parameter {name!r}")
         if name == _TIMESTEP:
@@ -149,8 +168,8 @@ def _defaults(parameters: Any) -> tuple[dict[str, Shape], list[float]]:
         if array.size == 0:
             raise Error(f"parameter {name!r} has no numbers; its shape is {array.shape}")
         shapes[as_text(name)] = array.shape
-        values += array.ravel().tolist()
-    if len(values) > _MOST_NUMBERS or len(shapes) < len(parameters):
+        values[as_text(name)] = np.ascontiguousarray(array)
+    if sum(v.size for v in values.values()) > _MOST_NUMBERS or len(shapes) < len(parameters):
         raise Error(f"parameters: at most {_MOST_NUMBERS} numbers, and every name once")
     return shapes, values
 
@@ -216,6 +235,7 @@ class _Law:
         self._step, self._pullback, self._pushforward = step, pullback, pushforward
         self._n, self._m, self._shapes = n, m, shapes
         self._dt = dt  # None: the last parameter
+        self.shared: dict[str, Shape] = {}
         self.sights: list[_Sight] = []
         self._parts = ("x_bar", "u_bar", "p_bar") + (("dt_bar",) if dt is None else ())
 
@@ -227,22 +247,27 @@ class _Law:
             at += size
         return out
 
-    def step(self, x: Any, u: Any, p: Any, t: Any) -> np.ndarray:
+    def _all(self, s: Any, p: np.ndarray) -> dict[str, np.ndarray]:
+        """... and the arrays that rows share."""
+        arrays = {key: a.reshape(shape) for (key, shape), a in zip(self.shared.items(), s)}
+        return self._named(p) | arrays
+
+    def step(self, s: Any, x: Any, u: Any, p: Any, t: Any) -> np.ndarray:
         dt = p[:, -1] if self._dt is None else self._dt
         shape = x.shape
-        return _returned(self._step(x, u, self._named(p), t[:, 0], dt), shape, "step", "x_next")
+        return _returned(self._step(x, u, self._all(s, p), t[:, 0], dt), shape, "step", "x_next")
 
-    def pullback(self, x: Any, u: Any, p: Any, t: Any, bar: Any) -> tuple[Any, Any, Any]:
+    def pullback(self, s: Any, x: Any, u: Any, p: Any, t: Any, bar: Any) -> tuple[Any, ...]:
         if self._pullback is None:
             raise GradientError("this law was given without a pullback, so it has no gradient")
         dt = p[:, -1] if self._dt is None else self._dt
-        bars = self._pullback(x, u, self._named(p), t[:, 0], dt, bar)
+        bars = self._pullback(x, u, self._all(s, p), t[:, 0], dt, bar)
         return self._checked(bars, self._parts, p, len(x))
 
-    def shape_of(self, sight: _Sight, x: Any, u: Any, p: Any) -> Shape:
+    def shape_of(self, s: Any, sight: _Sight, x: Any, u: Any, p: Any) -> Shape:
         """The shape of what is seen in one environment."""
         y = as_numbers(
-            sight.value(x, u, self._named(p), np.zeros(1)), np.float64, f"observable {sight.name!r}"
+            sight.value(x, u, self._all(s, p), np.zeros(1)), np.float64, f"observable {sight.name!r}"
         )
         if y.ndim == 0 or len(y) != 1 or y.size == 0:
             raise Error(
@@ -251,10 +276,10 @@ class _Law:
             )
         return y.shape[1:] or (1,)
 
-    def observe(self, i: int, x: Any, u: Any, p: Any, t: Any) -> np.ndarray:
+    def observe(self, s: Any, i: int, x: Any, u: Any, p: Any, t: Any) -> np.ndarray:
         sight = self.sights[i]
         y = as_numbers(
-            sight.value(x, u, self._named(p), t[:, 0]), np.float64, f"observable {sight.name!r}"
+            sight.value(x, u, self._all(s, p), t[:, 0]), np.float64, f"observable {sight.name!r}"
         )
         if y.shape != (len(x), *sight.shape) and y.shape != (len(x),):
             raise Error(
@@ -264,21 +289,21 @@ class _Law:
         return np.ascontiguousarray(y.reshape((len(x), -1)))
 
     def observe_pullback(
-        self, i: int, x: Any, u: Any, p: Any, t: Any, bar: Any
-    ) -> tuple[Any, Any, Any]:
+        self, s: Any, i: int, x: Any, u: Any, p: Any, t: Any, bar: Any
+    ) -> tuple[Any, ...]:
         sight = self.sights[i]
         if sight.pullback is None:
             raise GradientError(
                 f"observable {sight.name!r} was given without a pullback, so it has no gradient"
             )
         shaped = bar.reshape((len(x), *sight.shape))
-        bars = sight.pullback(x, u, self._named(p), t[:, 0], shaped)
+        bars = sight.pullback(x, u, self._all(s, p), t[:, 0], shaped)
         return self._checked(bars, self._parts[:3], p, len(x))
 
     def _checked(
         self, bars: Any, parts: tuple[str, ...], p: np.ndarray, rows: int
-    ) -> tuple[Any, Any, Any]:
-        """What a pullback returned, with the cotangents of parameters in rows."""
+    ) -> tuple[Any, ...]:
+        """What a pullback returned, with the cotangents of parameters in rows, and of shared arrays."""
         if not isinstance(bars, tuple) or len(bars) != len(parts):
             raise Error(
                 f"pullback must return ({', '.join(parts)}); got {type(bars).__name__}"
@@ -289,18 +314,18 @@ class _Law:
         p_bar = np.zeros(p.shape)
         if len(parts) == 4:
             p_bar[:, -1] = _cotangent(bars[3], (rows,), "dt_bar")
-        named = self._named(p_bar)
+        arrays = {key: np.zeros(shape) for key, shape in self.shared.items()}
+        named = self._named(p_bar) | arrays
         given = {} if bars[2] is None and not named else bars[2]
         if not isinstance(given, Mapping) or set(given) != set(named):
             got = list(given) if isinstance(given, Mapping) else type(given).__name__
             raise Error(f"pullback must return p_bar for {list(named)}; got {got}")
         for name, value in given.items():
             named[name] += _cotangent(value, named[name].shape, f"p_bar[{name!r}]")
-        return x_bar, u_bar, p_bar
-
+        return x_bar, u_bar, p_bar, tuple(array.ravel() for array in arrays.values())
 
     def pushforward(
-        self, x: Any, u: Any, p: Any, t: Any, x_tan: Any, u_tan: Any, p_tan: Any
+        self, s: Any, x: Any, u: Any, p: Any, t: Any, s_tan: Any, x_tan: Any, u_tan: Any, p_tan: Any
     ) -> np.ndarray:
         if self._pushforward is None:
             raise GradientError(
@@ -309,8 +334,8 @@ class _Law:
             )
         dt, more = (p[:, -1], (p_tan[:, -1],)) if self._dt is None else (self._dt, ())
         shape = x.shape
-        tangents = x_tan, u_tan, self._named(p_tan), *more
-        next_tan = self._pushforward(x, u, self._named(p), t[:, 0], dt, *tangents)
+        tangents = x_tan, u_tan, self._all(s_tan, p_tan), *more
+        next_tan = self._pushforward(x, u, self._all(s, p), t[:, 0], dt, *tangents)
         return _cotangent(next_tan, shape, "x_next_tan", "pushforward")
 
 

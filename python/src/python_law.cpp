@@ -1,12 +1,13 @@
 // A law written in Python as functions of arrays, as a Stepper of kRows environments at a time.
 //
 // Python (cycloid/_own_law.py) gives three callables on rows of double:
-//   step(x, u, p, t)                  -> x_next        x (W, n), u (W, m), p (W, parameters), t (W)
-//   pullback(x, u, p, t, x_next_bar)  -> (x_bar, u_bar, p_bar)
-//   pushforward(x, u, p, t, x_tan, u_tan, p_tan) -> x_next_tan
+//   step(s, x, u, p, t)                  -> x_next     x (W, n), u (W, m), p (W, parameters), t (W)
+//   pullback(s, x, u, p, t, x_next_bar)  -> (x_bar, u_bar, p_bar, s_bar)
+//   pushforward(s, x, u, p, t, s_tan, x_tan, u_tan, p_tan) -> x_next_tan
 // and two more for what it shows, by its number i:
-//   observe(i, x, u, p, t)                -> y          (W, size)
-//   observe_pullback(i, x, u, p, t, y_bar)  -> (x_bar, u_bar, p_bar)
+//   observe(s, i, x, u, p, t)                -> y       (W, size)
+//   observe_pullback(s, i, x, u, p, t, y_bar)  -> (x_bar, u_bar, p_bar, s_bar)
+// s are the arrays of parameters that environments share, read-only, one for all rows.
 // Here rows become lanes and back. W is always kRows, but for a lone environment: what NumPy makes
 // of a row may depend, in the last bit, on how many rows there are, and the batch must not.
 // Threads of a rollout take the interpreter lock in turn.
@@ -68,6 +69,68 @@ void let_go(std::initializer_list<nb::callable*> functions) {
   }
 }
 
+// Parameters in lanes, their cotangents behind them, and the arrays that lanes share: copies, which
+// a user's function may keep.
+class PythonWorkspace final : public StepWorkspace {
+ public:
+  explicit PythonWorkspace(std::size_t parameters) : numbers_(2 * parameters) {}
+  ~PythonWorkspace() override {
+    const nb::gil_scoped_acquire lock;
+    if (lock) shared_.reset();
+    else shared_.release();
+  }
+
+  void begin(const StepParameters<double>& p, const std::vector<std::int64_t>& arrays) {
+    const std::size_t n = numbers_.size() / 2;
+    std::copy_n(p.lanes, n, numbers_.begin());
+    std::fill_n(numbers_.begin() + static_cast<std::ptrdiff_t>(n), n, 0.0);
+    arrays_bar_ = p.arrays_bar;
+    left_out_ = p.left_out;
+    const nb::gil_scoped_acquire lock;
+    shared_ = arrays.empty() ? nb::object(nb::tuple()) : copies(p.arrays, arrays);
+  }
+  // A tuple of read-only arrays, one for each of `sizes`; zeros where there are none.
+  static nb::object copies(const double* const* from, const std::vector<std::int64_t>& sizes) {
+    nb::list all;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const std::size_t n = static_cast<std::size_t>(sizes[k]);
+      double* const data = new double[n + 1]();
+      nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+      if (from) std::copy_n(from[k], n, data);
+      all.append(nb::ndarray<nb::numpy, const double>(data, {n}, owner));
+    }
+    return nb::tuple(all);
+  }
+
+  double* parameters() { return numbers_.data(); }
+  double* parameters_bar() { return numbers_.data() + numbers_.size() / 2; }
+  const nb::object& shared() const { return shared_; }
+  void add_shared(const nb::object& bars, const std::vector<std::int64_t>& sizes) const {
+    for (std::size_t k = 0; arrays_bar_ && k < sizes.size(); ++k) {
+      const Result bar = nb::cast<Result>(bars[k]);
+      for (std::int64_t i = 0; i < sizes[k]; ++i) arrays_bar_[k][i] += bar.data()[i];
+    }
+  }
+  // The lane whose numbers stand in for those of a lane that is left out, since the sum over lanes
+  // would have part of it; -1: all are left out.
+  int stand_in(int lane, int lanes) const {
+    if (!left_out_ || !left_out_[lane]) return lane;
+    for (int l = 0; l < lanes; ++l) {
+      if (!left_out_[l]) return l;
+    }
+    return -1;
+  }
+  bool leaves_out(int lane) const { return left_out_ && left_out_[lane]; }
+
+ private:
+  std::vector<double> numbers_;
+  nb::object shared_;
+  double* const* arrays_bar_ = nullptr;
+  const bool* left_out_ = nullptr;
+};
+
+PythonWorkspace& python_workspace(StepWorkspace& w) { return static_cast<PythonWorkspace&>(w); }
+
 class PythonStepper final : public Stepper<double> {
  public:
   // dt: the fixed time step [s], or none when it is the last parameter.
@@ -82,19 +145,21 @@ class PythonStepper final : public Stepper<double> {
 
   ~PythonStepper() override { let_go({&step_, &pullback_, &pushforward_}); }
 
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
+    return std::make_unique<PythonWorkspace>(parameter_numbers());
+  }
   void begin(const StepParameters<double>& p, StepWorkspace& workspace) const override {
-    double* own = numbers(workspace);
-    std::memcpy(own, p.lanes, sizeof(double) * parameter_numbers());
-    std::memset(own + parameter_numbers(), 0, sizeof(double) * parameter_numbers());
+    python_workspace(workspace).begin(p, sizes_.arrays);
   }
 
   StepStatus step(const StepInput<double>& in, double* x_next, StepRecord*,
                   StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
-    const double* p = numbers(workspace);
-    const Result next =
-        nb::cast<Result>(called(step_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
-                                rows(p, sizes_.parameters), times(in, p)));
+    PythonWorkspace& w = python_workspace(workspace);
+    const double* p = w.parameters();
+    const Result next = nb::cast<Result>(called(step_, w.shared(), rows(in.x, sizes_.state),
+                                                rows(in.u, sizes_.input),
+                                                rows(p, sizes_.parameters), times(in, p)));
     bool finite = true;
     for (int l = 0; l < sizes_.lanes; ++l) {
       for (int i = 0; i < sizes_.state; ++i) {
@@ -109,29 +174,35 @@ class PythonStepper final : public Stepper<double> {
   void pullback(const StepInput<double>& in, const StepRecord&, const double* x_next_bar,
                 double* x_bar, double* u_bar, StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
-    double* p = numbers(workspace);
-    const nb::object bars =
-        called(pullback_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
-               rows(p, sizes_.parameters), times(in, p), rows(x_next_bar, sizes_.tangent));
+    PythonWorkspace& w = python_workspace(workspace);
+    if (w.stand_in(0, sizes_.lanes) < 0) return;
+    double* p = w.parameters();
+    const nb::object bars = called(pullback_, w.shared(), kept(in.x, sizes_.state, w),
+                                   kept(in.u, sizes_.input, w), kept(p, sizes_.parameters, w),
+                                   times(in, p), kept_bars(x_next_bar, sizes_.tangent, w));
     add(bars[0], sizes_.tangent, x_bar);
     add(bars[1], sizes_.input, u_bar);
-    add(bars[2], sizes_.parameters, p + parameter_numbers());
+    add(bars[2], sizes_.parameters, w.parameters_bar());
+    w.add_shared(bars[3], sizes_.arrays);
   }
 
   bool pushforward(const StepInput<double>& in, const StepRecord&,
                    const StepTangents<double>& tangents, double* x_next_tan,
                    StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
-    const double* p = numbers(workspace);
+    PythonWorkspace& w = python_workspace(workspace);
+    const double* p = w.parameters();
     const std::vector<double> zero(
         static_cast<std::size_t>(std::max({sizes_.tangent, sizes_.input, sizes_.parameters})) *
             static_cast<std::size_t>(sizes_.lanes),
         0.0);
     const auto given = [&](const double* tangent) { return tangent ? tangent : zero.data(); };
     const Result next = nb::cast<Result>(
-        called(pushforward_, rows(in.x, sizes_.state), rows(in.u, sizes_.input),
-               rows(p, sizes_.parameters), times(in, p), rows(given(tangents.x), sizes_.tangent),
-               rows(given(tangents.u), sizes_.input), rows(given(tangents.p), sizes_.parameters)));
+        called(pushforward_, w.shared(), rows(in.x, sizes_.state), rows(in.u, sizes_.input),
+               rows(p, sizes_.parameters), times(in, p),
+               PythonWorkspace::copies(tangents.arrays, sizes_.arrays),
+               rows(given(tangents.x), sizes_.tangent), rows(given(tangents.u), sizes_.input),
+               rows(given(tangents.p), sizes_.parameters)));
     for (int l = 0; l < sizes_.lanes; ++l) {
       for (int i = 0; i < sizes_.tangent; ++i) {
         x_next_tan[i * sizes_.lanes + l] = next.data()[l * sizes_.tangent + i];
@@ -141,8 +212,7 @@ class PythonStepper final : public Stepper<double> {
   }
 
   void finish(StepWorkspace& workspace, double* p_bar) const override {
-    std::memcpy(p_bar, numbers(workspace) + parameter_numbers(),
-                sizeof(double) * parameter_numbers());
+    std::copy_n(python_workspace(workspace).parameters_bar(), parameter_numbers(), p_bar);
   }
 
   StepTrouble explain(const StepInput<double>& in, int lane,
@@ -160,11 +230,26 @@ class PythonStepper final : public Stepper<double> {
   }
 
  private:
-  static double* numbers(StepWorkspace& w) {
-    return reinterpret_cast<double*>(LaneWorkspace::memory(w));
-  }
   std::size_t parameter_numbers() const {
     return static_cast<std::size_t>(sizes_.parameters) * static_cast<std::size_t>(sizes_.lanes);
+  }
+  // Rows in which lanes that are left out are copies of others; without a cotangent of their own.
+  Matrix kept(const double* lanes, int n, const PythonWorkspace& w) const {
+    const int W = sizes_.lanes;
+    auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
+    for (int l = 0; l < W; ++l) {
+      const int from = w.stand_in(l, W);
+      for (int i = 0; i < n; ++i) data[l * n + i] = lanes[i * W + from];
+    }
+    return matrix;
+  }
+  Matrix kept_bars(const double* lanes, int n, const PythonWorkspace& w) const {
+    const int W = sizes_.lanes;
+    auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
+    for (int l = 0; l < W; ++l) {
+      for (int i = 0; i < n; ++i) data[l * n + i] = w.leaves_out(l) ? 0.0 : lanes[i * W + l];
+    }
+    return matrix;
   }
 
   // (W, 1)
@@ -213,20 +298,20 @@ class PythonObserver final : public DifferentiableObserver {
         chosen_(chosen) {}
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
-    return std::make_unique<LaneWorkspace>(2 * sizeof(double) * parameter_numbers());
+    return std::make_unique<PythonWorkspace>(parameter_numbers());
   }
   void begin(const StepParameters<double>& p, StepWorkspace& workspace) const override {
-    std::copy_n(p.lanes, parameter_numbers(), parameters(workspace));
-    std::fill_n(parameters(workspace) + parameter_numbers(), parameter_numbers(), 0.0);
+    python_workspace(workspace).begin(p, sights_->sizes.arrays);
   }
   void observe(const ObservedPoint<double>& at, double* values,
                StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
     for (const int i : chosen_) {
       const int n = sights_->all[static_cast<std::size_t>(i)].size();
-      const nb::object y = called(
-          sights_->observe, i, rows(at.x, sights_->sizes.state), rows(at.u, sights_->sizes.input),
-          rows(parameters(workspace), sights_->sizes.parameters), times(at));
+      PythonWorkspace& w = python_workspace(workspace);
+      const nb::object y = called(sights_->observe, w.shared(), i, rows(at.x, sights_->sizes.state),
+                                  rows(at.u, sights_->sizes.input),
+                                  rows(w.parameters(), sights_->sizes.parameters), times(at));
       std::fill_n(values, n * lanes(), 0.0);
       add_to_lanes(y, n, lanes(), values);
       values += n * lanes();
@@ -236,19 +321,21 @@ class PythonObserver final : public DifferentiableObserver {
                 double* u_bar, StepWorkspace& workspace) const override {
     const nb::gil_scoped_acquire lock;
     const StepperSizes& s = sights_->sizes;
-    double* const p = parameters(workspace);
+    PythonWorkspace& w = python_workspace(workspace);
     for (const int i : chosen_) {
       const int n = sights_->all[static_cast<std::size_t>(i)].size();
-      const nb::object bars = called(sights_->pullback, i, rows(at.x, s.state), rows(at.u, s.input),
-                                     rows(p, s.parameters), times(at), rows(values_bar, n));
+      const nb::object bars =
+          called(sights_->pullback, w.shared(), i, rows(at.x, s.state), rows(at.u, s.input),
+                 rows(w.parameters(), s.parameters), times(at), rows(values_bar, n));
       add_to_lanes(bars[0], s.tangent, lanes(), x_bar);
       add_to_lanes(bars[1], s.input, lanes(), u_bar);
-      add_to_lanes(bars[2], s.parameters, lanes(), p + parameter_numbers());
+      add_to_lanes(bars[2], s.parameters, lanes(), w.parameters_bar());
+      w.add_shared(bars[3], s.arrays);
       values_bar += n * lanes();
     }
   }
   void finish(StepWorkspace& workspace, double* p_bar) const override {
-    std::copy_n(parameters(workspace) + parameter_numbers(), parameter_numbers(), p_bar);
+    std::copy_n(python_workspace(workspace).parameters_bar(), parameter_numbers(), p_bar);
   }
 
  private:
@@ -256,9 +343,6 @@ class PythonObserver final : public DifferentiableObserver {
     int n = 0;
     for (const int i : chosen) n += sights.all[static_cast<std::size_t>(i)].size();
     return n;
-  }
-  static double* parameters(StepWorkspace& w) {
-    return reinterpret_cast<double*>(LaneWorkspace::memory(w));
   }
   std::size_t parameter_numbers() const {
     return static_cast<std::size_t>(sights_->sizes.parameters) * static_cast<std::size_t>(lanes());
@@ -317,24 +401,25 @@ Space space_of(const Blocks& blocks) {
   return Space(specs);
 }
 
-// `values` are those of all parameters, one after another.
-Parameters parameters_of(const Shapes& shapes, const std::vector<double>& values) {
-  Parameters parameters;
+// Adds parameters, whose values come one after another.
+void add_parameters(Parameters& parameters, const Shapes& shapes, std::span<const double> values,
+                    bool arrays) {
   std::size_t next = 0;
   for (const auto& [name, shape] : shapes) {
     Parameter p;
     p.name = name;
     p.shape = shape;
+    p.array = arrays;
     std::size_t n = 1;
     for (const int d : shape) n *= static_cast<std::size_t>(d);
-    parameters.add(std::move(p), std::span(values).subspan(next, n));
+    parameters.add(std::move(p), values.subspan(next, n));
     next += n;
   }
-  return parameters;
 }
 
 System make_python_law(const std::string& name, const Blocks& states, const Blocks& inputs,
-                       const Shapes& parameters, const std::vector<double>& values, double dt,
+                       const Shapes& parameters, const Rows<double>& values, const Shapes& shared,
+                       const Rows<double>& shared_values, double dt,
                        const std::vector<std::string>& vary,
                        const std::vector<double>& initial_state, bool differentiate_dt,
                        const nb::callable& step, const nb::callable& pullback,
@@ -345,7 +430,7 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
   parts.timestep = dt;
   parts.states = space_of(states);
   parts.inputs = space_of(inputs);
-  parts.parameters = parameters_of(parameters, values);
+  add_parameters(parts.parameters, parameters, span_of(values), false);
   if (differentiate_dt) {
     Parameter h;
     h.name = kTimestepName;
@@ -353,12 +438,16 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
     h.constraint = Constraint::positive;
     parts.parameters.add(std::move(h), std::span(&dt, 1));
   }
+  add_parameters(parts.parameters, shared, span_of(shared_values), true);
   parts.vary = vary;
   parts.initial_state = initial_state;
   StepperSizes sizes;
   sizes.state = sizes.tangent = parts.states.size();
   sizes.input = parts.inputs.size();
-  sizes.parameters = parts.parameters.size();
+  sizes.parameters = parts.parameters.lane_size();
+  for (const Parameter& p : parts.parameters.all()) {
+    if (p.array) sizes.arrays.push_back(p.size);
+  }
   if (!observables.empty()) {
     std::vector<Observable> all;
     for (const auto& [of, shape] : observables) all.push_back({of, "", shape});
@@ -367,8 +456,6 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
   }
   const auto stepper = [&](int lanes) {
     sizes.lanes = lanes;
-    sizes.workspace = 2 * sizeof(double) * static_cast<std::size_t>(sizes.parameters) *
-                      static_cast<std::size_t>(lanes);
     return std::make_shared<PythonStepper>(step, pullback, pushforward, sizes, parts.states,
                                            differentiate_dt ? std::nullopt : std::optional(dt));
   };
@@ -381,10 +468,10 @@ System make_python_law(const std::string& name, const Blocks& states, const Bloc
 
 void bind_python_law(nb::module_& m) {
   m.def("make_python_law", &make_python_law, nb::arg("name"), nb::arg("states"), nb::arg("inputs"),
-        nb::arg("parameters"), nb::arg("values"), nb::arg("dt"), nb::arg("vary"),
-        nb::arg("initial_state"), nb::arg("differentiate_dt"), nb::arg("step"), nb::arg("pullback"),
-        nb::arg("pushforward"), nb::arg("observables"), nb::arg("observe"),
-        nb::arg("observe_pullback"));
+        nb::arg("parameters"), nb::arg("values"), nb::arg("shared"), nb::arg("shared_values"),
+        nb::arg("dt"), nb::arg("vary"), nb::arg("initial_state"), nb::arg("differentiate_dt"),
+        nb::arg("step"), nb::arg("pullback"), nb::arg("pushforward"), nb::arg("observables"),
+        nb::arg("observe"), nb::arg("observe_pullback"));
   m.attr("python_law_rows") = kRows;
 }
 
