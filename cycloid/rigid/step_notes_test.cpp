@@ -134,7 +134,7 @@ TEST_CASE("RobotStepper: notes have each lane's contacts and active rows") {
   CHECK(chunk.note(0).counters[kActiveRows] == 0);
   CHECK(chunk.note(1).counters[kContacts] == 4);
   CHECK(chunk.note(1).active_set != 0);
-  CHECK(chunk.note(1).counters[kActiveRows] >= 4);
+  CHECK(chunk.note(1).counters[kActiveRows] > 0);
   for (int l = 0; l < chunk.n.lanes; ++l) {
     CHECK(chunk.note(l).residual == 0);
     CHECK_FALSE(chunk.note(l).crowded);
@@ -181,7 +181,8 @@ TEST_CASE("RobotStepper: the two ends of a range, and slip to either side, are d
   complete(b.model);
   b.model.dofs[0].inverse_weight = 0.5;
   const auto set_of = [](const Model& m, double q, double v) {
-    Chunk<double> chunk(robot(m), {{q, v}});
+    const System system = robot(m);
+    Chunk<double> chunk(system, {{q, v}});
     CHECK(chunk.step() == StepStatus::ok);
     return chunk.note(0).active_set;
   };

@@ -303,7 +303,7 @@ class _Law:
     def _checked(
         self, bars: Any, parts: tuple[str, ...], p: np.ndarray, rows: int
     ) -> tuple[Any, ...]:
-        """What a pullback returned, with the cotangents of parameters in rows, and of shared arrays."""
+        """What a pullback returned: cotangents of parameters in rows, and those of shared arrays."""
         if not isinstance(bars, tuple) or len(bars) != len(parts):
             raise Error(
                 f"pullback must return ({', '.join(parts)}); got {type(bars).__name__}"
