@@ -266,9 +266,8 @@ class _Law:
 
     def shape_of(self, s: Any, sight: _Sight, x: Any, u: Any, p: Any) -> Shape:
         """The shape of what is seen in one environment."""
-        y = as_numbers(
-            sight.value(x, u, self._all(s, p), np.zeros(1)), np.float64, f"observable {sight.name!r}"
-        )
+        value = sight.value(x, u, self._all(s, p), np.zeros(1))
+        y = as_numbers(value, np.float64, f"observable {sight.name!r}")
         if y.ndim == 0 or len(y) != 1 or y.size == 0:
             raise Error(
                 f"observable {sight.name!r}: value must return numbers for each of B = 1 rows, "
@@ -303,7 +302,7 @@ class _Law:
     def _checked(
         self, bars: Any, parts: tuple[str, ...], p: np.ndarray, rows: int
     ) -> tuple[Any, ...]:
-        """What a pullback returned: cotangents of parameters in rows, and those of shared arrays."""
+        """What a pullback returned: cotangents of parameters in rows, and of shared arrays."""
         if not isinstance(bars, tuple) or len(bars) != len(parts):
             raise Error(
                 f"pullback must return ({', '.join(parts)}); got {type(bars).__name__}"
