@@ -217,6 +217,11 @@ def main():
         results["contact"] = raced("race_contact.py")
         hold_contact(results["contact"], held)
 
+        say("bench: a million parameters, through NumPy, PyTorch and JAX ...")
+        results["a million parameters"] = raced("large_parameters.py")
+        for way, figures in results["a million parameters"].items():
+            held(f"a million shared parameters through {way}: memory over one copy",
+                 figures["bytes"] / 8e6, "x", 12, True)
         say("bench: separate stacks of boxes, against MuJoCo ...")
         results["stacks"] = raced("race_stacks.py")
         hold_stacks(results["stacks"], held)
