@@ -11,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # what MuJoCo says about some
 
 CLOSED_FORM = 1e-6  # of places [m], frames, and forces over the largest of them
 DISTANCE = 1e-6  # [m], where GJK and EPA find the contact
-# Likewise of place, normal and force, where one of the shapes is round, so that there is one answer.
+# Likewise place, normal and force, where one of the shapes is round: there is one answer then.
 SEARCHED = 1e-4
 ROUND = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID)
 STATES = 25 if cm.LONG else 5  # of each model
