@@ -1,5 +1,6 @@
 #include "cycloid/couple/close_loop.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cycloid/base/error.h"
@@ -13,6 +14,19 @@ namespace {
 constexpr const char* kNames[] = {"feedback.gain", "feedback.target", "feedback.command"};
 
 using Tangent = Dual<double, 1>;
+
+// Numbers that the inner stepper may read as lanes, zeros at first.
+template <class T>
+class LaneArray {
+ public:
+  explicit LaneArray(std::size_t n) : memory_(n * sizeof(T)), size_(n) { clear(); }
+  T* data() const { return reinterpret_cast<T*>(LaneWorkspace::memory(memory_)); }
+  void clear() const { std::fill_n(data(), size_, T(0)); }
+
+ private:
+  LaneWorkspace memory_;
+  std::size_t size_;
+};
 
 // The inner step with inputs from the feedback. A stepper in dual numbers has W values in its lanes
 // and then W tangents; the feedback reads them as W dual numbers.
@@ -46,7 +60,7 @@ class ClosedStepper final : public Stepper<T> {
   void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar, T*,
                 StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    std::fill(w.u_bar.begin(), w.u_bar.end(), T(0));
+    w.u_bar.clear();
     inner_->pullback(with_input(in, w), record, x_next_bar, x_bar, w.u_bar.data(), *w.inner);
     pull_back_input(in.x, w, w.u_bar.data(), x_bar);
   }
@@ -57,18 +71,19 @@ class ClosedStepper final : public Stepper<T> {
     Workspace& w = own(workspace);
     const int W = lanes(), nt = this->sizes_.tangent;
     const std::size_t numbers = static_cast<std::size_t>(nt * W);
-    std::vector<T> B(numbers * static_cast<std::size_t>(inputs_)), row(numbers);
+    const LaneArray<T> B(numbers * static_cast<std::size_t>(inputs_));
+    std::vector<T> row(numbers);
     if (!inner_->jacobian(with_input(in, w), record, A, B.data(), *w.inner)) return false;
     const std::vector<double> kept = w.p_bar;  // this is no pullback: their sums stay as they are
     for (int m = 0; m < inputs_; ++m) {
-      std::fill(w.u_bar.begin(), w.u_bar.end(), T(0));
-      std::fill_n(w.u_bar.begin() + m * W, W, T(1));
+      w.u_bar.clear();
+      std::fill_n(w.u_bar.data() + m * W, W, T(1));
       std::fill(row.begin(), row.end(), T(0));
       pull_back_input(in.x, w, w.u_bar.data(), row.data());
       for (int i = 0; i < nt; ++i) {
         for (int j = 0; j < nt * W; ++j) {
-          A[i * nt * W + j] += B[static_cast<std::size_t>((i * inputs_ + m) * W + j % W)] *
-                               row[static_cast<std::size_t>(j)];
+          A[i * nt * W + j] +=
+              B.data()[(i * inputs_ + m) * W + j % W] * row[static_cast<std::size_t>(j)];
         }
       }
     }
@@ -105,8 +120,7 @@ class ClosedStepper final : public Stepper<T> {
       }
     }
     linear_feedback(shape(), p, x, W, d, u);
-    for (int i = 0; i < inputs_ * W; ++i)
-      w.u_bar[static_cast<std::size_t>(i)] = static_cast<T>(u[i].tangent[0]);
+    for (int i = 0; i < inputs_ * W; ++i) w.u_bar.data()[i] = static_cast<T>(u[i].tangent[0]);
     return inner_->pushforward(given, record, {tan.x, w.u_bar.data(), tan.p, tan.arrays},
                                x_next_tan, *w.inner);
   }
@@ -147,13 +161,14 @@ class ClosedStepper final : public Stepper<T> {
     Workspace(const ClosedStepper& s, const StepResources& resources)
         : inner(s.inner_->make_workspace(resources)),
           u(s.numbers(s.inputs_)),
-          u_bar(u),
+          u_bar(s.numbers(s.inputs_)),
           d(s.numbers(s.sizes_.tangent)),
           d_bar(d),
           p_bar(s.numbers(s.shape().numbers())) {}
     std::unique_ptr<StepWorkspace> inner;
     const T* p = nullptr;  // (numbers, W) of the feedback
-    std::vector<T> u, u_bar, d, d_bar;
+    LaneArray<T> u, u_bar;
+    std::vector<T> d, d_bar;
     std::vector<double> p_bar;
     std::vector<Tangent> pairs;  // memory for dual numbers
   };
