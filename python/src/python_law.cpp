@@ -131,6 +131,23 @@ class PythonWorkspace final : public StepWorkspace {
 
 PythonWorkspace& python_workspace(StepWorkspace& w) { return static_cast<PythonWorkspace&>(w); }
 
+// Rows in which lanes that are left out are copies of others, and have no cotangent.
+Matrix kept_rows(const double* lanes, int n, int W, const PythonWorkspace& w) {
+  auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
+  for (int l = 0; l < W; ++l) {
+    const int from = w.stand_in(l, W);
+    for (int i = 0; i < n; ++i) data[l * n + i] = lanes[i * W + from];
+  }
+  return matrix;
+}
+Matrix kept_bars(const double* lanes, int n, int W, const PythonWorkspace& w) {
+  auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
+  for (int l = 0; l < W; ++l) {
+    for (int i = 0; i < n; ++i) data[l * n + i] = w.leaves_out(l) ? 0.0 : lanes[i * W + l];
+  }
+  return matrix;
+}
+
 class PythonStepper final : public Stepper<double> {
  public:
   // dt: the fixed time step [s], or none when it is the last parameter.
@@ -177,9 +194,10 @@ class PythonStepper final : public Stepper<double> {
     PythonWorkspace& w = python_workspace(workspace);
     if (w.stand_in(0, sizes_.lanes) < 0) return;
     double* p = w.parameters();
-    const nb::object bars = called(pullback_, w.shared(), kept(in.x, sizes_.state, w),
-                                   kept(in.u, sizes_.input, w), kept(p, sizes_.parameters, w),
-                                   times(in, p), kept_bars(x_next_bar, sizes_.tangent, w));
+    const nb::object bars =
+        called(pullback_, w.shared(), kept(in.x, sizes_.state, w), kept(in.u, sizes_.input, w),
+               kept(p, sizes_.parameters, w), times(in, p),
+               kept_bars(x_next_bar, sizes_.tangent, sizes_.lanes, w));
     add(bars[0], sizes_.tangent, x_bar);
     add(bars[1], sizes_.input, u_bar);
     add(bars[2], sizes_.parameters, w.parameters_bar());
@@ -233,23 +251,8 @@ class PythonStepper final : public Stepper<double> {
   std::size_t parameter_numbers() const {
     return static_cast<std::size_t>(sizes_.parameters) * static_cast<std::size_t>(sizes_.lanes);
   }
-  // Rows in which lanes that are left out are copies of others; without a cotangent of their own.
   Matrix kept(const double* lanes, int n, const PythonWorkspace& w) const {
-    const int W = sizes_.lanes;
-    auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
-    for (int l = 0; l < W; ++l) {
-      const int from = w.stand_in(l, W);
-      for (int i = 0; i < n; ++i) data[l * n + i] = lanes[i * W + from];
-    }
-    return matrix;
-  }
-  Matrix kept_bars(const double* lanes, int n, const PythonWorkspace& w) const {
-    const int W = sizes_.lanes;
-    auto [matrix, data] = new_matrix(static_cast<std::size_t>(W), static_cast<std::size_t>(n));
-    for (int l = 0; l < W; ++l) {
-      for (int i = 0; i < n; ++i) data[l * n + i] = w.leaves_out(l) ? 0.0 : lanes[i * W + l];
-    }
-    return matrix;
+    return kept_rows(lanes, n, sizes_.lanes, w);
   }
 
   // (W, 1)
@@ -322,11 +325,13 @@ class PythonObserver final : public DifferentiableObserver {
     const nb::gil_scoped_acquire lock;
     const StepperSizes& s = sights_->sizes;
     PythonWorkspace& w = python_workspace(workspace);
+    if (w.stand_in(0, lanes()) < 0) return;
     for (const int i : chosen_) {
       const int n = sights_->all[static_cast<std::size_t>(i)].size();
-      const nb::object bars =
-          called(sights_->pullback, w.shared(), i, rows(at.x, s.state), rows(at.u, s.input),
-                 rows(w.parameters(), s.parameters), times(at), rows(values_bar, n));
+      const nb::object bars = called(
+          sights_->pullback, w.shared(), i, kept_rows(at.x, s.state, lanes(), w),
+          kept_rows(at.u, s.input, lanes(), w), kept_rows(w.parameters(), s.parameters, lanes(), w),
+          times(at), kept_bars(values_bar, n, lanes(), w));
       add_to_lanes(bars[0], s.tangent, lanes(), x_bar);
       add_to_lanes(bars[1], s.input, lanes(), u_bar);
       add_to_lanes(bars[2], s.parameters, lanes(), w.parameters_bar());

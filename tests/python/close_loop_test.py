@@ -66,9 +66,8 @@ def test_a_robot_in_contact_can_be_closed(name):
     def value(e):
         return np.sum(bar * cy.rollout(closed, x0, 20, k + e * direction).states)
 
-    e = 1e-5
-    near, wide = (value(e) - value(-e)) / (2 * e), (value(2 * e) - value(-2 * e)) / (4 * e)
-    expected = (4 * near - wide) / 3
+    e = 1e-7  # contacts open and close within larger steps
+    expected = (value(e) - value(-e)) / (2 * e)
     assert abs(expected) > 1e-4
     assert g.params @ direction == pytest.approx(expected, rel=1e-5)
 

@@ -49,7 +49,7 @@ def test_the_gradient_passes_the_taylor_test(slope):
         rate = g.x0 @ direction_x + g.params @ direction_k
         assert rate > 0
         errors = []
-        for e in 0.05 / np.abs(np.r_[direction_x, direction_k]).max() * 0.5 ** np.arange(6):
+        for e in 0.02 / np.abs(np.r_[direction_x, direction_k]).max() * 0.5 ** np.arange(6):
             moved = cy.rollout(system, x0 + e * direction_x, 10, k + e * direction_k, save="last")
             change = (moved.states - run.states)[0] @ weights
             errors.append(abs(change - e * rate) + 1e-300)
