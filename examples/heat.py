@@ -51,7 +51,7 @@ print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2
 # The error of the gradient's prediction falls as the square of the step, along the gradient itself.
 direction = g / np.abs(g).max()
 errors = []
-for e in 0.2 * 0.5 ** np.arange(5):
+for e in 0.04 * 0.5 ** np.arange(5):
     errors.append(loss(run(k + e * direction)) - loss(trajectory) - e * g @ direction)
 slopes = np.log2(np.abs(np.divide(errors[:-1], errors[1:])))
 print("Taylor test, slopes", slopes.round(3))
