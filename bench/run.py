@@ -221,7 +221,7 @@ def main():
         results["a million parameters"] = raced("large_parameters.py")
         for way, figures in results["a million parameters"].items():
             held(f"a million shared parameters through {way}: memory over one copy",
-                 figures["bytes"] / 8e6, "x", 12, True)
+                 figures["bytes"] / 8e6, "x", 16, True)
         say("bench: separate stacks of boxes, against MuJoCo ...")
         results["stacks"] = raced("race_stacks.py")
         hold_stacks(results["stacks"], held)
