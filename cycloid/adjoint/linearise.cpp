@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <mutex>
 
@@ -11,6 +10,7 @@
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
+#include "cycloid/base/free_memory.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -28,16 +28,8 @@ struct JacobianSizes {
         all(parameters + s.array_numbers()) {}
 };
 
-// Memory that the machine has free [bytes].
-double free_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string word;
-  double kilobytes = 0;
-  while (file >> word) {
-    if (word == "MemAvailable:" && file >> kilobytes) return 1024 * kilobytes;
-  }
-  return static_cast<double>(std::int64_t{16} << 30);  // not known: that of a small machine
-}
+// What counts as free where it cannot be read: the memory of a small machine [bytes].
+constexpr std::uint64_t kUnknownMemory = std::uint64_t{16} << 30;
 
 // Throws Error where dense matrices of so many environments, and a chunk of them in lanes for each
 // thread, do not fit.
@@ -48,8 +40,9 @@ void check_fits(const Run<T>& run, const LineariseOptions& options) {
                copies = static_cast<double>(run.batch) +
                         static_cast<double>(run.lanes()) * static_cast<double>(run.workers()),
                bytes = copies * static_cast<double>(n.tangent) * row * sizeof(T),
-               most = options.most_bytes > 0 ? static_cast<double>(options.most_bytes)
-                                             : free_memory() / 2;
+               most = options.most_bytes > 0
+                          ? static_cast<double>(options.most_bytes)
+                          : static_cast<double>(free_memory().value_or(kUnknownMemory)) / 2;
   if (bytes <= most) return;
   throw Error(message("dense Jacobians of system \"", run.system.name(), "\" (", n.tangent,
                       " tangents, ", n.input, " inputs, batch ", run.batch, ") take ", bytes / 1e9,

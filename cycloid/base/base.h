@@ -7,6 +7,7 @@
 //   host_device.h      CYCLOID_HD: the mark of a function that a GPU can compile as well
 //   instruction_set.h  which copy of the batch core runs on this processor
 //   core_count.h       how many threads are worth starting here
+//   free_memory.h      how much memory is left for this process
 //   thread_pool.h      parallel_for over chunks of environments
 //   interrupt.h        how a long run is asked to stop
 //   arena.h            one block of memory, handed out in order and given back in reverse

@@ -25,7 +25,7 @@ struct FeedbackShape {
   int numbers() const { return gains() + space.size() + inputs; }
 };
 
-// (1) of lane l; q_target and its length where the piece is a quaternion.
+// The target's orientation in lane l, and the length that its quaternion was given with.
 template <class N>
 Quat<N> unit_target(const N* target, int W, int l, N& length) {
   const Quat<N> raw = lane_quat(target, W, l);
@@ -34,6 +34,7 @@ Quat<N> unit_target(const N* target, int W, int l, N& length) {
   return {raw.w * scale, raw.x * scale, raw.y * scale, raw.z * scale};
 }
 
+// (1)
 template <class N>
 void feedback_difference(const FeedbackShape& shape, const N* target, const N* x, int W, N* d) {
   for (const Block& b : shape.space.pieces()) {
