@@ -7,47 +7,35 @@
 #include <memory>
 #include <new>
 
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
-
+#include "cycloid/base/large_block.h"
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline adjoint {
 
-inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
-
-// A wish, where the system knows such pages.
-inline void ask_for_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  madvise(first, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
-#endif
-}
-
-// Numbers aligned for any lane type, uninitialised. Large arrays ask for large pages: a tape is
-// written once from end to end, and the kernel's work for small pages would show. Pages that are
-// never written take no memory.
+// Numbers aligned for any lane type, uninitialised. Large arrays are blocks that are kept for the
+// next run (base/large_block.h): a tape is written once from end to end, and the kernel's work for
+// fresh pages would show. Pages that are never written take no memory.
 template <class T>
 class LaneBuffer {
  public:
   LaneBuffer() = default;
-  explicit LaneBuffer(std::size_t n) : data_(nullptr, Free{alignment(n)}), bytes_(n * sizeof(T)) {
-    if (n == 0) return;
-    data_.reset(static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(alignment(n)))));
-    if (alignment(n) == kLargePage) ask_for_large_pages(data_.get(), n * sizeof(T));
+  explicit LaneBuffer(std::size_t n) : bytes_(n * sizeof(T)) {
+    if (bytes_ >= kSmallestLargeBlock) {
+      large_ = take_large_block(bytes_);
+    } else if (bytes_ > 0) {
+      small_.reset(static_cast<std::byte*>(::operator new(bytes_, kAlignment)));
+    }
   }
-  T* data() const { return data_.get(); }
+  T* data() const { return reinterpret_cast<T*>(large_ ? large_.get() : small_.get()); }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  static std::size_t alignment(std::size_t n) {
-    return n * sizeof(T) >= 2 * kLargePage ? kLargePage : kWorkspaceAlignment;
-  }
+  static constexpr std::align_val_t kAlignment{kWorkspaceAlignment};
   struct Free {
-    std::size_t alignment = kWorkspaceAlignment;
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t(alignment)); }
+    void operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
   };
-  std::unique_ptr<T, Free> data_;
+  std::unique_ptr<std::byte, Free> small_;
+  LargeBlock large_;
   std::size_t bytes_ = 0;
 };
 

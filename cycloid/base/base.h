@@ -10,6 +10,7 @@
 //   free_memory.h      how much memory is left for this process
 //   thread_pool.h      parallel_for over chunks of environments
 //   interrupt.h        how a long run is asked to stop
+//   large_block.h      large blocks, kept for the next who asks
 //   arena.h            one block of memory, handed out in order and given back in reverse
 //   random.h           random numbers that depend on seed, environment and step alone
 //   operator_register.h  the list of operators that a test walks for their pullbacks

@@ -21,8 +21,16 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   explicit RobotStepper(const RobotKey& key) : Stepper<T>(sizes_of(key)), key_(key) {}
 
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
+    auto workspace = std::make_unique<LaneWorkspace>(this->sizes_.workspace);
+    std::byte* const memory = LaneWorkspace::memory(*workspace);
+    Arena arena = Arena::over(memory);
+    (new (memory) Layout)->carve(key_, this->sizes_.record, arena);
+    return workspace;
+  }
+
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
-    const Layout at(*this, workspace);
+    const Layout& at = layout(workspace);
     constexpr int kStride = std::is_same_v<P, S> ? 1 : kLanes<S>;
     for (int i = 0; i < parameters(); ++i) {
       at.p[i] = reinterpret_cast<const P*>(p.lanes)[i * kStride];
@@ -34,7 +42,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   StepStatus step(const StepInput<T>& in, T* x_next, StepRecord* record,
                   StepWorkspace& workspace) const override {
-    Layout at(*this, workspace);
+    Layout at = layout(workspace);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
     S* out = reinterpret_cast<S*>(x_next);
@@ -60,7 +68,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
                 T* u_bar, StepWorkspace& workspace) const override {
-    Layout at(*this, workspace);
+    Layout at = layout(workspace);
     clear_first(at);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
@@ -83,7 +91,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
                 StepWorkspace& workspace) const override {
     if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
-    Layout at(*this, workspace);
+    Layout at = layout(workspace);
     const Model& m = key_.tree->model;
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u),
@@ -102,7 +110,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   void finish(StepWorkspace& workspace, double* p_bar) const override {
-    const Layout at(*this, workspace);
+    const Layout& at = layout(workspace);
     clear_first(at);
     add_to_sums(at);
     std::memcpy(p_bar, at.p_sum, sizeof(Accumulator<S>) * static_cast<std::size_t>(parameters()));
@@ -122,7 +130,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   void work_keys(const StepInput<T>& in, std::uint64_t* keys,
                  StepWorkspace& workspace) const override {
     if constexpr (kConstrained) {
-      Layout at(*this, workspace);
+      Layout at = layout(workspace);
       const StepShape n(*key_.tree);
       const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
       with_dynamics(at, [&](const auto& dynamics) {
@@ -132,7 +140,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   const LaneNote* notes(const StepWorkspace& workspace) const override {
-    return kConstrained ? Layout(*this, workspace).notes : nullptr;
+    return kConstrained ? layout(workspace).notes : nullptr;
   }
 
   StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
@@ -206,13 +214,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     std::int64_t pending = 0;            // steps in p_bar
     bool cleared = false, some = false;  // p_bar has been set to zero; p_sum has been written
   };
+  // The arrays of a workspace; it lies at the workspace's beginning.
   struct Layout {
-    Layout() = default;
-    Layout(const RobotStepper& s, const StepWorkspace& workspace) {
-      Arena arena = Arena::over(LaneWorkspace::memory(workspace));
-      carve(s.key_, s.sizes_.record, arena);
-    }
     void carve(const RobotKey& key, int record_size, Arena& arena) {
+      arena.take<Layout>(1);  // itself
       const std::size_t n = static_cast<std::size_t>(key.tree->parameters.size());
       arena.take(sums, 1);
       arena.take(notes, kNotes);
@@ -234,6 +239,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     Jacobian jacobian;
     ConstraintMemory<S> constraints;  // where there are any
   };
+
+  static const Layout& layout(const StepWorkspace& workspace) {
+    return *reinterpret_cast<const Layout*>(LaneWorkspace::memory(workspace));
+  }
 
   // Calls function(dynamics) with the dynamics of this robot.
   template <class Function>
@@ -307,7 +316,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 template <class S, class P, bool kConstrained>
 StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, int l,
                                                       StepWorkspace& workspace) const {
-  const Layout at(*this, workspace);
+  const Layout at = layout(workspace);
   const Tree& tree = *key_.tree;
   const StepShape n(tree);
   std::vector<S> out(static_cast<std::size_t>(this->sizes_.state));

@@ -21,19 +21,25 @@ namespace cycloid::inline rigid {
 //   which zone    of the law
 // A row that changes its zone changes the sum, whatever other rows do, and a row that has no force
 // is not in it: it depends neither on rows nor on the order of slots that other lanes have.
+template <int kCount>
 class ActiveSets {
  public:
-  explicit ActiveSets(LaneNote* notes) : notes_(notes) {}
-
   // Zone of row k of a thing, in the lanes whose bit is set.
-  void add(std::uint64_t thing, int k, int zone, unsigned lanes) const {
+  void add(std::uint64_t thing, int k, int zone, unsigned lanes) {
     if (lanes == 0) return;
     const std::uint64_t hash =
         mixed_bits((thing << 8) + static_cast<unsigned>(k << 4) + static_cast<unsigned>(zone));
-    for (; lanes != 0; lanes &= lanes - 1) {
-      LaneNote& note = notes_[std::countr_zero(lanes)];
-      note.active_set += hash;
-      note.counters[kActiveRows] += (zone & 7) == 1;
+    const int row = (zone & 7) == 1;
+    for (int l = 0; l < kCount; ++l) {  // a few vector operations
+      const std::uint64_t here = lanes >> l & 1;
+      sums_[l] += -here & hash;
+      rows_[l] += -static_cast<int>(here) & row;
+    }
+  }
+  void write(LaneNote* notes) const {
+    for (int l = 0; l < kCount; ++l) {
+      notes[l].active_set = sums_[l];
+      notes[l].counters[kActiveRows] = rows_[l];
     }
   }
 
@@ -45,7 +51,8 @@ class ActiveSets {
     return z ^ (z >> 31);
   }
 
-  LaneNote* notes_;
+  std::uint64_t sums_[kCount] = {};
+  int rows_[kCount] = {};
 };
 
 // Calls visit(k, zone, lanes) for the rows of a group or a diagonal row that are in a zone:
@@ -79,11 +86,7 @@ template <class S>
 void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintResponse<S>& at,
                       std::span<const int> places, const ContactSpace<S>& contacts,
                       LaneNote* notes) {
-  for (int l = 0; l < kLanes<S>; ++l) {
-    notes[l].active_set = 0;
-    notes[l].counters[kActiveRows] = 0;
-  }
-  const ActiveSets sets(notes);
+  ActiveSets<kLanes<S>> sets;
   int g = 0;
   for (std::size_t entry = 0; entry < places.size(); ++entry) {
     const int row = places[entry];
@@ -111,6 +114,7 @@ void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintRespo
       }
     });
   }
+  sets.write(notes);
 }
 
 // Adds to the notes (lanes), which a step clears before its first solve.
