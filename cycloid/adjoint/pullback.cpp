@@ -4,6 +4,7 @@
 
 #include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/smoothed.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::inline adjoint {
@@ -144,6 +145,11 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
     throw GradientError(message("there is no gradient through a grazing event: ", describe(e),
                                 ", where the state hardly moves through the event's surface; pass "
                                 "failed = skip to give it a zero gradient"));
+  }
+  const GradientMode mode = options.gradient.value_or(run_->gradient);
+  system().check_gradient_mode(mode);
+  if (const auto* smoothed = std::get_if<Smoothed>(&mode)) {
+    return pull_back_smoothed(*this, states_bar, *smoothed, options);
   }
   BackwardParts<T> parts;
   const BackwardTask<T> task = backward_task(*this, states_bar, options, parts.left_out);

@@ -15,6 +15,9 @@ Trajectory<T> checked_rollout(const System& system, std::span<const T> x0,
                               const Controls<T>& controls, std::span<const double> params,
                               const RolloutOptions& options) {
   Run<T> run = checked_run(system, x0, controls, params, options);
+  run.memory = options.memory;
+  run.gradient = options.gradient.value_or(system.gradient());
+  system.check_gradient_mode(run.gradient);
   engine_of<T>(system).plan(run, options.memory);
   return roll_out(std::move(run), options.keep_going);
 }

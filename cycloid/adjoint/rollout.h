@@ -11,6 +11,7 @@
 //   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
 //   report.h       what a run has to say about itself
 //   advance.h      a few steps under held inputs, observed, for learners
+//   smoothed.h     the gradient of a mean over noisy inputs
 //   pushforward.h  tangents (jvp), and Hessian-vector products
 //   linearise.h    A, B, P of one step
 //   check_gradient.h, diagnose.h   how far to trust a gradient
@@ -27,6 +28,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,8 +63,9 @@ struct RolloutOptions {
   // Where not empty, states at these times [s] are saved instead: increasing, within the run.
   std::vector<double> times = {};
   Memory memory = Memory::automatic();
-  int threads = 0;            // 0: as many as the machine offers
-  double t0 = 0;              // time of the first state [s]
+  int threads = 0;                            // 0: as many as the machine offers
+  double t0 = 0;                              // time of the first state [s]
+  std::optional<GradientMode> gradient = {};  // none: the system's
   KeepGoing keep_going = {};  // asked now and then; a run ends with Interrupted when it says no
 };
 
@@ -74,6 +77,7 @@ struct PullbackOptions {
   enum class Failed { raise, skip } failed = Failed::raise;
   // ∂L/∂time of each of the trajectory's events; empty: the loss does not depend on them.
   std::span<const double> event_times_bar = {};
+  std::optional<GradientMode> gradient = {};  // none: the rollout's
   KeepGoing keep_going = {};
 };
 
@@ -87,6 +91,8 @@ struct Gradient {
   // With Memory::reversible: the largest difference between the initial state and what stepping
   // back made of it, relative to the largest number of the state; else 0.
   double drift = 0;
+  // Of an estimate from samples (smoothed.h): the variance of each number. Null: it is none.
+  std::shared_ptr<const Gradient> variance;
 };
 
 template <class T>

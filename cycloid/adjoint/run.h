@@ -44,7 +44,9 @@ struct Run {
   std::vector<double> sample_times;  // ... and these times [s]
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
+  Memory memory = Memory::automatic();  // that the plan was made from
   TapePlan plan;
+  GradientMode gradient = ExactGradient{};
   std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;

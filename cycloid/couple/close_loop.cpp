@@ -286,6 +286,7 @@ System close_loop(const System& system, const LinearFeedback& feedback) {
     throw ModelError("close_loop: a quaternion of the target is zero, which is no orientation");
   }
   SystemParts parts = inner;
+  parts.input_bounds.clear();
   parts.name = message(inner.name, " closed");
   parts.inputs = Space();
   parts.parameters = Parameters();

@@ -79,6 +79,18 @@ InputLayout input_space(const Model& m, const std::vector<std::string>& names) {
   return out;
 }
 
+// Of controls with a range.
+std::vector<Bounds> input_bounds(const Model& m, const InputLayout& inputs) {
+  std::vector<Bounds> bounds(static_cast<std::size_t>(inputs.space.size()));
+  if (inputs.places.ctrl < 0) return bounds;
+  for (const Actuator& a : m.actuators) {
+    if (a.control < 0 || !a.control_range.on) continue;
+    bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control)] = {a.control_range.low,
+                                                                        a.control_range.high};
+  }
+  return bounds;
+}
+
 // The registry with other defaults.
 Parameters with_values(const Parameters& parameters,
                        const std::map<std::string, std::vector<double>>& values) {
@@ -141,6 +153,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.states = state_space(model);
   const InputLayout inputs = input_space(model, options.inputs);
   parts.inputs = inputs.space;
+  parts.input_bounds = input_bounds(model, inputs);
   RobotKey key;
   key.tree = std::make_shared<const Tree>(model);
   key.constraints = constraint_plan(*key.tree);

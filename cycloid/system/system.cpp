@@ -1,5 +1,6 @@
 #include "cycloid/system/system.h"
 
+#include <cmath>
 #include <sstream>
 
 #include "cycloid/base/error.h"
@@ -65,6 +66,11 @@ System::System(SystemParts parts) {
     throw ModelError(message("system \"", parts.name, "\" declares ", parts.counters.size(),
                              " counters; there is room for ", kMostCounters));
   }
+  if (!parts.input_bounds.empty() &&
+      parts.input_bounds.size() != static_cast<std::size_t>(parts.inputs.size())) {
+    throw ModelError(message("system \"", parts.name, "\" has bounds of ",
+                             parts.input_bounds.size(), " inputs, of ", parts.inputs.size()));
+  }
   auto varies = std::make_shared<std::vector<bool>>(parts.parameters.size(), false);
   for (const std::string& v : parts.vary) {
     const Parameter& p = parts.parameters.find(v);
@@ -73,6 +79,7 @@ System::System(SystemParts parts) {
   varies_ = std::move(varies);
   parts_ = std::make_shared<const SystemParts>(std::move(parts));
   check_parameters(parameters().default_values());
+  check_gradient_mode(parts_->gradient);
 }
 
 void System::check_parameters(std::span<const double> values) const {
@@ -101,6 +108,26 @@ const Steppers<double>& System::steppers<double>() const {
                         "give floats, or make the system with float64"));
   }
   return parts_->float64;
+}
+
+double System::input_width(int i) const {
+  const Bounds b = input_bounds(i);
+  const double width = b.high - b.low;
+  return std::isfinite(width) && width > 0 ? width : 1;
+}
+
+void System::check_gradient_mode(const GradientMode& mode) const {
+  check(mode);
+  if (std::holds_alternative<FromDistance>(mode) && !parts_->feels_distance) {
+    throw Error(message("FromDistance is for robots that touch something; system \"", name(),
+                        "\" has no contacts"));
+  }
+}
+
+System System::with_gradient(const GradientMode& mode) const {
+  SystemParts parts = *parts_;
+  parts.gradient = mode;
+  return System(std::move(parts));
 }
 
 System System::in_double() const {

@@ -18,10 +18,12 @@
 //   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with
 //                  events: bouncing ball, bead on a curve, stick-slip block, rimless wheel
 //   systems.h      ... as Systems, by name
+//   gradient_mode.h  what the way back differentiates
 //   observer.h     what a System shows besides its state: an energy, a robot's sensors
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +31,7 @@
 #include <vector>
 
 #include "cycloid/system/event_spec.h"
+#include "cycloid/system/gradient_mode.h"
 #include "cycloid/system/parameters.h"
 #include "cycloid/system/space.h"
 #include "cycloid/system/stepper.h"
@@ -49,6 +52,12 @@ struct Steppers {
 
 class Observables;  // observer.h
 
+// Of an input; infinite where there is none.
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
 // What a System is made of. Steppers that it does not have stay null.
 struct SystemParts {
   std::string name;
@@ -66,6 +75,9 @@ struct SystemParts {
   Steppers<float> float32;
   Steppers<double> float64;
   std::shared_ptr<const Observables> observables = {};  // besides the state's blocks; null: none
+  std::vector<Bounds> input_bounds = {};                // of each input; empty: none has any
+  GradientMode gradient = ExactGradient{};
+  bool feels_distance = false;  // its steppers know FromDistance
 };
 
 // Immutable and cheap to copy.
@@ -98,6 +110,18 @@ class System {
   bool admits_every_start() const { return !parts_->admit; }
   // Whether number `i` of the parameter vector may differ between environments.
   bool varies(int i) const { return varies_->at(static_cast<std::size_t>(i)); }
+
+  Bounds input_bounds(int i) const {
+    return parts_->input_bounds.empty() ? Bounds()
+                                        : parts_->input_bounds.at(static_cast<std::size_t>(i));
+  }
+  // The width of an input's range, by which noise on it is measured; 1 where it has none.
+  double input_width(int i) const;
+  const GradientMode& gradient() const { return parts_->gradient; }
+  // Throws Error when the mode means nothing, or nothing here.
+  void check_gradient_mode(const GradientMode& mode) const;
+  // The same system with another gradient. Throws Error where it has none such.
+  System with_gradient(const GradientMode& mode) const;
 
   // The system's kernels in precision T. Throws Error when the system computes in the other one.
   template <class T>

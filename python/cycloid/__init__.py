@@ -37,6 +37,7 @@ from cycloid._mj_data import (
     state_from_mujoco,
     state_to_mujoco,
 )
+from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
 from cycloid._results import (
@@ -70,6 +71,7 @@ __all__ = [
     "Events",
     "Failure",
     "Forward",
+    "FromDistance",
     "Gradient",
     "GradientCheck",
     "GradientError",
@@ -86,6 +88,7 @@ __all__ = [
     "Parameters",
     "Report",
     "Robot",
+    "Smoothed",
     "SolverWarning",
     "System",
     "Trajectory",

@@ -171,6 +171,8 @@ class Gradient:
     """With memory="reversible": by how much stepping back missed the initial state, the largest of
     all environments, relative to the largest number of its state; else 0. The gradient is as far
     off."""
+    variance: Gradient | None = None
+    """Of an estimate from samples (`Smoothed`): the variance of each number, in the same shapes."""
 
     def __repr__(self) -> str:
         parts = {"x0": self.x0, "controls": self.controls, "params": self.params}

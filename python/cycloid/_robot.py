@@ -14,6 +14,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._core import Error, ModelError
+from cycloid._gradient_mode import as_mode
 from cycloid._options import (
     as_integer,
     as_names,
@@ -126,7 +127,7 @@ def load(
     path_or_xml: str | os.PathLike[str],
     dtype: Any = "float64",
     constraints: bool = True,
-    gradient: str = "exact",
+    gradient: Any = "exact",
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
@@ -136,7 +137,8 @@ def load(
     is "<"). MuJoCo's own compiler reads it; what moves then are equations of our own.
 
     dtype: "float64" or "float32". constraints: False leaves out contacts, limits of joints and
-    tendons, dry friction and equalities. gradient: "exact", the derivative of the step. inputs: of
+    tendons, dry friction and equalities. gradient: what a pullback differentiates, "exact" (the
+    derivative of the step), FromDistance or Smoothed. inputs: of
     which an input row consists, any of "ctrl", "qfrc_applied" (nv) [N, N·m], "xfrc_applied" (bodies
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
@@ -181,7 +183,7 @@ def from_mujoco(
     mj_model: Any,
     dtype: Any = "float64",
     constraints: bool = True,
-    gradient: str = "exact",
+    gradient: Any = "exact",
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
@@ -235,12 +237,13 @@ class _Keywords:
         if not isinstance(constraints, (bool, np.bool_)):
             raise TypeError(f"constraints must be True or False; got {shown(constraints)}")
         self.constraints = bool(constraints)
-        check_one_of(gradient, ("exact",), "gradient")
+        self.gradient = as_mode("exact" if gradient is None else gradient)
         self.inputs = [as_text(name) for name in as_names(inputs, "inputs")]
         self.vary = [as_text(name) for name in as_names(vary, "vary")]
 
     def robot(self, model: Any) -> Robot:
-        return Robot(_core.make_robot(model, self.precision, self.inputs, self.vary), model)
+        core = _core.make_robot(model, self.precision, self.inputs, self.vary)
+        return Robot(core.with_gradient(self.gradient), model)
 
 
 def _source(path_or_xml: Any) -> bytes:

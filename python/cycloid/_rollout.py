@@ -20,6 +20,7 @@ from cycloid._arrays import (
     to_rows,
 )
 from cycloid._core import Error
+from cycloid._gradient_mode import as_mode
 from cycloid._options import (
     MOST_STEPS,
     as_integer,
@@ -180,6 +181,7 @@ class Trajectory:
         wrt: Any = ("x0", "controls", "params"),
         failed: str = "raise",
         event_times_bar: Any = None,
+        gradient: Any = None,
     ) -> Gradient:
         """The gradient of a loss, given its derivative with respect to `states`.
 
@@ -187,7 +189,7 @@ class Trajectory:
         "params". failed: "raise" GradientError if an environment failed, has a step that is not
         solved, a grazing event or a gradient that is not finite, or "skip" it: its gradient is
         zero. event_times_bar: (E,), the loss's derivative with respect to `events.time`, or one
-        number for all.
+        number for all. gradient: "exact", FromDistance or Smoothed; None for the rollout's own.
 
         May be called again; the arrays are fresh.
 
@@ -214,6 +216,7 @@ class Trajectory:
             "params" in wrt,
             failed == "skip",
             event_times_bar=self._times_bar(event_times_bar),
+            gradient=as_mode(gradient),
         )
         return self._gradient(g, wrt)
 
@@ -231,7 +234,10 @@ class Trajectory:
             controls = from_rows(g["controls"], shape, batch.lead, 2)
         if "params" in wrt:
             params = batch.params_bar(g["params"])
-        return Gradient(x0, x0_tangent, controls, params, g["recomputed_steps"], g["drift"])
+        variance = None if g["variance"] is None else self._gradient(g["variance"], wrt)
+        return Gradient(
+            x0, x0_tangent, controls, params, g["recomputed_steps"], g["drift"], variance
+        )
 
     def pushforward(
         self, x0_tan: Any = None, controls_tan: Any = None, params_tan: Any = None
@@ -393,6 +399,7 @@ def rollout(
     threads: int | None = None,
     t0: float = 0.0,
     times: Any = None,
+    gradient: Any = None,
 ) -> Trajectory:
     """Simulates T steps.
 
@@ -406,6 +413,8 @@ def rollout(
     The gradient is the same, bit for bit, but for Truncate, and for "reversible" up to its drift.
     threads: None for all that the machine offers. t0: time of the first state [s].
     times: (S,) [s], increasing, within the run: states at these times are saved, in place of save.
+    gradient: what `pullback` differentiates, "exact", FromDistance or Smoothed; None for the
+    system's own. The run is the same, bit for bit.
 
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(vary="length")
@@ -426,6 +435,7 @@ def rollout(
         as_threads(threads, system._threads),
         as_real(t0, "t0"),
         as_times(times, save),
+        as_mode(gradient),
     )
 
 
@@ -436,13 +446,14 @@ def roll_out(
     threads: int,
     t0: float,
     times: Sequence[float] = (),
+    gradient: Any = None,
 ) -> Trajectory:
     """`rollout`, with the options as the core takes them."""
     system = batch.system
     saved = len(times) or saved_states(save, batch.steps)
     check_room(system, batch.lead, batch.steps, saved, memory)
     core = getattr(_core, f"rollout_{system._precision}")(
-        *batch.rows, save, memory, threads, t0, list(times)
+        *batch.rows, save, memory, threads, t0, list(times), gradient
     )
     del batch.rows  # the core has its copies
     return Trajectory(batch, core)

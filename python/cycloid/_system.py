@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import weakref
 from collections.abc import Iterator, Mapping
@@ -264,8 +265,21 @@ class System:
         self._threads = 0  # by default, 0: as many as the machine offers
         self._law: Any = None  # a law in Python, kept alive
         self._observers: dict[tuple[str, ...] | None, Any] = {}  # by names, made when asked for
+        self._by_gradient: dict[Any, System] = {}  # the same system with another gradient
         self._handle = next(_handles)  # for graphs that keep numbers, not objects
         _living[self._handle] = self
+
+    def _with_gradient(self, mode: tuple[Any, ...]) -> System:
+        """The same system with another gradient by default; one object for each."""
+        made = self._by_gradient.get(mode)
+        if made is None:
+            made = copy.copy(self)
+            made._core = self._core.with_gradient(mode)
+            made._handle = next(_handles)
+            _living[made._handle] = made
+            made._by_gradient = self._by_gradient
+            self._by_gradient[mode] = made
+        return made
 
     @property
     def name(self) -> str:

@@ -33,6 +33,7 @@ with needed("jax"):
 
 from cycloid._arrays import Shape, broadcast, check_trailing
 from cycloid._jax_rows import Call, new_operator
+from cycloid._gradient_mode import with_mode
 from cycloid._observe import observer_of
 from cycloid._options import (
     MOST_STEPS,
@@ -68,13 +69,14 @@ def rollout(
     t0: float = 0.0,
     times: Any = None,
     failed: str = "raise",
+    gradient: Any = None,
 ) -> jax.Array:
     """The saved states (..., S, state_size) of T steps, differentiable in x0, controls and params.
 
     x0: (..., state_size). controls: (..., T, input_size), or an int T for zero inputs. params: None
     for the defaults, a flat vector (..., n), or {name: value}; leading axes broadcast. save,
-    memory, threads, t0 and times [s] are those of `cycloid.rollout`, and fixed when a function is
-    traced.
+    memory, threads, t0, times [s] and gradient are those of `cycloid.rollout`, and fixed when a
+    function is traced.
 
     An environment that goes non-finite stays at its last finite state. failed: whether its gradient
     "raise"s an error, or "skip"s it: zero. What only the numbers show when a compiled function
@@ -91,6 +93,7 @@ def rollout(
     Array([1., 1.], dtype=float32)
     """
     check_system(system)
+    system = with_mode(system, gradient)
     x0 = _as_array(x0, _edge(system), "x0")
     check_trailing(x0, (system.state_size,), "x0", system._meaning)
     if is_integer(controls):

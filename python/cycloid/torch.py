@@ -33,6 +33,7 @@ from cycloid import _torch_ops
 from cycloid._arrays import as_numbers, broadcast, check_trailing
 from cycloid._calls import ObserveCall, RolloutCall
 from cycloid._core import Error
+from cycloid._gradient_mode import with_mode
 from cycloid._observe import observer_of
 from cycloid._options import (
     NO_GRADIENT_OF_TIMES,
@@ -66,6 +67,7 @@ def rollout(
     t0: float = 0.0,
     times: Any = None,
     failed: str = "raise",
+    gradient: Any = None,
 ) -> torch.Tensor:
     """Simulates T steps: the states (..., S, state_size), a tensor with a gradient.
 
@@ -76,7 +78,7 @@ def rollout(
     save, memory, threads, t0 [s], times [s]: as in `cycloid.rollout`; where PyTorch compiles, times
     is a list of numbers. failed: what a backward does where an environment failed, has a step that
     is not solved or a gradient that is not finite: "raise" GradientError, or "skip" it: its
-    gradient is zero.
+    gradient is zero. gradient: as in `cycloid.rollout`.
 
     >>> import torch
     >>> import cycloid as cy
@@ -89,6 +91,7 @@ def rollout(
     tensor([1., 0., 0., 1., 0., 0.])
     """
     check_system(system)
+    system = with_mode(system, gradient)
     x = _tensor(x0, system._precision, "x0")
     if isinstance(controls, torch.Tensor) or not is_integer(controls):
         u, steps = _tensor(controls, system._precision, "controls"), 0

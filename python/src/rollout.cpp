@@ -72,6 +72,8 @@ nb::dict gradient_of(Gradient<T> g) {
   d["params"] = to_numpy(std::move(g.params));
   d["recomputed_steps"] = g.recomputed_steps;
   d["drift"] = g.drift;
+  d["variance"] = nb::none();
+  if (g.variance) d["variance"] = gradient_of(*g.variance);
   return d;
 }
 
@@ -152,7 +154,8 @@ void bind_precision(nb::module_& m, const char* suffix) {
       .def(
           "pullback",
           [](const Run& run, const Rows<T>& states_bar, bool x0, bool controls, bool params,
-             bool skip, bool each, const std::optional<Rows<double>>& event_times_bar) {
+             bool skip, bool each, const std::optional<Rows<double>>& event_times_bar,
+             const std::optional<nb::tuple>& gradient) {
             PullbackOptions options;
             options.each = each;
             options.x0 = x0;
@@ -160,6 +163,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
             options.params = params;
             options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
             options.event_times_bar = span_of(event_times_bar);
+            options.gradient = gradient_of_call(gradient);
             Gradient<T> g;
             {
               const Unlocked call;
@@ -169,7 +173,8 @@ void bind_precision(nb::module_& m, const char* suffix) {
             return gradient_of(std::move(g));
           },
           nb::arg("states_bar"), nb::arg("x0"), nb::arg("controls"), nb::arg("params"),
-          nb::arg("skip"), nb::arg("each") = false, nb::arg("event_times_bar") = nb::none())
+          nb::arg("skip"), nb::arg("each") = false, nb::arg("event_times_bar") = nb::none(),
+          nb::arg("gradient") = nb::none())
       .def(
           "pushforward",
           [](const Run& run, const Tangent& x0, const Tangent& controls, const Tangent& params) {
@@ -215,8 +220,9 @@ void bind_precision(nb::module_& m, const char* suffix) {
            std::int64_t steps, const std::optional<Rows<double>>& params,
            const std::pair<std::string, std::vector<std::int64_t>>& save,
            const std::pair<std::string, std::int64_t>& memory, int threads, double t0,
-           const std::vector<double>& times) {
+           const std::vector<double>& times, const std::optional<nb::tuple>& gradient) {
           RolloutOptions options;
+          options.gradient = gradient_of_call(gradient);
           options.save = save_of(save.first, save.second);
           options.times = times;
           options.memory = memory_of(memory.first, memory.second);
@@ -229,7 +235,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
         },
         nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("steps"),
         nb::arg("params").none(), nb::arg("save"), nb::arg("memory"), nb::arg("threads"),
-        nb::arg("t0"), nb::arg("times") = std::vector<double>{});
+        nb::arg("t0"), nb::arg("times") = std::vector<double>{}, nb::arg("gradient") = nb::none());
 
   // As cycloid::step, on the caller's choice of threads, and open to Ctrl-C. With a warning, which
   // may be empty.

@@ -17,6 +17,22 @@ Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps) {
   return Save::at(steps);
 }
 
+std::optional<GradientMode> gradient_of_call(const std::optional<nb::tuple>& mode) {
+  if (!mode) return std::nullopt;
+  const auto kind = nb::cast<std::string>((*mode)[0]);
+  if (kind == "from_distance") return FromDistance{nb::cast<double>((*mode)[1])};
+  if (kind != "smoothed") return ExactGradient{};
+  Smoothed smoothed;
+  smoothed.sigma = nb::cast<double>((*mode)[1]);
+  smoothed.samples = nb::cast<int>((*mode)[2]);
+  smoothed.seed = nb::cast<std::uint64_t>((*mode)[3]);
+  const auto order = nb::cast<std::string>((*mode)[4]);
+  smoothed.order = order == "first"    ? Smoothed::Order::first
+                   : order == "zeroth" ? Smoothed::Order::zeroth
+                                       : Smoothed::Order::mix;
+  return smoothed;
+}
+
 void check_step(const Report& report) {
   if (report.failed.empty()) return;
   throw Error(message("the step failed: ", describe(report.failed.front())));

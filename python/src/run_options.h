@@ -11,6 +11,9 @@ Memory memory_of(const std::string& kind, std::int64_t value);
 // "all" | "last" | "every" | "at", and its steps.
 Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps);
 
+// "exact" | "from_distance" | "smoothed", and its numbers as a tuple of Python's; none for none.
+std::optional<GradientMode> gradient_of_call(const std::optional<nb::tuple>& mode);
+
 // Throws Error when an environment failed in a single step.
 void check_step(const Report& report);
 

@@ -2,6 +2,7 @@
 
 #include "cycloid/base/error.h"
 #include "module.h"
+#include "run_options.h"
 
 namespace cycloid::python {
 
@@ -69,6 +70,18 @@ void bind_system(nb::module_& m) {
       .def("from_free_pullback",
            [](const System& s, const Rows<double>& z, const Rows<double>& p_bar) {
              return to_numpy(s.parameters().from_free_pullback(span_of(z), span_of(p_bar)));
+           })
+      .def("with_gradient",
+           [](const System& s, const nb::tuple& mode) {
+             return s.with_gradient(*gradient_of_call(mode));
+           })
+      .def("input_bounds",
+           [](const System& s) {
+             std::vector<double> bounds;
+             for (int i = 0; i < s.inputs().size(); ++i) {
+               bounds.insert(bounds.end(), {s.input_bounds(i).low, s.input_bounds(i).high});
+             }
+             return to_numpy(std::move(bounds));
            })
       .def("describe", &System::describe);
 
