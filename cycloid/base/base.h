@@ -11,6 +11,7 @@
 //   thread_pool.h      parallel_for over chunks of environments
 //   interrupt.h        how a long run is asked to stop
 //   arena.h            one block of memory, handed out in order and given back in reverse
+//   table.h            tables of plain numbers in one block, as kernels and devices read them
 //   random.h           random numbers that depend on seed, environment and step alone
 //   operator_register.h  the list of operators that a test walks for their pullbacks
 //
