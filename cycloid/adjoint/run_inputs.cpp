@@ -186,7 +186,7 @@ template <class T>
 Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
                    std::span<const double> params, const RolloutOptions& options) {
   Run<T> run(system);
-  run.stepper = system.steppers<T>().one.get();
+  system.steppers<T>();  // of this precision
   run.steps = controls.steps;
   run.t0 = options.t0;
   run.threads = options.threads > 0 ? options.threads : default_threads();
