@@ -90,6 +90,8 @@ class Engine {
   virtual ~Engine() = default;
   // Decides how the run is cut into parts, and what its tape keeps.
   virtual void plan(Run<T>& run, const Memory& memory) const = 0;
+  // After a planned run has been given its system with another gradient.
+  virtual void retarget(Run<T>& run) const = 0;
   // Environments of a planned run that are worked on at once.
   virtual std::int64_t at_once(const Run<T>& run) const = 0;
   // Runs forward: writes the saved states (batch, saved, states). The run may be ordered anew

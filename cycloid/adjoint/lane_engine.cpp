@@ -391,14 +391,20 @@ void trace_chunk(const Trajectory<T>& trajectory, std::int64_t chunk, SweepBuffe
 }  // namespace
 
 template <class T>
-void LaneEngine<T>::plan(Run<T>& run, const Memory& memory) const {
+void LaneEngine<T>::retarget(Run<T>& run) const {
   const Steppers<T>& steppers = run.system.template steppers<T>();
-  const bool pairs = run.pair_width > 0;
   // Lanes share arrays of parameters and one cotangent of them: environments with their own are
   // alone in their chunks.
   const bool alone = run.batch == 1 || ((run.parameter_rows > 1 || run.parameter_jacobian) &&
                                         !steppers.packed->sizes().arrays.empty());
+  const bool pairs = run.pair_width > 0;
   run.stepper = (pairs ? steppers.dual : alone ? steppers.one : steppers.packed).get();
+}
+
+template <class T>
+void LaneEngine<T>::plan(Run<T>& run, const Memory& memory) const {
+  retarget(run);
+  const bool pairs = run.pair_width > 0;
   const StepperSizes& s = run.stepper->sizes();
   const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
   run.plan =

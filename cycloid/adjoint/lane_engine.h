@@ -21,6 +21,7 @@ template <class T>
 class LaneEngine final : public Engine<T> {
  public:
   void plan(Run<T>& run, const Memory& memory) const override;
+  void retarget(Run<T>& run) const override;
   std::int64_t at_once(const Run<T>& run) const override;
   std::shared_ptr<Tape> forward(Run<T>& run, T* states, RunOutcome& outcome,
                                 const KeepGoing& keep_going) const override;

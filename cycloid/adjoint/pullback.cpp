@@ -137,15 +137,23 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
                                 ", where the state hardly moves through the event's surface; pass "
                                 "failed = skip to give it a zero gradient"));
   }
-  const GradientMode mode = options.gradient.value_or(run_->gradient);
+  const GradientMode mode = options.gradient.value_or(system().gradient());
   system().check_gradient_mode(mode);
   if (const auto* smoothed = std::get_if<Smoothed>(&mode)) {
     return pull_back_smoothed(*this, states_bar, *smoothed, options);
   }
+  const Engine<T>& engine = engine_of<T>(system());
+  if (near_width(mode) != near_width(system().gradient())) {
+    auto run = std::make_shared<Run<T>>(*run_);
+    run->system = system().with_gradient(mode);
+    engine.retarget(*run);
+    Trajectory<T> other = *this;
+    other.run_ = std::move(run);
+    return other.pullback(states_bar, options);
+  }
   BackwardParts<T> parts;
   parts.left_out = without_gradient(*this);
   const BackwardTask<T> task{*this, options, states_bar.data()};
-  const Engine<T>& engine = engine_of<T>(system());
   engine.backward(task, parts);
   const auto& bad = parts.not_finite;
   const auto first = std::find_if(bad.begin(), bad.end(), [](char b) { return b != 0; });

@@ -11,11 +11,10 @@ template <class T>
 Trajectory<T> checked_rollout(const System& system, std::span<const T> x0,
                               const Controls<T>& controls, std::span<const double> params,
                               const RolloutOptions& options) {
-  Run<T> run = checked_run(system, x0, controls, params, options);
+  const System chosen = options.gradient ? system.with_gradient(*options.gradient) : system;
+  Run<T> run = checked_run(chosen, x0, controls, params, options);
   run.memory = options.memory;
-  run.gradient = options.gradient.value_or(system.gradient());
-  system.check_gradient_mode(run.gradient);
-  engine_of<T>(system).plan(run, options.memory);
+  engine_of<T>(chosen).plan(run, options.memory);
   return roll_out(std::move(run), options.keep_going);
 }
 

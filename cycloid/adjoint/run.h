@@ -45,8 +45,7 @@ struct Run {
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
   Memory memory = Memory::automatic();  // that the plan was made from
-  GradientMode gradient = ExactGradient{};
-  bool parameter_jacobian = false;  // each environment's, of all parameters, is asked for
+  bool parameter_jacobian = false;      // each environment's, of all parameters, is asked for
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
 

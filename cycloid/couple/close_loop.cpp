@@ -276,6 +276,7 @@ System close_loop(const System& system, const LinearFeedback& feedback) {
   }
   SystemParts parts = inner;
   parts.input_bounds.clear();
+  parts.feel_distance = nullptr;  // its steppers are wrapped as they are
   parts.name = message(inner.name, " closed");
   parts.inputs = Space();
   parts.parameters = Parameters();

@@ -9,7 +9,7 @@
 
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/constraint/constraint_plan.h"
-#include "cycloid/rigid/contact/contact_rows_pullback.h"
+#include "cycloid/rigid/contact/near_rows.h"
 #include "cycloid/rigid/step_notes.h"
 
 namespace cycloid::inline rigid {
@@ -43,14 +43,21 @@ template <class S>
 struct ConstraintMemory {
   ConstrainedSpace<S> solver;
   ContactSpace<S> contacts;
-  int* places;  // of the static rows
+  ContactSpace<S> near;  // where the way back looks at pairs that do not touch
+  int* places;           // of the static rows
 
   std::span<const int> static_places(const ConstraintPlan& plan) const {
     return {places, static_cast<std::size_t>(plan.rows.count())};
   }
 
-  void carve(const TreeView& tree, const ConstraintPlan& plan, Arena& arena) {
-    solver.carve(tree, plan.dofs, plan.most, arena);
+  void carve(const TreeView& tree, const ConstraintPlan& plan, Arena& arena,
+             bool feels_distance = false) {
+    ConstraintCapacity most = plan.most;
+    if (feels_distance) {
+      near.carve(plan.contacts, arena);
+      most.groups += plan.contacts.slots, most.rows += plan.contacts.slots;
+    }
+    solver.carve(tree, plan.dofs, most, arena);
     contacts.carve(plan.contacts, arena);
     arena.take(places, static_cast<std::size_t>(plan.rows.count()));
   }
@@ -64,6 +71,7 @@ struct RobotRows {
   ContactRecord<S> record;
   bool recall;  // contacts come from the record
   Detection detection = Detection::forces;
+  Scalar<S> near_width = 0;  // up to which pairs count that do not touch; 0: none does
 
   template <class P>
   ContactScene<S, P> scene(const Robot<S, P>& r, const RowInstant<S>& at) const {
@@ -80,14 +88,24 @@ struct RobotRows {
       find_contacts(s, detection, memory.contacts);
     }
     add_contact_rows(s, memory.contacts, at, problem);
+    if (near_width == 0) return;
+    find_near_touches(s, memory.contacts, near_width, memory.near);
+    add_near_rows(s, memory.near, near_width, at, problem);
+  }
+
+  // To be called before the problem is pulled back at the acceleration a, padded.
+  void settle(const ConstraintProblem<S>& problem, const S* a, S* scratch) const {
+    if (near_width > 0) settle_near_rows(memory.near, a, problem, scratch);
   }
 
   template <class P>
   void pull(const Robot<S, P>& r, const RowInstant<S>& at, const ConstraintProblem<S>& problem,
             const RowResults<S>& results, const RowGradient<S>& to) const {
     static_rows_pullback(plan.rows, r.tree, r.p, at, memory.places, results, to);
+    const int near = near_width > 0 ? memory.near.slots : 0;
     contact_rows_pullback(scene(r, at), memory.contacts, at, problem,
-                          problem.groups - memory.contacts.slots, results, to);
+                          problem.groups - near - memory.contacts.slots, results, to);
+    if (near > 0) pull_near_rows(scene(r, at), memory.near, at, problem, results, to);
   }
 };
 
@@ -97,6 +115,7 @@ struct ConstrainedDynamics {
   ConstraintMemory<S>& memory;
   bool slopes;                // the integrator's matrix is not M
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
+  Scalar<S> near_width = 0;   // FromDistance (system/gradient_mode.h)
 
   ConstrainedRecord layout(const TreeView& tree) const {
     return {tree.model.nv, slopes, recorded_slots(plan)};
@@ -149,7 +168,9 @@ struct ConstrainedDynamics {
   template <class P>
   void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
                 const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
-    constrained_acceleration_pullback(r, x, w, memory.solver, recorded_rows(r.tree, record), record,
+    RobotRows<S> rows = recorded_rows(r.tree, record);
+    rows.near_width = near_width;
+    constrained_acceleration_pullback(r, x, w, memory.solver, rows, record,
                                       record + r.tree.model.nv, act_dot_bar, act_next_bar, bar);
   }
 

@@ -226,6 +226,9 @@ void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x
     own.bars.a_ref[i] = own.bars.D[i] = own.bars.friction[i] = S(0);
   }
   pad(dofs, a, own.x);
+  if constexpr (requires { rows.settle(problem, own.x, own.newton.r); }) {
+    rows.settle(problem, own.x, own.newton.r);
+  }
   pad(dofs, static_cast<const S*>(w.mu), own.newton.g);
   solve_newton_pullback(problem, static_cast<const S*>(own.x), static_cast<const S*>(own.newton.g),
                         own.newton, own.mu, own.bars, f_bar);

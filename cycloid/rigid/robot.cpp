@@ -169,6 +169,14 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.observables = std::make_shared<RobotObservables>(
       ObserverKey{key.tree, key.constraints, key.inputs, key.input_size, {}});
   choose_steppers(key, parts);
+  if (key.constraints && !key.constraints->contacts.pairs.empty()) {
+    parts.feel_distance = [key, precision = options.precision](double width, SystemParts& of) {
+      RobotKey felt = key;
+      felt.near_width = width;
+      choose_steppers(felt, of);
+      if (precision == Precision::float64) of.float32 = {};
+    };
+  }
   if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));

@@ -37,7 +37,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     }
     prepare_parameters(*key_.tree, at.p, at.quat_length);
     *at.sums = {};
-    if constexpr (kConstrained) at.constraints.contacts.begin(key_.constraints->contacts);
+    if constexpr (kConstrained) {
+      at.constraints.contacts.begin(key_.constraints->contacts);
+      if (key_.near_width > 0) at.constraints.near.begin(key_.constraints->contacts);
+    }
   }
 
   StepStatus step(const StepInput<T>& in, T* x_next, StepRecord* record,
@@ -228,7 +231,9 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       arena.take(record, static_cast<std::size_t>(record_size));
       work.carve(*key.tree, arena);
       carve_jacobian(key, jacobian, arena);
-      if constexpr (kConstrained) constraints.carve(*key.tree, *key.constraints, arena);
+      if constexpr (kConstrained) {
+        constraints.carve(*key.tree, *key.constraints, arena, key.near_width > 0);
+      }
     }
     Sums* sums;
     LaneNote* notes;  // (kNotes)
@@ -249,7 +254,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   void with_dynamics(Layout& at, Function&& function) const {
     if constexpr (kConstrained) {
       function(ConstrainedDynamics<S>{*key_.constraints, at.constraints,
-                                      implicit() != Implicit::nothing, at.notes});
+                                      implicit() != Implicit::nothing, at.notes,
+                                      static_cast<T>(key_.near_width)});
     } else {
       function(SmoothDynamics{});
     }

@@ -15,7 +15,8 @@ struct RobotKey {
   std::shared_ptr<const ConstraintPlan> constraints;  // null: none act
   InputPlaces inputs;
   int input_size = 0;
-  bool vary = false;  // parameters may differ between lanes
+  bool vary = false;      // parameters may differ between lanes
+  double near_width = 0;  // up to which the way back sees pairs that do not touch [m]; 0: none
 };
 
 // In dual numbers, for every instruction set (dual_stepper.cpp).

@@ -33,6 +33,12 @@ struct Smoothed {
 
 using GradientMode = std::variant<ExactGradient, FromDistance, Smoothed>;
 
+// The width of FromDistance, else 0 [m].
+inline double near_width(const GradientMode& mode) {
+  const auto* near = std::get_if<FromDistance>(&mode);
+  return near ? near->width : 0;
+}
+
 // Throws Error on a width, sigma or number of samples that means nothing.
 void check(const GradientMode& mode);
 

@@ -118,14 +118,18 @@ double System::input_width(int i) const {
 
 void System::check_gradient_mode(const GradientMode& mode) const {
   check(mode);
-  if (std::holds_alternative<FromDistance>(mode) && !parts_->feels_distance) {
+  if (std::holds_alternative<FromDistance>(mode) && !parts_->feel_distance) {
     throw Error(message("FromDistance is for robots that touch something; system \"", name(),
                         "\" has no contacts"));
   }
 }
 
 System System::with_gradient(const GradientMode& mode) const {
+  if (mode == gradient()) return *this;
+  check_gradient_mode(mode);
   SystemParts parts = *parts_;
+  const double width = near_width(mode);
+  if (width != near_width(parts.gradient)) parts.feel_distance(width, parts);
   parts.gradient = mode;
   return System(std::move(parts));
 }

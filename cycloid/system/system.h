@@ -77,7 +77,9 @@ struct SystemParts {
   std::shared_ptr<const Observables> observables = {};  // besides the state's blocks; null: none
   std::vector<Bounds> input_bounds = {};                // of each input; empty: none has any
   GradientMode gradient = ExactGradient{};
-  bool feels_distance = false;  // its steppers know FromDistance
+  // Gives parts the steppers that see pairs which do not touch up to this width [m] (0: none), for
+  // FromDistance; null: nothing touches.
+  std::function<void(double width, SystemParts& parts)> feel_distance = {};
 };
 
 // Immutable and cheap to copy.

@@ -87,14 +87,14 @@ struct PlacedPair {
 
 // Per geom, for the broad phase: two geoms' reaches are at least their pair's margin.
 template <class S, class P>
-void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w, Scalar<S> more) {
   for (std::size_t i = 0; i < s.plan.geoms.size(); ++i) {
-    w.reach[i] = std::max(Scalar<S>(0), -lowest_lane(-w.near_margin[i]));
+    w.reach[i] = std::max(Scalar<S>(0), -lowest_lane(-w.near_margin[i])) + more;
   }
   for (const ContactPair& pair : s.plan.pairs) {
     if (pair.given < 0) continue;
     const GivenPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
-    const Scalar<S> half = static_cast<Scalar<S>>(0.5 * (own.margin + own.gap));
+    const Scalar<S> half = static_cast<Scalar<S>>(0.5 * (own.margin + own.gap)) + more;
     for (const int g : {pair.geom1, pair.geom2}) w.reach[g] = std::max(w.reach[g], half);
   }
 }
@@ -107,9 +107,11 @@ CYCLOID_INLINE PlainScalar<S> place_rounding(const Vec3<S>& p) {
 }
 
 // Writes w.near; returns the number of pairs there. Bounding spheres are wide enough for the
-// rounding of places, so that no lane needs a neighbour's nearness to find its contacts.
+// rounding of places, so that no lane needs a neighbour's nearness to find its contacts. more: is
+// added to every margin.
 template <class S, class P>
-int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+              PlainScalar<S> more = PlainScalar<S>(0)) {
   using B = PlainScalar<S>;
   const ContactPlan& plan = s.plan;
   const Pose<B>* pose = w.common;
@@ -128,9 +130,9 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
     w.radius[i] += place_rounding(p);
   }
   for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
-    w.margin[k] = detection_margin(s, w, plan.pairs[k]);
+    w.margin[k] = detection_margin(s, w, plan.pairs[k]) + more;
   }
-  if (plan.broad.sweep) find_reach(s, w);
+  if (plan.broad.sweep) find_reach(s, w, -lowest_lane(-more));
   return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius),
                          static_cast<const B*>(w.margin), static_cast<const Scalar<S>*>(w.reach),
                          w.scratch, w.near);
