@@ -11,6 +11,11 @@ template <class T>
 Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
                    std::span<const double> params, const RolloutOptions& options);
 
+// Where these times lie in a run of steps of length h [s] from t0. Throws Error unless they
+// increase and lie within it.
+std::vector<Sample> samples_at(std::span<const double> times, double t0, std::int64_t steps,
+                               double h);
+
 // Why the law of a run whose numbers were changed since refuses a start (admission.h), or nothing.
 std::string refused_start(const Run<double>& run);
 
