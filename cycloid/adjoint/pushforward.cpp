@@ -368,8 +368,13 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
                                      const KeepGoing& keep_going) const {
   const System& system = run_->system;
   if (!pairs_) {
-    throw GradientError(message("system \"", system.name(),
-                                "\" has no second derivatives: it has no kernels in dual numbers"));
+    throw GradientError(message(
+        "system \"", system.name(), "\" has no second derivatives: ",
+        system.events().empty()
+            ? "they need its step and its pullback in dual numbers, in which it has no kernels "
+              "(laws "
+              "of this library and robots have; a law in Python and a large world do not)"
+            : "its events are found by a search, whose derivative is known to first order only"));
   }
   if (states_bar.size() != states_.size() || states_bar_tan.size() != states_.size()) {
     throw Error(message("states_bar and states_bar_tan must have ", states_.size(),
