@@ -111,8 +111,7 @@ NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>&
   for (int k = 0; k < nv; ++k) a[k] = w.tau[k];
   solve(tree, static_cast<const S*>(w.LD), a);
   pad(dofs, static_cast<const S*>(a), problem.a0);
-  const NewtonResult<S> result =
-      solve_newton(problem, options, static_cast<const S*>(nullptr), own.newton, own.x);  // (1)
+  const NewtonResult<S> result = solve_newton(problem, options, own.newton, own.x);  // (1)
   unpad(dofs, static_cast<const S*>(own.x), a);
   if (!has_slopes(r)) return result;
 

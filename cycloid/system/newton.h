@@ -20,6 +20,7 @@
 
 #include <limits>
 
+#include "cycloid/math/dual_levels.h"
 #include "cycloid/math/lu.h"
 #include "cycloid/system/law_jacobian.h"
 
@@ -82,12 +83,6 @@ CYCLOID_INLINE S stage_size(int n, const S* b, const S& a, const S* k) {
   for (int i = 0; i < n; ++i) size = max(abs(b[i]) + abs(a * k[i]), size);
   return size;
 }
-
-// How many Duals are nested in a scalar; 0: none.
-template <class S>
-inline constexpr int kDualLevels = 0;
-template <class S, int N>
-inline constexpr int kDualLevels<Dual<S, N>> = 1 + kDualLevels<S>;
 
 // The tangents of k, whose value is a solution and stays, at every level of dual numbers.
 template <class Law, class S>

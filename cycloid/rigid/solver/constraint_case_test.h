@@ -293,8 +293,8 @@ class LaneProblem {
     problem.close();
   }
 
-  NewtonResult<S> solve(const NewtonOptions& options, const S* start = nullptr) {
-    return solve_newton(problem, options, start, space, x.data());
+  NewtonResult<S> solve(const NewtonOptions& options) {
+    return solve_newton(problem, options, space, x.data());
   }
   std::vector<double> result(int lane_index) const {
     std::vector<double> out;

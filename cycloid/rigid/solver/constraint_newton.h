@@ -8,7 +8,7 @@
 // The full step α = 1 is taken where it is good enough: the slope along p falls to 0.3 of what it
 // was (0.01 after eight steps), the gradient falls to a tenth of the smallest so far, or no row
 // changes its zone, which makes the step exact. Other lanes search along p (line_search.h).
-// The start is a₀, or the given vector in lanes where it costs less.
+// The start is a₀: the acceleration of the step before was measured to need more steps.
 //
 // A lane leaves when its residual, ‖g‖ times `scale`, is within tolerance (in float, a hundred
 // times that where the step was exact), or when rounding forbids more: twice, the slope at x was
@@ -22,6 +22,7 @@
 //   H ẋ = -ġ,   ġ the tangent of g at fixed x                                                   (3)
 #pragma once
 
+#include "cycloid/math/dual_levels.h"
 #include "cycloid/rigid/solver/constraint_hessian.h"
 #include "cycloid/rigid/solver/line_search.h"
 
@@ -85,25 +86,12 @@ S newton_direction(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w)
 
 // Sets x, M (x - a₀), r, and the response there.
 template <class S>
-void start_newton(const ConstraintProblem<S>& problem, const S* start, const NewtonSpace<S>& w,
-                  S* x) {
-  const int n = problem.size(), rows = problem.all_rows();
-  for (int i = 0; i < n; ++i) {
+void start_newton(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w, S* x) {
+  for (int i = 0; i < problem.size(); ++i) {
     x[i] = problem.a0[i];
     w.Md[i] = S(0);
   }
   row_residuals(problem, problem.a0, w.r);
-  if (start) {
-    evaluate(problem, start, w.p, w.Md1, w.r1);
-    const S cold = row_costs(problem, w.r);
-    const S warm = S(0.5) * inner_product<S>(n, w.p, w.Md1) + row_costs(problem, w.r1);
-    const Mask<S> use = warm < cold;
-    for (int i = 0; i < n; ++i) {
-      x[i] = select(use, start[i], x[i]);
-      w.Md[i] = select(use, w.Md1[i], w.Md[i]);
-    }
-    for (int i = 0; i < rows; ++i) w.r[i] = select(use, w.r1[i], w.r[i]);
-  }
   respond(problem, w.r, w.at);
 }
 
@@ -162,12 +150,6 @@ void move(const ConstraintProblem<S>& problem, const Mask<S>& moves, const Newto
   for (int i = 0; i < problem.all_rows(); ++i) w.r[i] = select(moves, w.r1[i], w.r[i]);
 }
 
-// How many Duals are nested in a scalar; 0: none.
-template <class S>
-inline constexpr int kDualLevels = 0;
-template <class S, int N>
-inline constexpr int kDualLevels<Dual<S, N>> = 1 + kDualLevels<S>;
-
 // (3), for each level of dual numbers; x keeps its value.
 template <class S, int N>
 void settle_tangents(const ConstraintProblem<Dual<S, N>>& problem, const NewtonSpace<Dual<S, N>>& w,
@@ -185,15 +167,14 @@ void settle_tangents(const ConstraintProblem<Dual<S, N>>& problem, const NewtonS
   evaluate(problem, static_cast<const D*>(x), w.p, w.Md, w.r);
 }
 
-// start: a vector to begin with, or null. x: the result. Both padded. Leaves residuals, forces and
-// stiffness at x in w.r and w.at.
+// x: the result, padded. Leaves residuals, forces and stiffness at x in w.r and w.at.
 template <class S>
 NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem, const NewtonOptions& options,
-                             const S* start, const NewtonSpace<S>& w, S* x) {
+                             const NewtonSpace<S>& w, S* x) {
   const int n = problem.size();
   const S scale = S(options.scale), tolerance = S(options.tolerance);
   const S exact = sizeof(Scalar<S>) == 4 ? S(100) * tolerance : tolerance;
-  start_newton(problem, start, w, x);
+  start_newton(problem, w, x);
   S residual = scale * gradient(problem, w.Md, w.at.f, w.g), least = residual, stalls = S(0);
   NewtonResult<S> result{residual, S(0), residual <= tolerance, is_finite(residual)};
   Mask<S> active = result.finite & (residual > tolerance);

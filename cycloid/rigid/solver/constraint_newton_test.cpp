@@ -241,22 +241,6 @@ TEST_CASE("solve_newton: NaN and infinity stay in their lane and end at once") {
   }
 }
 
-TEST_CASE("solve_newton: a start changes the way, not the minimum") {
-  const std::vector<PlainProblem> p = problems(60, 4, {.cone = RowLaw::elliptic});
-  using S = Pack<double, 4>;
-  LaneProblem<S> cold(layout(), p), warm(layout(), p);
-  cold.solve({});
-  const NewtonResult<S> again = warm.solve({}, cold.x.data());
-  for (int l = 0; l < 4; ++l) CHECK(lane(again.steps, l) == 0);
-  std::vector<S> far = cold.x;
-  for (const int i : layout().place) far[static_cast<std::size_t>(i)] += S(0.3);
-  const NewtonResult<S> moved = warm.solve({}, far.data());
-  CHECK(all(moved.solved));
-  for (int l = 0; l < 4; ++l) {
-    CHECK(test::relative_error(warm.result(l), cold.result(l)) < 1e-10);
-  }
-}
-
 TEST_CASE("solve_newton: what stops at the limit of steps is not called solved") {
   const std::vector<PlainProblem> p = problems(60, 4, {.cone = RowLaw::elliptic});
   LaneProblem<Pack<double, 4>> lanes(layout(), p);
