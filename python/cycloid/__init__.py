@@ -39,6 +39,7 @@ from cycloid._mj_data import (
 )
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
+from cycloid._randomise import LogNormal, Normal, Uniform, randomise
 from cycloid._results import (
     Crowded,
     Diagnosis,
@@ -78,7 +79,9 @@ __all__ = [
     "InverseDynamicsGradient",
     "LinearFeedback",
     "Linearisation",
+    "LogNormal",
     "ModelError",
+    "Normal",
     "Observation",
     "ObservationGradient",
     "ParameterError",
@@ -90,6 +93,7 @@ __all__ = [
     "System",
     "Trajectory",
     "Truncate",
+    "Uniform",
     "Unsolved",
     "__version__",
     "advance",
@@ -105,6 +109,7 @@ __all__ = [
     "load",
     "observe",
     "own_law",
+    "randomise",
     "rollout",
     "state_from_mujoco",
     "state_to_mujoco",
