@@ -1,5 +1,6 @@
 #include "cli/law_options.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <map>
 
@@ -81,6 +82,9 @@ void LawOptions::declare(Options& options, const char* positional) {
   options.number("--atol", atol, "... and absolute, in the units of the state (default 1e-11)");
   options.flag("--no-constraints", no_constraints,
                "leave out a file's contacts, limits, dry friction and equalities");
+  options.choice("--noslip", noslip, {"refuse", "ignore"},
+                 "a file that asks for the noslip solver: refuse it (default),\nor ignore: run "
+                 "without it");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
   options.texts(
       "--set", "NAME=VALUE", set,
@@ -93,7 +97,13 @@ void LawOptions::declare(Options& options, const char* positional) {
 System LawOptions::robot() const {
   LoadOptions loading;
   loading.constraints = !no_constraints;
+  loading.noslip = noslip == "ignore" ? Noslip::ignore : Noslip::refuse;
+  std::vector<std::string> warnings;
+  loading.warnings = &warnings;
   Model loaded = load_model(model, loading);
+  for (const std::string& text : warnings) {
+    std::fprintf(stderr, "cycloid: warning: %s\n", text.c_str());
+  }
   if (dt) loaded.options.timestep = *dt;
   static const std::map<std::string, RigidIntegrator> known = {
       {"euler", RigidIntegrator::euler},

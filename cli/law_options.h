@@ -22,6 +22,7 @@ struct LawOptions {
   std::optional<double> rtol, atol;  // of an adaptive integrator
   std::string dtype = "float64";
   bool no_constraints = false;
+  std::string noslip = "refuse";  // a file's noslip solver: refuse, or ignore
   std::vector<std::string> set;   // "name=value[,value…]"
   std::optional<std::int64_t> n;  // masses of spring_chain
   std::vector<double> x;          // the state at the start; empty: the law's own

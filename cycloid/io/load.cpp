@@ -9,7 +9,13 @@ namespace cycloid::inline io {
 namespace {
 
 Model model_of(const mjModel& compiled, const LoadOptions& options) {
-  refuse_unsupported(compiled, constraints_act(compiled, options));
+  const bool constraints = constraints_act(compiled, options);
+  refuse_unsupported(compiled, constraints, options.noslip);
+  if (constraints && compiled.opt.noslip_iterations > 0 && options.warnings) {
+    options.warnings->push_back(
+        message("the noslip solver (noslip_iterations ", compiled.opt.noslip_iterations,
+                ") is left out: contacts slip as their friction and impratio say"));
+  }
   return convert(compiled, options);
 }
 

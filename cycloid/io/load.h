@@ -22,6 +22,10 @@
 
 namespace cycloid::inline io {
 
+// What becomes of a model that asks for MuJoCo's noslip solver, a pass after the solution that
+// takes the slip out of friction: it is refused, or runs without that pass and a warning says so.
+enum class Noslip { refuse, ignore };
+
 struct LoadOptions {
   // False leaves out every constraint: contacts, limits, dry friction, equalities. Nothing that
   // only they use is then a reason to refuse a model.
@@ -31,8 +35,10 @@ struct LoadOptions {
   // as rest; the folders above the model's own file follow, with name/rest.
   std::vector<std::string> search_paths{};
 
-  // Receives what MuJoCo warned about, one sentence each.
+  // Receives what MuJoCo warned about and what was left out on request, one sentence each.
   std::vector<std::string>* warnings = nullptr;
+
+  Noslip noslip = Noslip::refuse;
 };
 
 // The model in a file, or in the text itself when its first character that is not a space is '<'.

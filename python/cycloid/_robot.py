@@ -130,6 +130,7 @@ def load(
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
+    noslip: str = "refuse",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
@@ -140,12 +141,14 @@ def load(
     which an input row consists, any of "ctrl", "qfrc_applied" (nv) [N, N·m], "xfrc_applied" (bodies
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
-    up, before those above the file. The integrator and the time step are the model's:
-    <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or RK4.
+    up, before those above the file. noslip: what becomes of a model that asks for MuJoCo's noslip
+    solver, "refuse", or "ignore", which runs without it and warns. The integrator and the time step
+    are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or
+    RK4.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
-    refuses the model or it contains dynamics that are not supported. What MuJoCo warns about
-    becomes a warning.
+    refuses the model or it contains dynamics that are not supported. What MuJoCo warns about, and
+    what is left out on request, becomes a warning.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -168,12 +171,13 @@ def load(
     """
     _refuse(unknown, "load")
     source = _source(path_or_xml)
-    keywords = _Keywords(dtype, constraints, gradient, inputs, vary)
+    keywords = _Keywords(dtype, constraints, gradient, inputs, vary, noslip)
     paths = [os.fsencode(_path(p, "search_paths")) for p in _listed(search_paths)]
     _find_library()
-    model, messages = _core.load_model(source, keywords.constraints, paths)
-    for text in messages:
-        warnings.warn(text, stacklevel=2)
+    model, messages = _core.load_model(
+        source, keywords.constraints, keywords.ignore_noslip, paths
+    )
+    _warn(messages)
     return keywords.robot(model)
 
 
@@ -185,6 +189,7 @@ def from_mujoco(
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
+    noslip: str = "refuse",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from a mujoco.MjModel, with its options as they are set. The model is read once, and
@@ -199,7 +204,7 @@ def from_mujoco(
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
     _refuse(unknown, "from_mujoco")
-    keywords = _Keywords(dtype, constraints, gradient, inputs, vary)
+    keywords = _Keywords(dtype, constraints, gradient, inputs, vary, noslip)
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
         kind = type(mj_model)
@@ -210,7 +215,17 @@ def from_mujoco(
             f"pip install mujoco=={_MUJOCO}"
         )
     _check_built()
-    return keywords.robot(_core.model_from_mjmodel(mj_model._address, keywords.constraints))
+    model, messages = _core.model_from_mjmodel(
+        mj_model._address, keywords.constraints, keywords.ignore_noslip
+    )
+    _warn(messages)
+    return keywords.robot(model)
+
+
+def _warn(messages: Sequence[str]) -> None:
+    """... in the line of the user's that called load."""
+    for text in messages:
+        warnings.warn(text, stacklevel=3)
 
 
 def _refuse(unknown: Mapping[str, Any], function: str) -> None:
@@ -230,7 +245,9 @@ def _refuse(unknown: Mapping[str, Any], function: str) -> None:
 class _Keywords:
     """What `load` and `from_mujoco` share, checked before anything is read."""
 
-    def __init__(self, dtype: Any, constraints: Any, gradient: Any, inputs: Any, vary: Any) -> None:
+    def __init__(
+        self, dtype: Any, constraints: Any, gradient: Any, inputs: Any, vary: Any, noslip: Any
+    ) -> None:
         self.precision = as_precision(dtype)
         if not isinstance(constraints, (bool, np.bool_)):
             raise TypeError(f"constraints must be True or False; got {shown(constraints)}")
@@ -238,6 +255,8 @@ class _Keywords:
         check_one_of(gradient, ("exact",), "gradient")
         self.inputs = [as_text(name) for name in as_names(inputs, "inputs")]
         self.vary = [as_text(name) for name in as_names(vary, "vary")]
+        check_one_of(noslip, ("refuse", "ignore"), "noslip")
+        self.ignore_noslip = noslip == "ignore"
 
     def robot(self, model: Any) -> Robot:
         return Robot(_core.make_robot(model, self.precision, self.inputs, self.vary), model)

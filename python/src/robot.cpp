@@ -14,8 +14,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-LoadOptions load_options(bool constraints, const std::vector<nb::bytes>& search_paths) {
-  LoadOptions options{.constraints = constraints};
+LoadOptions load_options(bool constraints, bool ignore_noslip,
+                         const std::vector<nb::bytes>& search_paths) {
+  LoadOptions options;
+  options.constraints = constraints;
+  options.noslip = ignore_noslip ? Noslip::ignore : Noslip::refuse;
   for (const nb::bytes& path : search_paths) {
     options.search_paths.emplace_back(path.c_str(), path.size());
   }
@@ -58,27 +61,31 @@ void bind_robot(nb::module_& m) {
       .def("keyframe_state",
            [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
 
-  // The model, and what MuJoCo warned about. Paths are bytes, as the file system has them.
+  // The model, and the warnings. Paths are bytes, as the file system has them.
   m.def(
       "load_model",
-      [](const nb::bytes& path_or_xml, bool constraints,
+      [](const nb::bytes& path_or_xml, bool constraints, bool ignore_noslip,
          const std::vector<nb::bytes>& search_paths) {
         const std::string source(path_or_xml.c_str(), path_or_xml.size());
         std::vector<std::string> warnings;
-        LoadOptions options = load_options(constraints, search_paths);
+        LoadOptions options = load_options(constraints, ignore_noslip, search_paths);
         options.warnings = &warnings;
         Unlocked call;
         Model model = load_model(source, options);
         return std::make_tuple(std::move(model), std::move(warnings));
       },
-      nb::arg("path_or_xml"), nb::arg("constraints"), nb::arg("search_paths"));
+      nb::arg("path_or_xml"), nb::arg("constraints"), nb::arg("ignore_noslip"),
+      nb::arg("search_paths"));
   m.def(
       "model_from_mjmodel",
-      [](std::uintptr_t address, bool constraints) {
-        return model_from_mjmodel(reinterpret_cast<const void*>(address),
-                                  load_options(constraints, {}));
+      [](std::uintptr_t address, bool constraints, bool ignore_noslip) {
+        std::vector<std::string> warnings;
+        LoadOptions options = load_options(constraints, ignore_noslip, {});
+        options.warnings = &warnings;
+        Model model = model_from_mjmodel(reinterpret_cast<const void*>(address), options);
+        return std::make_tuple(std::move(model), std::move(warnings));
       },
-      nb::arg("address"), nb::arg("constraints"));
+      nb::arg("address"), nb::arg("constraints"), nb::arg("ignore_noslip"));
   m.def(
       "set_mujoco_library",
       [](const nb::bytes& path) { set_mujoco_library(std::string(path.c_str(), path.size())); },
