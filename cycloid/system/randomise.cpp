@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
+#include "cycloid/base/fnv_hash.h"
 #include "cycloid/base/random.h"
 
 namespace cycloid::inline system {
@@ -126,7 +127,7 @@ std::map<std::string, std::vector<double>> randomise(const System& system,
     std::vector<double>& values = drawn[name];
     values.resize(static_cast<std::size_t>(batch) * size);
     for (std::int64_t e = 0; e < batch; ++e) {
-      RandomStream random(seed, static_cast<std::uint32_t>(e), name_hash(name));
+      RandomStream random(seed, static_cast<std::uint32_t>(e), fnv_hash(name));
       double* value = values.data() + static_cast<std::size_t>(e) * size;
       int draws = 0;
       while (!std::visit(Draw{p, standard, random, value}, spread) ||

@@ -47,11 +47,4 @@ std::map<std::string, std::vector<double>> randomise(const System& system,
 
 inline constexpr int kMostDraws = 1000;
 
-// The 64-bit hash FNV-1a, which makes a stream's number of a name.
-constexpr std::uint64_t name_hash(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 }  // namespace cycloid::inline system
