@@ -5,6 +5,7 @@
 // done and no step of ours calls it. Its library is opened by the first load, not before.
 //
 //   load.h            load_model, model_from_mjmodel: start here
+//   builder.h         models made by a program, without XML; mjcf_schema.h, its attributes
 //   mujoco_library.h  finding and opening libmujoco, the functions of it that are used
 //   compile.h         from a file or a text to an mjModel
 //   foreign_call.h    exceptions that escape from libmujoco
@@ -42,6 +43,8 @@ struct LoadOptions {
 };
 
 // The model in a file, or in the text itself when its first character that is not a space is '<'.
+// A file of our own (model/model_file.h, "robot.cym") needs no MuJoCo: what its model's making left
+// out is among the warnings again, and constraints that it was saved without stay away.
 // A URDF whose meshes cannot be read loads without them if constraints are left out and the links
 // that have them state their inertia. Throws FileNotFound when the file or one it names does not
 // exist; ModelError when MuJoCo cannot be opened or refuses the model, or when the model contains

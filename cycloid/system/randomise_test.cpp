@@ -140,7 +140,7 @@ TEST_CASE("randomise: refuses unknown names, names outside vary, and spreads wit
   refused("offset", Uniform{{1}, {0}}, "from a lower to an upper end; got 1 to 0");
   refused("inertia", LogNormal{{1, 1, 1, 1, 1, 1}}, "s must be one number");
   refused("mass", Uniform{{-2}, {-1}},
-          "of 1000 draws of Uniform for environment 0 none is zero or");
+          "of 100000 draws of Uniform for environment 0 none is zero or");
   CHECK_THROWS_WITH_AS(randomise(system, {}, 0, 0), doctest::Contains("batch must be"), Error);
 }
 
