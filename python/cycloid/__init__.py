@@ -20,6 +20,7 @@ np.float64(7.535)
 
 from cycloid import systems
 from cycloid._advance import Advanced, advance
+from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
@@ -64,6 +65,7 @@ del _error
 
 __all__ = [
     "Advanced",
+    "Builder",
     "Contacts",
     "Crowded",
     "Diagnosis",

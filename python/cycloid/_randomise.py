@@ -61,8 +61,8 @@ def randomise(
     Values lie within the constraints of `system.parameters.constraints`: masses and dampings are
     not negative, inertias are positive definite and no principal moment is above the sum of the
     other two. A value that does not is drawn again, all its numbers together, until it does; after
-    a thousand draws in vain ParameterError is raised. Where a parameter has no constraint, such as
-    a friction or a size, the law is all there is.
+    a hundred thousand draws in vain ParameterError is raised. Where a parameter has no constraint,
+    such as a friction or a size, the law is all there is.
 
     seed, name and environment decide about a value: it does not depend on the other names, on
     their order or on `batch`.

@@ -1,4 +1,4 @@
-"""Robots: systems from MJCF and URDF."""
+"""Robots: systems from MJCF, URDF and files of our own."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ class Robot(System):
     array([0., 0., 0., 1., 0., 0., 0., 0., 0., 0., 0., 0., 0.])
     """
 
-    def __init__(self, core: Any, model: Any) -> None:
+    def __init__(self, core: Any, model: Any, notes: Sequence[str] = ()) -> None:
         super().__init__(core)
         self._model = model
+        self._notes = list(notes)  # what was said when the model was made
 
     @property
     def nq(self) -> int:
@@ -114,6 +115,26 @@ class Robot(System):
             raise Error(f'no keyframe is called "{text}"{hint}')
         return self._model.keyframe_state(keyframe).astype(self.dtype)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the compiled model to a file, by convention "robot.cym", which `load` reads
+        without MuJoCo: bodies, joints, actuators, sensors, keyframes and their names. dtype,
+        inputs and vary are keywords of `load` and not in the file; constraints that this system
+        was loaded without are not in it either.
+
+        A file that is there is replaced as a whole, or not at all. Raises FileNotFoundError if the
+        folder does not exist, ModelError if the file cannot be written.
+
+        >>> import os, tempfile
+        >>> import cycloid as cy
+        >>> robot = cy.load('''<mujoco model="top"> <worldbody> <body name="disc"> <freejoint/>
+        ...     <geom type="cylinder" size="0.1 0.01" mass="1"/> </body> </worldbody> </mujoco>''')
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     robot.save(os.path.join(folder, "top.cym"))
+        ...     cy.load(os.path.join(folder, "top.cym"), dtype="float32")
+        <System top: 13 states, 0 inputs, dt 2 ms, float32>
+        """
+        _core.save_model(os.fsencode(_path(path, "path")), self._model, self._notes)
+
 
 def check_robot(system: Any) -> None:
     """Raises TypeError for what is no System, Error for one that is no robot."""
@@ -134,7 +155,9 @@ def load(
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
-    is "<"). MuJoCo's own compiler reads it; what moves then are equations of our own.
+    is "<"). MuJoCo's own compiler reads it; what moves then are equations of our own. A file that
+    `Robot.save` wrote, "robot.cym", is read without MuJoCo, with the same keywords; those that
+    guide the compiler, search_paths and noslip, have no effect then.
 
     dtype: "float64" or "float32". constraints: False leaves out contacts, limits of joints and
     tendons, dry friction and equalities. gradient: "exact", the derivative of the step. inputs: of
@@ -169,16 +192,19 @@ def load(
     >>> round(float(robot.parameters.unpack(g.params)["body:pole.mass"]), 4)   # ... per kg
     -0.0412
     """
-    _refuse(unknown, "load")
+    refuse_keywords(unknown, "load")
     source = _source(path_or_xml)
-    keywords = _Keywords(dtype, constraints, gradient, inputs, vary, noslip)
-    paths = [os.fsencode(_path(p, "search_paths")) for p in _listed(search_paths)]
-    _find_library()
-    model, messages = _core.load_model(
-        source, keywords.constraints, keywords.ignore_noslip, paths
-    )
-    _warn(messages)
-    return keywords.robot(model)
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip)
+    paths = encoded_paths(search_paths)
+    if not source.lstrip().startswith(b"<") and _core.is_model_file(source):
+        model, messages = _core.read_model(source, keywords.constraints)
+    else:
+        find_library()
+        model, messages = _core.load_model(
+            source, keywords.constraints, keywords.ignore_noslip, paths
+        )
+    warn_user(messages)
+    return keywords.robot(model, messages)
 
 
 def from_mujoco(
@@ -203,8 +229,8 @@ def from_mujoco(
     >>> cy.from_mujoco(mj_model, dtype="float32")
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
-    _refuse(unknown, "from_mujoco")
-    keywords = _Keywords(dtype, constraints, gradient, inputs, vary, noslip)
+    refuse_keywords(unknown, "from_mujoco")
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip)
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
         kind = type(mj_model)
@@ -218,17 +244,17 @@ def from_mujoco(
     model, messages = _core.model_from_mjmodel(
         mj_model._address, keywords.constraints, keywords.ignore_noslip
     )
-    _warn(messages)
-    return keywords.robot(model)
+    warn_user(messages)
+    return keywords.robot(model, messages)
 
 
-def _warn(messages: Sequence[str]) -> None:
+def warn_user(messages: Sequence[str]) -> None:
     """... in the line of the user's that called load."""
     for text in messages:
         warnings.warn(text, stacklevel=3)
 
 
-def _refuse(unknown: Mapping[str, Any], function: str) -> None:
+def refuse_keywords(unknown: Mapping[str, Any], function: str) -> None:
     """Keywords of laws are the model's options here."""
     step = (
         ': MuJoCo\'s integrators define a robot\'s step, so it is the model that says, in <option '
@@ -242,8 +268,8 @@ def _refuse(unknown: Mapping[str, Any], function: str) -> None:
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
-class _Keywords:
-    """What `load` and `from_mujoco` share, checked before anything is read."""
+class Keywords:
+    """What `load`, `from_mujoco` and `Builder.build` share, checked before anything is read."""
 
     def __init__(
         self, dtype: Any, constraints: Any, gradient: Any, inputs: Any, vary: Any, noslip: Any
@@ -258,8 +284,9 @@ class _Keywords:
         check_one_of(noslip, ("refuse", "ignore"), "noslip")
         self.ignore_noslip = noslip == "ignore"
 
-    def robot(self, model: Any) -> Robot:
-        return Robot(_core.make_robot(model, self.precision, self.inputs, self.vary), model)
+    def robot(self, model: Any, notes: Sequence[str]) -> Robot:
+        core = _core.make_robot(model, self.precision, self.inputs, self.vary)
+        return Robot(core, model, notes)
 
 
 def _source(path_or_xml: Any) -> bytes:
@@ -289,6 +316,11 @@ def _path(path: Any, what: str) -> str:
     return text
 
 
+def encoded_paths(paths: Any) -> list[bytes]:
+    """search_paths as the core takes them."""
+    return [os.fsencode(_path(p, "search_paths")) for p in _listed(paths)]
+
+
 def _listed(paths: Any) -> list[Any]:
     if isinstance(paths, (str, os.PathLike)):
         return [paths]
@@ -299,11 +331,14 @@ def _listed(paths: Any) -> list[Any]:
 
 
 def _check_built() -> None:
-    if not hasattr(_core, "make_robot"):
-        raise ModelError("this build of cycloid reads no models: configure with CYCLOID_MUJOCO=ON")
+    if not hasattr(_core, "load_model"):
+        raise ModelError(
+            "this build of cycloid reads no models but those that were saved (.cym): configure "
+            "with CYCLOID_MUJOCO=ON"
+        )
 
 
-def _find_library() -> None:
+def find_library() -> None:
     """Tells the core where MuJoCo's library is: in the package, which is not imported for it."""
     global _library_is_known
     _check_built()

@@ -5,25 +5,17 @@
 #include <limits>
 
 #include "cycloid/base/check.h"
-#include "cycloid/io/load.h"
+#include "cycloid/model/model_file.h"
 #include "module.h"
 #include "unlocked.h"
+#ifdef CYCLOID_MUJOCO
+#include "load_options.h"
+#endif
 
 namespace cycloid::python {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-LoadOptions load_options(bool constraints, bool ignore_noslip,
-                         const std::vector<nb::bytes>& search_paths) {
-  LoadOptions options;
-  options.constraints = constraints;
-  options.noslip = ignore_noslip ? Noslip::ignore : Noslip::refuse;
-  for (const nb::bytes& path : search_paths) {
-    options.search_paths.emplace_back(path.c_str(), path.size());
-  }
-  return options;
-}
 
 std::vector<std::string> keyframe_names(const Model& model) {
   std::vector<std::string> names;
@@ -48,20 +40,8 @@ std::vector<double> control_range(const Model& model) {
   return range;
 }
 
-}  // namespace
-
-void bind_robot(nb::module_& m) {
-  nb::class_<Model>(m, "Model")
-      .def_ro("nq", &Model::nq)
-      .def_ro("nv", &Model::nv)
-      .def_ro("na", &Model::na)
-      .def_ro("nu", &Model::nu)
-      .def("control_range", [](const Model& model) { return to_numpy(control_range(model)); })
-      .def_prop_ro("keyframe_names", &keyframe_names)
-      .def("keyframe_state",
-           [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
-
-  // The model, and the warnings. Paths are bytes, as the file system has them.
+#ifdef CYCLOID_MUJOCO
+void bind_load(nb::module_& m) {
   m.def(
       "load_model",
       [](const nb::bytes& path_or_xml, bool constraints, bool ignore_noslip,
@@ -90,6 +70,45 @@ void bind_robot(nb::module_& m) {
       "set_mujoco_library",
       [](const nb::bytes& path) { set_mujoco_library(std::string(path.c_str(), path.size())); },
       nb::arg("path"));
+}
+#endif
+
+}  // namespace
+
+void bind_robot(nb::module_& m) {
+  nb::class_<Model>(m, "Model")
+      .def_ro("nq", &Model::nq)
+      .def_ro("nv", &Model::nv)
+      .def_ro("na", &Model::na)
+      .def_ro("nu", &Model::nu)
+      .def("control_range", [](const Model& model) { return to_numpy(control_range(model)); })
+      .def_prop_ro("keyframe_names", &keyframe_names)
+      .def("keyframe_state",
+           [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
+
+  // Paths are bytes, as the file system has them. A model comes with what is to be warned about.
+  m.def(
+      "is_model_file",
+      [](const nb::bytes& path) { return is_model_file(std::string(path.c_str(), path.size())); },
+      nb::arg("path"));
+  m.def(
+      "read_model",
+      [](const nb::bytes& path, bool constraints) {
+        const std::string file(path.c_str(), path.size());
+        Unlocked call;
+        SavedModel saved = read_model(file);
+        saved.model.options.acting.constraints &= constraints;
+        return std::make_tuple(std::move(saved.model), std::move(saved.notes));
+      },
+      nb::arg("path"), nb::arg("constraints"));
+  m.def(
+      "save_model",
+      [](const nb::bytes& path, const Model& model, const std::vector<std::string>& notes) {
+        const std::string file(path.c_str(), path.size());
+        Unlocked call;
+        save_model(file, {model, notes});
+      },
+      nb::arg("path"), nb::arg("model"), nb::arg("notes"));
   m.def(
       "make_robot",
       [](const Model& model, const std::string& dtype, const std::vector<std::string>& inputs,
@@ -97,6 +116,9 @@ void bind_robot(nb::module_& m) {
         return make_robot(model, {precision_of(dtype), inputs, vary});
       },
       nb::arg("model"), nb::arg("dtype"), nb::arg("inputs"), nb::arg("vary"));
+#ifdef CYCLOID_MUJOCO
+  bind_load(m);
+#endif
 }
 
 }  // namespace cycloid::python

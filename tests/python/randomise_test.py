@@ -9,7 +9,7 @@ XML = """
 <mujoco model="arm">
   <worldbody>
     <body name="upper"> <joint name="shoulder" axis="0 1 0" damping="0.1"/>
-      <geom name="bar" type="capsule" fromto="0 0 0 0 0 -0.5" size="0.02" mass="1"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.02" mass="1"/>
       <body name="lower" pos="0 0 -0.5"> <joint name="elbow" axis="0 1 0" damping="0.1"/>
         <geom type="box" size="0.05 0.1 0.2" pos="0 0 -0.2" mass="0.7"/> </body> </body>
   </worldbody>
@@ -21,7 +21,6 @@ VARY = (
     "body:lower.inertia",
     "body:upper.inertia",
     "joint:elbow.damping",
-    "geom:bar.friction",
     "option.gravity",
 )
 ARM = cy.load(XML, vary=VARY)
@@ -41,7 +40,7 @@ def test_a_value_for_each_environment_in_the_parameters_shape():
         "joint:elbow.damping": (16, 1),
         "option.gravity": (16, 3),
     }
-    assert all(len(np.unique(v[..., :1])) == 16 for v in params.values())
+    assert all(len(np.unique(v.reshape(16, -1), axis=0)) == 16 for v in params.values())
     assert cy.randomise(ARM, {}, 3, 0) == {}
 
 
@@ -116,7 +115,7 @@ def test_laws_of_motion_are_randomised_too():
         ({"body:upper.mass": cy.Normal(-1)}, cy.ParameterError, "s must not be negative"),
         ({"body:upper.mass": cy.Normal([1, 2])}, cy.ParameterError, "expected one number for s"),
         ({"body:upper.mass": cy.Normal(np.nan)}, cy.Error, "finite"),
-        ({"body:upper.mass": cy.Uniform(-2, -1)}, cy.ParameterError, "of 1000 draws of Uniform"),
+        ({"body:upper.mass": cy.Uniform(-2, -1)}, cy.ParameterError, "of 100000 draws of Uniform"),
         ({"body:upper.mass": cy.Uniform(2, 1)}, cy.ParameterError, "got 2 to 1"),
         ({"body:upper.mass": 0.1}, TypeError, r"expected LogNormal\(s\), Normal\(s\) or Uniform"),
         ({"body:upper.mass": cy.Normal("x")}, TypeError, "number"),
