@@ -1,11 +1,13 @@
 #include "cli/law_options.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <map>
 
 #include "cli/command_line.h"
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/nearest_name.h"
+#include "cycloid/model/model_file.h"
 #include "cycloid/rigid/robot.h"
 #include "cycloid/system/systems.h"
 #if CYCLOID_HAS_IO
@@ -68,9 +70,10 @@ std::map<std::string, std::vector<double>> parse_values(const std::vector<std::s
 }  // namespace
 
 void LawOptions::declare(Options& options, const char* positional) {
-  options.positional(positional, model,
-                     "a closed-form law (`cycloid info` lists them),\nor a robot's file, MJCF or "
-                     "URDF");
+  options.positional(
+      positional, model,
+      "a closed-form law (`cycloid info` lists them),\nor a robot's file: MJCF, URDF "
+      "or .cym");
   options.number("--dt", dt, "length of a step [s] (default 0.01, or the file's own)");
   std::vector<std::string> integrators = systems::integrators();
   integrators.push_back("implicitfast");
@@ -81,6 +84,9 @@ void LawOptions::declare(Options& options, const char* positional) {
   options.number("--atol", atol, "... and absolute, in the units of the state (default 1e-11)");
   options.flag("--no-constraints", no_constraints,
                "leave out a file's contacts, limits, dry friction and equalities");
+  options.choice("--noslip", noslip, {"refuse", "ignore"},
+                 "a file that asks for the noslip solver: refuse it (default),\nor ignore: run "
+                 "without it");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
   options.texts(
       "--set", "NAME=VALUE", set,
@@ -89,11 +95,34 @@ void LawOptions::declare(Options& options, const char* positional) {
   options.numbers("--x", x, "state at the start (default: the law's own)");
 }
 
+Model LawOptions::file() const {
+  std::vector<std::string> warnings;
 #if CYCLOID_HAS_IO
-System LawOptions::robot() const {
   LoadOptions loading;
   loading.constraints = !no_constraints;
+  loading.noslip = noslip == "ignore" ? Noslip::ignore : Noslip::refuse;
+  loading.warnings = &warnings;
   Model loaded = load_model(model, loading);
+#else
+  if (!is_model_file(model)) {
+    throw ModelError(message("\"", model,
+                             "\" is a file, and this program was built without MuJoCo's compiler "
+                             "(CYCLOID_MUJOCO): it knows files that were saved by cycloid (.cym), ",
+                             listed(systems::names())));
+  }
+  SavedModel saved = read_model(model);
+  warnings = saved.notes;
+  Model loaded = std::move(saved.model);
+  loaded.options.acting.constraints &= !no_constraints;
+#endif
+  for (const std::string& text : warnings) {
+    std::fprintf(stderr, "cycloid: warning: %s\n", text.c_str());
+  }
+  return loaded;
+}
+
+System LawOptions::robot() const {
+  Model loaded = file();
   if (dt) loaded.options.timestep = *dt;
   static const std::map<std::string, RigidIntegrator> known = {
       {"euler", RigidIntegrator::euler},
@@ -115,14 +144,6 @@ System LawOptions::robot() const {
   options.values = parse_values(set);
   return make_robot(loaded, options);
 }
-#else
-System LawOptions::robot() const {
-  throw ModelError(message("\"", model,
-                           "\" is a file, and this program was built without MuJoCo's "
-                           "compiler (CYCLOID_MUJOCO): it knows ",
-                           listed(systems::names())));
-}
-#endif
 
 System LawOptions::system() const {
   check_model(model);

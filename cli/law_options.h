@@ -1,6 +1,7 @@
 // MODEL and the options that every command about a model shares; and the System they describe.
 //
-// MODEL is a closed-form law or a file, MJCF or URDF. A file brings its own step and integrator.
+// MODEL is a closed-form law or a file: MJCF, URDF, or a model that was saved (.cym), which needs
+// no MuJoCo. A file brings its own step and integrator.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cli/cli.h"
+#include "cycloid/model/model.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::cli {
@@ -22,6 +24,7 @@ struct LawOptions {
   std::optional<double> rtol, atol;  // of an adaptive integrator
   std::string dtype = "float64";
   bool no_constraints = false;
+  std::string noslip = "refuse";  // a file's noslip solver: refuse, or ignore
   std::vector<std::string> set;   // "name=value[,value…]"
   std::optional<std::int64_t> n;  // masses of spring_chain
   std::vector<double> x;          // the state at the start; empty: the law's own
@@ -37,6 +40,7 @@ struct LawOptions {
   std::string headline(const System& system) const;
 
  private:
+  Model file() const;
   System robot() const;
   mutable std::string used_integrator_;  // by the last system()
 };

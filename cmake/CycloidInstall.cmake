@@ -19,7 +19,8 @@ install(TARGETS cycloid_core EXPORT cycloid)
 # cycloid::io: its other headers need MuJoCo's and are its own affair.
 if(TARGET cycloid_io)
   install(TARGETS cycloid_io EXPORT cycloid ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(FILES "${PROJECT_SOURCE_DIR}/cycloid/io/load.h"
+  set(io_folder "${PROJECT_SOURCE_DIR}/cycloid/io")
+  install(FILES "${io_folder}/load.h" "${io_folder}/builder.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/cycloid/io")
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/cycloid/cycloid.h"

@@ -17,4 +17,5 @@
 #include "cycloid/rigid/robot.h"
 #include "cycloid/system/heat.h"
 #include "cycloid/system/make_system.h"
+#include "cycloid/system/randomise.h"
 #include "cycloid/system/systems.h"

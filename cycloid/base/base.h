@@ -4,6 +4,8 @@
 //   check.h            CYCLOID_CHECK: our own mistakes, as an exception and never an abort
 //   nearest_name.h     "did you mean …?" for a name that does not exist
 //   byte_size.h        "64MB" to a number and back
+//   utf8.h             whether bytes are text
+//   fnv_hash.h         a hash of names, a checksum of files
 //   host_device.h      CYCLOID_HD: the mark of a function that a GPU can compile as well
 //   instruction_set.h  which copy of the batch core runs on this processor
 //   core_count.h       how many threads are worth starting here

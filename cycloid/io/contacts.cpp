@@ -76,12 +76,12 @@ void judge_convex(const mjModel& m, const CandidatePair& pair) {
   const std::string where =
       message(element(m, "ngeom", pair.geom1), " and ", element(m, "ngeom", pair.geom2));
   if (m.opt.disableflags & mjDSBL_NATIVECCD) {
-    refuse(where, "convex collision without the flag nativeccd",
+    refuse(where, "convex collision without the flag nativeccd (by the older library libccd)",
            "enable the flag or load with constraints=False");
   }
   const bool one_contact = type1 == mjGEOM_ELLIPSOID || type2 == mjGEOM_ELLIPSOID;
   if (!one_contact && (m.opt.disableflags & mjDSBL_MULTICCD)) {
-    refuse(where, "convex collision without the flag multiccd",
+    refuse(where, "convex collision without the flag multiccd (one contact for faces on faces)",
            "enable the flag or load with constraints=False");
   }
 }
@@ -198,7 +198,8 @@ std::vector<CandidatePair> colliding_pairs(const mjModel& m) {
 void refuse_unsupported_contacts(const mjModel& m) {
   const std::vector<CandidatePair> pairs = colliding_pairs(m);
   if (!pairs.empty() && (m.opt.enableflags & mjENBL_SPECULATIVE)) {
-    refuse("options", "the flag speculative", "disable it or load with constraints=False");
+    refuse("options", "the flag speculative (contacts of shapes that their velocities bring close)",
+           "disable it or load with constraints=False");
   }
   for (const CandidatePair& pair : pairs) {
     judge_shapes(m, pair);

@@ -168,7 +168,8 @@ constexpr FieldRule kMustBeDefault[] = {
     {"geom_fluid", FieldUse::must_be_default, "the ellipsoid model of fluid forces (fluidshape)",
      "remove fluidshape from the geom: the inertia-box model is supported", 0, 1},
     {"opt.noslip_iterations", FieldUse::must_be_default_with_constraints, "the noslip solver",
-     "set noslip_iterations to 0 or load with constraints=False"},
+     "set noslip_iterations to 0, load with noslip=\"ignore\", which runs without it, or load with "
+     "constraints=False"},
 };
 
 std::vector<FieldRule> all_rules() {
@@ -276,9 +277,10 @@ std::string element(const mjModel& m, std::string_view count, mjtSize index) {
   return std::string(count);  // "options"
 }
 
-void refuse_by_field(const mjModel& m, bool constraints) {
-#define X(type, field, columns) \
-  judge<type>(m, "opt." #field, "options", &m.opt.field, 1, columns, constraints);
+void refuse_by_field(const mjModel& m, bool constraints, std::string_view left_out) {
+#define X(type, field, columns)                    \
+  if (std::string_view("opt." #field) != left_out) \
+    judge<type>(m, "opt." #field, "options", &m.opt.field, 1, columns, constraints);
 #define XVEC(type, field, columns) \
   judge<type>(m, "opt." #field, "options", m.opt.field, 1, columns, constraints);
   MJOPTION_FIELDS

@@ -39,9 +39,9 @@ const std::vector<FieldRule>& field_rules();
 // Null when there is no such field.
 const FieldRule* field_rule(std::string_view field);
 
-// Throws ModelError naming the first element one of whose must_be_default fields differs. Also
-// throws when a number in use is not finite.
-void refuse_by_field(const mjModel& model, bool constraints);
+// Throws ModelError naming the first element one of whose must_be_default fields differs, but for
+// the field that is `left_out` on request. Also throws when a number in use is not finite.
+void refuse_by_field(const mjModel& model, bool constraints, std::string_view left_out = {});
 
 // Throws ModelError unless every array of the model lies inside the model's buffer, as in a model
 // of the release whose headers this was built with.

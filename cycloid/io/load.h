@@ -5,6 +5,7 @@
 // done and no step of ours calls it. Its library is opened by the first load, not before.
 //
 //   load.h            load_model, model_from_mjmodel: start here
+//   builder.h         models made by a program, without XML; mjcf_schema.h, its attributes
 //   mujoco_library.h  finding and opening libmujoco, the functions of it that are used
 //   compile.h         from a file or a text to an mjModel
 //   foreign_call.h    exceptions that escape from libmujoco
@@ -22,6 +23,10 @@
 
 namespace cycloid::inline io {
 
+// What becomes of a model that asks for MuJoCo's noslip solver, a pass after the solution that
+// takes the slip out of friction: it is refused, or runs without that pass and a warning says so.
+enum class Noslip { refuse, ignore };
+
 struct LoadOptions {
   // False leaves out every constraint: contacts, limits, dry friction, equalities. Nothing that
   // only they use is then a reason to refuse a model.
@@ -31,11 +36,15 @@ struct LoadOptions {
   // as rest; the folders above the model's own file follow, with name/rest.
   std::vector<std::string> search_paths{};
 
-  // Receives what MuJoCo warned about, one sentence each.
+  // Receives what MuJoCo warned about and what was left out on request, one sentence each.
   std::vector<std::string>* warnings = nullptr;
+
+  Noslip noslip = Noslip::refuse;
 };
 
 // The model in a file, or in the text itself when its first character that is not a space is '<'.
+// A file of our own (model/model_file.h, "robot.cym") needs no MuJoCo: what its model's making left
+// out is among the warnings again, and constraints that it was saved without stay away.
 // A URDF whose meshes cannot be read loads without them if constraints are left out and the links
 // that have them state their inertia. Throws FileNotFound when the file or one it names does not
 // exist; ModelError when MuJoCo cannot be opened or refuses the model, or when the model contains

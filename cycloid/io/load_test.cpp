@@ -11,6 +11,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/io/compile.h"
 #include "cycloid/io/scratch_folder_test.h"
+#include "cycloid/model/model_file.h"
 
 namespace cycloid {
 namespace {
@@ -36,6 +37,22 @@ TEST_CASE("load_model: a text, a file, and a mesh beside the file") {
       "<body><freejoint/><geom type='mesh' mesh='t' density='6'/></body></worldbody></mujoco>");
   CHECK(std::abs(load_model(file).bodies[1].mass - 1) <
         1e-6);  // a volume of 1/6, vertices in float
+}
+
+TEST_CASE("load_model: a model that was saved, with its notes, and constraints on request") {
+  const test::ScratchFolder here;
+  const std::string file = here.write("chain.cym", "");
+  save_model(file, {load_model(pendulum(2)), {"something is left out"}});
+  std::vector<std::string> warnings;
+  const Model read = load_model(file, {.warnings = &warnings});
+  CHECK(model_to_bytes({read, {}}) == model_to_bytes({load_model(pendulum(2)), {}}));
+  CHECK(warnings == std::vector<std::string>{"something is left out"});
+  CHECK(read.options.acting.constraints);
+  CHECK_FALSE(load_model(file, {.constraints = false}).options.acting.constraints);
+  save_model(file, {load_model(pendulum(2), {.constraints = false}), {}});
+  CHECK_FALSE(load_model(file).options.acting.constraints);
+  CHECK_THROWS_AS(load_model(here.write("bad.cym", pendulum(2))), ModelError);
+  CHECK_THROWS_AS(load_model("nowhere/chain.cym"), FileNotFound);
 }
 
 TEST_CASE("load_model: URDF") {

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <vector>
 
+#include "cycloid/base/utf8.h"
+
 namespace cycloid::inline io {
 namespace {
 
@@ -54,33 +56,12 @@ std::string parser_line(std::string_view line) {
   return text;
 }
 
-// Length of the UTF-8 character at the start of `text`; 0 when it is none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
-  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) ||
-      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90)) {
-    return 0;
-  }
-  return length;
-}
-
 }  // namespace
 
 std::string readable(std::string_view text) {
   std::string clean;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = character_length(text.substr(i));
+    const std::size_t length = utf8_character_length(text.substr(i));
     const auto code = static_cast<unsigned char>(text[i]);
     if (length == 0) {
       clean += "\xef\xbf\xbd";

@@ -19,7 +19,7 @@ namespace cycloid::inline io {
 // clang-format off
 #define CYCLOID_MUJOCO_FUNCTIONS(X)                                            \
   X(mj_version)                                                                \
-  X(mj_parseXML) X(mj_parseXMLString) X(mj_compile)                            \
+  X(mj_parseXML) X(mj_parseXMLString) X(mj_compile) X(mj_printSchema)          \
   X(mj_deleteSpec) X(mj_deleteModel)                                           \
   X(mju_setLogHandler)                                                         \
   X(mjs_getError) X(mjs_getString) X(mjs_setString) X(mjs_getName)             \

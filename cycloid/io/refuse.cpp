@@ -109,11 +109,11 @@ bool constraints_act(const mjModel& m, const LoadOptions& options) {
   return options.constraints && !(m.opt.disableflags & mjDSBL_CONSTRAINT);
 }
 
-void refuse_unsupported(const mjModel& m, bool constraints) {
+void refuse_unsupported(const mjModel& m, bool constraints, Noslip noslip) {
   judge_options(m, constraints);
   judge_tendons(m);
   judge_actuators(m);
-  refuse_by_field(m, constraints);
+  refuse_by_field(m, constraints, noslip == Noslip::ignore ? "opt.noslip_iterations" : "");
   if (constraints) judge_constraints(m);
 }
 

@@ -7,7 +7,8 @@
 //   muscles, DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
 //   slider-crank and body transmissions; tendons that wrap around geoms; plastic springs
 //   ellipsoid fluid forces
-//   with constraints: diagexact, noslip, equalities of flexes, and what contacts.h lists
+//   with constraints: diagexact, noslip unless it is ignored on request, equalities of flexes, and
+//   what contacts.h lists
 // What only leads to the constrained optimum and does not change it (solver, iterations,
 // tolerances, warm start, islands, sparse or dense matrices) is never looked at.
 #pragma once
@@ -22,7 +23,7 @@
 namespace cycloid::inline io {
 
 // Throws ModelError with the element and what to try.
-void refuse_unsupported(const mjModel& model, bool constraints);
+void refuse_unsupported(const mjModel& model, bool constraints, Noslip noslip = Noslip::refuse);
 
 // The options ask for constraints and the model does not disable them.
 bool constraints_act(const mjModel& model, const LoadOptions& options);

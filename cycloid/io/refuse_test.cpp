@@ -162,7 +162,8 @@ TEST_CASE("refuse_unsupported: with constraints, what changes their optimum or h
         "options: the flag diagexact is not supported; disable it or load with "
         "constraints=False");
   CHECK(constrained_refusal(option("<option noslip_iterations='3'/>")) ==
-        "options: the noslip solver is not supported; set noslip_iterations to 0 or load with "
+        "options: the noslip solver is not supported; set noslip_iterations to 0, load with "
+        "noslip=\"ignore\", which runs without it, or load with "
         "constraints=False");
   CHECK(constrained_refusal(option("<option impratio='0'/>")) ==
         "options: impratio is 0; expected a positive number");
@@ -174,6 +175,20 @@ TEST_CASE("refuse_unsupported: with constraints, what changes their optimum or h
   CHECK(constrained_refusal(option("<option><flag speculative='enable' contact='disable'/>"
                                    "</option>")) == "");
   CHECK(constrained_refusal(constrained("", "", "adhesion='1'")).starts_with("geom \"g\": adh"));
+}
+
+TEST_CASE("load_model: runs without noslip on request, and says so where it would act") {
+  const auto warned = [](const std::string& option, bool constraints) {
+    std::vector<std::string> warnings;
+    load_model(constrained("", option, ""),
+               {.constraints = constraints, .warnings = &warnings, .noslip = Noslip::ignore});
+    return warnings;
+  };
+  const std::string noslip = "<option noslip_iterations='3'/>";
+  REQUIRE(warned(noslip, true).size() == 1);
+  CHECK(warned(noslip, true)[0].starts_with("the noslip solver (noslip_iterations 3) is left out"));
+  CHECK(warned(noslip, false).empty());
+  CHECK(warned("", true).empty());
 }
 
 TEST_CASE("refuse_unsupported: with constraints, not what only leads to the optimum") {

@@ -7,7 +7,7 @@
 //
 // Where to start reading:
 //   space.h        states with named blocks; quaternions; coordinates and tangents
-//   parameters.h   the registry of physical numbers, with constraint.h
+//   parameters.h   the registry of physical numbers, with constraint.h and randomise.h
 //   stepper.h      the chunk interface that does the work; the life of a step and of a gradient
 //   law.h          a law of motion, x_dot(t, x, u, p), and its pullback
 //   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints

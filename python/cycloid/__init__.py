@@ -20,6 +20,7 @@ np.float64(7.535)
 
 from cycloid import systems
 from cycloid._advance import Advanced, advance
+from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
@@ -40,6 +41,7 @@ from cycloid._mj_data import (
 from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
+from cycloid._randomise import LogNormal, Normal, Uniform, randomise
 from cycloid._results import (
     Crowded,
     Diagnosis,
@@ -64,6 +66,7 @@ del _error
 
 __all__ = [
     "Advanced",
+    "Builder",
     "Contacts",
     "Crowded",
     "Diagnosis",
@@ -80,7 +83,9 @@ __all__ = [
     "InverseDynamicsGradient",
     "LinearFeedback",
     "Linearisation",
+    "LogNormal",
     "ModelError",
+    "Normal",
     "Observation",
     "ObservationGradient",
     "ParameterError",
@@ -93,6 +98,7 @@ __all__ = [
     "System",
     "Trajectory",
     "Truncate",
+    "Uniform",
     "Unsolved",
     "__version__",
     "advance",
@@ -108,6 +114,7 @@ __all__ = [
     "load",
     "observe",
     "own_law",
+    "randomise",
     "rollout",
     "state_from_mujoco",
     "state_to_mujoco",

@@ -1,4 +1,4 @@
-"""Robots: systems from MJCF and URDF."""
+"""Robots: systems from MJCF, URDF and files of our own."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ class Robot(System):
     array([0., 0., 0., 1., 0., 0., 0., 0., 0., 0., 0., 0., 0.])
     """
 
-    def __init__(self, core: Any, model: Any) -> None:
+    def __init__(self, core: Any, model: Any, notes: Sequence[str] = ()) -> None:
         super().__init__(core)
         self._model = model
+        self._notes = list(notes)  # what was said when the model was made
 
     @property
     def nq(self) -> int:
@@ -115,6 +116,26 @@ class Robot(System):
             raise Error(f'no keyframe is called "{text}"{hint}')
         return self._model.keyframe_state(keyframe).astype(self.dtype)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the compiled model to a file, by convention "robot.cym", which `load` reads
+        without MuJoCo: bodies, joints, actuators, sensors, keyframes and their names. dtype,
+        inputs and vary are keywords of `load` and not in the file; constraints that this system
+        was loaded without are not in it either.
+
+        A file that is there is replaced as a whole, or not at all. Raises FileNotFoundError if the
+        folder does not exist, ModelError if the file cannot be written.
+
+        >>> import os, tempfile
+        >>> import cycloid as cy
+        >>> robot = cy.load('''<mujoco model="top"> <worldbody> <body name="disc"> <freejoint/>
+        ...     <geom type="cylinder" size="0.1 0.01" mass="1"/> </body> </worldbody> </mujoco>''')
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     robot.save(os.path.join(folder, "top.cym"))
+        ...     cy.load(os.path.join(folder, "top.cym"), dtype="float32")
+        <System top: 13 states, 0 inputs, dt 2 ms, float32>
+        """
+        _core.save_model(os.fsencode(_path(path, "path")), self._model, self._notes)
+
 
 def check_robot(system: Any) -> None:
     """Raises TypeError for what is no System, Error for one that is no robot."""
@@ -131,10 +152,13 @@ def load(
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
+    noslip: str = "refuse",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
-    is "<"). MuJoCo's own compiler reads it; what moves then are equations of our own.
+    is "<"). MuJoCo's own compiler reads it; what moves then are equations of our own. A file that
+    `Robot.save` wrote, "robot.cym", is read without MuJoCo, with the same keywords; those that
+    guide the compiler, search_paths and noslip, have no effect then.
 
     dtype: "float64" or "float32". constraints: False leaves out contacts, limits of joints and
     tendons, dry friction and equalities. gradient: what a pullback differentiates, "exact" (the
@@ -142,12 +166,14 @@ def load(
     which an input row consists, any of "ctrl", "qfrc_applied" (nv) [N, N·m], "xfrc_applied" (bodies
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
-    up, before those above the file. The integrator and the time step are the model's:
-    <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or RK4.
+    up, before those above the file. noslip: what becomes of a model that asks for MuJoCo's noslip
+    solver, "refuse", or "ignore", which runs without it and warns. The integrator and the time step
+    are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or
+    RK4.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
-    refuses the model or it contains dynamics that are not supported. What MuJoCo warns about
-    becomes a warning.
+    refuses the model or it contains dynamics that are not supported. What MuJoCo warns about, and
+    what is left out on request, becomes a warning.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -168,15 +194,19 @@ def load(
     >>> round(float(robot.parameters.unpack(g.params)["body:pole.mass"]), 4)   # ... per kg
     -0.0412
     """
-    _refuse(unknown, "load")
+    refuse_keywords(unknown, "load")
     source = _source(path_or_xml)
-    keywords = _Keywords(dtype, constraints, gradient, inputs, vary)
-    paths = [os.fsencode(_path(p, "search_paths")) for p in _listed(search_paths)]
-    _find_library()
-    model, messages = _core.load_model(source, keywords.constraints, paths)
-    for text in messages:
-        warnings.warn(text, stacklevel=2)
-    return keywords.robot(model)
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip)
+    paths = encoded_paths(search_paths)
+    if not source.lstrip().startswith(b"<") and _core.is_model_file(source):
+        model, messages = _core.read_model(source, keywords.constraints)
+    else:
+        find_library()
+        model, messages = _core.load_model(
+            source, keywords.constraints, keywords.ignore_noslip, paths
+        )
+    warn_user(messages)
+    return keywords.robot(model, messages)
 
 
 def from_mujoco(
@@ -187,6 +217,7 @@ def from_mujoco(
     inputs: Sequence[str] = ("ctrl",),
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
+    noslip: str = "refuse",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from a mujoco.MjModel, with its options as they are set. The model is read once, and
@@ -200,8 +231,8 @@ def from_mujoco(
     >>> cy.from_mujoco(mj_model, dtype="float32")
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
-    _refuse(unknown, "from_mujoco")
-    keywords = _Keywords(dtype, constraints, gradient, inputs, vary)
+    refuse_keywords(unknown, "from_mujoco")
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip)
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
         kind = type(mj_model)
@@ -212,10 +243,20 @@ def from_mujoco(
             f"pip install mujoco=={_MUJOCO}"
         )
     _check_built()
-    return keywords.robot(_core.model_from_mjmodel(mj_model._address, keywords.constraints))
+    model, messages = _core.model_from_mjmodel(
+        mj_model._address, keywords.constraints, keywords.ignore_noslip
+    )
+    warn_user(messages)
+    return keywords.robot(model, messages)
 
 
-def _refuse(unknown: Mapping[str, Any], function: str) -> None:
+def warn_user(messages: Sequence[str]) -> None:
+    """... in the line of the user's that called load."""
+    for text in messages:
+        warnings.warn(text, stacklevel=3)
+
+
+def refuse_keywords(unknown: Mapping[str, Any], function: str) -> None:
     """Keywords of laws are the model's options here."""
     step = (
         ': MuJoCo\'s integrators define a robot\'s step, so it is the model that says, in <option '
@@ -229,10 +270,12 @@ def _refuse(unknown: Mapping[str, Any], function: str) -> None:
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
-class _Keywords:
-    """What `load` and `from_mujoco` share, checked before anything is read."""
+class Keywords:
+    """What `load`, `from_mujoco` and `Builder.build` share, checked before anything is read."""
 
-    def __init__(self, dtype: Any, constraints: Any, gradient: Any, inputs: Any, vary: Any) -> None:
+    def __init__(
+        self, dtype: Any, constraints: Any, gradient: Any, inputs: Any, vary: Any, noslip: Any
+    ) -> None:
         self.precision = as_precision(dtype)
         if not isinstance(constraints, (bool, np.bool_)):
             raise TypeError(f"constraints must be True or False; got {shown(constraints)}")
@@ -240,10 +283,12 @@ class _Keywords:
         self.gradient = as_mode("exact" if gradient is None else gradient)
         self.inputs = [as_text(name) for name in as_names(inputs, "inputs")]
         self.vary = [as_text(name) for name in as_names(vary, "vary")]
+        check_one_of(noslip, ("refuse", "ignore"), "noslip")
+        self.ignore_noslip = noslip == "ignore"
 
-    def robot(self, model: Any) -> Robot:
+    def robot(self, model: Any, notes: Sequence[str]) -> Robot:
         core = _core.make_robot(model, self.precision, self.inputs, self.vary)
-        return Robot(core.with_gradient(self.gradient), model)
+        return Robot(core.with_gradient(self.gradient), model, notes)
 
 
 def _source(path_or_xml: Any) -> bytes:
@@ -273,6 +318,11 @@ def _path(path: Any, what: str) -> str:
     return text
 
 
+def encoded_paths(paths: Any) -> list[bytes]:
+    """search_paths as the core takes them."""
+    return [os.fsencode(_path(p, "search_paths")) for p in _listed(paths)]
+
+
 def _listed(paths: Any) -> list[Any]:
     if isinstance(paths, (str, os.PathLike)):
         return [paths]
@@ -283,11 +333,14 @@ def _listed(paths: Any) -> list[Any]:
 
 
 def _check_built() -> None:
-    if not hasattr(_core, "make_robot"):
-        raise ModelError("this build of cycloid reads no models: configure with CYCLOID_MUJOCO=ON")
+    if not hasattr(_core, "load_model"):
+        raise ModelError(
+            "this build of cycloid reads no models but those that were saved (.cym): configure "
+            "with CYCLOID_MUJOCO=ON"
+        )
 
 
-def _find_library() -> None:
+def find_library() -> None:
     """Tells the core where MuJoCo's library is: in the package, which is not imported for it."""
     global _library_is_known
     _check_built()

@@ -58,9 +58,10 @@ NB_MODULE(_core, m) {
   bind_rollout(m);
   bind_observe(m);
   bind_python_law(m);
-#ifdef CYCLOID_MUJOCO
   bind_robot(m);
   bind_forward(m);
+#ifdef CYCLOID_MUJOCO
+  bind_builder(m);
 #endif
   bind_jax(m);  // after the types that it shelves
   m.def(

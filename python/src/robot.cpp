@@ -5,22 +5,17 @@
 #include <limits>
 
 #include "cycloid/base/check.h"
-#include "cycloid/io/load.h"
+#include "cycloid/model/model_file.h"
 #include "module.h"
 #include "unlocked.h"
+#ifdef CYCLOID_MUJOCO
+#include "load_options.h"
+#endif
 
 namespace cycloid::python {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-LoadOptions load_options(bool constraints, const std::vector<nb::bytes>& search_paths) {
-  LoadOptions options{.constraints = constraints};
-  for (const nb::bytes& path : search_paths) {
-    options.search_paths.emplace_back(path.c_str(), path.size());
-  }
-  return options;
-}
 
 std::vector<std::string> keyframe_names(const Model& model) {
   std::vector<std::string> names;
@@ -45,6 +40,39 @@ std::vector<double> control_range(const Model& model) {
   return range;
 }
 
+#ifdef CYCLOID_MUJOCO
+void bind_load(nb::module_& m) {
+  m.def(
+      "load_model",
+      [](const nb::bytes& path_or_xml, bool constraints, bool ignore_noslip,
+         const std::vector<nb::bytes>& search_paths) {
+        const std::string source(path_or_xml.c_str(), path_or_xml.size());
+        std::vector<std::string> warnings;
+        LoadOptions options = load_options(constraints, ignore_noslip, search_paths);
+        options.warnings = &warnings;
+        Unlocked call;
+        Model model = load_model(source, options);
+        return std::make_tuple(std::move(model), std::move(warnings));
+      },
+      nb::arg("path_or_xml"), nb::arg("constraints"), nb::arg("ignore_noslip"),
+      nb::arg("search_paths"));
+  m.def(
+      "model_from_mjmodel",
+      [](std::uintptr_t address, bool constraints, bool ignore_noslip) {
+        std::vector<std::string> warnings;
+        LoadOptions options = load_options(constraints, ignore_noslip, {});
+        options.warnings = &warnings;
+        Model model = model_from_mjmodel(reinterpret_cast<const void*>(address), options);
+        return std::make_tuple(std::move(model), std::move(warnings));
+      },
+      nb::arg("address"), nb::arg("constraints"), nb::arg("ignore_noslip"));
+  m.def(
+      "set_mujoco_library",
+      [](const nb::bytes& path) { set_mujoco_library(std::string(path.c_str(), path.size())); },
+      nb::arg("path"));
+}
+#endif
+
 }  // namespace
 
 void bind_robot(nb::module_& m) {
@@ -58,31 +86,29 @@ void bind_robot(nb::module_& m) {
       .def("keyframe_state",
            [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
 
-  // The model, and what MuJoCo warned about. Paths are bytes, as the file system has them.
+  // Paths are bytes, as the file system has them. A model comes with what is to be warned about.
   m.def(
-      "load_model",
-      [](const nb::bytes& path_or_xml, bool constraints,
-         const std::vector<nb::bytes>& search_paths) {
-        const std::string source(path_or_xml.c_str(), path_or_xml.size());
-        std::vector<std::string> warnings;
-        LoadOptions options = load_options(constraints, search_paths);
-        options.warnings = &warnings;
-        Unlocked call;
-        Model model = load_model(source, options);
-        return std::make_tuple(std::move(model), std::move(warnings));
-      },
-      nb::arg("path_or_xml"), nb::arg("constraints"), nb::arg("search_paths"));
-  m.def(
-      "model_from_mjmodel",
-      [](std::uintptr_t address, bool constraints) {
-        return model_from_mjmodel(reinterpret_cast<const void*>(address),
-                                  load_options(constraints, {}));
-      },
-      nb::arg("address"), nb::arg("constraints"));
-  m.def(
-      "set_mujoco_library",
-      [](const nb::bytes& path) { set_mujoco_library(std::string(path.c_str(), path.size())); },
+      "is_model_file",
+      [](const nb::bytes& path) { return is_model_file(std::string(path.c_str(), path.size())); },
       nb::arg("path"));
+  m.def(
+      "read_model",
+      [](const nb::bytes& path, bool constraints) {
+        const std::string file(path.c_str(), path.size());
+        Unlocked call;
+        SavedModel saved = read_model(file);
+        saved.model.options.acting.constraints &= constraints;
+        return std::make_tuple(std::move(saved.model), std::move(saved.notes));
+      },
+      nb::arg("path"), nb::arg("constraints"));
+  m.def(
+      "save_model",
+      [](const nb::bytes& path, const Model& model, const std::vector<std::string>& notes) {
+        const std::string file(path.c_str(), path.size());
+        Unlocked call;
+        save_model(file, {model, notes});
+      },
+      nb::arg("path"), nb::arg("model"), nb::arg("notes"));
   m.def(
       "make_robot",
       [](const Model& model, const std::string& dtype, const std::vector<std::string>& inputs,
@@ -90,6 +116,9 @@ void bind_robot(nb::module_& m) {
         return make_robot(model, {precision_of(dtype), inputs, vary});
       },
       nb::arg("model"), nb::arg("dtype"), nb::arg("inputs"), nb::arg("vary"));
+#ifdef CYCLOID_MUJOCO
+  bind_load(m);
+#endif
 }
 
 }  // namespace cycloid::python

@@ -1,6 +1,8 @@
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/tuple.h>
 
 #include "cycloid/base/error.h"
+#include "cycloid/system/randomise.h"
 #include "module.h"
 #include "run_options.h"
 
@@ -31,6 +33,13 @@ nb::list parameters_of(const System& system) {
                               describe(p.constraint), p.not_differentiable));
   }
   return all;
+}
+
+// A law of randomise: its name, and its numbers.
+Spread spread_of(const std::string& law, std::vector<double> a, std::vector<double> b) {
+  if (law == "LogNormal") return LogNormal{std::move(a)};
+  if (law == "Normal") return Normal{std::move(a)};
+  return Uniform{std::move(a), std::move(b)};
 }
 
 }  // namespace
@@ -113,6 +122,20 @@ void bind_system(nb::module_& m) {
         return close_loop(system, {numbers(gain), numbers(target), numbers(command)});
       },
       nb::arg("system"), nb::arg("gain"), nb::arg("target"), nb::arg("command"));
+  using NamedLaw = std::tuple<std::string, std::string, std::vector<double>, std::vector<double>>;
+  m.def(
+      "randomise",
+      [](const System& system, const std::vector<NamedLaw>& laws, std::int64_t batch,
+         std::uint64_t seed) {
+        std::map<std::string, Spread> spreads;
+        for (const auto& [name, law, a, b] : laws) spreads.emplace(name, spread_of(law, a, b));
+        nb::dict drawn;
+        for (auto& [name, values] : randomise(system, spreads, batch, seed)) {
+          drawn[name.c_str()] = to_numpy(std::vector<double>(values));
+        }
+        return drawn;
+      },
+      nb::arg("system"), nb::arg("laws"), nb::arg("batch"), nb::arg("seed"));
   m.attr("law_names") = nb::cast(systems::names());
   m.attr("integrator_names") = nb::cast(systems::integrators());
   m.attr("adaptive_integrator_names") = nb::cast(systems::adaptive_integrators());

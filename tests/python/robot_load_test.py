@@ -158,6 +158,20 @@ def test_constraints_that_are_not_supported_are_refused_by_name(change, words):
     assert cy.load(text, constraints=False).nv == 6
 
 
+def test_a_model_that_asks_for_noslip_runs_without_it_on_request():
+    plain, noslip = (STONE.format(**PLAIN | {"option": o}) for o in ("", 'noslip_iterations="3"'))
+    with pytest.warns(UserWarning, match="noslip_iterations 3. is left out") as said:
+        robot = cy.load(noslip, noslip="ignore")
+    assert said[0].filename == __file__
+    with pytest.warns(UserWarning, match="noslip"):
+        cy.from_mujoco(mujoco.MjModel.from_xml_string(noslip), noslip="ignore")
+    x = [0, 0, 0.099, 1, 0, 0, 0, 0.5, 0, 0, 0, 0, 0]  # slides on the floor
+    expected = cy.rollout(cy.load(plain, noslip="ignore"), x, 20).states
+    assert (cy.rollout(robot, x, 20).states == expected).all()
+    with pytest.raises(cy.Error, match='expected "refuse", "ignore"; got .ignored.; did you mean'):
+        cy.load(plain, noslip="ignored")
+
+
 def test_parameters_may_vary_between_environments():
     robot = cy.load(POLE, vary=("body:pole.mass", "joint:hinge.damping"))
     params = {"body:pole.mass": [1.0, 2.0, 3.0], "joint:hinge.damping": [0.1]}

@@ -3,7 +3,7 @@
 //
 // A touch at 0 < dist < width, of a pair that has no contact in its lane, is one row along the
 // normal, as it will be when the pair touches:
-//   r = J a - a_ref,  a_ref = -b (J q̇) - k d x,  x = 0,  stiffness w D,  w = (1 - dist/width)²  (1)
+//   r = J a - a_ref,  a_ref = -b (J q̇) - k d x,  x = 0,  stiffness w D,  w = (1 - dist/width)² (1)
 // b, k, d and D as in reference.h. It acts on both sides of r, and its force is zero: a_ref is
 // shifted so that r = 0 at forward's a. Of it the pullback sees ∂r: what a small change of J, of q̇
 // and of dist would do to the force. w is held fixed.

@@ -1,0 +1,381 @@
+// model/model_fields.h: the fields of a Model, each listed once.
+//
+// `fields(archive, element)` names every field of an element to an archive, which writes it, reads
+// it or looks at it (model_file.h, check_model.h):
+//   archive("mass", body.mass)
+// A field is a number, a truth value, an enumeration, a text, an array or a list of numbers, a part
+// with fields of its own, or a table, that is a std::vector of elements. Names are those of the
+// file: a field that is renamed here is another field there. Enumerators have names, too, so that
+// their order may change. model_fields_test.cpp fails when a field of model.h is missing here.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cycloid/model/model.h"
+
+namespace cycloid::inline model {
+
+// T is Element, or const.
+template <class T, class Element>
+concept Is = std::same_as<std::remove_const_t<T>, Element>;
+
+template <class Enum>
+using EnumeratorNames = std::vector<std::pair<Enum, std::string_view>>;
+
+inline const EnumeratorNames<JointKind>& enumerators(JointKind) {
+  static const EnumeratorNames<JointKind> names = {{JointKind::free, "free"},
+                                                   {JointKind::ball, "ball"},
+                                                   {JointKind::slide, "slide"},
+                                                   {JointKind::hinge, "hinge"}};
+  return names;
+}
+inline const EnumeratorNames<RigidIntegrator>& enumerators(RigidIntegrator) {
+  static const EnumeratorNames<RigidIntegrator> names = {
+      {RigidIntegrator::euler, "euler"},
+      {RigidIntegrator::implicitfast, "implicitfast"},
+      {RigidIntegrator::rk4, "rk4"}};
+  return names;
+}
+inline const EnumeratorNames<TendonKind>& enumerators(TendonKind) {
+  static const EnumeratorNames<TendonKind> names = {{TendonKind::fixed, "fixed"},
+                                                    {TendonKind::spatial, "spatial"}};
+  return names;
+}
+inline const EnumeratorNames<WrapKind>& enumerators(WrapKind) {
+  static const EnumeratorNames<WrapKind> names = {
+      {WrapKind::joint, "joint"}, {WrapKind::pulley, "pulley"}, {WrapKind::site, "site"}};
+  return names;
+}
+inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {
+  static const EnumeratorNames<TransmissionKind> names = {
+      {TransmissionKind::joint, "joint"},
+      {TransmissionKind::joint_in_parent, "joint_in_parent"},
+      {TransmissionKind::tendon, "tendon"},
+      {TransmissionKind::site, "site"}};
+  return names;
+}
+inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
+  static const EnumeratorNames<ActuatorDynamics> names = {
+      {ActuatorDynamics::none, "none"},
+      {ActuatorDynamics::integrator, "integrator"},
+      {ActuatorDynamics::filter, "filter"},
+      {ActuatorDynamics::filter_exact, "filter_exact"}};
+  return names;
+}
+inline const EnumeratorNames<Shape>& enumerators(Shape) {
+  static const EnumeratorNames<Shape> names = {
+      {Shape::plane, "plane"},         {Shape::sphere, "sphere"},     {Shape::capsule, "capsule"},
+      {Shape::ellipsoid, "ellipsoid"}, {Shape::cylinder, "cylinder"}, {Shape::box, "box"},
+      {Shape::other, "other"}};
+  return names;
+}
+inline const EnumeratorNames<EqualityKind>& enumerators(EqualityKind) {
+  static const EnumeratorNames<EqualityKind> names = {{EqualityKind::connect, "connect"},
+                                                      {EqualityKind::weld, "weld"},
+                                                      {EqualityKind::joint, "joint"},
+                                                      {EqualityKind::tendon, "tendon"}};
+  return names;
+}
+
+// ---- parts of elements --------------------------------------------------------------------------
+
+template <class Archive, Is<Polynomial> T>
+void fields(Archive& a, T& p) {
+  a("linear", p.linear);
+  a("quadratic", p.quadratic);
+  a("cubic", p.cubic);
+}
+
+template <class Archive, Is<Compliance> T>
+void fields(Archive& a, T& c) {
+  a("solref", c.solref);
+  a("solimp", c.solimp);
+}
+
+template <class Archive, Is<Range> T>
+void fields(Archive& a, T& r) {
+  a("on", r.on);
+  a("low", r.low);
+  a("high", r.high);
+}
+
+// ---- elements -----------------------------------------------------------------------------------
+
+template <class Archive, Is<Body> T>
+void fields(Archive& a, T& b) {
+  a("name", b.name);
+  a("parent", b.parent);
+  a("tree", b.tree);
+  a("first_joint", b.first_joint);
+  a("joints", b.joints);
+  a("first_dof", b.first_dof);
+  a("dofs", b.dofs);
+  a("mocap", b.mocap);
+  a("welded", b.welded);
+  a("inverse_weight", b.inverse_weight);
+  a("pos", b.pos);
+  a("quat", b.quat);
+  a("mass", b.mass);
+  a("com", b.com);
+  a("inertia", b.inertia);
+  a("inertia_quat", b.inertia_quat);
+  a("gravity_compensation", b.gravity_compensation);
+}
+
+template <class Archive, Is<Joint> T>
+void fields(Archive& a, T& j) {
+  a("name", j.name);
+  a("kind", j.kind);
+  a("body", j.body);
+  a("qpos", j.qpos);
+  a("dof", j.dof);
+  a("pos", j.pos);
+  a("axis", j.axis);
+  a("stiffness", j.stiffness);
+  a("qpos0", j.qpos0);
+  a("spring", j.spring);
+  a("range", j.range);
+  a("margin", j.margin);
+  a("limit", j.limit);
+  a("actuator_force", j.actuator_force);
+  a("compensation_by_actuator", j.compensation_by_actuator);
+}
+
+template <class Archive, Is<Dof> T>
+void fields(Archive& a, T& d) {
+  a("joint", d.joint);
+  a("body", d.body);
+  a("parent", d.parent);
+  a("armature", d.armature);
+  a("damping", d.damping);
+  a("frictionloss", d.frictionloss);
+  a("friction", d.friction);
+  a("inverse_weight", d.inverse_weight);
+}
+
+template <class Archive, Is<Marker> T>
+void fields(Archive& a, T& m) {
+  a("name", m.name);
+  a("body", m.body);
+  a("pos", m.pos);
+  a("quat", m.quat);
+}
+
+template <class Archive, Is<Geom> T>
+void fields(Archive& a, T& g) {
+  a("name", g.name);
+  a("body", g.body);
+  a("pos", g.pos);
+  a("quat", g.quat);
+  a("shape", g.shape);
+  a("size", g.size);
+  a("friction", g.friction);
+  a("soft", g.soft);
+  a("margin", g.margin);
+  a("gap", g.gap);
+  a("condim", g.condim);
+  a("priority", g.priority);
+  a("solmix", g.solmix);
+  a("contype", g.contype);
+  a("conaffinity", g.conaffinity);
+}
+
+template <class Archive, Is<NamedPair> T>
+void fields(Archive& a, T& p) {
+  a("name", p.name);
+  a("geom1", p.geom1);
+  a("geom2", p.geom2);
+  a("condim", p.condim);
+  a("friction", p.friction);
+  a("soft", p.soft);
+  a("solref_friction", p.solref_friction);
+  a("margin", p.margin);
+  a("gap", p.gap);
+}
+
+template <class Archive, Is<Exclusion> T>
+void fields(Archive& a, T& e) {
+  a("body1", e.body1);
+  a("body2", e.body2);
+}
+
+template <class Archive, Is<Equality> T>
+void fields(Archive& a, T& e) {
+  a("name", e.name);
+  a("kind", e.kind);
+  a("active", e.active);
+  a("on_sites", e.on_sites);
+  a("object1", e.object1);
+  a("object2", e.object2);
+  a("data", e.data);
+  a("soft", e.soft);
+}
+
+template <class Archive, Is<Wrap> T>
+void fields(Archive& a, T& w) {
+  a("kind", w.kind);
+  a("object", w.object);
+  a("value", w.value);
+}
+
+template <class Archive, Is<Tendon> T>
+void fields(Archive& a, T& t) {
+  a("name", t.name);
+  a("kind", t.kind);
+  a("first_wrap", t.first_wrap);
+  a("wraps", t.wraps);
+  a("stiffness", t.stiffness);
+  a("damping", t.damping);
+  a("spring_length", t.spring_length);
+  a("armature", t.armature);
+  a("frictionloss", t.frictionloss);
+  a("range", t.range);
+  a("actuator_force", t.actuator_force);
+  a("margin", t.margin);
+  a("limit", t.limit);
+  a("friction", t.friction);
+  a("inverse_weight", t.inverse_weight);
+}
+
+template <class Archive, Is<Actuator> T>
+void fields(Archive& a, T& u) {
+  a("name", u.name);
+  a("transmission", u.transmission);
+  a("target", u.target);
+  a("reference_site", u.reference_site);
+  a("gear", u.gear);
+  a("dynamics", u.dynamics);
+  a("time_constant", u.time_constant);
+  a("act", u.act);
+  a("control", u.control);
+  a("affine_gain", u.affine_gain);
+  a("affine_bias", u.affine_bias);
+  a("gain", u.gain);
+  a("bias", u.bias);
+  a("control_range", u.control_range);
+  a("force_range", u.force_range);
+  a("activation_range", u.activation_range);
+  a("early", u.early);
+  a("enabled", u.enabled);
+  a("damping", u.damping);
+  a("armature", u.armature);
+}
+
+template <class Archive, Is<Sensor> T>
+void fields(Archive& a, T& s) {
+  a("name", s.name);
+  a("type", s.type);
+  a("object_type", s.object_type);
+  a("object", s.object);
+  a("reference_type", s.reference_type);
+  a("reference", s.reference);
+  a("dimension", s.dimension);
+  a("cutoff", s.cutoff);
+  a("zone", s.zone);
+  a("zone_size", s.zone_size);
+  a("fields", s.fields);
+  a("reduction", s.reduction);
+  a("unsupported", s.unsupported);
+}
+
+template <class Archive, Is<Keyframe> T>
+void fields(Archive& a, T& k) {
+  a("name", k.name);
+  a("time", k.time);
+  a("qpos", k.qpos);
+  a("qvel", k.qvel);
+  a("act", k.act);
+  a("ctrl", k.ctrl);
+  a("mocap_pos", k.mocap_pos);
+  a("mocap_quat", k.mocap_quat);
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+template <class Archive, Is<Acting> T>
+void fields(Archive& a, T& f) {
+  a("springs", f.springs);
+  a("dampers", f.dampers);
+  a("gravity", f.gravity);
+  a("actuation", f.actuation);
+  a("control_limits", f.control_limits);
+  a("euler_damping", f.euler_damping);
+  a("constraints", f.constraints);
+  a("equalities", f.equalities);
+  a("friction_loss", f.friction_loss);
+  a("limits", f.limits);
+  a("contacts", f.contacts);
+  a("refsafe", f.refsafe);
+  a("parent_filter", f.parent_filter);
+  a("midphase", f.midphase);
+}
+
+template <class Archive, Is<Options> T>
+void fields(Archive& a, T& o) {
+  a("integrator", o.integrator);
+  a("timestep", o.timestep);
+  a("gravity", o.gravity);
+  a("wind", o.wind);
+  a("density", o.density);
+  a("viscosity", o.viscosity);
+  a("impratio", o.impratio);
+  a("elliptic", o.elliptic);
+  a("mean_inertia", o.mean_inertia);
+  a("acting", o.acting);
+}
+
+template <class Archive, Is<Model> T>
+void fields(Archive& a, T& m) {
+  a("name", m.name);
+  a("options", m.options);
+  a("nq", m.nq);
+  a("nv", m.nv);
+  a("na", m.na);
+  a("nu", m.nu);
+  a("nmocap", m.nmocap);
+  a("trees", m.trees);
+  a("bodies", m.bodies);
+  a("joints", m.joints);
+  a("dofs", m.dofs);
+  a("sites", m.sites);
+  a("cameras", m.cameras);
+  a("geoms", m.geoms);
+  a("pairs", m.pairs);
+  a("exclusions", m.exclusions);
+  a("equalities", m.equalities);
+  a("wraps", m.wraps);
+  a("tendons", m.tendons);
+  a("actuators", m.actuators);
+  a("sensors", m.sensors);
+  a("keyframes", m.keyframes);
+  a("qpos0", m.qpos0);
+}
+
+// ---- kinds of fields, for archives --------------------------------------------------------------
+
+template <class T>
+inline constexpr bool is_array_of_numbers = false;
+template <std::size_t N>
+inline constexpr bool is_array_of_numbers<std::array<double, N>> = true;
+
+template <class T>
+inline constexpr bool is_list_of_numbers = false;
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+inline constexpr bool is_list_of_numbers<std::vector<Number>> = true;
+
+template <class T>
+inline constexpr bool is_table = false;
+template <class Element>
+  requires std::is_class_v<Element>
+inline constexpr bool is_table<std::vector<Element>> = true;
+
+template <class T>
+concept Leaf = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, std::string> ||
+               is_array_of_numbers<T> || is_list_of_numbers<T>;
+
+}  // namespace cycloid::inline model
