@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import cycloid as cy
+import smoothed_tasks
 
 # A pusher on a rail, and a block that it has not reached.
 PUSH = """
@@ -90,6 +91,12 @@ def test_a_block_out_of_reach_is_pushed_to_its_target():
         controls = np.clip(controls - rate * velocity, -5, 5)
         rate *= 0.98
     assert loss < 0.01 * first
+
+
+@pytest.mark.parametrize("name", smoothed_tasks.TASKS)
+def test_the_mix_is_never_much_worse_than_the_better_of_its_parts(name):
+    error = smoothed_tasks.errors(smoothed_tasks.TASKS[name], seeds=12, samples=128)
+    assert error["mix"] <= 1.2 * min(error["first"], error["zeroth"]), error
 
 
 def test_torch_and_jax_take_the_mode_from_load_and_rollout():
