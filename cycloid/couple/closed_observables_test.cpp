@@ -66,7 +66,7 @@ struct Loop {
 
 // Rows in the lanes of an observer; the last one fills them up.
 LaneArray<double> in_lanes(const std::vector<Numbers>& rows, int W) {
-  const LaneArray<double> out(rows[0].size() * static_cast<std::size_t>(W));
+  LaneArray<double> out(rows[0].size() * static_cast<std::size_t>(W));
   for (std::size_t i = 0; i < rows[0].size(); ++i) {
     for (std::size_t l = 0; l < static_cast<std::size_t>(W); ++l) {
       out.data()[i * static_cast<std::size_t>(W) + l] = rows[std::min(l, rows.size() - 1)][i];

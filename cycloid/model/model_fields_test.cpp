@@ -85,13 +85,14 @@ TEST_CASE("fields: names every member of every element of a Model, once") {
   check_complete<Dof>();
   check_complete<Marker>();
   check_complete<Geom, Marker>();
-  check_complete<NamedPair>();
+  check_complete<GivenPair>();
   check_complete<Exclusion>();
   check_complete<Equality>();
   check_complete<Wrap>();
   check_complete<Tendon>();
   check_complete<Actuator>();
   check_complete<Sensor>();
+  check_complete<Named<Body>, Body>();
   check_complete<Keyframe>();
   check_complete<Acting>();
   check_complete<Options>();

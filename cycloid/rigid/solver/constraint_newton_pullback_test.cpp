@@ -51,7 +51,7 @@ class Solved {
     a.assign(size, S(0));
     in = fill(in);
     problem.close();
-    result = solve_newton(problem, {}, static_cast<const S*>(nullptr), space, a.data());
+    result = solve_newton(problem, {}, space, a.data());
     // One Newton step from the minimum: exact for derivatives.
     evaluate(problem, static_cast<const S*>(a.data()), space.p, space.Md, space.r);
     respond(problem, space.r, space.at);
