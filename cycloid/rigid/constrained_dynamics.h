@@ -135,14 +135,16 @@ struct ConstrainedDynamics {
     find_contacts(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames}, Detection::forces,
                   contacts);
     std::fill_n(keys, kLanes<S>, 0);
-    for (int slot = 0, shift = 64 - kBits; slot < contacts.slots && shift >= 0;
-         ++slot, shift -= kBits) {
-      for_each_group(contacts, slot, [&](const SlotGroup<S>& group) {
-        const int pair = std::min(contacts.touched[group.owner].pair + 1, (1 << kBits) - 1);
-        for (unsigned bits = group.bits; bits != 0; bits &= bits - 1) {
-          keys[std::countr_zero(bits)] |= static_cast<std::uint64_t>(pair) << shift;
-        }
-      });
+    int shift[kLanes<S>];
+    std::fill_n(shift, kLanes<S>, 64 - kBits);
+    for (int t = 0, i = 0; t < contacts.touch_count; ++t) {
+      while (t >= contacts.touched[i].first + contacts.touched[i].count) ++i;
+      const int pair = std::min(contacts.touched[i].pair + 1, (1 << kBits) - 1);
+      for (unsigned bits = contacts.touch[t].lanes; bits != 0; bits &= bits - 1) {
+        const int l = std::countr_zero(bits);
+        if (shift[l] >= 0) keys[l] |= static_cast<std::uint64_t>(pair) << shift[l];
+        shift[l] -= kBits;
+      }
     }
   }
 

@@ -21,19 +21,21 @@ namespace cycloid::inline rigid {
 //   which zone    of the law
 // A row that changes its zone changes the sum, whatever other rows do, and a row that has no force
 // is not in it: it depends neither on rows nor on the order of slots that other lanes have.
-class ActiveSets {
- public:
-  explicit ActiveSets(LaneNote* notes) : notes_(notes) {}
+template <int L>
+struct ActiveSets {
+  std::uint64_t sum[L] = {};
+  std::uint64_t rows[L] = {};  // that are stiff
 
   // Zone of row k of a thing, in the lanes whose bit is set.
-  void add(std::uint64_t thing, int k, int zone, unsigned lanes) const {
+  void add(std::uint64_t thing, int k, int zone, unsigned lanes) {
     if (lanes == 0) return;
     const std::uint64_t hash =
         mixed_bits((thing << 8) + static_cast<unsigned>(k << 4) + static_cast<unsigned>(zone));
-    for (; lanes != 0; lanes &= lanes - 1) {
-      LaneNote& note = notes_[std::countr_zero(lanes)];
-      note.active_set += hash;
-      note.counters[kActiveRows] += (zone & 7) == 1;
+    const std::uint64_t stiff = (zone & 7) == 1;
+    for (int l = 0; l < L; ++l) {
+      const std::uint64_t in = lanes >> l & 1;
+      sum[l] += hash & (0 - in);
+      rows[l] += in & stiff;
     }
   }
 
@@ -44,8 +46,6 @@ class ActiveSets {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-
-  LaneNote* notes_;
 };
 
 // Calls visit(k, zone, lanes) for the rows of a group or a diagonal row that are in a zone:
@@ -79,11 +79,7 @@ template <class S>
 void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintResponse<S>& at,
                       std::span<const int> places, const ContactSpace<S>& contacts,
                       LaneNote* notes) {
-  for (int l = 0; l < kLanes<S>; ++l) {
-    notes[l].active_set = 0;
-    notes[l].counters[kActiveRows] = 0;
-  }
-  const ActiveSets sets(notes);
+  ActiveSets<kLanes<S>> sets;
   int g = 0;
   for (std::size_t entry = 0; entry < places.size(); ++entry) {
     const int row = places[entry];
@@ -110,6 +106,10 @@ void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintRespo
         sets.add(2 * (pair + static_cast<unsigned>(place)) + 1, k, zone, lanes & same.bits);
       }
     });
+  }
+  for (int l = 0; l < kLanes<S>; ++l) {
+    notes[l].active_set = sets.sum[l];
+    notes[l].counters[kActiveRows] = static_cast<int>(sets.rows[l]);
   }
 }
 
