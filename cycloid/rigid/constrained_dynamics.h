@@ -50,11 +50,35 @@ struct ConstraintMemory {
   }
 
   void carve(const Tree& tree, const ConstraintPlan& plan, Arena& arena) {
-    solver.carve(tree, plan.dofs, plan.most, arena);
+    solver.carve(tree, plan.dofs, plan.most, &plan.islands, arena);
     contacts.carve(plan.contacts, arena);
     arena.take(places, static_cast<std::size_t>(plan.rows.count()));
   }
 };
+
+// Tells which units (islands.h) the groups act on; those of contacts begin with `first`.
+template <class S>
+void link_rows(const ConstraintPlan& plan, const ContactSpace<S>& contacts,
+               const ConstraintProblem<S>& problem, int first, IslandSpace<S>& islands) {
+  if (!islands.several()) return;
+  const auto link = [&](int g, BlockSet moved, unsigned lanes) {
+    int unit = -1, other = -1;
+    for_each(moved, [&](int I) {
+      const int u = plan.islands.unit[static_cast<std::size_t>(I)];
+      (unit < 0 || unit == u ? unit : other) = u;
+    });
+    islands.add(g, std::max(unit, 0), other, lanes);
+  };
+  for (int g = 0; g < first; ++g) link(g, problem.support(g), kAllLanes<S>);
+  for (int slot = 0; slot < contacts.slots; ++slot) {
+    for (int i = 0; i < contacts.groups[slot]; ++i) {
+      const LaneGroup& group = contacts.groups_of(slot)[i];
+      const int pair = contacts.touched[group.owner].pair;
+      link(first + slot, plan.contacts.moved_blocks(pair), group.bits);
+    }
+  }
+  islands.known = true;
+}
 
 // The rows of a robot at one instant, for constrained_instant.h.
 template <class S>
@@ -79,7 +103,8 @@ struct RobotRows {
     } else {
       find_contacts(s, detection, memory.contacts);
     }
-    add_contact_rows(s, memory.contacts, at, problem);
+    const int first = add_contact_rows(s, memory.contacts, at, problem);
+    if (!recall) link_rows(plan, memory.contacts, problem, first, memory.solver.islands);
   }
 
   template <class P>
