@@ -7,111 +7,12 @@ namespace {
 using V = Vec3<double>;
 using M = Mat3<double>;
 
-constexpr double kRounding = 1e-13;  // of a separation, relative to the boxes' extent
-constexpr double kParallel = 1e-16;  // squared sine below which two edges have no cross product
-constexpr double kEdgeBias = 1e-6;   // see box_box.h
-constexpr double kEdgeGain = 0.05;
-constexpr double kEdgeIsFace = 0.99;  // cosine of the direction to the face's normal
 constexpr double kEitherSide = 1e-9;  // component of a direction that does not choose a side
 constexpr double kSameCorner = 1e-7;  // relative to the face's diagonal
 constexpr double kOnLine = 1e-13;     // relative to the boxes' extent
 constexpr int kMaxCorners = 12;
-constexpr int kNext[3] = {1, 2, 0};
 
-// Both boxes in the axes of each other.
-struct Relative {
-  M rot;       // columns: axes of box 2 in those of box 1
-  V p21, p12;  // centre of box 2 from box 1 in box 1's axes, and the reverse in box 2's
-  double extent;
-};
-
-Relative relative(const GeomPair<double>& g) {
-  Relative r;
-  r.rot = transpose(g.x1.R) * g.x2.R;
-  r.p21 = transpose_vector_product(g.x1.R, g.x2.p - g.x1.p);
-  r.p12 = transpose_vector_product(g.x2.R, g.x1.p - g.x2.p);
-  r.extent = 0;
-  for (int k = 0; k < 3; ++k) r.extent += g.size1[k] + g.size2[k];
-  return r;
-}
-
-// A direction of contact. Faces 0..2 of box 1, 3..5 of box 2, edge pairs 6 + 3 i + j.
-struct Separation {
-  double value;
-  int which;
-};
-
-double half_width(const V& direction, const V& size) {
-  double sum = 0;
-  for (int k = 0; k < 3; ++k) sum += abs(direction[k]) * size[k];
-  return sum;
-}
-
-// Axis of a face of box 1 in box 2's axes: a row of rot; of box 2 in box 1's: a column.
-V row(const M& m, int i) { return {m(i, 0), m(i, 1), m(i, 2)}; }
-V column(const M& m, int j) { return {m(0, j), m(1, j), m(2, j)}; }
-
-Separation best_face(const GeomPair<double>& g, const Relative& r) {
-  Separation best{-1e300, -1};
-  for (int k = 0; k < 6; ++k) {
-    const int i = k % 3;
-    const double value = k < 3 ? abs(r.p21[i]) - g.size1[i] - half_width(row(r.rot, i), g.size2)
-                               : abs(r.p12[i]) - g.size2[i] - half_width(column(r.rot, i), g.size1);
-    if (value > best.value) best = {value, k};
-  }
-  return best;
-}
-
-// Unit cross product of edge i of box 1 and edge j of box 2, in box 1's axes; false when parallel.
-bool edge_direction(const Relative& r, int i, int j, V& n) {
-  const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-  n = {0, 0, 0};
-  n[i1] = -r.rot(i2, j);
-  n[i2] = r.rot(i1, j);
-  const double square = dot(n, n);
-  if (!(square >= kParallel)) return false;
-  n = n * (1 / sqrt(square));
-  return true;
-}
-
-// How far the cross product n of edge i of box 1 and edge j of box 2 separates the boxes, times
-// |n|, which is at most 1. n has two components in the axes of either box.
-double scaled_edge_separation(const GeomPair<double>& g, const Relative& r, int i, int j) {
-  const int i1 = kNext[i], i2 = kNext[i1], j1 = kNext[j], j2 = kNext[j1];
-  const double a = r.rot(i1, j), b = r.rot(i2, j);
-  return abs(a * r.p21[i2] - b * r.p21[i1]) - abs(b) * g.size1[i1] - abs(a) * g.size1[i2] -
-         abs(r.rot(i, j2)) * g.size2[j1] - abs(r.rot(i, j1)) * g.size2[j2];
-}
-
-// The winner of all fifteen; which = -1 when a direction separates the boxes.
-Separation best_separation(const GeomPair<double>& g, const Relative& r, double limit) {
-  const Separation face = best_face(g, r);
-  if (!(face.value <= limit)) return {0, -1};
-  Separation best = face;
-  V best_direction{};
-  // A separation is negative and |n| ≤ 1: one that is less than the face's before it is divided by
-  // |n| is less after it. Most are, and need no root.
-  const double hopeless = min(face.value, 0.0) - kRounding * r.extent;
-  for (int k = 0; k < 9; ++k) {
-    V n;
-    if (scaled_edge_separation(g, r, k / 3, k % 3) < hopeless) continue;
-    if (!edge_direction(r, k / 3, k % 3, n)) continue;
-    const double value = abs(dot(n, r.p21)) - half_width(n, g.size1) -
-                         half_width(transpose_vector_product(r.rot, n), g.size2);
-    if (value > limit) return {0, -1};
-    if (value - kEdgeBias * abs(value) > best.value && value > face.value) {
-      best = {value, 6 + k};
-      best_direction = n;
-    }
-  }
-  if (best.which < 6) return best;
-  const V normal =
-      face.which < 3 ? V{double(face.which == 0), double(face.which == 1), double(face.which == 2)}
-                     : column(r.rot, face.which - 3);
-  const bool alike = abs(dot(normal, best_direction)) > kEdgeIsFace;
-  const bool little = best.value < face.value + kEdgeGain * abs(face.value) + kMinLength;
-  return alike && little ? face : best;
-}
+using Relative = BoxRelative<double>;
 
 // A corner of the polygon that is clipped, in the reference face's axes x, y and its normal z.
 struct Corner {
@@ -121,46 +22,50 @@ struct Corner {
 };
 
 struct Polygon {
-  Corner corner[kMaxCorners];
   int size = 0;
+  Corner corner[kMaxCorners];
   void add(const Corner& c) {
     if (size < kMaxCorners) corner[size++] = c;
   }
 };
 
-// What lies within sign · at[xy] ≤ limit; the bounding plane is `line`.
-Polygon clip(const Polygon& in, int xy, double sign, double limit, int line, double rounding) {
-  Polygon out;
+// Leaves what lies within sign · at[xy] ≤ limit; the bounding plane is `line`. Returns the polygon,
+// `in` itself or `out`.
+const Polygon* clip(const Polygon* in, int xy, double sign, double limit, int line, double rounding,
+                    Polygon* out) {
   double beyond[kMaxCorners];
-  for (int k = 0; k < in.size; ++k) {
-    beyond[k] = sign * in.corner[k].at[xy] - limit;
+  bool cuts = false;
+  for (int k = 0; k < in->size; ++k) {
+    beyond[k] = sign * in->corner[k].at[xy] - limit;
     if (abs(beyond[k]) <= rounding) beyond[k] = 0;
+    cuts = cuts || !(beyond[k] <= 0);
   }
-  for (int k = 0; k < in.size; ++k) {
-    const int next = k + 1 < in.size ? k + 1 : 0;
-    const Corner& c = in.corner[k];
+  if (!cuts) return in;
+  out->size = 0;
+  for (int k = 0; k < in->size; ++k) {
+    const int next = k + 1 < in->size ? k + 1 : 0;
+    const Corner& c = in->corner[k];
     if (beyond[k] <= 0) {
-      out.add(c);
-      if (beyond[k] == 0 && beyond[next] > 0 && out.size > 0) out.corner[out.size - 1].next = line;
+      out->add(c);
+      if (beyond[k] == 0 && beyond[next] > 0) out->corner[out->size - 1].next = line;
     }
     if (beyond[k] * beyond[next] < 0) {
       const double t = beyond[k] / (beyond[k] - beyond[next]);
-      const V at = c.at + (in.corner[next].at - c.at) * t;
+      const V at = c.at + (in->corner[next].at - c.at) * t;
       const bool leaving = beyond[k] < 0;
-      out.add({at, {c.next, line}, leaving ? line : c.next});
+      out->add({at, {c.next, line}, leaving ? line : c.next});
     }
   }
   return out;
 }
 
 // The incident face, whose corners follow each other around it.
-Polygon incident_face(const BoxFaceFeature& f, const M& axes, const V& p, const V& size,
-                      double ref_half) {
+void incident_face(const BoxFaceFeature& f, const M& axes, const V& p, const V& size,
+                   double ref_half, Polygon& out) {
   const int to[3] = {(f.a + 1) % 3, (f.a + 2) % 3, f.a};
   const int b_u = (f.b + 1) % 3, b_v = (f.b + 2) % 3;
   constexpr int u[4] = {1, -1, -1, 1}, v[4] = {1, 1, -1, -1};
   constexpr int before[4] = {0, 2, 1, 3}, after[4] = {2, 1, 3, 0};
-  Polygon out;
   for (int k = 0; k < 4; ++k) {
     V at;
     for (int c = 0; c < 3; ++c) {
@@ -170,14 +75,13 @@ Polygon incident_face(const BoxFaceFeature& f, const M& axes, const V& p, const 
     at.z = f.a_sign * at.z - ref_half;
     out.add({at, {before[k], after[k]}, after[k]});
   }
-  return out;
 }
 
-int face_contacts(const GeomPair<double>& g, const Relative& r, int which, double margin,
+int face_contacts(const V& size1, const V& size2, const Relative& r, int which, double margin,
                   FoundContact* found) {
   const bool swap = which >= 3;
   const M axes = swap ? transpose(r.rot) : r.rot;  // of the incident box, in the reference's
-  const V &p = swap ? r.p12 : r.p21, &ref = swap ? g.size2 : g.size1;
+  const V &p = swap ? r.p12 : r.p21, &ref = swap ? size2 : size1;
   BoxFaceFeature f{};
   f.reference = swap;
   f.a = which % 3;
@@ -186,17 +90,20 @@ int face_contacts(const GeomPair<double>& g, const Relative& r, int which, doubl
     if (abs(axes(f.a, k)) > abs(axes(f.a, f.b))) f.b = k;
   }
   f.b_sign = f.a_sign * axes(f.a, f.b) > 0 ? -1 : 1;
-  Polygon polygon = incident_face(f, axes, p, swap ? g.size1 : g.size2, ref[f.a]);
+  Polygon memory[2];
+  incident_face(f, axes, p, swap ? size1 : size2, ref[f.a], memory[0]);
+  const Polygon* polygon = memory;
   const double half[2] = {ref[(f.a + 1) % 3], ref[(f.a + 2) % 3]};
   for (int line = 4; line < 8; ++line) {
     const int xy = (line - 4) / 2;
-    polygon = clip(polygon, xy, line % 2 ? -1 : 1, half[xy], line, kOnLine * r.extent);
+    polygon = clip(polygon, xy, line % 2 ? -1 : 1, half[xy], line, kOnLine * r.extent,
+                   polygon == memory ? memory + 1 : memory);
   }
   const double same = kSameCorner * kSameCorner * (half[0] * half[0] + half[1] * half[1]);
   int n = 0;
   V kept[kMaxCorners];
-  for (int k = 0; k < polygon.size && n < kBoxBoxTouches; ++k) {
-    const V& at = polygon.corner[k].at;
+  for (int k = 0; k < polygon->size && n < kBoxBoxTouches; ++k) {
+    const V& at = polygon->corner[k].at;
     bool distinct = at.z <= margin;
     for (int q = 0; q < n && distinct; ++q) {
       const double dx = at.x - kept[q].x, dy = at.y - kept[q].y;
@@ -204,8 +111,8 @@ int face_contacts(const GeomPair<double>& g, const Relative& r, int which, doubl
     }
     if (!distinct) continue;
     kept[n] = at;
-    f.line[0] = polygon.corner[k].line[0];
-    f.line[1] = polygon.corner[k].line[1];
+    f.line[0] = polygon->corner[k].line[0];
+    f.line[1] = polygon->corner[k].line[1];
     found[n++] = {encode(f), {}};
   }
   return n;
@@ -271,13 +178,16 @@ int edge_contact(const GeomPair<double>& g, const Relative& r, int which, double
 
 }  // namespace
 
+int clip_boxes(const GeomPair<double>& g, const BoxRelative<double>& r, int which, double margin,
+               FoundContact* found) {
+  return which < 6 ? face_contacts(g.size1, g.size2, r, which, margin, found)
+                   : edge_contact(g, r, which, separation_limit(r, margin), found);
+}
+
 int find_box_box(const GeomPair<double>& g, double margin, FoundContact* found) {
-  const Relative r = relative(g);
-  const double limit = margin + kRounding * r.extent;
-  const Separation best = best_separation(g, r, limit);
-  if (best.which < 0) return 0;
-  return best.which < 6 ? face_contacts(g, r, best.which, margin, found)
-                        : edge_contact(g, r, best.which, limit, found);
+  const Relative r = relative_boxes(g);
+  const int which = static_cast<int>(box_separation(g, r, separation_limit(r, margin)));
+  return which < 0 ? 0 : clip_boxes(g, r, which, margin, found);
 }
 
 }  // namespace cycloid::inline geometry

@@ -68,97 +68,197 @@ inline BoxEdgeFeature decode_box_edge(int code) {
   return {edges / 3, edges % 3, {sign(4), sign(3)}, {sign(2), sign(1)}, sign(0), s_end, t_end};
 }
 
+// The numbers in which lanes choose: T without its tangents.
+template <class T>
+using Chosen = std::remove_cvref_t<decltype(primal(std::declval<T>()))>;
+
+// BoxFaceFeature as numbers, so that lanes may have different ones.
+template <class B>
+struct BoxFaceChoice {
+  B reference, a, a_sign, b, b_sign;
+  B line[2];
+};
+
+template <class B>
+BoxFaceChoice<B> box_face_choice(const BoxFaceFeature& f) {
+  return {B(f.reference), B(f.a), B(f.a_sign), B(f.b), B(f.b_sign), {B(f.line[0]), B(f.line[1])}};
+}
+
+// Element k of three, 0 ≤ k < 3.
+template <class B, class T>
+CYCLOID_INLINE T pick(const B& k, const T& x0, const T& x1, const T& x2) {
+  return select(k == B(0), x0, select(k == B(1), x1, x2));
+}
+
+// What all contacts of two faces share. Axes and sizes of the reference box are in the order a,
+// a+1, a+2 (mod 3), those of the incident box in the order b, b+1, b+2.
+template <class T>
+struct BoxFaces {
+  Vec3<T> ref_p, inc_p, ref_axis[3], inc_axis[3];
+  T ref_size[3], inc_size[3];
+  T side;                       // of the normal: -1 where box 2 is the reference
+  Vec3<T> n, e_u, e_v, centre;  // centre: f of (1), from the reference's centre
+  T m_u[2], m_v[2], m_f[2];     // m·e_u, m·e_v and m·f for both m
+};
+
+template <class T>
+BoxFaces<T> box_faces(const GeomPair<T>& g, const BoxFaceChoice<Chosen<T>>& f) {
+  using B = Chosen<T>;
+  const auto swap = f.reference == B(1);
+  BoxFaces<T> F;
+  F.side = select(swap, T(-1), T(1));
+  F.ref_p = select(swap, g.x2.p, g.x1.p);
+  F.inc_p = select(swap, g.x1.p, g.x2.p);
+  Vec3<T> ref[3], inc[3];
+  for (int k = 0; k < 3; ++k) {
+    ref[k] = select(swap, axis(g.x2, k), axis(g.x1, k));
+    inc[k] = select(swap, axis(g.x1, k), axis(g.x2, k));
+  }
+  const Vec3<T> ref_size = select(swap, g.size2, g.size1);
+  const Vec3<T> inc_size = select(swap, g.size1, g.size2);
+  for (int k = 0; k < 3; ++k) {
+    const int k1 = (k + 1) % 3, k2 = (k + 2) % 3;
+    for (int c = 0; c < 3; ++c) {
+      F.ref_axis[k][c] = pick(f.a, ref[k][c], ref[k1][c], ref[k2][c]);
+      F.inc_axis[k][c] = pick(f.b, inc[k][c], inc[k1][c], inc[k2][c]);
+    }
+    F.ref_size[k] = pick(f.a, ref_size[k], ref_size[k1], ref_size[k2]);
+    F.inc_size[k] = pick(f.b, inc_size[k], inc_size[k1], inc_size[k2]);
+  }
+  F.n = F.ref_axis[0] * T(f.a_sign);
+  F.e_u = F.inc_axis[1] * F.inc_size[1];
+  F.e_v = F.inc_axis[2] * F.inc_size[2];
+  F.centre = F.inc_p + F.inc_axis[0] * (F.inc_size[0] * T(f.b_sign)) - F.ref_p;
+  for (int k = 0; k < 2; ++k) {
+    F.m_u[k] = dot(F.ref_axis[1 + k], F.e_u);
+    F.m_v[k] = dot(F.ref_axis[1 + k], F.e_v);
+    F.m_f[k] = dot(F.ref_axis[1 + k], F.centre);
+  }
+  return F;
+}
+
+// One of the two lines that cross at w: row·(u, v) = rhs.
+template <class T>
+struct BoxLine {
+  T row[2], rhs, sign;
+};
+
+template <class T>
+CYCLOID_INLINE BoxLine<T> box_line(const BoxFaces<T>& F, const Chosen<T>& line) {
+  using B = Chosen<T>;
+  const auto own = line < B(4), first = line < B(6);
+  const Mask<B> minus((line == B(1)) | (line == B(3)) | (line == B(5)) | (line == B(7)));
+  const T sign = select(minus, T(-1), T(1));
+  const T on_u = select(line < B(2), T(1), T(0));
+  const T plane = sign * select(first, F.ref_size[1], F.ref_size[2]) -
+                  select(first, F.m_f[0], F.m_f[1]);  // (2)
+  return {{select(own, on_u, select(first, F.m_u[0], F.m_u[1])),
+           select(own, T(1) - on_u, select(first, F.m_v[0], F.m_v[1]))},
+          select(own, sign, plane),
+          sign};
+}
+
 // (1) to (3), with what the pullback needs.
 template <class T>
 struct BoxFaceContact {
-  Vec3<T> w, n, e_u, e_v;
+  Vec3<T> w;
   T u, v, dist;
   T inverse[2][2];  // of the two lines' coefficients in u and v; zero where frozen
 };
 
 template <class T>
-BoxFaceContact<T> box_face_contact(const BoxFaceFeature& f, const Pose<T>& ref,
-                                   const Vec3<T>& ref_size, const Pose<T>& inc,
-                                   const Vec3<T>& inc_size) {
-  const int b_u = (f.b + 1) % 3, b_v = (f.b + 2) % 3;
+BoxFaceContact<T> box_face_contact(const BoxFaces<T>& F, const Chosen<T>* line) {
+  using B = Chosen<T>;
+  const BoxLine<T> l0 = box_line(F, line[0]), l1 = box_line(F, line[1]);
   BoxFaceContact<T> c;
-  c.n = axis(ref, f.a) * T(f.a_sign);
-  c.e_u = axis(inc, b_u) * inc_size[b_u];
-  c.e_v = axis(inc, b_v) * inc_size[b_v];
-  const Vec3<T> centre = inc.p + axis(inc, f.b) * (inc_size[f.b] * T(f.b_sign)) - ref.p;
-  T row[2][2], rhs[2];
-  for (int k = 0; k < 2; ++k) {
-    const int line = f.line[k];
-    const T sign = T(line % 2 ? -1 : 1);
-    if (line < 4) {
-      row[k][0] = T(line < 2), row[k][1] = T(line >= 2), rhs[k] = sign;
-    } else {
-      const int m = (f.a + (line < 6 ? 1 : 2)) % 3;
-      row[k][0] = dot(axis(ref, m), c.e_u), row[k][1] = dot(axis(ref, m), c.e_v);
-      rhs[k] = sign * ref_size[m] - dot(axis(ref, m), centre);  // (2)
-    }
-  }
-  const T det = row[0][0] * row[1][1] - row[0][1] * row[1][0];
-  const double squares = primal((row[0][0] * row[0][0] + row[0][1] * row[0][1]) *
-                                (row[1][0] * row[1][0] + row[1][1] * row[1][1]));
-  const double det_0 = primal(det);
-  const bool solvable = det_0 * det_0 > 1e-28 * squares;
-  const T over = solvable ? T(1) / det : T(0);
-  c.u = (rhs[0] * row[1][1] - rhs[1] * row[0][1]) * over;
-  c.v = (row[0][0] * rhs[1] - row[1][0] * rhs[0]) * over;
-  const bool frozen = !(det_0 * det_0 > kFrozenCrossing * kFrozenCrossing * squares);
-  if (frozen) c.u = T(primal(c.u)), c.v = T(primal(c.v));
-  const T scale = frozen ? T(0) : over;
-  c.inverse[0][0] = row[1][1] * scale, c.inverse[0][1] = -row[0][1] * scale;
-  c.inverse[1][0] = -row[1][0] * scale, c.inverse[1][1] = row[0][0] * scale;
-  c.w = centre + c.e_u * c.u + c.e_v * c.v;  // (1), from the reference's centre
-  c.dist = dot(c.n, c.w) - ref_size[f.a];    // (3)
+  const T det = l0.row[0] * l1.row[1] - l0.row[1] * l1.row[0];
+  const B squares = primal((l0.row[0] * l0.row[0] + l0.row[1] * l0.row[1]) *
+                           (l1.row[0] * l1.row[0] + l1.row[1] * l1.row[1]));
+  const B det_0 = primal(det);
+  const auto solvable = det_0 * det_0 > B(1e-28) * squares;
+  const T over = select(solvable, T(1) / select(solvable, det, T(1)), T(0));
+  c.u = (l0.rhs * l1.row[1] - l1.rhs * l0.row[1]) * over;
+  c.v = (l0.row[0] * l1.rhs - l1.row[0] * l0.rhs) * over;
+  const auto moves = det_0 * det_0 > B(kFrozenCrossing * kFrozenCrossing) * squares;
+  c.u = select(moves, c.u, T(primal(c.u)));
+  c.v = select(moves, c.v, T(primal(c.v)));
+  const T scale = select(moves, over, T(0));
+  c.inverse[0][0] = l1.row[1] * scale, c.inverse[0][1] = -l0.row[1] * scale;
+  c.inverse[1][0] = -l1.row[0] * scale, c.inverse[1][1] = l0.row[0] * scale;
+  c.w = F.centre + F.e_u * c.u + F.e_v * c.v;  // (1), from the reference's centre
+  c.dist = dot(F.n, c.w) - F.ref_size[0];      // (3)
   return c;
 }
 
 template <class T>
-Touch<T> box_face_touch(const GeomPair<T>& g, const BoxFaceFeature& f) {
-  const bool swap = f.reference == 1;
-  const Pose<T>& ref = swap ? g.x2 : g.x1;
-  const BoxFaceContact<T> c = box_face_contact(f, ref, swap ? g.size2 : g.size1, swap ? g.x1 : g.x2,
-                                               swap ? g.size1 : g.size2);
-  return {c.dist, ref.p + c.w - c.n * (T(0.5) * c.dist), c.n * T(swap ? -1 : 1), {}};  // (3)
+Touch<T> box_face_touch(const BoxFaces<T>& F, const Chosen<T>* line) {
+  const BoxFaceContact<T> c = box_face_contact(F, line);
+  const T zero = T(0);
+  return {
+      c.dist, F.ref_p + c.w - F.n * (T(0.5) * c.dist), F.n * F.side, {zero, zero, zero}};  // (3)
 }
 
+// Cotangents of the two boxes, in the order of BoxFaces.
 template <class T>
-void box_face_touch_bar(const GeomPair<T>& g, const BoxFaceFeature& f, const TouchBar<T>& bar,
-                        GeomPairBar<T>& g_bar) {
-  const bool swap = f.reference == 1;
-  const Pose<T>&ref = swap ? g.x2 : g.x1, &inc = swap ? g.x1 : g.x2;
-  const Vec3<T>&ref_size = swap ? g.size2 : g.size1, &inc_size = swap ? g.size1 : g.size2;
-  PoseBar<T>&ref_bar = swap ? g_bar.x2 : g_bar.x1, &inc_bar = swap ? g_bar.x1 : g_bar.x2;
-  Vec3<T>& ref_size_bar = swap ? g_bar.size2 : g_bar.size1;
-  Vec3<T>& inc_size_bar = swap ? g_bar.size1 : g_bar.size2;
-  const BoxFaceContact<T> c = box_face_contact(f, ref, ref_size, inc, inc_size);
+struct BoxFacesBar {
+  PoseBar<T> ref, inc;
+  T ref_size[3], inc_size[3];
 
-  const T dist_bar = bar.dist - T(0.5) * dot(c.n, bar.pos);  // (3)
-  Vec3<T> w_bar = bar.pos + c.n * dist_bar;
-  Vec3<T> n_bar = bar.normal * T(swap ? -1 : 1) - bar.pos * (T(0.5) * c.dist) + c.w * dist_bar;
-  Vec3<T> p_bar = -(c.n * dist_bar);
-  ref_size_bar[f.a] -= dist_bar;
-  add_direction(ref_bar, c.n, n_bar);
-  const T u_bar = dot(c.e_u, w_bar), v_bar = dot(c.e_v, w_bar);  // (1)
-  for (int k = 0; k < 2; ++k) {
-    if (f.line[k] < 4) continue;
-    const int m = (f.a + (f.line[k] < 6 ? 1 : 2)) % 3;
-    const T lambda = c.inverse[0][k] * u_bar + c.inverse[1][k] * v_bar;
-    const Vec3<T> normal = axis(ref, m);
-    w_bar -= normal * lambda;  // (2)
-    p_bar += normal * lambda;
-    add_direction(ref_bar, normal, -(c.w * lambda));
-    ref_size_bar[m] += lambda * T(f.line[k] % 2 ? -1 : 1);
+  BoxFacesBar() {
+    const Vec3<T> zeros{T(0), T(0), T(0)};
+    ref = inc = {zeros, zeros};
+    for (int k = 0; k < 3; ++k) ref_size[k] = inc_size[k] = T(0);
   }
-  ref_bar.force += p_bar;
-  add_point(inc_bar, ref.p + c.w - inc.p, w_bar);  // (1)
-  const int b_u = (f.b + 1) % 3, b_v = (f.b + 2) % 3;
-  inc_size_bar[f.b] += dot(axis(inc, f.b), w_bar) * T(f.b_sign);
-  inc_size_bar[b_u] += dot(axis(inc, b_u), w_bar) * c.u;
-  inc_size_bar[b_v] += dot(axis(inc, b_v), w_bar) * c.v;
+};
+
+template <class T>
+void box_face_touch_bar(const BoxFaces<T>& F, const Chosen<T>* line, const Chosen<T>& b_sign,
+                        const TouchBar<T>& bar, BoxFacesBar<T>& sum) {
+  using B = Chosen<T>;
+  const BoxFaceContact<T> c = box_face_contact(F, line);
+
+  const T dist_bar = bar.dist - T(0.5) * dot(F.n, bar.pos);  // (3)
+  Vec3<T> w_bar = bar.pos + F.n * dist_bar;
+  const Vec3<T> n_bar = bar.normal * F.side - bar.pos * (T(0.5) * c.dist) + c.w * dist_bar;
+  Vec3<T> p_bar = -(F.n * dist_bar);
+  sum.ref_size[0] -= dist_bar;
+  add_direction(sum.ref, F.n, n_bar);
+  const T u_bar = dot(F.e_u, w_bar), v_bar = dot(F.e_v, w_bar);  // (1)
+  for (int k = 0; k < 2; ++k) {
+    const auto own = line[k] < B(4), first = line[k] < B(6);
+    const T lambda = select(own, T(0), c.inverse[0][k] * u_bar + c.inverse[1][k] * v_bar);
+    const Vec3<T> m = select(first, F.ref_axis[1], F.ref_axis[2]);
+    w_bar -= m * lambda;  // (2)
+    p_bar += m * lambda;
+    add_direction(sum.ref, m, -(c.w * lambda));
+    const T size_bar = lambda * box_line(F, line[k]).sign;
+    sum.ref_size[1] += select(first, size_bar, T(0));
+    sum.ref_size[2] += select(first, T(0), size_bar);
+  }
+  sum.ref.force += p_bar;
+  add_point(sum.inc, F.ref_p + c.w - F.inc_p, w_bar);  // (1)
+  sum.inc_size[0] += dot(F.inc_axis[0], w_bar) * T(b_sign);
+  sum.inc_size[1] += dot(F.inc_axis[1], w_bar) * c.u;
+  sum.inc_size[2] += dot(F.inc_axis[2], w_bar) * c.v;
+}
+
+// From the order of BoxFaces to that of the boxes.
+template <class T>
+void add_box_faces_bar(const BoxFaceChoice<Chosen<T>>& f, const BoxFacesBar<T>& sum,
+                       GeomPairBar<T>& g_bar) {
+  using B = Chosen<T>;
+  const auto swap = f.reference == B(1);
+  g_bar.x1.force += select(swap, sum.inc.force, sum.ref.force);
+  g_bar.x1.torque += select(swap, sum.inc.torque, sum.ref.torque);
+  g_bar.x2.force += select(swap, sum.ref.force, sum.inc.force);
+  g_bar.x2.torque += select(swap, sum.ref.torque, sum.inc.torque);
+  for (int k = 0; k < 3; ++k) {  // axis k is number k - a (mod 3) of the reference's
+    const int k1 = (k + 1) % 3, k2 = (k + 2) % 3;
+    const T ref = pick(f.a, sum.ref_size[k], sum.ref_size[k2], sum.ref_size[k1]);
+    const T inc = pick(f.b, sum.inc_size[k], sum.inc_size[k2], sum.inc_size[k1]);
+    g_bar.size1[k] += select(swap, inc, ref);
+    g_bar.size2[k] += select(swap, ref, inc);
+  }
 }
 
 // (4) to (6).
@@ -246,18 +346,19 @@ void box_edge_touch_bar(const GeomPair<T>& g, const BoxEdgeFeature& f, const Tou
 // The contact of a code.
 template <class T>
 Touch<T> box_contact_touch(const GeomPair<T>& g, int code) {
-  return code < kBoxFaceCodes ? box_face_touch(g, decode_box_face(code))
-                              : box_edge_touch(g, decode_box_edge(code));
+  if (code >= kBoxFaceCodes) return box_edge_touch(g, decode_box_edge(code));
+  const auto f = box_face_choice<Chosen<T>>(decode_box_face(code));
+  return box_face_touch(box_faces(g, f), f.line);
 }
 
 template <class T>
 void box_contact_touch_bar(const GeomPair<T>& g, int code, const TouchBar<T>& bar,
                            GeomPairBar<T>& g_bar) {
-  if (code < kBoxFaceCodes) {
-    box_face_touch_bar(g, decode_box_face(code), bar, g_bar);
-  } else {
-    box_edge_touch_bar(g, decode_box_edge(code), bar, g_bar);
-  }
+  if (code >= kBoxFaceCodes) return box_edge_touch_bar(g, decode_box_edge(code), bar, g_bar);
+  const auto f = box_face_choice<Chosen<T>>(decode_box_face(code));
+  BoxFacesBar<T> sum;
+  box_face_touch_bar(box_faces(g, f), f.line, f.b_sign, bar, sum);
+  add_box_faces_bar(f, sum, g_bar);
 }
 
 }  // namespace cycloid::inline geometry

@@ -75,7 +75,37 @@ Pose<LaneScalar<S>> take_lane(const Pose<S>& x, int l) {
   return y;
 }
 
-// Two geoms of one lane.
+// Double in as many lanes.
+template <class S>
+struct InDouble {
+  using Type = double;
+};
+template <BuiltinScalar T, int N>
+struct InDouble<Pack<T, N>> {
+  using Type = Pack<double, N>;
+};
+template <class S>
+using DoubleLanes = typename InDouble<S>::Type;
+
+// Rounds to S, lane by lane.
+template <class S>
+CYCLOID_INLINE S narrow(const DoubleLanes<S>& x) {
+  if constexpr (BuiltinScalar<S>) {
+    return static_cast<S>(x);
+  } else {
+    return convert<Scalar<S>>(x);
+  }
+}
+template <class S>
+CYCLOID_INLINE Vec3<S> narrow(const Vec3<DoubleLanes<S>>& v) {
+  return {narrow<S>(v.x), narrow<S>(v.y), narrow<S>(v.z)};
+}
+template <class S>
+CYCLOID_INLINE Vec3<DoubleLanes<S>> widen_vector(const Vec3<S>& v) {
+  return {widen(v.x), widen(v.y), widen(v.z)};
+}
+
+// Two geoms of one lane, or of all.
 template <class T>
 struct GeomPair {
   Pose<T> x1;
@@ -116,6 +146,41 @@ GeomPair<LaneScalar<S>> take_pair(const S* size1, const Pose<S>& x1, const S* si
   for (int i = 0; i < size_numbers(k1); ++i) g.size1[i] = take_lane(size1[i], l);
   for (int i = 0; i < size_numbers(k2); ++i) g.size2[i] = take_lane(size2[i], l);
   return g;
+}
+
+// Both geoms in all lanes, in double.
+template <GeomKind k1, GeomKind k2, class S>
+GeomPair<DoubleLanes<S>> widen_pair(const S* size1, const Pose<S>& x1, const S* size2,
+                                    const Pose<S>& x2) {
+  using X = DoubleLanes<S>;
+  GeomPair<X> g;
+  for (int i = 0; i < 9; ++i) g.x1.R.e[i] = widen(x1.R.e[i]), g.x2.R.e[i] = widen(x2.R.e[i]);
+  g.x1.p = widen_vector(x1.p), g.x2.p = widen_vector(x2.p);
+  for (int i = 0; i < 3; ++i) {
+    g.size1[i] = i < size_numbers(k1) ? widen(size1[i]) : X(0);
+    g.size2[i] = i < size_numbers(k2) ? widen(size2[i]) : X(0);
+  }
+  return g;
+}
+// The numbers of lanes, in memory.
+template <class S>
+CYCLOID_INLINE const Scalar<S>* elements_of(const S& x) {
+  return reinterpret_cast<const Scalar<S>*>(&x);
+}
+// Lane l of a struct of nothing but X, as the same struct of doubles.
+template <class X, class A, class B>
+CYCLOID_INLINE void take_lane_of(const A& from, int l, B& to) {
+  static_assert(sizeof(A) / sizeof(X) == sizeof(B) / sizeof(double));
+  const double* const numbers = reinterpret_cast<const double*>(&from);
+  for (std::size_t i = 0; i < sizeof(A) / sizeof(X); ++i) {
+    reinterpret_cast<double*>(&to)[i] = numbers[i * kLanes<X> + static_cast<std::size_t>(l)];
+  }
+}
+template <class X>
+GeomPair<double> take_lane(const GeomPair<X>& g, int l) {
+  GeomPair<double> own;
+  take_lane_of<X>(g, l, own);
+  return own;
 }
 
 template <GeomKind k1, GeomKind k2, int kPlaces, class S, class Find, class TouchOf>

@@ -57,11 +57,35 @@ struct ConstraintMemory {
       near.carve(plan.contacts, arena);
       most.groups += plan.contacts.slots, most.rows += plan.contacts.slots;
     }
-    solver.carve(tree, plan.dofs, most, arena);
+    solver.carve(tree, plan.dofs, most, &plan.islands, arena);
     contacts.carve(plan.contacts, arena);
     arena.take(places, static_cast<std::size_t>(plan.rows.count()));
   }
 };
+
+// Tells which units (islands.h) the groups act on; those of contacts begin with `first`.
+template <class S>
+void link_rows(const ConstraintPlan& plan, const ContactSpace<S>& contacts,
+               const ConstraintProblem<S>& problem, int first, IslandSpace<S>& islands) {
+  if (!islands.several()) return;
+  const auto link = [&](int g, BlockSet moved, unsigned lanes) {
+    int unit = -1, other = -1;
+    for_each(moved, [&](int I) {
+      const int u = plan.islands.unit[static_cast<std::size_t>(I)];
+      (unit < 0 || unit == u ? unit : other) = u;
+    });
+    islands.add(g, std::max(unit, 0), other, lanes);
+  };
+  for (int g = 0; g < first; ++g) link(g, problem.support(g), kAllLanes<S>);
+  for (int slot = 0; slot < contacts.slots; ++slot) {
+    for (int i = 0; i < contacts.groups[slot]; ++i) {
+      const LaneGroup& group = contacts.groups_of(slot)[i];
+      const int pair = contacts.touched[group.owner].pair;
+      link(first + slot, plan.contacts.moved_blocks(pair), group.bits);
+    }
+  }
+  islands.known = true;
+}
 
 // The rows of a robot at one instant, for constrained_instant.h.
 template <class S>
@@ -87,7 +111,8 @@ struct RobotRows {
     } else {
       find_contacts(s, detection, memory.contacts);
     }
-    add_contact_rows(s, memory.contacts, at, problem);
+    const int first = add_contact_rows(s, memory.contacts, at, problem);
+    if (!recall) link_rows(plan, memory.contacts, problem, first, memory.solver.islands);
     if (near_width == 0) return;
     find_near_touches(s, memory.contacts, near_width, memory.near);
     add_near_rows(s, memory.near, near_width, at, problem);
@@ -154,14 +179,16 @@ struct ConstrainedDynamics {
     find_contacts(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames}, Detection::forces,
                   contacts);
     std::fill_n(keys, kLanes<S>, 0);
-    for (int slot = 0, shift = 64 - kBits; slot < contacts.slots && shift >= 0;
-         ++slot, shift -= kBits) {
-      for_each_group(contacts, slot, [&](const SlotGroup<S>& group) {
-        const int pair = std::min(contacts.touched[group.owner].pair + 1, (1 << kBits) - 1);
-        for (unsigned bits = group.bits; bits != 0; bits &= bits - 1) {
-          keys[std::countr_zero(bits)] |= static_cast<std::uint64_t>(pair) << shift;
-        }
-      });
+    int shift[kLanes<S>];
+    std::fill_n(shift, kLanes<S>, 64 - kBits);
+    for (int t = 0, i = 0; t < contacts.touch_count; ++t) {
+      while (t >= contacts.touched[i].first + contacts.touched[i].count) ++i;
+      const int pair = std::min(contacts.touched[i].pair + 1, (1 << kBits) - 1);
+      for (unsigned bits = contacts.touch[t].lanes; bits != 0; bits &= bits - 1) {
+        const int l = std::countr_zero(bits);
+        if (shift[l] >= 0) keys[l] |= static_cast<std::uint64_t>(pair) << shift[l];
+        shift[l] -= kBits;
+      }
     }
   }
 

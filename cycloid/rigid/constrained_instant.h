@@ -17,6 +17,7 @@
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/dynamics.h"
 #include "cycloid/rigid/solver/constraint_newton_pullback.h"
+#include "cycloid/rigid/solver/islands.h"
 
 namespace cycloid::inline rigid {
 
@@ -25,6 +26,7 @@ template <class S>
 struct ConstrainedSpace {
   ConstraintProblem<S> problem;
   NewtonSpace<S> newton;
+  IslandSpace<S> islands;
   S* M;                                                    // (entries) Tree::row storage
   S *x, *mu;                                               // (size) padded
   RowCotangents<S> bars;                                   // (all rows)
@@ -32,13 +34,16 @@ struct ConstrainedSpace {
   Motion<S>*alpha, *of_lambda, *of_delta, *rest;           // (links) fields; zeros
   Force<S>*alpha_bar, *lambda_bar, *delta_bar, *rest_bar;  // (bodies)
 
-  void carve(const TreeView& tree, const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
+  // plan: how the problem may be taken apart, or null.
+  void carve(const TreeView& tree, const DofBlocks& dofs, ConstraintCapacity most,
+             const IslandPlan* plan, Arena& arena) {
     const std::size_t rows = static_cast<std::size_t>(most.diagonals + most.rows),
                       size = static_cast<std::size_t>(dofs.size()), links = tree.links.size(),
                       bodies = tree.model.bodies.size(),
                       nv = static_cast<std::size_t>(tree.model.nv);
     problem.carve(dofs, most, arena);
     newton.carve(dofs, most, arena);
+    if (plan) islands.carve(*plan, dofs, most, newton, arena);
     arena.take(M, static_cast<std::size_t>(tree.entries()));
     for (S** vector : {&x, &mu}) arena.take(*vector, size);
     for (S** of_rows : {&bars.a_ref, &bars.D, &bars.friction}) arena.take(*of_rows, rows);
@@ -68,7 +73,8 @@ RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x, const Works
       {r.timestep(), impratio < 0 ? S(1) : S(r.p[impratio]), r.tree.model.options.acting.refsafe}};
 }
 
-// M and the rows of the problem, where the bodies have been placed and w.a is without q̈.
+// M and the rows of the problem, where the bodies have been placed and w.a is without q̈. It is to
+// be closed, or solved in islands, which rows.fill may know.
 template <class S, class P, class Rows>
 void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   const ConstrainedSpace<S>& own, const Rows& rows) {
@@ -76,8 +82,8 @@ void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
   inertia_matrix(r, w, own.M);
   spread_mass_matrix(problem, static_cast<const S*>(own.M));
   problem.clear();
+  const_cast<ConstrainedSpace<S>&>(own).islands.clear();
   rows.fill(r, row_instant(r, x, w), problem);
-  problem.close();
 }
 
 // y = M x, from the storage of Tree::row.
@@ -111,7 +117,9 @@ NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>&
   for (int k = 0; k < nv; ++k) a[k] = w.tau[k];
   solve(tree, static_cast<const S*>(w.LD), a);
   pad(dofs, static_cast<const S*>(a), problem.a0);
-  const NewtonResult<S> result = solve_newton(problem, options, own.newton, own.x);  // (1)
+  ConstrainedSpace<S>& space = const_cast<ConstrainedSpace<S>&>(own);
+  const NewtonResult<S> result =
+      solve_islands(space.problem, options, space.islands, own.newton, own.x);  // (1)
   unpad(dofs, static_cast<const S*>(own.x), a);
   if (!has_slopes(r)) return result;
 
@@ -141,6 +149,7 @@ void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
     compensate_gravity(r, w);
   }
   pose_problem(r, x, w, own, rows);
+  const_cast<ConstrainedSpace<S>&>(own).problem.close();
   set_zero(w.slope, tree.model.nv);
   if (!has_slopes(r)) return;
   for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];

@@ -5,13 +5,17 @@
 
 #include "cycloid/rigid/constraint/static_rows.h"
 #include "cycloid/rigid/contact/contact_plan.h"
+#include "cycloid/rigid/solver/islands.h"
 #include "cycloid/rigid/tree/tree.h"
 
 namespace cycloid::inline rigid {
 
 struct ConstraintPlan {
   explicit ConstraintPlan(const Tree& tree)
-      : dofs(tree.parent_dof), rows(tree, dofs), contacts(tree, dofs) {
+      : dofs(tree.parent_dof),
+        rows(tree, dofs),
+        contacts(tree, dofs),
+        islands(dofs, rows.support_words) {
     most = rows.capacity();
     most.groups += contacts.slots;
     most.rows += contacts.slots * contacts.most_rows;
@@ -27,6 +31,7 @@ struct ConstraintPlan {
   ContactPlan contacts;
   ConstraintCapacity most;
   double residual_scale = 1;  // of the solver: 1 / (mean inertia · nv)
+  IslandPlan islands;
 };
 
 // The constraints of a model, or null where none act.

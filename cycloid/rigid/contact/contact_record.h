@@ -1,10 +1,11 @@
-// What a chunk's contacts were, in two numbers per slot and lane.
+// What a chunk's contacts were, in two numbers per contact and lane.
 //
-//   keep_contacts     writes, for each lane's contact, its pair and place, and the touch's feature
+//   keep_contacts     writes, for each lane's k-th contact, its pair and place, and the touch's
+//                     feature
 //   recall_contacts   has the same touches and slots from it, bit for bit, without looking for near
 //                     pairs, and for boxes without their search (narrow_phase.h)
-// A record has room for so many slots; a chunk with more is marked, and its contacts are found
-// again.
+// A record has room for so many contacts of a lane; a chunk with more is marked, and its contacts
+// are found again.
 #pragma once
 
 #include <limits>
@@ -13,26 +14,33 @@
 
 namespace cycloid::inline rigid {
 
-// Two S per slot: pair · kMostTouches + place (-1 where there is none), and the feature.
+// Two S per contact: pair · kMostTouches + place (-1 where there is none), and the feature.
 template <class S>
 struct ContactRecord {
   S* numbers;
-  int room;       // slots
+  int room;       // contacts of a lane
   int slots = 0;  // kept; -1: there was no room, they are to be found again
 };
 
 template <class S>
 void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
-  record.slots = w.slots <= record.room ? w.slots : -1;
-  for (int slot = 0; slot < record.slots; ++slot) {
-    S &code = record.numbers[2 * slot], &feature = record.numbers[2 * slot + 1];
-    code = feature = S(-1);
-    for_each_group(w, slot, [&](const SlotGroup<S>& group) {
-      const PairTouch<S>& touch = w.touch[group.touch];
-      const S number = S(w.touched[group.owner].pair * kMostTouches + touch.place);
-      group.move(&number, &code, 1);
-      group.move(&touch.feature, &feature, 1);
-    });
+  const int most = *std::max_element(w.count, w.count + kLanes<S>);
+  record.slots = most <= record.room ? most : -1;
+  if (record.slots < 0) return;
+  std::fill_n(record.numbers, 2 * record.slots, S(-1));
+  int next[kLanes<S>] = {};
+  for (int i = 0; i < w.touched_count; ++i) {
+    const TouchedPair& owner = w.touched[i];
+    for (int t = owner.first; t < owner.first + owner.count; ++t) {
+      const PairTouch<S>& touch = w.touch[t];
+      const S code = S(owner.pair * kMostTouches + touch.place);
+      for (unsigned bits = touch.lanes; bits != 0; bits &= bits - 1) {
+        const int l = std::countr_zero(bits);
+        S* const to = record.numbers + 2 * next[l]++;
+        move_lane(code, l, to[0]);
+        move_lane(touch.feature, l, to[1]);
+      }
+    }
   }
 }
 
@@ -40,7 +48,7 @@ void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
 template <class S>
 struct RecordWalk {
   const ContactRecord<S>& record;
-  int next[kLanes<S>] = {}, code[kLanes<S>];  // slot, and what is kept there; past the end: kEnd
+  int next[kLanes<S>] = {}, code[kLanes<S>];  // contact, and what is kept of it; past the end: kEnd
   static constexpr int kEnd = std::numeric_limits<int>::max();
 
   explicit RecordWalk(const ContactRecord<S>& r) : record(r) {
@@ -92,6 +100,7 @@ void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record
     add_touches(s, k, touch, static_cast<const S*>(feature),
                 pair_numbers(s.plan, s.tree.model, s.p, pair), used, w);
   }
+  fill_slots(s.plan, w);
 }
 
 }  // namespace cycloid::inline rigid

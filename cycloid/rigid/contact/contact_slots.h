@@ -1,7 +1,7 @@
 // From the bodies' places to the contacts of a chunk, in slots (contact_space.h).
 //
 //   place_geoms     poses and sizes
-//   find_contacts   near pairs, their touches, and each lane's slots (contact_record.h: again)
+//   find_contacts   near pairs, their touches, and their slots (contact_record.h: again)
 // A contact counts where dist < margin; `Detection::all` adds those within the gap and at the
 // margin itself, which MuJoCo lists though they have no force.
 //
@@ -13,6 +13,7 @@
 #include "cycloid/rigid/contact/extent.h"
 #include "cycloid/rigid/contact/geom_pose.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
+#include "cycloid/rigid/contact/slot_layout.h"
 
 namespace cycloid::inline rigid {
 
@@ -142,35 +143,21 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
 template <class S>
 void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature, int place,
                const Mask<S>& used, ContactSpace<S>& w) {
-  const int number = w.touch_count, owner = w.touched_count - 1;
   S kept = feature;
-  bool some = false;
-  for (unsigned bits = lane_bits(used); bits != 0; bits &= bits - 1) {
-    const int l = std::countr_zero(bits), slot = w.count[l];
-    if (slot == plan.slots) {
+  unsigned lanes = lane_bits(used);
+  for (unsigned bits = lanes; bits != 0; bits &= bits - 1) {
+    const int l = std::countr_zero(bits);
+    if (w.count[l] < plan.slots) {
+      ++w.count[l];
+    } else {
       w.crowded |= 1u << l;
+      lanes &= ~(1u << l);
       put_lane(kept, l, kNoFeature);
-      continue;
     }
-    ++w.count[l];
-    if (slot == w.slots) {
-      w.slot_id[slot] = S(-1);
-      w.groups[slot] = 0;
-      ++w.slots;
-    }
-    LaneGroup* group = w.groups_of(slot) + w.groups[slot] - 1;
-    if (w.groups[slot] == 0 || group->touch != number) {
-      *++group = {number, owner, 0};
-      ++w.groups[slot];
-    }
-    group->bits |= 1u << l;
-    elements(w.slot_id + slot)[l] = static_cast<Scalar<S>>(number);
-    some = true;
   }
-  if (!some) return;
-  w.touch[number] = {touch, select(used, kept, S(kNoFeature)), place};
-  ++w.touch_count;
-  ++w.touched[owner].count;
+  if (lanes == 0) return;
+  w.touch[w.touch_count++] = {touch, select(used, kept, S(kNoFeature)), place, lanes};
+  ++w.touched[w.touched_count - 1].count;
 }
 
 // Adds the touches of a pair, in the lanes of `used` (kMostTouches).
@@ -217,6 +204,7 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     }
     add_touches(s, k, touch, static_cast<const S*>(feature), numbers, used, w);
   }
+  fill_slots(s.plan, w);
 }
 
 }  // namespace cycloid::inline rigid

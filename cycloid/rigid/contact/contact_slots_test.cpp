@@ -15,7 +15,7 @@ using test::LaneContact;
 using test::Lanes;
 using test::Numbers;
 
-TEST_CASE("find_contacts: a slot holds each lane's own contact, in the order of pairs and places") {
+TEST_CASE("find_contacts: slots hold each lane's own contacts, in the order of pairs and places") {
   const Tree tree(test::crowd(false));
   const std::vector<Numbers> points = test::crowd_points(tree);
   const std::vector<Lanes> in = in_lanes(points, {0, 1, 2, 3});
@@ -41,7 +41,7 @@ TEST_CASE("find_contacts: a slot holds each lane's own contact, in the order of 
     }
   }
   CHECK(counts.size() > 1);
-  CHECK(c.space.slots == *counts.rbegin());
+  CHECK(c.space.slots >= *counts.rbegin());
 }
 
 TEST_CASE("find_contacts: a lane's numbers do not depend on its neighbours, bit for bit") {

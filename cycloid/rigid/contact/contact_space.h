@@ -1,8 +1,8 @@
 // The memory of a chunk's contacts.
 //
-// Geometry works pair by pair, for all lanes at once. Slot k of a lane holds that lane's own k-th
-// contact, in MuJoCo's order (by pair, then by touch): lanes that touch in different places share
-// slots, and a chunk has as many slots as its busiest lane has contacts.
+// Geometry works pair by pair, for all lanes at once. A lane's slots hold that lane's own contacts,
+// in MuJoCo's order (by pair, then by touch): lanes that touch in different places share slots. A
+// lane may have no contact in a slot (slot_layout.h).
 //   touch  a place of a pair at which some lane has a contact; numbers for all lanes
 //   slot   per lane, which touch it is
 //   group  lanes of a slot that have the same touch
@@ -13,6 +13,7 @@
 #include <cstddef>
 
 #include "cycloid/rigid/contact/contact_numbers.h"
+#include "cycloid/rigid/solver/lane_bits.h"
 
 namespace cycloid::inline rigid {
 
@@ -21,6 +22,7 @@ struct PairTouch {
   Touch<S> at;  // pos about the pair's reference origin
   S feature;    // kNoFeature in lanes that do not touch here
   int place;    // among the pair's
+  unsigned lanes;
 };
 
 // A pair that has touches.
@@ -31,37 +33,6 @@ struct TouchedPair {
 // The broad phase decides and is not differentiated: Dual numbers go without their tangents.
 template <class S>
 using PlainScalar = std::remove_cvref_t<decltype(primal(std::declval<S>()))>;
-
-// One bit per lane.
-CYCLOID_INLINE unsigned lane_bits(bool m) { return m; }
-template <BuiltinScalar T, int N>
-CYCLOID_INLINE unsigned lane_bits(const PackMask<T, N>& m) {
-  unsigned bits = 0;
-#pragma GCC unroll 16
-  for (int l = 0; l < N; ++l) bits |= unsigned(m[l]) << l;
-  return bits;
-}
-
-// The lanes whose bit is set.
-template <class S>
-CYCLOID_INLINE Mask<S> lanes_of_bits(unsigned bits) {
-  if constexpr (std::is_same_v<Mask<S>, bool>) {
-    return (bits & 1) != 0;
-  } else {
-    Mask<S> m;
-    using Register = std::remove_cvref_t<decltype(m.r[0])>;
-    using Integer = std::remove_cvref_t<decltype(m.r[0][0])>;
-    constexpr int kWidth = static_cast<int>(sizeof(Register) / sizeof(Integer));
-#pragma GCC unroll 16
-    for (int k = 0; k < static_cast<int>(sizeof(m) / sizeof(Register)); ++k) {
-      Register own{};
-#pragma GCC unroll 16
-      for (int i = 0; i < kWidth; ++i) own[i] = Integer(1) << (k * kWidth + i);
-      m.r[k] = ((Register{} + static_cast<Integer>(bits)) & own) != Register{};
-    }
-    return m;
-  }
-}
 
 // Numbers as the elements that they consist of, lanes innermost; a Dual has several per lane.
 template <class S>

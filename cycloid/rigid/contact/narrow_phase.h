@@ -177,9 +177,13 @@ void collide_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, con
           s1, x1, s2, x2, feature, out,
           [](const auto& g, int code) { return capsule_box_touch(g, code); });
     case kBoxBox:
-      return touches_of_features<box, box, kBoxBoxTouches>(
-          s1, x1, s2, x2, feature, out,
-          [](const auto& g, int code) { return box_contact_touch(g, code); });
+      if constexpr (RealScalar<S>) {
+        return box_box_touches(widen_pair<box, box>(s1, x1, s2, x2), feature, out);
+      } else {
+        return touches_of_features<box, box, kBoxBoxTouches>(
+            s1, x1, s2, x2, feature, out,
+            [](const auto& g, int code) { return box_contact_touch(g, code); });
+      }
     default: {
       S found[kBoxBoxTouches];
       collide(k1, k2, s1, x1, s2, x2, margin, out, found);

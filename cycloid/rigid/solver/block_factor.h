@@ -100,7 +100,7 @@ void factor_blocks(const BlockPattern& pattern, Assemble assemble, S* V) {
     assemble(I, I, sum);
     const S before[kBlock] = {sum.e[0], sum.e[4], sum.e[8]};
     for_each(pattern.column(I), [&](int K) { sum.subtract_product(at(K, I), at(K, I)); });  // (2)
-    factor_diagonal(before, kBlock * pattern.blocks, sum);
+    factor_diagonal(before, kBlock * pattern.pivots, sum);
     sum.store(diagonal);
     for_each(pattern.row(I), [&](int J) {
       if (J == I) return;

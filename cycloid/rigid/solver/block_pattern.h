@@ -8,12 +8,15 @@
 // with the world, whose dofs lie on one chain. A contact between two limbs couples the two.
 #pragma once
 
+#include <algorithm>
+
 #include "cycloid/rigid/solver/dof_blocks.h"
 
 namespace cycloid::inline rigid {
 
 struct BlockPattern {
   int blocks = 0, words = 0, count = 0;   // count: of blocks in the pattern
+  int pivots = 0;                         // blocks of the whole of which this is a part
   std::uint64_t* row_words = nullptr;     // (blocks, words) J ≤ I
   std::uint64_t* column_words = nullptr;  // (blocks, words) K > I whose row holds I
   int* at = nullptr;                      // (blocks, blocks) place of block (I, J), in blocks
@@ -35,15 +38,23 @@ struct BlockPattern {
 
   // Starts from the mass matrix's pattern, in the memory given.
   void start(const DofBlocks& dofs, std::uint64_t* word_memory, int* place_memory) {
-    blocks = dofs.blocks;
-    words = dofs.words;
     row_words = word_memory;
-    column_words = word_memory + blocks * words;
     at = place_memory;
-    for (int i = 0; i < blocks * words; ++i) {
-      row_words[i] = dofs.couples[static_cast<std::size_t>(i)];
-      column_words[i] = 0;
-    }
+    begin(dofs.blocks, dofs.blocks);
+    std::copy_n(dofs.couples.begin(), blocks * words, row_words);
+  }
+  // Starts from another pattern's rows.
+  void start(const BlockPattern& from) {
+    begin(from.blocks, from.pivots);
+    for (int i = 0; i < blocks * words; ++i) row_words[i] = from.row_words[i];
+  }
+  // Starts with n empty rows, in the memory that there is.
+  void begin(int n, int of) {
+    blocks = n;
+    pivots = of;
+    words = words_for(n);
+    column_words = row_words + blocks * words;
+    for (int i = 0; i < 2 * blocks * words; ++i) row_words[i] = 0;
   }
 
   // Fills in, then numbers the blocks and finds the columns.

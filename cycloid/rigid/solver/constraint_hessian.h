@@ -21,13 +21,26 @@ struct NewtonSpace {
   std::uint64_t* live_words;  // groups with stiffness
 
   void carve(const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
-    const auto n = [](auto x) { return static_cast<std::size_t>(x); };
+    const auto n = [](auto i) { return static_cast<std::size_t>(i); };
+    arena.take(T, n(most.rows) * n(dofs.size()));
+    arena.take(V, BlockPattern::most_blocks(dofs) * kBlockEntries);
+    carve_vectors(dofs, most, arena);
+  }
+  // Beside another that is not at work at the same time: T and V are the same memory.
+  void carve_beside(const NewtonSpace& other, const DofBlocks& dofs, ConstraintCapacity most,
+                    Arena& arena) {
+    T = other.T;
+    V = other.V;
+    carve_vectors(dofs, most, arena);
+  }
+
+ private:
+  void carve_vectors(const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
+    const auto n = [](auto i) { return static_cast<std::size_t>(i); };
     for (S** vector : {&x1, &p, &g, &Md, &Md1, &diagonal}) arena.take(*vector, n(dofs.size()));
     for (S** rows : {&r, &r1, &w, &r_bar, &at.f, &at.diagonal, &at.cross, &at.z}) {
       arena.take(*rows, n(most.diagonals + most.rows));
     }
-    arena.take(T, n(most.rows) * n(dofs.size()));
-    arena.take(V, BlockPattern::most_blocks(dofs) * kBlockEntries);
     arena.take(live_words, n(words_for(most.groups)));
   }
 };

@@ -48,14 +48,16 @@ struct NewtonResult {
   Mask<S> finite;
 };
 
+// n: of whole blocks. What is summed with what depends on places within blocks alone: an island
+// (islands.h) has the same sum as a part of more.
 template <class S>
 S inner_product(int n, const S* a, const S* b) {
-  S even = S(0), odd = S(0);
-  for (int i = 0; i + 1 < n; i += 2) {
-    even += a[i] * b[i];
-    odd += a[i + 1] * b[i + 1];
+  S sum[kBlock] = {S(0), S(0), S(0)};
+  for (int i = 0; i < n; i += kBlock) {
+#pragma GCC unroll 3
+    for (int k = 0; k < kBlock; ++k) sum[k] += a[i + k] * b[i + k];
   }
-  return n % 2 ? even + a[n - 1] * b[n - 1] + odd : even + odd;
+  return sum[0] + sum[1] + sum[2];
 }
 
 // M (x - a₀) and r at x; x - a₀ into `difference`.
@@ -124,7 +126,7 @@ S shorten_step(const ConstraintProblem<S>& problem, const S* x, const S& slope0,
 template <class S>
 S slope_rounding(const ConstraintProblem<S>& problem, const S* x, const NewtonSpace<S>& w) {
   S size = S(0);
-  for (int I = 0; I < problem.dofs->blocks; ++I) {
+  for (int I = 0; I < problem.mass.blocks; ++I) {
     const S* M = problem.M + problem.mass.place(I, I) * kBlockEntries;
     for (int i = 0; i < kBlock; ++i) {
       const int k = I * kBlock + i;

@@ -64,11 +64,11 @@ struct ConstraintProblem {
   int group_words = 0;
 
   BlockSet pairs(int g, int I) const {
-    return {pair_words + (g * dofs->blocks + I) * dofs->words, dofs->words};
+    return {pair_words + (g * mass.blocks + I) * mass.words, mass.words};
   }
-  BlockSet support(int g) const { return {support_words + g * dofs->words, dofs->words}; }
+  BlockSet support(int g) const { return {support_words + g * mass.words, mass.words}; }
   BlockSet terms(int place) const { return {term_words + place * group_words, group_words}; }
-  int size() const { return dofs->size(); }
+  int size() const { return kBlock * mass.blocks; }
   int all_rows() const { return diagonals + rows; }
   int group_row(int g) const { return diagonals + group[g].first; }
   S* jacobian(int g) const { return J + static_cast<std::ptrdiff_t>(group[g].first) * size(); }
@@ -86,21 +86,27 @@ struct ConstraintProblem {
   }
   int add_group(RowLaw law, int n) {
     group[groups] = {law, n, rows};
-    for (int i = 0; i < dofs->blocks; ++i) pairs(groups, i).clear();
     support(groups).clear();
     rows += n;
     return group_row(groups++);
   }
 
+  // Group g moves block I, with no other yet. What `pairs` holds of other blocks means nothing.
+  void add_support(int g, int I) const {
+    if (support(g).has(I)) return;
+    support(g).insert(I);
+    pairs(g, I).clear();
+  }
+
   // Some lane of group g moves these blocks together.
   void touch(int g, BlockSet moved) const {
     for_each(moved, [&](int I) {
+      add_support(g, I);
       const BlockSet row = pairs(g, I);
       for (int w = 0; w < (I >> 6); ++w) row.word[w] |= moved.word[w];
       const std::uint64_t upto = ~std::uint64_t{0} >> (63 - (I & 63));
       row.word[I >> 6] |= moved.word[I >> 6] & upto;
     });
-    support(g) |= moved;
   }
 
   // Finds the Hessian's pattern, once all groups are known.
@@ -139,7 +145,7 @@ void ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapacity mos
 
 template <class S>
 void ConstraintProblem<S>::close() {
-  hessian.start(*dofs, hessian.row_words, hessian.at);
+  hessian.start(mass);
   for (int g = 0; g < groups; ++g) {
     for_each(support(g), [&](int I) { hessian.row(I) |= pairs(g, I); });
   }
