@@ -51,7 +51,8 @@ def panel(top, title, x, curves):
     out = [f'<text x="{LEFT}" y="{top + 18}" class="title">{title}</text>']
     for b in np.linspace(low, high, 4):
         y = place(0, b)[1]
-        out.append(f'<line x1="{LEFT}" x2="{LEFT + inner}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
+        ends = f'x1="{LEFT}" x2="{LEFT + inner}" y1="{y:.1f}" y2="{y:.1f}"'
+        out.append(f'<line {ends} class="grid"/>')
         out.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" class="end">{b:.2f}</text>')
     for a in range(4):
         px = place(a, low)[0]
@@ -61,8 +62,8 @@ def panel(top, title, x, curves):
         points = " ".join("{:.1f},{:.1f}".format(*place(a, b)) for a, b in zip(x, curve))
         out.append(f'<polyline points="{points}" stroke="{colour}" class="curve"/>')
         if len(curves) > 1:
-            y = top + TOP + 14 + 18 * i
-            out.append(f'<text x="{LEFT + 12}" y="{y}" fill="{colour}">{name}</text>')
+            y = top + TOP + tall - 60 + 18 * i
+            out.append(f'<text x="{LEFT + inner - 150}" y="{y}" fill="{colour}">{name}</text>')
     return out
 
 
@@ -77,7 +78,8 @@ def main():
         f'<rect width="{WIDTH}" height="{2 * HEIGHT + 20}" fill="white"/>',
         *panel(0, "Where the block ends [m]", forces, {"run": ends}),
         *panel(HEIGHT, "Its derivative by the force [m/N]", forces, slopes),
-        f'<text x="{WIDTH / 2}" y="{2 * HEIGHT + 10}" class="middle">force of the pusher [N]</text>',
+        f'<text x="{WIDTH / 2}" y="{2 * HEIGHT + 10}" class="middle">force of the pusher [N]'
+        "</text>",
         "</svg>",
     ]
     Path(__file__).with_suffix(".svg").write_text("\n".join(lines) + "\n")
