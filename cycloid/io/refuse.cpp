@@ -50,7 +50,6 @@ void judge_tendons(const mjModel& m) {
 std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   const int dynamics = m.actuator_dyntype[i], gain = m.actuator_gaintype[i],
             bias = m.actuator_biastype[i], transmission = m.actuator_trntype[i];
-  if (dynamics == mjDYN_MUSCLE || gain == mjGAIN_MUSCLE || bias == mjBIAS_MUSCLE) return "a muscle";
   if (dynamics == mjDYN_DCMOTOR || gain == mjGAIN_DCMOTOR || bias == mjBIAS_DCMOTOR) {
     return "a DC motor";
   }
@@ -63,9 +62,8 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   if (dynamics == mjDYN_USER || gain == mjGAIN_USER || bias == mjBIAS_USER) {
     return "an actuator with user dynamics, gain or bias";
   }
-  const bool known = dynamics >= mjDYN_NONE && dynamics <= mjDYN_FILTEREXACT &&
-                     (gain == mjGAIN_FIXED || gain == mjGAIN_AFFINE) &&
-                     (bias == mjBIAS_NONE || bias == mjBIAS_AFFINE) &&
+  const bool known = dynamics >= mjDYN_NONE && dynamics <= mjDYN_MUSCLE && gain >= mjGAIN_FIXED &&
+                     gain <= mjGAIN_MUSCLE && bias >= mjBIAS_NONE && bias <= mjBIAS_MUSCLE &&
                      transmission >= mjTRN_JOINT && transmission <= mjTRN_SITE;
   if (!known) return "an actuator of this type";
   if (m.actuator_ctrlnum[i] != 1 || m.actuator_outnum[i] != 1 || m.actuator_actnum[i] > 1) {
@@ -79,7 +77,8 @@ void judge_actuators(const mjModel& m) {
     const std::string what = unsupported_actuator(m, i);
     if (!what.empty()) {
       refuse(element(m, "nactuator", i), what,
-             "use a motor, position, velocity, damper, cylinder or general actuator on a joint, a "
+             "use a motor, position, velocity, damper, cylinder, muscle or general actuator on a "
+             "joint, a "
              "tendon or a site");
     }
   }

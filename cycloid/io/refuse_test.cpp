@@ -47,9 +47,6 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   const auto actuator = [](std::string_view xml) {
     return with("<actuator>" + std::string(xml) + "</actuator>");
   };
-  check_refused(actuator("<muscle name='m' joint='hinge'/>"), "actuator \"m\"", "muscle");
-  check_refused(actuator("<general name='m' joint='hinge' dyntype='muscle'/>"), "actuator \"m\"",
-                "muscle");
   check_refused(actuator("<pid name='p' joint='hinge' kp='1' ki='1'/>"), "actuator \"p\"", "PID");
   check_refused(actuator("<general name='u' joint='hinge' dyntype='user'/>"), "actuator \"u\"",
                 "user");

@@ -57,7 +57,11 @@ inline constexpr Operator kOperators[] = {
     differentiable("weld_turn"),
     differentiable("weld"),
     differentiable("static_rows"),
-    // passive.h, actuator.h, direct_actuator.h
+    // muscle.h, passive.h, actuator.h, direct_actuator.h
+    differentiable("muscle_units"),
+    differentiable("muscle_gain"),
+    differentiable("muscle_bias"),
+    differentiable("muscle_dynamics"),
     differentiable("add_springs"),
     differentiable("add_dampers"),
     differentiable("actuator_force"),

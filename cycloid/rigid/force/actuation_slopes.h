@@ -22,7 +22,7 @@ struct SlopePoint {
 };
 
 inline bool has_slope(const Tree& tree, const Actuator& a) {
-  return acts(tree, a) && (a.affine_gain || a.affine_bias);
+  return acts(tree, a) && looks_at_length(a);
 }
 // Whether an actuator's slope has a row of its own: not one dof, not its tendon's.
 inline bool has_own_row(const Tree& tree, const Actuator& a) {

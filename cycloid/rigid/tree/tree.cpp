@@ -13,8 +13,8 @@ namespace {
 bool is_direct(const Model& m, const Actuator& a) {
   const bool on_joint = a.transmission == TransmissionKind::joint ||
                         a.transmission == TransmissionKind::joint_in_parent;
-  return on_joint && a.dynamics == ActuatorDynamics::none && a.enabled &&
-         m.options.acting.actuation &&
+  return on_joint && a.dynamics == ActuatorDynamics::none && !a.muscle_gain && !a.muscle_bias &&
+         a.enabled && m.options.acting.actuation &&
          dof_numbers(m.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
@@ -122,15 +122,10 @@ void add_actuators(const Model& m, Register& to, std::vector<ActuatorPlaces>& pl
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const Actuator& a = m.actuators[i];
     const std::string name = "actuator:" + Model::label(m.actuators, static_cast<int>(i)) + ".";
-    const auto padded = [](std::span<const double> first) {
-      std::vector<double> numbers(first.begin(), first.end());
-      numbers.resize(kActuatorNumbers, 0.0);
-      return numbers;
-    };
     ActuatorPlaces at;
-    at.gain = to.add(name + "gainprm", "1", padded(a.gain));
-    at.bias = to.add(name + "biasprm", "1", padded(a.bias));
-    at.dynamics = to.add(name + "dynprm", "1", padded(std::span(&a.time_constant, 1)));
+    at.gain = to.add(name + "gainprm", "1", a.gain);
+    at.bias = to.add(name + "biasprm", "1", a.bias);
+    at.dynamics = to.add(name + "dynprm", "1", a.dynamics_numbers);
     at.gear = to.add(name + "gear", "1", a.gear);
     places.push_back(at);
   }

@@ -60,9 +60,6 @@ struct OptionPlaces {
   int gravity = -1, timestep = -1, density = -1, viscosity = -1, wind = -1, impratio = -1;
 };
 
-// MuJoCo's lengths of gainprm, biasprm and dynprm, of which the first numbers act.
-inline constexpr int kActuatorNumbers = 10;
-
 struct Tree {
   // constrained: numbers that only constraints look at are parameters too.
   explicit Tree(const Model& model, bool constrained = true);
