@@ -115,14 +115,9 @@ class Checker {
   // float: its substeps are not those of the double.
   template <class T>
   void hold_substeps(Run<T> run) {
-    const auto recording = system_.template steppers<T>().one->following(&substeps_);
-    if (!recording) return;
-    run.stepper = recording.get();
-    run.threads = 1;
+    if (!engine_of<T>(system_).follow(run, substeps_)) return;
     roll_out(std::move(run), options_.keep_going);
-    following_ = double_.steppers<double>().one->following(&substeps_);
-    base_.stepper = following_.get();
-    base_.threads = 1;
+    substeps_held_ = engine_of<double>(double_).follow(base_, substeps_);
   }
 
   const std::vector<double>& gradient(Part part) const {
@@ -320,7 +315,7 @@ class Checker {
     if (result.ok) {
       std::snprintf(line, sizeof line,
                     "The gradient agrees with central differences (tolerance %.0e%s).\n",
-                    result.tolerance, following_ ? ", substeps held" : "");
+                    result.tolerance, substeps_held_ ? ", substeps held" : "");
       return text + line;
     }
     if (!wrong.empty()) {
@@ -343,7 +338,7 @@ class Checker {
   std::vector<Crowded> crowded_;
   mutable std::string beyond_;   // what the law says to the nearest starts of differences
   mutable SubstepLog substeps_;  // of an adaptive integrator
-  std::shared_ptr<const Stepper<double>> following_;  // ... with which it takes them; or null
+  bool substeps_held_ = false;
 };
 
 }  // namespace

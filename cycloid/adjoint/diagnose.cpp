@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
-#include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::inline adjoint {
@@ -18,12 +18,8 @@ constexpr double kBounded = 0.25;    // states that grow by more than e^(kBounde
 constexpr double kMoves = 1e-2;      // states whose norm changes by less, relatively, stand still
 
 // What one environment's way back showed.
-struct Trace {
-  std::int64_t from = -1;  // the state where the cotangent starts
+struct Trace : CotangentTrace {
   double sum = 0, first_half = 0;
-  double largest_state = 0, smallest_state = HUGE_VAL, initial_state = 0;
-  std::int64_t bad_step = -1;
-  int bad_tangent = 0;
 };
 
 // The cotangent of environment e at its last state that the loss looks at, of unit norm; returns
@@ -55,83 +51,27 @@ std::int64_t seed(const Trajectory<T>& trajectory, std::span<const T> states_bar
 }
 
 template <class T>
-double lane_norm(const T* lanes, int numbers, int W, int lane) {
-  double sum = 0;
-  for (int i = 0; i < numbers; ++i) {
-    const double v = static_cast<double>(lanes[i * W + lane]);
-    sum += v * v;
-  }
-  return std::sqrt(sum);
-}
-
-template <class T>
-void trace_chunk(const Trajectory<T>& trajectory, std::span<const T> states_bar, std::int64_t chunk,
-                 SweepBuffers<T>& buffers, const StopToken& stop, std::vector<Trace>& traces,
-                 std::vector<double>& growth) {
-  const Run<T>& run = trajectory.run();
-  const StepperSizes& sizes = run.stepper->sizes();
-  Sweep<T> sweep(run, trajectory.tape(), buffers, chunk, stop);
-  sweep.want_parameters(false);
-  const LaneMap& map = sweep.map();
-  const int W = map.lanes, nt = sizes.tangent;
-  const std::size_t numbers = static_cast<std::size_t>(nt) * static_cast<std::size_t>(W);
-  LaneBuffer<T> bar(numbers), next_bar(numbers), u_bar(static_cast<std::size_t>(sizes.input * W));
-  T *x_bar = bar.data(), *x_next_bar = next_bar.data();
-  std::fill_n(x_bar, numbers, T(0));
-  std::vector<std::vector<double>> seeds(static_cast<std::size_t>(map.active),
-                                         std::vector<double>(static_cast<std::size_t>(nt)));
-  const auto trace = [&](int l) -> Trace& {
-    return traces[static_cast<std::size_t>(map.environment(l))];
-  };
-  for (int l = 0; l < map.active; ++l) {
-    trace(l).from =
-        seed(trajectory, states_bar, map.environment(l), seeds[static_cast<std::size_t>(l)]);
-  }
-  sweep.reverse([&](const StepInput<T>& in, const StepRecord& record) {
-    std::swap(x_bar, x_next_bar);
-    for (int l = 0; l < map.active; ++l) {
-      if (trace(l).from != in.step + 1) continue;
-      for (int i = 0; i < nt; ++i) {
-        x_next_bar[i * W + l] =
-            static_cast<T>(seeds[static_cast<std::size_t>(l)][static_cast<std::size_t>(i)]);
-      }
-    }
-    std::fill_n(x_bar, numbers, T(0));
-    std::fill_n(u_bar.data(), sizes.input * W, T(0));
-    run.stepper->pullback(in, record, x_next_bar, x_bar, u_bar.data(), sweep.workspace());
-    for (int l = 0; l < map.active; ++l) {
-      Trace& t = trace(l);
-      t.initial_state = lane_norm(in.x, sizes.state, W, l);
-      t.largest_state = std::max(t.largest_state, t.initial_state);
-      t.smallest_state = std::min(t.smallest_state, t.initial_state);
-      if (in.step >= t.from || t.bad_step >= 0) continue;
-      const double norm = lane_norm(static_cast<const T*>(x_bar), nt, W, l);
-      growth[static_cast<std::size_t>(map.environment(l) * run.steps + in.step)] = norm;
-      if (!std::isfinite(norm)) {
-        t.bad_step = in.step;
-        for (int i = nt - 1; i >= 0; --i) {
-          if (!std::isfinite(x_bar[i * W + l])) t.bad_tangent = i;
-        }
-        continue;
-      }
-      const double log_growth = std::log(std::max(norm, std::numeric_limits<double>::min()));
-      t.sum += log_growth;  // (2)
-      if (2 * in.step < t.from) t.first_half += log_growth;
-      for (int i = 0; i < nt && norm > 0; ++i)
-        x_bar[i * W + l] = static_cast<T>(x_bar[i * W + l] / norm);
-    }
-  });
-}
-
-template <class T>
 std::vector<Trace> trace_all(const Trajectory<T>& trajectory, std::span<const T> states_bar,
                              const KeepGoing& keep_going, std::vector<double>& growth) {
-  const Run<T>& run = trajectory.run();
-  std::vector<Trace> traces(static_cast<std::size_t>(run.batch));
-  for_each_task(run, run.chunks(), keep_going,
-                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
-                  trace_chunk(trajectory, states_bar, chunk, buffers, stop, traces, growth);
-                });
+  const std::size_t tangents =
+      static_cast<std::size_t>(trajectory.system().states().tangent_size());
+  std::vector<CotangentTrace> found(static_cast<std::size_t>(trajectory.batch()));
+  for (std::size_t e = 0; e < found.size(); ++e) {
+    found[e].bar.resize(tangents);
+    found[e].from = seed(trajectory, states_bar, static_cast<std::int64_t>(e), found[e].bar);
+  }
+  engine_of<T>(trajectory.system()).trace(trajectory, found, growth, keep_going);
+  std::vector<Trace> traces;
+  for (CotangentTrace& one : found) {
+    const double* const norms =
+        growth.data() + traces.size() * static_cast<std::size_t>(trajectory.steps());
+    Trace& t = traces.emplace_back(Trace{std::move(one)});
+    for (std::int64_t k = t.from - 1; k > t.bad_step; --k) {
+      const double log_growth = std::log(std::max(norms[k], std::numeric_limits<double>::min()));
+      t.sum += log_growth;  // (2)
+      if (2 * k < t.from) t.first_half += log_growth;
+    }
+  }
   return traces;
 }
 

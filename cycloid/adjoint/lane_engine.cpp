@@ -7,6 +7,7 @@
 #include "cycloid/adjoint/state_bars.h"
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
+#include "cycloid/base/instruction_set.h"
 #include "cycloid/system/reversible.h"
 
 namespace cycloid::inline adjoint {
@@ -52,10 +53,6 @@ class StateWriter {
   LaneBuffer<T> lanes_;
 };
 
-// At most so many groups of chunks, and so many bytes for sums over shared arrays of parameters.
-constexpr std::int64_t kGroups = 64;
-constexpr std::int64_t kArraySumBytes = std::int64_t{1} << 28;
-
 // A run that was stepped back and misses its start by more is not the run that was made.
 constexpr double kMostDrift = 1e-3;
 
@@ -64,7 +61,17 @@ template <class T>
 class ChunkPullback {
  public:
   ChunkPullback(const BackwardTask<T>& task, BackwardParts<T>& parts)
-      : task_(task), run_(task.run()), parts_(parts), sizes_(run_.stepper->sizes()) {}
+      : task_(task), run_(task.run()), parts_(parts), sizes_(run_.stepper->sizes()) {
+    const std::span<const double> given = task.options.event_times_bar;
+    if (given.empty()) return;
+    for (const auto& events : chunk_tape(task.trajectory).events) {
+      times_bar_.emplace_back(events.size(), 0.0);
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const Event& e = task.trajectory.events()[i];
+      times_bar_[static_cast<std::size_t>(e.chunk)][static_cast<std::size_t>(e.place)] = given[i];
+    }
+  }
 
   void clear_parts();
   // The chunks of a group, one after another.
@@ -94,6 +101,7 @@ class ChunkPullback {
   const Run<T>& run_;
   BackwardParts<T>& parts_;
   const StepperSizes& sizes_;
+  std::vector<std::vector<double>> times_bar_;  // of each chunk's events, in the tape's order
 };
 
 template <class T>
@@ -136,10 +144,10 @@ template <class T>
 template <class Observe>
 void ChunkPullback<T>::pull(std::int64_t chunk, std::int64_t group, SweepBuffers<T>& buffers,
                             const StopToken& stop, Observe&& observe) {
-  Sweep<T> sweep(run_, task_.trajectory.tape(), buffers, chunk, stop);
+  Sweep<T> sweep(run_, chunk_tape(task_.trajectory), buffers, chunk, stop);
   sweep.want_parameters(task_.options.params);
-  if (!task_.times_bar.empty()) {
-    sweep.give_event_times_bar(task_.times_bar[static_cast<std::size_t>(chunk)].data());
+  if (!times_bar_.empty()) {
+    sweep.give_event_times_bar(times_bar_[static_cast<std::size_t>(chunk)].data());
   }
   const LaneMap& map = sweep.map();
   std::vector<double*> arrays_bar;
@@ -322,28 +330,125 @@ void find_not_finite_arrays(const BackwardTask<T>& task, BackwardParts<T>& parts
   }
 }
 
+template <class T>
+double lane_norm(const T* lanes, int numbers, int W, int lane) {
+  double sum = 0;
+  for (int i = 0; i < numbers; ++i) {
+    const double v = static_cast<double>(lanes[i * W + lane]);
+    sum += v * v;
+  }
+  return std::sqrt(sum);
+}
+
+template <class T>
+void trace_chunk(const Trajectory<T>& trajectory, std::int64_t chunk, SweepBuffers<T>& buffers,
+                 const StopToken& stop, std::vector<CotangentTrace>& traces,
+                 std::vector<double>& growth) {
+  const Run<T>& run = trajectory.run();
+  const StepperSizes& sizes = run.stepper->sizes();
+  Sweep<T> sweep(run, chunk_tape(trajectory), buffers, chunk, stop);
+  sweep.want_parameters(false);
+  const LaneMap& map = sweep.map();
+  const int W = map.lanes, nt = sizes.tangent;
+  const std::size_t numbers = static_cast<std::size_t>(nt) * static_cast<std::size_t>(W);
+  LaneBuffer<T> bar(numbers), next_bar(numbers), u_bar(static_cast<std::size_t>(sizes.input * W));
+  T *x_bar = bar.data(), *x_next_bar = next_bar.data();
+  std::fill_n(x_bar, numbers, T(0));
+  sweep.reverse([&](const StepInput<T>& in, const StepRecord& record) {
+    std::swap(x_bar, x_next_bar);
+    for (int l = 0; l < map.active; ++l) {
+      const CotangentTrace& t = traces[static_cast<std::size_t>(map.environment(l))];
+      if (t.from != in.step + 1) continue;
+      for (int i = 0; i < nt; ++i) {
+        x_next_bar[i * W + l] = static_cast<T>(t.bar[static_cast<std::size_t>(i)]);
+      }
+    }
+    std::fill_n(x_bar, numbers, T(0));
+    std::fill_n(u_bar.data(), sizes.input * W, T(0));
+    run.stepper->pullback(in, record, x_next_bar, x_bar, u_bar.data(), sweep.workspace());
+    for (int l = 0; l < map.active; ++l) {
+      CotangentTrace& t = traces[static_cast<std::size_t>(map.environment(l))];
+      t.initial_state = lane_norm(in.x, sizes.state, W, l);
+      t.largest_state = std::max(t.largest_state, t.initial_state);
+      t.smallest_state = std::min(t.smallest_state, t.initial_state);
+      if (in.step >= t.from || t.bad_step >= 0) continue;
+      const double norm = lane_norm(static_cast<const T*>(x_bar), nt, W, l);
+      growth[static_cast<std::size_t>(map.environment(l) * run.steps + in.step)] = norm;
+      if (!std::isfinite(norm)) {
+        t.bad_step = in.step;
+        for (int i = nt - 1; i >= 0; --i) {
+          if (!std::isfinite(x_bar[i * W + l])) t.bad_tangent = i;
+        }
+        continue;
+      }
+      for (int i = 0; i < nt && norm > 0; ++i) {
+        x_bar[i * W + l] = static_cast<T>(x_bar[i * W + l] / norm);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 template <class T>
 void LaneEngine<T>::plan(Run<T>& run, const Memory& memory) const {
   const Steppers<T>& steppers = run.system.template steppers<T>();
-  // Lanes share arrays of parameters: environments with their own are alone in their chunks.
-  const bool alone =
-      run.batch == 1 || (run.parameter_rows > 1 && !steppers.packed->sizes().arrays.empty());
-  run.stepper = alone ? steppers.one.get() : steppers.packed.get();
+  const bool pairs = run.pair_width > 0;
+  // Lanes share arrays of parameters and one cotangent of them: environments with their own are
+  // alone in their chunks.
+  const bool alone = run.batch == 1 || ((run.parameter_rows > 1 || run.parameter_jacobian) &&
+                                        !steppers.packed->sizes().arrays.empty());
+  run.stepper = (pairs ? steppers.dual : alone ? steppers.one : steppers.packed).get();
   const StepperSizes& s = run.stepper->sizes();
   const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
   run.plan =
       plan_tape(memory, {run.steps, run.chunks(), run.workers(), s.kept() * lane_bytes,
                          static_cast<std::int64_t>(run.stepper->record_bytes()), s.record_is_costly,
-                         reversible(run.stepper) != nullptr, s.has_events});
+                         !pairs && reversible(run.stepper) != nullptr, !pairs && s.has_events});
 }
 
 template <class T>
-std::shared_ptr<Tape<T>> LaneEngine<T>::forward(Run<T>& run, T* states, Report& report,
-                                                const KeepGoing& keep_going) const {
+std::int64_t LaneEngine<T>::at_once(const Run<T>& run) const {
+  return std::int64_t{run.lanes()} * run.workers();
+}
+
+template <class T>
+bool LaneEngine<T>::follow(Run<T>& run, SubstepLog& log) const {
+  run.own_stepper = run.system.template steppers<T>().one->following(&log);
+  if (!run.own_stepper) return false;
+  run.stepper = run.own_stepper.get();
+  run.threads = 1;
+  return true;
+}
+
+// Environment after environment, those of all chunks.
+template <class T>
+RunOutcome outcome_of(const Run<T>& run, const ChunkTape<T>& tape, std::vector<ChunkReport>& said) {
+  RunOutcome out;
+  out.report.collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps),
+                     run.system.counters());
+  out.report.lanes = run.lanes();
+  out.report.instruction_set = name(active_instruction_set());
+  for (std::int64_t chunk = 0; chunk < run.chunks(); ++chunk) {
+    const LaneMap map = run.map(chunk);
+    const auto& on_tape = tape.events[static_cast<std::size_t>(chunk)];
+    for (std::size_t i = 0; i < on_tape.size(); ++i) {
+      const StepEvent& e = on_tape[i].event;
+      out.events.push_back({map.environment(e.lane), on_tape[i].step,
+                            run.system.events()[static_cast<std::size_t>(e.event)].name, e.time,
+                            e.grazing, chunk, static_cast<std::int64_t>(i)});
+    }
+  }
+  std::stable_sort(out.events.begin(), out.events.end(),
+                   [](const Event& a, const Event& b) { return a.environment < b.environment; });
+  return out;
+}
+
+template <class T>
+std::shared_ptr<Tape> LaneEngine<T>::forward(Run<T>& run, T* states, RunOutcome& outcome,
+                                             const KeepGoing& keep_going) const {
   put_alike_together(run, keep_going);
-  auto tape = std::make_shared<Tape<T>>(run);
+  auto tape = std::make_shared<ChunkTape<T>>(run);
   std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
   for_each_task(run, run.chunks(), keep_going,
                 [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
@@ -352,8 +457,10 @@ std::shared_ptr<Tape<T>> LaneEngine<T>::forward(Run<T>& run, T* states, Report& 
                   sweep.forward(writer, said[static_cast<std::size_t>(chunk)]);
                   if (!sweep.stopped()) writer.finish();
                 });
-  report.collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps),
-                 run.system.counters());
+  outcome = outcome_of(run, *tape, said);
+  outcome.report.tape_bytes = tape->bytes();
+  outcome.report.memory =
+      run.plan.measured(tape->records_kept(), run.chunks() * run.steps, tape->bytes());
   return tape;
 }
 
@@ -399,14 +506,20 @@ std::string LaneEngine<T>::first_not_finite(const BackwardTask<T>& task, Backwar
 }
 
 template <class T>
-const Engine<T>& engine_of(const System&) {
-  static const LaneEngine<T> lanes;
-  return lanes;
+void LaneEngine<T>::trace(const Trajectory<T>& trajectory, std::vector<CotangentTrace>& traces,
+                          std::vector<double>& growth, const KeepGoing& keep_going) const {
+  const Run<T>& run = trajectory.run();
+  for_each_task(run, run.chunks(), keep_going,
+                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
+                  trace_chunk(trajectory, chunk, buffers, stop, traces, growth);
+                });
 }
 
+template RunOutcome outcome_of(const Run<float>&, const ChunkTape<float>&,
+                               std::vector<ChunkReport>&);
+template RunOutcome outcome_of(const Run<double>&, const ChunkTape<double>&,
+                               std::vector<ChunkReport>&);
 template class LaneEngine<float>;
 template class LaneEngine<double>;
-template const Engine<float>& engine_of(const System&);
-template const Engine<double>& engine_of(const System&);
 
 }  // namespace cycloid::inline adjoint

@@ -2,31 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 
 #include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/pushforward.h"
 #include "cycloid/adjoint/run_inputs.h"
-#include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/free_memory.h"
 
 namespace cycloid::inline adjoint {
 namespace {
-
-// Sizes of one environment, as numbers whose products do not overflow.
-struct JacobianSizes {
-  std::int64_t state, tangent, input, parameters;
-  std::int64_t all;  // parameters, those in arrays too
-
-  explicit JacobianSizes(const StepperSizes& s)
-      : state(s.state),
-        tangent(s.tangent),
-        input(s.input),
-        parameters(s.parameters),
-        all(parameters + s.array_numbers()) {}
-};
 
 // What counts as free where it cannot be read: the memory of a small machine [bytes].
 constexpr std::uint64_t kUnknownMemory = std::uint64_t{16} << 30;
@@ -35,114 +20,21 @@ constexpr std::uint64_t kUnknownMemory = std::uint64_t{16} << 30;
 // thread, do not fit.
 template <class T>
 void check_fits(const Run<T>& run, const LineariseOptions& options) {
-  const JacobianSizes n(run.stepper->sizes());
-  const double row = static_cast<double>(n.tangent + n.input + (options.params ? n.all : 0)),
-               copies = static_cast<double>(run.batch) +
-                        static_cast<double>(run.lanes()) * static_cast<double>(run.workers()),
-               bytes = copies * static_cast<double>(n.tangent) * row * sizeof(T),
+  const std::int64_t tangents = run.system.states().tangent_size(),
+                     inputs = run.system.inputs().size(),
+                     row =
+                         tangents + inputs + (options.params ? run.system.parameters().size() : 0),
+                     copies = run.batch + engine_of<T>(run.system).at_once(run);
+  const double bytes = static_cast<double>(copies) * static_cast<double>(tangents) *
+                       static_cast<double>(row) * sizeof(T),
                most = options.most_bytes > 0
                           ? static_cast<double>(options.most_bytes)
                           : static_cast<double>(free_memory().value_or(kUnknownMemory)) / 2;
   if (bytes <= most) return;
-  throw Error(message("dense Jacobians of system \"", run.system.name(), "\" (", n.tangent,
-                      " tangents, ", n.input, " inputs, batch ", run.batch, ") take ", bytes / 1e9,
+  throw Error(message("dense Jacobians of system \"", run.system.name(), "\" (", tangents,
+                      " tangents, ", inputs, " inputs, batch ", run.batch, ") take ", bytes / 1e9,
                       " GB, and ", most / 1e9,
                       " GB may be used; take form \"sparse\" or \"operator\""));
-}
-
-// The chunk's Jacobians as the stepper finds them; false where it has no way of its own.
-template <class T>
-bool linearise_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput<T>& in,
-                       const StepRecord& record, Linearisation<T>& out) {
-  const JacobianSizes s(run.stepper->sizes());
-  const std::size_t W = static_cast<std::size_t>(run.lanes()),
-                    n = static_cast<std::size_t>(s.tangent);
-  LaneBuffer<T> A(W * n * n), B(W * n * static_cast<std::size_t>(s.input));
-  if (!run.stepper->jacobian(in, record, A.data(), B.data(), sweep.workspace())) return false;
-  scatter(sweep.map(), A.data(), s.tangent * s.tangent, out.A.data(), s.tangent * s.tangent, 0);
-  scatter(sweep.map(), B.data(), s.tangent * s.input, out.B.data(), s.tangent * s.input, 0);
-  return true;
-}
-
-// ... lane by lane, as the stepper of one environment finds them.
-template <class T>
-bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& buffers,
-                     const StepInput<T>& in, const StepRecord& record, Linearisation<T>& out) {
-  const Stepper<T>& one = *run.system.template steppers<T>().one;
-  const StepperSizes& s = one.sizes();
-  const LaneMap& map = sweep.map();
-  if (!buffers.lane_workspace) {
-    buffers.lane_workspace = one.make_workspace({});
-    buffers.lane_numbers =
-        LaneBuffer<T>(static_cast<std::size_t>(s.state + s.input + s.record + s.parameters));
-  }
-  T *own = buffers.lane_numbers.data(), *x = own + s.record, *u = x + s.state, *p = u + s.input;
-  StepRecord own_record;
-  own_record.data = reinterpret_cast<std::byte*>(own);
-  const auto take = [&](const T* lanes, int l, int count, T* to) {
-    for (int i = 0; i < count; ++i) to[i] = lanes[i * map.lanes + l];
-  };
-  for (int l = 0; l < map.active; ++l) {
-    if (l == 0 || run.parameter_rows > 1) {
-      take(buffers.parameters.data(), l, s.parameters, p);
-      one.begin({p}, *buffers.lane_workspace);
-    }
-    take(in.x, l, s.state, x);
-    take(in.u, l, s.input, u);
-    // A record in lanes is made of numbers (record.bytes / sizeof(T) / W, W).
-    const int numbers = static_cast<int>(record.bytes / sizeof(T)) / map.lanes;
-    take(record.numbers<const T>(), l, numbers, own);
-    own_record.bytes = static_cast<std::size_t>(numbers) * sizeof(T);
-    const std::int64_t first = map.environment(l) * std::int64_t{s.tangent};
-    if (!one.jacobian({x, u, in.step, in.t0, in.wants_parameters}, own_record,
-                      out.A.data() + first * s.tangent, out.B.data() + first * s.input,
-                      *buffers.lane_workspace)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// ... a row at a time: the pullback of the unit cotangent of tangent number i.
-template <class T>
-void linearise_rows(const Run<T>& run, Sweep<T>& sweep, const StepInput<T>& in,
-                    const StepRecord& record, Linearisation<T>& out) {
-  const JacobianSizes s(run.stepper->sizes());
-  const LaneMap& map = sweep.map();
-  const std::int64_t W = run.lanes();
-  const bool params = !out.P.empty();
-  const auto lanes = [&](std::int64_t n) { return static_cast<std::size_t>(W * n); };
-  LaneBuffer<T> x_next_bar(lanes(s.tangent)), x_bar(lanes(s.tangent)), u_bar(lanes(s.input));
-  LaneBuffer<double> p_bar(params ? lanes(s.parameters) : 0);
-  std::vector<double> array_bar(params ? static_cast<std::size_t>(s.all - s.parameters) : 0);
-  std::vector<double*> arrays;
-  double* next_array = array_bar.data();
-  for (const std::int64_t n : run.stepper->sizes().arrays) {
-    arrays.push_back(next_array);
-    if (params) next_array += n;
-  }
-  for (std::int64_t i = 0; i < s.tangent; ++i) {
-    std::fill_n(x_next_bar.data(), W * s.tangent, T(0));
-    std::fill_n(x_next_bar.data() + i * W, W, T(1));
-    std::fill_n(x_bar.data(), W * s.tangent, T(0));
-    std::fill_n(u_bar.data(), W * s.input, T(0));
-    std::fill(array_bar.begin(), array_bar.end(), 0.0);
-    if (params) sweep.begin(arrays.empty() ? nullptr : arrays.data());
-    run.stepper->pullback(in, record, x_next_bar.data(), x_bar.data(), u_bar.data(),
-                          sweep.workspace());
-    scatter(map, x_bar.data(), s.tangent, out.A.data(), s.tangent * s.tangent, i * s.tangent);
-    scatter(map, u_bar.data(), s.input, out.B.data(), s.tangent * s.input, i * s.input);
-    if (!params) continue;
-    run.stepper->finish(sweep.workspace(), p_bar.data());
-    for (int l = 0; l < map.active; ++l) {
-      T* row = out.P.data() + (map.environment(l) * s.tangent + i) * s.all;
-      for (std::int64_t j = 0; j < s.parameters; ++j) {
-        row[j] = static_cast<T>(p_bar.data()[j * W + l]);
-      }
-      std::transform(array_bar.begin(), array_bar.end(), row + s.parameters,
-                     [](double v) { return static_cast<T>(v); });
-    }
-  }
 }
 
 // Throws GradientError unless the Jacobian's numbers, (batch, tangents, columns), are finite.
@@ -186,25 +78,20 @@ Run<T> run_of_step(const System& system, std::span<const T> x, std::span<const T
   Run<T> run = checked_run(system, x, u.empty() ? Controls<T>(1) : Controls<T>(u, 1), params,
                            rollout_options);
   run.first_step = options.step;
+  run.parameter_jacobian = options.params;
   engine_of<T>(system).plan(run, Memory::all());
-  // Lanes share arrays of parameters and have one cotangent of them.
-  if (options.params && !run.stepper->sizes().arrays.empty()) {
-    run.stepper = system.steppers<T>().one.get();
-  }
   return run;
 }
 
 // Throws GradientError where the step has no derivative.
-template <class T>
-void check_step(const Run<T>& run, const Tape<T>& tape, std::vector<ChunkReport>& said) {
-  Report report;
-  report.collect(said, static_cast<double>(run.batch), run.system.counters());
+void check_step(const RunOutcome& outcome) {
   const auto refuse = [](const std::string& reason) {
     throw GradientError(message("the step cannot be linearised: ", reason));
   };
+  const Report& report = outcome.report;
   if (!report.failed.empty()) refuse(describe(report.failed.front()));
   if (!report.unsolved.empty()) refuse(describe(report.unsolved.front()));
-  for (const Event& event : events_on(run, tape)) {
+  for (const Event& event : outcome.events) {
     if (event.grazing) refuse(message("a grazing event: ", describe(event)));
   }
 }
@@ -215,37 +102,19 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
                                    const LineariseOptions& options) {
   const Run<T> run = run_of_step(system, x, u, params, options);
   check_fits(run, options);
-  const StepperSizes& s = run.stepper->sizes();
   const std::size_t batch = static_cast<std::size_t>(run.batch),
-                    tangent = static_cast<std::size_t>(s.tangent);
+                    tangents = static_cast<std::size_t>(system.states().tangent_size()),
+                    inputs = static_cast<std::size_t>(system.inputs().size()),
+                    parameters = static_cast<std::size_t>(system.parameters().size());
   Linearisation<T> out;
   out.batch = run.batch;
-  out.next.resize(batch * static_cast<std::size_t>(s.state));
-  out.A.resize(batch * tangent * tangent);
-  out.B.resize(batch * tangent * static_cast<std::size_t>(s.input));
-  const std::size_t parameters = static_cast<std::size_t>(system.parameters().size());
-  if (options.params) out.P.resize(batch * tangent * parameters);
-  Tape<T> tape(run);
-  std::vector<ChunkReport> said(static_cast<std::size_t>(run.chunks()));
-  for_each_task(run, run.chunks(), options.keep_going,
-                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
-                  Sweep<T> sweep(run, tape, buffers, chunk, stop);
-                  sweep.want_parameters(options.params);
-                  const auto take_next = [&](std::int64_t k, const T* state) {
-                    if (k == 1) scatter(sweep.map(), state, s.state, out.next.data(), s.state, 0);
-                  };
-                  sweep.forward(take_next, said[static_cast<std::size_t>(chunk)]);
-                  sweep.reverse([&](const StepInput<T>& in, const StepRecord& record) {
-                    const bool known =
-                        !options.params &&
-                        (s.jacobian_by_lane ? linearise_lanes(run, sweep, buffers, in, record, out)
-                                            : linearise_at_once(run, sweep, in, record, out));
-                    if (!known) linearise_rows(run, sweep, in, record, out);
-                  });
-                });
-  check_step(run, tape, said);
-  check_derivative(system.states(), out.A, tangent, "the state");
-  check_derivative(system.states(), out.B, static_cast<std::size_t>(s.input), "the input");
+  out.next.resize(batch * static_cast<std::size_t>(system.states().size()));
+  out.A.resize(batch * tangents * tangents);
+  out.B.resize(batch * tangents * inputs);
+  if (options.params) out.P.resize(batch * tangents * parameters);
+  check_step(engine_of<T>(system).linearise(run, out, options.keep_going));
+  check_derivative(system.states(), out.A, tangents, "the state");
+  check_derivative(system.states(), out.B, inputs, "the input");
   check_derivative(system.states(), out.P, parameters, "a parameter");
   return out;
 }
@@ -263,38 +132,24 @@ SparseLinearisation<T> checked_sparse(const System& system, std::span<const T> x
   if (options.params) throw Error("form \"sparse\" gives A and B, not P");
   const Run<T> run = run_of_step(system, x, u, params, options);
   check_one(run, "sparse");
-  const StepperSizes& s = run.stepper->sizes();
   SparseLinearisation<T> out;
-  out.next.resize(static_cast<std::size_t>(s.state));
-  Tape<T> tape(run);
-  std::vector<ChunkReport> said(1);
-  bool known = false;
-  for_each_task(run, 1, options.keep_going,
-                [&](std::int64_t chunk, SweepBuffers<T>& buffers, const StopToken& stop) {
-                  Sweep<T> sweep(run, tape, buffers, chunk, stop);
-                  const auto take_next = [&](std::int64_t k, const T* state) {
-                    if (k == 1) std::copy_n(state, s.state, out.next.data());
-                  };
-                  sweep.forward(take_next, said[0]);
-                  sweep.reverse([&](const StepInput<T>& in, const StepRecord& record) {
-                    known =
-                        run.stepper->sparse_jacobian(in, record, out.A, out.B, sweep.workspace());
-                  });
-                });
-  check_step(run, tape, said);
+  out.next.resize(static_cast<std::size_t>(system.states().size()));
+  check_step(engine_of<T>(system).sparse_linearise(run, out, options.keep_going));
+  const bool known = out.A.rows > 0;
   if (known) {
     check_derivative(system.states(), out.A, "the state");
     check_derivative(system.states(), out.B, "the input");
     return out;
   }
-  if (s.state > kMostDenseStates) {
+  const std::int64_t tangents = system.states().tangent_size(), inputs = system.inputs().size();
+  if (system.states().size() > kMostDenseStates) {
     throw Error(message("system \"", system.name(), "\" does not know which entries of its ",
-                        s.tangent, " x ", s.tangent, " Jacobian are not zero; above ",
+                        tangents, " x ", tangents, " Jacobian are not zero; above ",
                         kMostDenseStates, " states take form \"operator\""));
   }
   const Linearisation<T> dense = checked_linearise(system, x, u, params, options);
-  out.A = sparse_of(dense.A.data(), s.tangent, s.tangent);
-  out.B = sparse_of(dense.B.data(), s.tangent, s.input);
+  out.A = sparse_of(dense.A.data(), tangents, tangents);
+  out.B = sparse_of(dense.B.data(), tangents, inputs);
   return out;
 }
 
@@ -326,7 +181,7 @@ SparseLinearisation<float> sparse_linearise(const System& system, std::span<cons
   return checked_sparse(system, x, u, params, options);
 }
 
-// The step, its tape, and the memory of whoever applies it.
+// The step that is applied.
 struct StepOperator::State {
   State(const System& of, std::span<const double> x_, std::span<const double> u_,
         std::span<const double> params, const LineariseOptions& given)
@@ -338,27 +193,9 @@ struct StepOperator::State {
         next(static_cast<std::size_t>(system.states().size())) {
     if (options.params) throw Error("form \"operator\" gives A and B, not P");
     check_one(run, "operator");
-    run.plan.keep_records = true;
-    run.plan.chunk_record_bytes = std::numeric_limits<std::int64_t>::max();
-    tape = Tape<double>(run);
-    buffers = std::make_unique<SweepBuffers<double>>(run);
-    std::vector<ChunkReport> said(1);
-    sweep = std::make_unique<Sweep<double>>(run, tape, *buffers, 0, stop);
-    const auto take_next = [&](std::int64_t k, const double* state) {
-      if (k == 1) std::copy_n(state, next.size(), next.data());
-    };
-    sweep->forward(take_next, said[0]);
-    sweep->want_parameters(false);
-    check_step(run, tape, said);
-  }
-
-  // Calls visit(input of the step, its record, workspace), alone.
-  template <class Visit>
-  void with_step(Visit&& visit) {
-    const std::lock_guard<std::mutex> alone(mutex);
-    sweep->reverse([&](const StepInput<double>& in, const StepRecord& record) {
-      visit(in, record, sweep->workspace());
-    });
+    RunOutcome outcome;
+    step = double_engine_of(system).hold(run, next, outcome);
+    check_step(outcome);
   }
 
   // A x_tan + B u_tan in dual numbers, ...
@@ -403,25 +240,10 @@ struct StepOperator::State {
   LineariseOptions options;
   Run<double> run;
   std::vector<double> next;
-  StopToken stop;
-  Tape<double> tape;
-  std::unique_ptr<SweepBuffers<double>> buffers;
-  std::unique_ptr<Sweep<double>> sweep;  // begun once: what it found for all steps is kept
+  std::unique_ptr<HeldStep> step;
   std::unique_ptr<Linearisation<double>> dense;
   std::mutex mutex;
 };
-
-namespace {
-
-// Numbers where a stepper may look at them, or zeros.
-LaneBuffer<double> aligned(std::span<const double> numbers, std::int64_t count) {
-  LaneBuffer<double> out(static_cast<std::size_t>(count));
-  std::fill_n(out.data(), count, 0.0);
-  std::copy(numbers.begin(), numbers.end(), out.data());
-  return out;
-}
-
-}  // namespace
 
 StepOperator::StepOperator(const System& system, std::span<const double> x,
                            std::span<const double> u, std::span<const double> params,
@@ -440,19 +262,15 @@ std::vector<double> StepOperator::push(std::span<const double> x_tan,
   };
   check(x_tan.size(), tangents(), "x_tan");
   check(u_tan.size(), inputs(), "u_tan");
-  if (state_->system.steppers<double>().dual) return state_->push_by_duals(x_tan, u_tan);
-  const LaneBuffer<double> dx = aligned(x_tan, tangents()), du = aligned(u_tan, inputs()),
-                           out = aligned({}, tangents());
-  bool known = false;
-  StepTangents<double> tangents_of_step;
-  if (!x_tan.empty()) tangents_of_step.x = dx.data();
-  if (!u_tan.empty()) tangents_of_step.u = du.data();
-  state_->with_step([&](const StepInput<double>& in, const StepRecord& record,
-                        StepWorkspace& workspace) {
-    known = state_->run.stepper->pushforward(in, record, tangents_of_step, out.data(), workspace);
-  });
-  return known ? std::vector<double>(out.data(), out.data() + tangents())
-               : state_->push_by_jacobian(x_tan, u_tan);
+  if (double_engine_of(state_->system).pair_width(state_->system) > 0) {
+    return state_->push_by_duals(x_tan, u_tan);
+  }
+  std::vector<double> out(static_cast<std::size_t>(tangents()));
+  {
+    const std::lock_guard<std::mutex> alone(state_->mutex);
+    if (state_->step->push(x_tan, u_tan, out)) return out;
+  }
+  return state_->push_by_jacobian(x_tan, u_tan);
 }
 
 void StepOperator::pull(std::span<const double> bar, std::span<double> x_bar,
@@ -460,15 +278,8 @@ void StepOperator::pull(std::span<const double> bar, std::span<double> x_bar,
   if (bar.size() != static_cast<std::size_t>(tangents())) {
     throw Error(message("bar has ", bar.size(), " numbers, expected ", tangents()));
   }
-  const LaneBuffer<double> next_bar = aligned(bar, tangents()), x_sum = aligned({}, tangents()),
-                           u_sum = aligned({}, inputs());
-  state_->with_step(
-      [&](const StepInput<double>& in, const StepRecord& record, StepWorkspace& workspace) {
-        state_->run.stepper->pullback(in, record, next_bar.data(), x_sum.data(), u_sum.data(),
-                                      workspace);
-      });
-  for (std::size_t i = 0; i < x_bar.size(); ++i) x_bar[i] += x_sum.data()[i];
-  for (std::size_t i = 0; i < u_bar.size(); ++i) u_bar[i] += u_sum.data()[i];
+  const std::lock_guard<std::mutex> alone(state_->mutex);
+  state_->step->pull(bar, x_bar, u_bar);
 }
 
 }  // namespace cycloid::inline adjoint

@@ -30,6 +30,12 @@ struct ObservedPiece {
   int place, from, count;
 };
 
+// Who computes what is observed. Only the engine that made it knows more (engine.h).
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
 // Which names of a System are observed. Immutable and cheap to copy.
 class Observer {
  public:
@@ -46,11 +52,8 @@ class Observer {
 
   const std::vector<ObservedPiece>& of_state() const { return of_state_; }
   const std::vector<ObservedPiece>& computed() const { return computed_; }
-  // Who computes them, or null where there is nothing to compute: with a gradient, and in the lanes
-  // and the precision of the System's stepper of so many lanes.
-  const DifferentiableObserver* chunks() const { return chunks_.get(); }
-  template <class T>
-  const ChunkObserver<T>* in_lanes(int lanes) const;
+  // Who computes them, or null where there is nothing to compute.
+  const Watch* watch() const { return watch_.get(); }
 
  private:
   System system_;
@@ -58,19 +61,8 @@ class Observer {
   std::vector<std::string> names_;
   std::vector<ObservedPiece> of_state_, computed_;
   int size_ = 0;
-  std::shared_ptr<const DifferentiableObserver> chunks_;
-  std::shared_ptr<const ChunkObserver<float>> one32_, packed32_;  // of a System in float32
-  std::shared_ptr<const ChunkObserver<double>> one64_, packed64_;
+  std::shared_ptr<const Watch> watch_;
 };
-
-template <>
-inline const ChunkObserver<float>* Observer::in_lanes(int lanes) const {
-  return lanes == 1 ? one32_.get() : packed32_.get();
-}
-template <>
-inline const ChunkObserver<double>* Observer::in_lanes(int lanes) const {
-  return lanes == 1 ? one64_.get() : packed64_.get();
-}
 
 struct ObserveOptions {
   int threads = 0;  // 0: as many as the machine offers; no number depends on it

@@ -10,28 +10,19 @@
 namespace cycloid::inline adjoint {
 namespace {
 
-// A task for the engine, and which environments have no part in it.
+// Which environments have no part in a gradient.
 template <class T>
-BackwardTask<T> backward_task(const Trajectory<T>& t, std::span<const T> states_bar,
-                              const PullbackOptions& options, std::vector<char>& left_out) {
-  BackwardTask<T> task{t, options, states_bar.data(), {}};
-  left_out.assign(static_cast<std::size_t>(t.run().batch), 0);
-  const auto leave_out = [&](const auto& rows) {
-    for (const auto& row : rows) left_out[static_cast<std::size_t>(row.environment)] = 1;
+std::vector<char> without_gradient(const Trajectory<T>& t) {
+  std::vector<char> left_out(static_cast<std::size_t>(t.batch()), 0);
+  const auto leave_out = [&](const auto& row) {
+    left_out[static_cast<std::size_t>(row.environment)] = 1;
   };
-  leave_out(t.report().failed);
-  leave_out(t.report().unsolved);
+  for (const Failure& row : t.report().failed) leave_out(row);
+  for (const Unsolved& row : t.report().unsolved) leave_out(row);
   for (const Event& e : t.events()) {
-    if (e.grazing) left_out[static_cast<std::size_t>(e.environment)] = 1;
+    if (e.grazing) leave_out(e);
   }
-  if (options.event_times_bar.empty()) return task;
-  for (const auto& events : t.tape().events) task.times_bar.emplace_back(events.size(), 0.0);
-  for (std::size_t i = 0; i < t.events().size(); ++i) {
-    const Event& e = t.events()[i];
-    task.times_bar[static_cast<std::size_t>(e.chunk)][static_cast<std::size_t>(e.place)] =
-        options.event_times_bar[i];
-  }
-  return task;
+  return left_out;
 }
 
 // Of x0, in tangents and in the coordinates that the user gave.
@@ -152,7 +143,8 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
     return pull_back_smoothed(*this, states_bar, *smoothed, options);
   }
   BackwardParts<T> parts;
-  const BackwardTask<T> task = backward_task(*this, states_bar, options, parts.left_out);
+  parts.left_out = without_gradient(*this);
+  const BackwardTask<T> task{*this, options, states_bar.data()};
   const Engine<T>& engine = engine_of<T>(system());
   engine.backward(task, parts);
   const auto& bad = parts.not_finite;

@@ -1,12 +1,10 @@
 #include "cycloid/adjoint/pushforward.h"
 
 #include <cmath>
-#include <optional>
 
 #include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/run_inputs.h"
-#include "cycloid/adjoint/sweep.h"
 #include "cycloid/base/error.h"
 #include "cycloid/math/dual.h"
 
@@ -14,17 +12,6 @@ namespace cycloid::inline adjoint {
 namespace {
 
 using Dual1 = Dual<double, 1>;
-
-// Rows of numbers, one for every environment or one that all share; none: zero.
-struct Rows {
-  std::span<const double> numbers;
-  std::size_t row = 0;
-
-  bool none() const { return numbers.empty(); }
-  const double* of(std::int64_t e) const {
-    return numbers.data() + (numbers.size() == row ? 0 : static_cast<std::size_t>(e) * row);
-  }
-};
 
 // The rows of a direction, checked.
 struct Tangents {
@@ -43,7 +30,7 @@ struct PairRows {
 };
 
 PairRows pair_rows(const Run<double>& run) {
-  return {run.system.steppers<double>().dual->sizes().lanes / 2, run.batch};
+  return {double_engine_of(run.system).pair_width(run.system), run.batch};
 }
 
 Rows checked_rows(std::span<const double> part, std::int64_t row, std::int64_t rows,
@@ -150,28 +137,26 @@ std::vector<double> start_tangents(const Run<double>& run, const Rows& x0_tan) {
 Run<double> paired_run(const Run<double>& run, const Tangents& tangents, const Memory& memory) {
   const PairRows at = pair_rows(run);
   Run<double> pairs(run.system);
-  pairs.stepper = run.system.steppers<double>().dual.get();
-  const StepperSizes& s = pairs.stepper->sizes();
   const auto row = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const std::int64_t inputs = run.system.inputs().size();
+  const std::size_t nx = row(run.system.states().size());
   pairs.batch = at.rows();
   pairs.pair_width = at.W;
   pairs.steps = run.steps;
   pairs.t0 = run.t0;
   pairs.saved = run.saved;
   const std::vector<double> start = start_tangents(run, tangents.x0);
-  pairs.x0 = paired(at, {run.x0, row(s.state)}, {start, row(s.state)});
+  pairs.x0 = paired(at, {run.x0, nx}, {start, nx});
   pairs.x0_raw = pairs.x0;
-  pairs.parameters = paired(at, {run.parameters, row(s.parameters)}, tangents.params);
+  pairs.parameters =
+      paired(at, {run.parameters, row(run.system.parameters().size())}, tangents.params);
   pairs.x0_rows = pairs.start_rows = pairs.parameter_rows = pairs.batch;
-  if (s.input > 0) {
-    pairs.controls = paired(at, {run.controls, row(run.steps * s.input)}, tangents.controls);
+  if (inputs > 0) {
+    pairs.controls = paired(at, {run.controls, row(run.steps * inputs)}, tangents.controls);
     pairs.control_rows = pairs.batch;
   }
   pairs.threads = run.threads;
-  const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(double)) * s.lanes;
-  pairs.plan = plan_tape(
-      memory, {pairs.steps, pairs.chunks(), pairs.workers(), s.kept() * lane_bytes,
-               static_cast<std::int64_t>(pairs.stepper->record_bytes()), s.record_is_costly});
+  engine_of<double>(run.system).plan(pairs, memory);
   return pairs;
 }
 
@@ -196,28 +181,6 @@ void sum_if_shared(std::vector<double>& rows, std::int64_t count, std::size_t ro
   rows.resize(row);
 }
 
-// Where (1) goes: the saved states and their tangents, from the states of every step.
-struct SavedTangents {
-  const Run<double>& run;
-  std::vector<double>&states, &states_tan;
-
-  SavedTangents(const Run<double>& of, std::vector<double>& values, std::vector<double>& tangents)
-      : run(of), states(values), states_tan(tangents) {
-    states.assign(static_cast<std::size_t>(run.batch) * run.saved.size() * size(), 0.0);
-    states_tan.assign(states.size(), 0.0);
-  }
-  std::size_t size() const { return static_cast<std::size_t>(run.system.states().size()); }
-  // Of environment e at step k: its state, and its tangent d.
-  void take(std::int64_t k, std::int64_t e, const double* x, const double* d) const {
-    const auto found = std::lower_bound(run.saved.begin(), run.saved.end(), k);
-    if (found == run.saved.end() || *found != k) return;
-    const std::size_t place = static_cast<std::size_t>(e) * run.saved.size() +
-                              static_cast<std::size_t>(found - run.saved.begin());
-    std::copy_n(x, size(), states.data() + place * size());
-    run.system.states().velocity(x, d, states_tan.data() + place * size());
-  }
-};
-
 // The tangents of every environment's start, (batch, tangents).
 std::vector<double> starting_tangents(const Run<double>& run, const Rows& x0_tan) {
   const Space& space = run.system.states();
@@ -231,98 +194,6 @@ std::vector<double> starting_tangents(const Run<double>& run, const Rows& x0_tan
                         d.data() + static_cast<std::size_t>(e) * nt);
   }
   return d;
-}
-
-// One chunk of (1) by Stepper::pushforward; false where the stepper has none.
-bool push_chunk(const Run<double>& run, const Tangents& tangents, const std::vector<double>& start,
-                std::int64_t chunk, SweepBuffers<double>& buffers, const StopToken& stop,
-                const SavedTangents& saved) {
-  const Stepper<double>& stepper = *run.stepper;
-  const StepperSizes& s = stepper.sizes();
-  const LaneMap map = run.map(chunk);
-  const std::size_t W = static_cast<std::size_t>(s.lanes);
-  LaneBuffer<double> u_tan(W * static_cast<std::size_t>(s.input)),
-      p_tan(tangents.params.none() ? 0 : W * static_cast<std::size_t>(s.parameters)),
-      d(W * static_cast<std::size_t>(s.tangent)), d_next(W * static_cast<std::size_t>(s.tangent));
-  std::vector<double> row(saved.size()), row_tan(static_cast<std::size_t>(s.tangent));
-  std::fill_n(u_tan.data(), W * static_cast<std::size_t>(s.input), 0.0);
-  const auto stride = [](const Rows& rows) {
-    return rows.numbers.size() == rows.row ? 0 : static_cast<std::int64_t>(rows.row);
-  };
-  Tape<double> no_tape(run);
-  Sweep<double> sweep(run, no_tape, buffers, chunk, stop);
-  gather(map, run.x0.data(), run.x0_stride(), 0, s.state, buffers.state.data());
-  std::fill_n(buffers.state.data() + s.state * s.lanes, s.carry * s.lanes, 0.0);
-  gather(map, start.data(), s.tangent, 0, s.tangent, d.data());
-  if (!tangents.params.none()) {
-    gather(map, tangents.params.numbers.data(), stride(tangents.params), 0, s.parameters,
-           p_tan.data());
-  }
-  StepTangents<double> along{d.data(), u_tan.data(), p_tan.data()};
-  std::vector<const double*> arrays;
-  if (!tangents.params.none() && !s.arrays.empty()) {
-    const double* first = tangents.params.of(map.environment(0)) + s.parameters;
-    for (const std::int64_t n : s.arrays) {
-      arrays.push_back(first);
-      first += n;
-    }
-    along.arrays = arrays.data();
-  }
-  std::fill_n(buffers.inputs.data(), W * static_cast<std::size_t>(s.input), 0.0);
-  double *x = buffers.state.data(), *next = buffers.next_state.data();
-  for (std::int64_t k = 0; k <= run.steps; ++k) {
-    for (int l = 0; l < map.active; ++l) {
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = x[i * W + static_cast<std::size_t>(l)];
-      for (std::size_t i = 0; i < row_tan.size(); ++i) {
-        row_tan[i] = d.data()[i * W + static_cast<std::size_t>(l)];
-      }
-      saved.take(k, map.environment(l), row.data(), row_tan.data());
-    }
-    if (k == run.steps || stop.stop_requested()) break;
-    if (run.control_rows > 0) {
-      gather(map, run.controls.data(), run.control_stride(), k * s.input, s.input,
-             buffers.inputs.data());
-    }
-    if (!tangents.controls.none()) {
-      gather(map, tangents.controls.numbers.data(), stride(tangents.controls), k * s.input, s.input,
-             u_tan.data());
-    }
-    const StepInput<double> in{x, buffers.inputs.data(), k, run.t0};
-    buffers.record.bytes = stepper.record_bytes();
-    if (stepper.step(in, next, &buffers.record, *buffers.workspace) == StepStatus::non_finite) {
-      for (int l = 0; l < map.active; ++l) {
-        bool finite = true;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-          finite = finite && std::isfinite(next[i * W + static_cast<std::size_t>(l)]);
-        }
-        if (finite) continue;
-        const StepTrouble trouble = stepper.explain(in, l, *buffers.workspace);
-        throw GradientError(message(
-            "there is no pushforward through a step that failed: ",
-            describe(Failure{map.environment(l), k, trouble.stage, trouble.body, trouble.reason})));
-      }
-    }
-    along.x = d.data();
-    if (!stepper.pushforward(in, buffers.record, along, d_next.data(), *buffers.workspace)) {
-      return false;
-    }
-    std::swap(d, d_next);
-    std::swap(x, next);
-  }
-  return true;
-}
-
-// (1) by the steps' own pushforwards; false where there are none.
-bool push_by_steps(const Run<double>& run, const Tangents& tangents, const KeepGoing& keep_going,
-                   const SavedTangents& saved) {
-  const std::vector<double> start = starting_tangents(run, tangents.x0);
-  std::vector<char> offered(static_cast<std::size_t>(run.chunks()), 0);
-  for_each_task(run, run.chunks(), keep_going,
-                [&](std::int64_t chunk, SweepBuffers<double>& buffers, const StopToken& stop) {
-                  offered[static_cast<std::size_t>(chunk)] =
-                      push_chunk(run, tangents, start, chunk, buffers, stop, saved);
-                });
-  return std::find(offered.begin(), offered.end(), 0) == offered.end();
 }
 
 // (1) without either: the Jacobians of every step, applied one after another.
@@ -399,7 +270,6 @@ void finish_x0(const Run<double>& run, const Rows& x0_tan, HessianProduct& out) 
 template <class T>
 Run<double> run_in_double(const Run<T>& of) {
   Run<double> run(of.system.in_double());
-  run.stepper = run.system.template steppers<double>().one.get();
   run.batch = of.batch, run.steps = of.steps;
   run.t0 = of.t0;
   run.threads = of.threads;
@@ -444,12 +314,15 @@ Pushforward push_run(Run<double> of, const Direction& direction, const Memory& m
   }
   const Tangents tangents = checked_tangents(*run, direction);
   result.x0_tan_.assign(tangents.x0.numbers.begin(), tangents.x0.numbers.end());
-  if (!system.steppers<double>().dual) {
-    engine_of<double>(run->system).plan(*run, Memory::checkpoints(1));
+  const DoubleEngine& engine = double_engine_of(system);
+  if (engine.pair_width(system) == 0) {
+    engine_of<double>(system).plan(*run, Memory::checkpoints(1));
     const SavedTangents saved(*run, result.states_, result.states_tan_);
-    if (!push_by_steps(*run, tangents, keep_going, saved)) {
-      push_by_jacobians(*run, tangents, saved);
-    }
+    const std::vector<double> start = starting_tangents(*run, tangents.x0);
+    const RunTangents along{{start, static_cast<std::size_t>(system.states().tangent_size())},
+                            tangents.controls,
+                            tangents.params};
+    if (!engine.push(*run, along, saved, keep_going)) push_by_jacobians(*run, tangents, saved);
     return result;
   }
   result.pairs_ = std::make_shared<const Trajectory<double>>(
@@ -495,8 +368,13 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
                                      const KeepGoing& keep_going) const {
   const System& system = run_->system;
   if (!pairs_) {
-    throw GradientError(message("system \"", system.name(),
-                                "\" has no second derivatives: it has no kernels in dual numbers"));
+    throw GradientError(message(
+        "system \"", system.name(), "\" has no second derivatives: ",
+        system.events().empty()
+            ? "they need its step and its pullback in dual numbers, in which it has no kernels "
+              "(laws "
+              "of this library and robots have; a law in Python and a large world do not)"
+            : "its events are found by a search, whose derivative is known to first order only"));
   }
   if (states_bar.size() != states_.size() || states_bar_tan.size() != states_.size()) {
     throw Error(message("states_bar and states_bar_tan must have ", states_.size(),
@@ -506,8 +384,8 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
   check_finite(states_bar, "states_bar", system.states().size(), &system.states());
   check_finite(states_bar_tan, "states_bar_tan", system.states().size(), &system.states());
   const PairRows at = pair_rows(*run_);
-  const StepperSizes& s = pairs_->run().stepper->sizes();
-  const std::size_t row = run_->saved.size() * static_cast<std::size_t>(s.state);
+  const std::size_t nx = static_cast<std::size_t>(system.states().size()),
+                    row = run_->saved.size() * nx;
   std::vector<double> bar(pairs_->states().size(), 0.0);
   for (std::int64_t e = 0; e < run_->batch; ++e) {
     for (std::size_t i = 0; i < row; ++i) {
@@ -521,11 +399,11 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
   options.keep_going = keep_going;
   const Gradient<double> pairs = pairs_->pullback(bar, options);
   HessianProduct out;
-  const std::size_t inputs = static_cast<std::size_t>(run_->steps * s.input),
-                    tangents = static_cast<std::size_t>(s.tangent);
+  const std::size_t inputs = static_cast<std::size_t>(run_->steps * system.inputs().size()),
+                    tangents = static_cast<std::size_t>(system.states().tangent_size()),
+                    parameters = static_cast<std::size_t>(system.parameters().size());
   split(at, pairs.x0_tangent, tangents, out.gradient.x0_tangent, out.gradient_tan.x0_tangent);
-  split(at, pairs.params, static_cast<std::size_t>(s.parameters), out.gradient.params,
-        out.gradient_tan.params);
+  split(at, pairs.params, parameters, out.gradient.params, out.gradient_tan.params);
   if (inputs > 0) {
     split(at, pairs.controls, inputs, out.gradient.controls, out.gradient_tan.controls);
   }
@@ -533,11 +411,11 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
     if (!each) {
       sum_if_shared(g->x0_tangent, run_->x0_rows, tangents);
       sum_if_shared(g->controls, run_->control_rows, inputs);
-      sum_if_shared(g->params, run_->parameter_rows, static_cast<std::size_t>(s.parameters));
+      sum_if_shared(g->params, run_->parameter_rows, parameters);
     }
     g->recomputed_steps = pairs.recomputed_steps;
   }
-  finish_x0(*run_, {x0_tan_, static_cast<std::size_t>(s.state)}, out);
+  finish_x0(*run_, {x0_tan_, nx}, out);
   return out;
 }
 

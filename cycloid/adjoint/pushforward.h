@@ -7,7 +7,8 @@
 //   gradient     = (d states/dz)ᵀ states_bar                                           (2)
 //   gradient_tan = d(gradient)/dz · v = Hessian of z ↦ L(states(z)) times v            (3)
 // (1) runs the step in dual numbers. (3) runs the pullback in dual numbers, forward over reverse.
-// Laws and robots have dual kernels. A System without them gets (1) from its steps' own pushforward
+// Laws without events and robots have dual kernels; substeps that an integrator chooses are held,
+// as in the pullback. A System without them gets (1) from its steps' own pushforward
 // (Stepper::pushforward) or else from their Jacobians, and refuses (3).
 //
 // In its lanes a dual stepper of 2 W rows holds W environments and then one tangent of each, so the

@@ -270,7 +270,8 @@ TEST_CASE("Pushforward::pullback: Hessian-vector products equal differences of g
     check_hessian(rollout_case<double>(systems::make(law), 1, 20));
     check_hessian(rollout_case<double>(systems::make(law), 5, 20));
   }
-  for (const char* integrator : {"euler", "semi_implicit", "verlet"}) {
+  for (const char* integrator :
+       {"euler", "semi_implicit", "verlet", "implicit_midpoint", "dopri5", "sdirk4"}) {
     CAPTURE(integrator);
     check_hessian(
         rollout_case<double>(systems::make("pendulum", {}, {.integrator = integrator}), 3, 20));
@@ -312,7 +313,11 @@ TEST_CASE("Pushforward::pullback: missing kernels are refused with the reason") 
   const Numbers bar(forward.states().size(), 1.0);
   const std::string text = text_of_error<GradientError>([&] { (void)forward.pullback(bar, bar); });
   CHECK(contains(text, "\"pendulum\" has no second derivatives"));
-  CHECK(contains(text, "no kernels in dual numbers"));
+  CHECK(contains(text, "in dual numbers, in which it has no kernels"));
+  const RolloutCase<double> ball = rollout_case<double>(systems::make("bouncing_ball"), 1, 5);
+  const Pushforward bounced = push(ball, seeded_direction(ball, 3));
+  CHECK(contains(text_of_error<GradientError>([&] { (void)bounced.pullback(bar, bar); }),
+                 "its events are found by a search"));
 }
 
 // Along x0 + e d with x0 and d in coordinates, of any length: against differences of the gradient,

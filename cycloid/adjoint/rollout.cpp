@@ -1,11 +1,8 @@
 #include "cycloid/adjoint/rollout.h"
 
-#include <algorithm>
-
 #include "cycloid/adjoint/engine.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
-#include "cycloid/base/instruction_set.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -42,43 +39,19 @@ std::vector<T> one_step(const System& system, std::span<const T> x, std::span<co
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going) {
   Trajectory<T> result;
-  auto report = std::make_shared<Report>();
+  RunOutcome outcome;
   auto states = std::make_shared<std::vector<T>>(static_cast<std::size_t>(
       run.batch * static_cast<std::int64_t>(run.saved.size()) * run.system.states().size()));
-  auto tape = engine_of<T>(run.system).forward(run, states->data(), *report, keep_going);
-  report->tape_bytes = tape->bytes();
-  report->memory =
-      run.plan.measured(tape->records_kept(), run.chunks() * run.steps, report->tape_bytes);
-  report->lanes = run.lanes();
-  report->instruction_set = name(active_instruction_set());
-  result.events_ = std::make_shared<const std::vector<Event>>(events_on(run, *tape));
+  result.tape_ = engine_of<T>(run.system).forward(run, states->data(), outcome, keep_going);
+  result.events_ = std::make_shared<const std::vector<Event>>(std::move(outcome.events));
+  result.report_ = std::make_shared<const Report>(std::move(outcome.report));
   result.saved_steps_ = run.saved;
   for (std::size_t i = 0; i < run.samples.size(); ++i) {
     result.saved_steps_[i] = run.samples[i].step;
   }
   result.run_ = std::make_shared<const Run<T>>(std::move(run));
-  result.tape_ = std::move(tape);
   result.states_ = std::move(states);
-  result.report_ = std::move(report);
   return result;
-}
-
-template <class T>
-std::vector<Event> events_on(const Run<T>& run, const Tape<T>& tape) {
-  std::vector<Event> events;
-  for (std::int64_t chunk = 0; chunk < run.chunks(); ++chunk) {
-    const LaneMap map = run.map(chunk);
-    const auto& on_tape = tape.events[static_cast<std::size_t>(chunk)];
-    for (std::size_t i = 0; i < on_tape.size(); ++i) {
-      const StepEvent& e = on_tape[i].event;
-      events.push_back({map.environment(e.lane), on_tape[i].step,
-                        run.system.events()[static_cast<std::size_t>(e.event)].name, e.time,
-                        e.grazing, chunk, static_cast<std::int64_t>(i)});
-    }
-  }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.environment < b.environment; });
-  return events;
 }
 
 template <class T>
@@ -139,8 +112,6 @@ std::vector<float> step(const System& system, std::span<const float> x, std::spa
   return one_step(system, x, u, params, report);
 }
 
-template std::vector<Event> events_on(const Run<float>&, const Tape<float>&);
-template std::vector<Event> events_on(const Run<double>&, const Tape<double>&);
 template Trajectory<float> roll_out(Run<float>, const KeepGoing&);
 template Trajectory<double> roll_out(Run<double>, const KeepGoing&);
 template class Trajectory<float>;

@@ -44,8 +44,13 @@ namespace cycloid::inline adjoint {
 
 template <class T>
 struct Run;
-template <class T>
-class Tape;
+
+// What is kept of a run for the way back. Only the engine that made it knows more (engine.h).
+class Tape {
+ public:
+  virtual ~Tape() = default;
+  virtual std::uint64_t bytes() const = 0;
+};
 
 // The inputs of every step: a number of steps with zero inputs, or rows of `steps` inputs each.
 template <class T>
@@ -115,14 +120,14 @@ class Trajectory {
 
   // For the functions of this room.
   const Run<T>& run() const { return *run_; }
-  Tape<T>& tape() const { return *tape_; }
+  Tape& tape() const { return *tape_; }
   const std::shared_ptr<std::vector<T>>& shared_states() const { return states_; }
 
  private:
   template <class U>
   friend Trajectory<U> roll_out(Run<U> run, const KeepGoing& keep_going);
   std::shared_ptr<const Run<T>> run_;
-  std::shared_ptr<Tape<T>> tape_;
+  std::shared_ptr<Tape> tape_;
   std::shared_ptr<std::vector<T>> states_;
   std::shared_ptr<const Report> report_;
   std::shared_ptr<const std::vector<Event>> events_;

@@ -1,4 +1,5 @@
-// Run: everything that the chunks of one rollout share, and Tape: what is kept for the way back.
+// Run: everything that the chunks of one rollout share, and ChunkTape: what lanes keep for the way
+// back.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include "cycloid/adjoint/lanes.h"
 #include "cycloid/adjoint/memory.h"
 #include "cycloid/adjoint/record_store.h"
-#include "cycloid/adjoint/report.h"
+#include "cycloid/adjoint/rollout.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline adjoint {
@@ -28,7 +29,6 @@ struct Run {
   explicit Run(const System& of) : system(of) {}
 
   System system;
-  const Stepper<T>* stepper = nullptr;
   std::int64_t batch = 1, steps = 0;
   double t0 = 0;
   std::int64_t first_step = 0;  // number of the first step, not 0 in linearise only
@@ -45,11 +45,16 @@ struct Run {
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
   Memory memory = Memory::automatic();  // that the plan was made from
-  TapePlan plan;
   GradientMode gradient = ExactGradient{};
-  std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
+  bool parameter_jacobian = false;  // each environment's, of all parameters, is asked for
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
+
+  // What the engine decides.
+  const Stepper<T>* stepper = nullptr;
+  std::shared_ptr<const Stepper<T>> own_stepper;  // ... where it is made for this run
+  TapePlan plan;
+  std::vector<std::int64_t> order;  // of environments in lanes (alike.h); empty: the user's
 
   // The user's number of the environment in this row.
   std::int64_t user_environment(std::int64_t row) const {
@@ -106,10 +111,10 @@ struct Run {
     for (const Sample& s : samples) most = std::max(most, samples_of(s.step).second);
     return most;
   }
-  std::int64_t x0_stride() const { return start_rows == 1 ? 0 : stepper->sizes().state; }
+  std::int64_t x0_stride() const { return start_rows == 1 ? 0 : system.states().size(); }
   std::int64_t input_steps() const { return held ? 1 : steps; }  // of a row of controls
   std::int64_t control_stride() const {
-    return control_rows <= 1 ? 0 : input_steps() * stepper->sizes().input;
+    return control_rows <= 1 ? 0 : input_steps() * system.inputs().size();
   }
   std::int64_t parameter_stride() const {
     return parameter_rows == 1 ? 0 : system.parameters().size();
@@ -125,10 +130,10 @@ struct TapeEvent {
 
 // Kept states and records of every chunk, lane-innermost, where environments stopped, and events.
 template <class T>
-class Tape {
+class ChunkTape final : public Tape {
  public:
-  Tape() = default;
-  explicit Tape(const Run<T>& run)
+  ChunkTape() = default;
+  explicit ChunkTape(const Run<T>& run)
       : state_numbers_(static_cast<std::int64_t>(run.stepper->sizes().kept()) * run.lanes()),
         states_kept_(run.plan.states_kept(run.steps)),
         states_(static_cast<std::size_t>(run.chunks() * states_kept_ * state_numbers_)),
@@ -158,8 +163,7 @@ class Tape {
     for (const RecordStore& r : records_) n += r.size();
     return n;
   }
-  // What states and records take.
-  std::uint64_t bytes() const {
+  std::uint64_t bytes() const override {
     std::uint64_t n = states_.bytes();
     for (const RecordStore& r : records_) n += r.bytes();
     return n;
@@ -182,5 +186,11 @@ class Tape {
   // and lanes that failed have none.
   std::vector<std::vector<TapeEvent>> events;
 };
+
+// The tape of a trajectory that ran in lanes.
+template <class T>
+ChunkTape<T>& chunk_tape(const Trajectory<T>& trajectory) {
+  return static_cast<ChunkTape<T>&>(trajectory.tape());
+}
 
 }  // namespace cycloid::inline adjoint

@@ -137,26 +137,35 @@ void take_times(Run<T>& run, const std::vector<double>& times) {
                         kTimestepName, "\" is ", run.step_length(), " and ", run.step_length(e),
                         " s"));
   }
-  const double h = run.step_length(), end = run.t0 + static_cast<double>(run.steps) * h;
-  for (const double time : times) {
-    const double n = (time - run.t0) / h, slack = slack_at(time, run.t0, h);
-    // Where times are a running sum, every step has rounded once.
-    const double beyond = static_cast<double>(run.steps) * slack;
-    if (!std::isfinite(n) || n < -slack || n > static_cast<double>(run.steps) + beyond) {
-      throw Error(
-          message("times must lie within the run, from ", run.t0, " to ", end, " s; got ", time));
-    }
-    if (!run.sample_times.empty() && time <= run.sample_times.back()) {
-      throw Error(message("times must increase; ", time, " follows ", run.sample_times.back()));
-    }
-    run.samples.push_back(sample_after(n, slack, h, run.steps));
-    run.sample_parts.push_back(run.samples.back().part);
-    run.sample_times.push_back(time);
+  run.samples = samples_at(times, run.t0, run.steps, run.step_length());
+  run.sample_times = times;
+  for (const Sample& sample : run.samples) {
+    run.sample_parts.push_back(sample.part);
     run.saved.push_back(static_cast<std::int64_t>(run.saved.size()));
   }
 }
 
 }  // namespace
+
+std::vector<Sample> samples_at(std::span<const double> times, double t0, std::int64_t steps,
+                               double h) {
+  const double end = t0 + static_cast<double>(steps) * h;
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double time = times[i], n = (time - t0) / h, slack = slack_at(time, t0, h);
+    // Where times are a running sum, every step has rounded once.
+    const double beyond = static_cast<double>(steps) * slack;
+    if (!std::isfinite(n) || n < -slack || n > static_cast<double>(steps) + beyond) {
+      throw Error(
+          message("times must lie within the run, from ", t0, " to ", end, " s; got ", time));
+    }
+    if (i > 0 && time <= times[i - 1]) {
+      throw Error(message("times must increase; ", time, " follows ", times[i - 1]));
+    }
+    samples.push_back(sample_after(n, slack, h, steps));
+  }
+  return samples;
+}
 
 std::string refused_start(const Run<double>& run) {
   std::string first;
@@ -186,7 +195,7 @@ template <class T>
 Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
                    std::span<const double> params, const RolloutOptions& options) {
   Run<T> run(system);
-  run.stepper = system.steppers<T>().one.get();
+  system.steppers<T>();  // of this precision
   run.steps = controls.steps;
   run.t0 = options.t0;
   run.threads = options.threads > 0 ? options.threads : default_threads();

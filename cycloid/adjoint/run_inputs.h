@@ -2,15 +2,19 @@
 // that name them.
 #pragma once
 
-#include "cycloid/adjoint/rollout.h"
 #include "cycloid/adjoint/run.h"
 
 namespace cycloid::inline adjoint {
 
-// A Run for these inputs, all but its stepper and plan.
+// A Run for these inputs, all but what the engine decides.
 template <class T>
 Run<T> checked_run(const System& system, std::span<const T> x0, const Controls<T>& controls,
                    std::span<const double> params, const RolloutOptions& options);
+
+// Where these times lie in a run of steps of length h [s] from t0. Throws Error unless they
+// increase and lie within it.
+std::vector<Sample> samples_at(std::span<const double> times, double t0, std::int64_t steps,
+                               double h);
 
 // Why the law of a run whose numbers were changed since refuses a start (admission.h), or nothing.
 std::string refused_start(const Run<double>& run);
@@ -18,10 +22,6 @@ std::string refused_start(const Run<double>& run);
 // The forward run itself, for a Run that has all its parts.
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);
-
-// The events of all chunks, environment after environment, in the order of time.
-template <class T>
-std::vector<Event> events_on(const Run<T>& run, const Tape<T>& tape);
 
 // Throws Error unless every number is finite; `what` and the shape's row length name the place.
 template <class T>

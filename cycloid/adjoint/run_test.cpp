@@ -45,7 +45,7 @@ TEST_CASE("Tape: every state and record of every chunk has a place of its own") 
   Run<double> run = run_of(20, 3);
   run.plan.keep_records = true;
   run.plan.chunk_record_bytes = INT64_MAX;
-  Tape<double> tape(run);
+  ChunkTape<double> tape(run);
   const StepperSizes& s = run.stepper->sizes();
   const std::int64_t record_numbers = s.record * s.lanes;
   std::set<double*> numbers;

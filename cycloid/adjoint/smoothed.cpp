@@ -89,8 +89,8 @@ class Smoothing {
 
   Gradient<T> gradient() {
     const std::int64_t row = std::max<std::int64_t>(1, static_cast<std::int64_t>(inputs_));
-    const std::int64_t rows =
-        std::max(run_.lanes() + std::int64_t{0}, std::min(kRowsAtOnce, kInputsAtOnce / row));
+    const std::int64_t rows = std::max(engine_of<T>(run_.system).at_once(run_),
+                                       std::min(kRowsAtOnce, kInputsAtOnce / row));
     const std::int64_t each = std::clamp<std::int64_t>(rows / run_.batch, 1, how_.samples);
     for (std::int64_t first = 0; first < how_.samples; first += each) {
       run_samples(first, std::min<std::int64_t>(each, how_.samples - first));

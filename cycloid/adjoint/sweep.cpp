@@ -37,7 +37,7 @@ SweepBuffers<T>::SweepBuffers(const Run<T>& run) {
 }
 
 template <class T>
-Sweep<T>::Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
+Sweep<T>::Sweep(const Run<T>& run, ChunkTape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
                 const StopToken& stop)
     : run_(run),
       tape_(tape),

@@ -71,7 +71,7 @@ inline void fetch_ahead(const T* p, std::int64_t n) {
 template <class T>
 class Sweep {
  public:
-  Sweep(const Run<T>& run, Tape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
+  Sweep(const Run<T>& run, ChunkTape<T>& tape, SweepBuffers<T>& buffers, std::int64_t chunk,
         const StopToken& stop);
 
   // Calls save(k, x) for every step k of 0…T with the state's lanes; of a run with samples, for
@@ -150,7 +150,7 @@ class Sweep {
   std::size_t state_bytes() const { return sizeof(T) * static_cast<std::size_t>(state_numbers_); }
 
   const Run<T>& run_;
-  Tape<T>& tape_;
+  ChunkTape<T>& tape_;
   SweepBuffers<T>& buffers_;
   const StepperSizes& sizes_;
   std::int64_t chunk_, state_numbers_;  // ... of a checkpoint in lanes

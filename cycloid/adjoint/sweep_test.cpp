@@ -204,7 +204,7 @@ TEST_CASE(
     const Trajectory<double> run = c.run(memory);
     SweepBuffers<double> buffers(run.run());
     const StopToken never;
-    Sweep<double> sweep(run.run(), run.tape(), buffers, 0, never);
+    Sweep<double> sweep(run.run(), chunk_tape(run), buffers, 0, never);
     const int W = sweep.map().lanes;
     std::int64_t expected = 129;
     sweep.reverse([&](const StepInput<double>& in, const StepRecord&) {

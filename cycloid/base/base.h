@@ -12,6 +12,7 @@
 //   interrupt.h        how a long run is asked to stop
 //   large_block.h      large blocks, kept for the next who asks
 //   arena.h            one block of memory, handed out in order and given back in reverse
+//   table.h            tables of plain numbers in one block, as kernels and devices read them
 //   random.h           random numbers that depend on seed, environment and step alone
 //   operator_register.h  the list of operators that a test walks for their pullbacks
 //

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
+#include "cycloid/couple/closed_observables.h"
+#include "cycloid/couple/lane_array.h"
 #include "cycloid/couple/linear_feedback.h"
 #include "cycloid/math/dual.h"
 #include "cycloid/system/substep_log.h"
@@ -14,19 +16,6 @@ namespace {
 constexpr const char* kNames[] = {"feedback.gain", "feedback.target", "feedback.command"};
 
 using Tangent = Dual<double, 1>;
-
-// Numbers that the inner stepper may read as lanes, zeros at first.
-template <class T>
-class LaneArray {
- public:
-  explicit LaneArray(std::size_t n) : memory_(n * sizeof(T)), size_(n) { clear(); }
-  T* data() const { return reinterpret_cast<T*>(LaneWorkspace::memory(memory_)); }
-  void clear() const { std::fill_n(data(), size_, T(0)); }
-
- private:
-  LaneWorkspace memory_;
-  std::size_t size_;
-};
 
 // The inner step with inputs from the feedback. A stepper in dual numbers has W values in its lanes
 // and then W tangents; the feedback reads them as W dual numbers.
@@ -327,6 +316,7 @@ System close_loop(const System& system, const LinearFeedback& feedback) {
   }
   parts.float32 = closed(inner.float32, inner.states);
   parts.float64 = closed(inner.float64, inner.states);
+  parts.observables = closed_observables(inner);
   return System(std::move(parts));
 }
 

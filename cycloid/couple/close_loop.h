@@ -2,6 +2,7 @@
 //
 //   close_loop.h        a System whose inputs are a function of its state
 //   linear_feedback.h   ... that function, linear
+//   closed_observables.h   ... and what such a System shows
 //
 // close_loop: state -> u = feedback(state) -> step. u is computed once, at the start of the step,
 // under every integrator. The new System has no inputs; its parameters are those of the old one and

@@ -126,8 +126,8 @@ void judge_condim(const mjModel& m, const CandidatePair& pair) {
 
 std::string pair_name(const mjModel& m, mjtSize i) { return readable(m.names + m.name_pairadr[i]); }
 
-NamedPair own_pair(const mjModel& m, mjtSize i) {
-  NamedPair p;
+Named<GivenPair> own_pair(const mjModel& m, mjtSize i) {
+  Named<GivenPair> p;
   p.name = pair_name(m, i);
   p.geom1 = m.pair_geom1[i];
   p.geom2 = m.pair_geom2[i];
@@ -141,8 +141,8 @@ NamedPair own_pair(const mjModel& m, mjtSize i) {
   return p;
 }
 
-NamedPair overridden_pair(const mjModel& m, const CandidatePair& candidate) {
-  NamedPair p;
+Named<GivenPair> overridden_pair(const mjModel& m, const CandidatePair& candidate) {
+  Named<GivenPair> p;
   if (candidate.explicit_pair >= 0) p.name = pair_name(m, candidate.explicit_pair);
   p.geom1 = candidate.geom1;
   p.geom2 = candidate.geom2;
@@ -208,8 +208,8 @@ void refuse_unsupported_contacts(const mjModel& m) {
   }
 }
 
-std::vector<NamedPair> contact_pairs(const mjModel& m, bool contacts_act) {
-  std::vector<NamedPair> pairs;
+std::vector<Named<GivenPair>> contact_pairs(const mjModel& m, bool contacts_act) {
+  std::vector<Named<GivenPair>> pairs;
   if (contacts_act && (m.opt.enableflags & mjENBL_OVERRIDE)) {
     for (const CandidatePair& p : colliding_pairs(m)) pairs.push_back(overridden_pair(m, p));
   } else {

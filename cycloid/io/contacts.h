@@ -30,6 +30,6 @@ void refuse_unsupported_contacts(const mjModel& compiled);
 Exclusion exclusion(const mjModel& compiled, mjtSize index);
 
 // The model's own pairs or, where contacts act under the override, all that can touch.
-std::vector<NamedPair> contact_pairs(const mjModel& compiled, bool contacts_act);
+std::vector<Named<GivenPair>> contact_pairs(const mjModel& compiled, bool contacts_act);
 
 }  // namespace cycloid::inline io

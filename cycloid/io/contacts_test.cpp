@@ -168,12 +168,12 @@ TEST_CASE("contact_pairs: under the override each pair has the numbers of MuJoCo
     <contact><pair name="own" geom1="ball" geom2="floor" condim="6" gap=".02" margin=".01"
       friction="1 2 3 4 5" solref=".3 1" solreffriction=".1 1"/></contact></mujoco>)",
                                         {});
-  const std::vector<NamedPair> pairs = contact_pairs(*m, true);
+  const std::vector<Named<GivenPair>> pairs = contact_pairs(*m, true);
   CHECK(pairs.size() == 4 + 2 + 2 + 1);
   const std::vector<mjContact> contacts = mujoco_contacts(*m);
   REQUIRE(contacts.size() == 4);
   for (const mjContact& c : contacts) {
-    const auto found = std::find_if(pairs.begin(), pairs.end(), [&](const NamedPair& p) {
+    const auto found = std::find_if(pairs.begin(), pairs.end(), [&](const GivenPair& p) {
       return p.geom1 == c.geom[0] && p.geom2 == c.geom[1];
     });
     REQUIRE(found != pairs.end());
@@ -194,7 +194,7 @@ TEST_CASE("contact_pairs: under the override each pair has the numbers of MuJoCo
   CHECK(pairs[3].gap == .02);
   CHECK(pairs[3].condim == 6);
   // Without contacts the override has no say.
-  const std::vector<NamedPair> own = contact_pairs(*m, false);
+  const std::vector<Named<GivenPair>> own = contact_pairs(*m, false);
   REQUIRE(own.size() == 1);
   CHECK(own[0].margin == .01);
 }

@@ -79,8 +79,8 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   return o;
 }
 
-Body body_of(const mjModel& m, mjtSize i) {
-  Body b;
+Named<Body> body_of(const mjModel& m, mjtSize i) {
+  Named<Body> b;
   b.name = name_at(m, m.name_bodyadr, i);
   b.parent = m.body_parentid[i];
   b.tree = m.body_treeid[i];
@@ -101,10 +101,10 @@ Body body_of(const mjModel& m, mjtSize i) {
   return b;
 }
 
-Joint joint_of(const mjModel& m, mjtSize i) {
+Named<Joint> joint_of(const mjModel& m, mjtSize i) {
   constexpr JointKind kKinds[] = {JointKind::free, JointKind::ball, JointKind::slide,
                                   JointKind::hinge};
-  Joint j;
+  Named<Joint> j;
   j.name = name_at(m, m.name_jntadr, i);
   j.kind = kKinds[m.jnt_type[i]];
   j.body = m.jnt_bodyid[i];
@@ -148,8 +148,8 @@ Shape shape_of(int type) {
   }
 }
 
-Geom geom_of(const mjModel& m, mjtSize i) {
-  Geom g;
+Named<Geom> geom_of(const mjModel& m, mjtSize i) {
+  Named<Geom> g;
   g.name = name_at(m, m.name_geomadr, i);
   g.body = m.geom_bodyid[i];
   g.pos = row<3>(m.geom_pos, i);
@@ -168,8 +168,8 @@ Geom geom_of(const mjModel& m, mjtSize i) {
   return g;
 }
 
-Equality equality_of(const mjModel& m, mjtSize i) {
-  Equality e;
+Named<Equality> equality_of(const mjModel& m, mjtSize i) {
+  Named<Equality> e;
   e.name = name_at(m, m.name_eqadr, i);
   e.active = m.eq_active0[i];
   switch (m.eq_type[i]) {
@@ -195,8 +195,8 @@ Wrap wrap_of(const mjModel& m, mjtSize i) {
   }
 }
 
-Tendon tendon_of(const mjModel& m, mjtSize i) {
-  Tendon t;
+Named<Tendon> tendon_of(const mjModel& m, mjtSize i) {
+  Named<Tendon> t;
   t.name = name_at(m, m.name_tendonadr, i);
   t.kind = m.tendon_type[i] == mjTENDON_FIXED ? TendonKind::fixed : TendonKind::spatial;
   t.first_wrap = m.tendon_adr[i];
@@ -229,12 +229,12 @@ bool is_enabled(const mjModel& m, mjtSize i) {
   return group < 0 || group > 30 || !(m.opt.disableactuator & (1 << group));
 }
 
-Actuator actuator_of(const mjModel& m, mjtSize i) {
+Named<Actuator> actuator_of(const mjModel& m, mjtSize i) {
   constexpr ActuatorDynamics kDynamics[] = {
       ActuatorDynamics::none, ActuatorDynamics::integrator, ActuatorDynamics::filter,
       ActuatorDynamics::filter_exact, ActuatorDynamics::muscle};
   const int control = m.actuator_ctrladr[i];
-  Actuator a;
+  Named<Actuator> a;
   a.name = name_at(m, m.name_actuatoradr, i);
   a.transmission = transmission_of(m.actuator_trntype[i]);
   a.target = m.actuator_trnid[2 * i];
@@ -270,8 +270,8 @@ int zone_of(const mjModel& m, int sensor) {
   return sees && m.sensor_objtype[sensor] == mjOBJ_SITE ? m.sensor_objid[sensor] : -1;
 }
 
-Sensor sensor_of(const mjModel& m, mjtSize i) {
-  Sensor s;
+ListedSensor sensor_of(const mjModel& m, mjtSize i) {
+  ListedSensor s;
   s.name = name_at(m, m.name_sensoradr, i);
   s.type = m.sensor_type[i];
   s.object_type = m.sensor_objtype[i];
@@ -308,11 +308,11 @@ Keyframe keyframe_of(const mjModel& m, mjtSize i) {
   return k;
 }
 
-std::vector<Marker> markers(const mjModel& m, mjtSize count, const int* names, const int* bodies,
-                            const mjtNum* pos, const mjtNum* quat) {
-  std::vector<Marker> all;
+std::vector<Named<Marker>> markers(const mjModel& m, mjtSize count, const int* names,
+                                   const int* bodies, const mjtNum* pos, const mjtNum* quat) {
+  std::vector<Named<Marker>> all;
   for (mjtSize i = 0; i < count; ++i) {
-    all.push_back({name_at(m, names, i), bodies[i], row<3>(pos, i), row<4>(quat, i)});
+    all.push_back({{bodies[i], row<3>(pos, i), row<4>(quat, i)}, name_at(m, names, i)});
   }
   return all;
 }

@@ -144,7 +144,7 @@ TEST_CASE("convert: geoms") {
   using enum Shape;
   const Shape shapes[] = {plane, box, cylinder, sphere, capsule, ellipsoid, sphere, sphere, box};
   for (std::size_t i = 0; i < std::size(shapes); ++i) CHECK(c.model.geoms[i].shape == shapes[i]);
-  const Geom& ball = c.model.geoms[3];
+  const Named<Geom>& ball = c.model.geoms[3];
   CHECK(ball.name == "ball");
   CHECK(ball.soft.solref == std::array<double, 2>{-300, -20});
   CHECK(ball.soft.solimp == std::array<double, 5>{.5, .8, .02, .3, 4});
@@ -167,7 +167,7 @@ TEST_CASE("convert: explicit pairs and exclusions") {
   const mjModel& m = c.m();
   REQUIRE(c.model.pairs.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
-    const NamedPair& p = c.model.pairs[i];
+    const GivenPair& p = c.model.pairs[i];
     CHECK(p.geom1 == m.pair_geom1[i]);
     CHECK(p.geom2 == m.pair_geom2[i]);
     CHECK(p.condim == m.pair_dim[i]);

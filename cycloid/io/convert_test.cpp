@@ -119,7 +119,7 @@ TEST_CASE("convert: bodies, joints and dofs") {
   CHECK(thigh.dofs == 2);
 
   REQUIRE(m.joints.size() == 4);
-  const Joint& hip = m.joints[1];
+  const Named<Joint>& hip = m.joints[1];
   CHECK(m.joints[0].kind == JointKind::free);
   CHECK(m.joints[0].qpos0 == std::array<double, 7>{0, 0, 1, 1, 0, 0, 0});
   CHECK(hip.name == "hip");

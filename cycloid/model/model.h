@@ -3,7 +3,8 @@
 // A Model is a tree of bodies joined by joints, with sites, tendons and actuators. Its meaning, and
 // the order of bodies, joints, degrees of freedom (dofs), qpos, qvel, act and ctrl, are those of a
 // compiled MuJoCo model (mjModel, release 4.0). Room io makes one from MJCF or URDF; room rigid
-// steps it. SI units throughout; angles in radians; quaternions (w, x, y, z).
+// steps it. SI units throughout; angles in radians; quaternions (w, x, y, z). Elements are plain
+// numbers; their names stand beside them (Named), and kernels read a Model without (model_view.h).
 //
 // Body 0 is the world. A body's parent comes before it, and so do its ancestors' dofs before its
 // own. An index of -1 means "none".
@@ -42,6 +43,12 @@ struct Compliance {
   std::array<double, 5> solimp{0.9, 0.95, 0.001, 0.5, 2};
 };
 
+// An element of a model with its name; kernels read the element, which is plain numbers.
+template <class Element>
+struct Named : Element {
+  std::string name = {};
+};
+
 // A limit that applies when `on`.
 struct Range {
   bool on = false;
@@ -49,7 +56,6 @@ struct Range {
 };
 
 struct Body {
-  std::string name;
   int parent = 0;
   int tree = -1;  // kinematic tree; -1: fixed to the world
   int first_joint = 0, joints = 0;
@@ -67,7 +73,6 @@ struct Body {
 };
 
 struct Joint {
-  std::string name;
   JointKind kind = JointKind::hinge;
   int body = 0, qpos = 0, dof = 0;  // first place in qpos and qvel
   std::array<double, 3> pos{};      // anchor in body axes [m]; free: not used
@@ -94,7 +99,6 @@ struct Dof {
 
 // A frame fixed to a body: a site, a geom or a camera.
 struct Marker {
-  std::string name;
   int body = 0;
   std::array<double, 3> pos{};
   std::array<double, 4> quat{1, 0, 0, 0};
@@ -115,8 +119,7 @@ struct Geom : Marker {
 };
 
 // Two geoms that touch by the numbers given here and not by their own.
-struct NamedPair {
-  std::string name;
+struct GivenPair {
   int geom1 = 0, geom2 = 0, condim = 3;
   std::array<double, 5> friction{1, 1, 0.005, 1e-4, 1e-4};
   Compliance soft;
@@ -132,7 +135,6 @@ struct Exclusion {
 enum class EqualityKind { connect, weld, joint, tendon };
 
 struct Equality {
-  std::string name;
   EqualityKind kind = EqualityKind::connect;
   bool active = true;              // at the start (eq_active0)
   bool on_sites = false;           // objects are sites and not bodies
@@ -148,7 +150,6 @@ struct Wrap {
 };
 
 struct Tendon {
-  std::string name;
   TendonKind kind = TendonKind::fixed;
   int first_wrap = 0, wraps = 0;
   Polynomial stiffness, damping;
@@ -162,7 +163,6 @@ struct Tendon {
 };
 
 struct Actuator {
-  std::string name;
   TransmissionKind transmission = TransmissionKind::joint;
   int target = -1;          // joint, tendon or site
   int reference_site = -1;  // site transmission
@@ -184,17 +184,19 @@ struct Actuator {
   double armature = 0;  // added to the joint or tendon it drives
 };
 
-// What MuJoCo calls a sensor, by MuJoCo's own numbers and ids (mjtSensor, mjtObj); `unsupported` is
-// the reason for which it cannot be observed.
+// What MuJoCo calls a sensor, by MuJoCo's own numbers and ids (mjtSensor, mjtObj).
 struct Sensor {
-  std::string name;
   int type = 0, object_type = 0, object = -1, reference_type = 0, reference = -1;
   int dimension = 1;
   double cutoff = 0;
   Shape zone = Shape::sphere;  // the volume of the site that touch and contact sensors look at
   std::array<double, 3> zone_size{};  // [m]
   int fields = 0, reduction = 0;      // contact sensors: bits of mjtConDataField, way to reduce
-  std::string unsupported;
+};
+
+// A sensor of the file; `unsupported` is the reason for which it cannot be observed.
+struct ListedSensor : Named<Sensor> {
+  std::string unsupported = {};
 };
 
 struct Keyframe {
@@ -232,18 +234,18 @@ struct Model {
   std::string name;
   Options options;
   int nq = 0, nv = 0, na = 0, nu = 0, nmocap = 0, trees = 0;
-  std::vector<Body> bodies;
-  std::vector<Joint> joints;
+  std::vector<Named<Body>> bodies;
+  std::vector<Named<Joint>> joints;
   std::vector<Dof> dofs;
-  std::vector<Marker> sites, cameras;
-  std::vector<Geom> geoms;
-  std::vector<NamedPair> pairs;
+  std::vector<Named<Marker>> sites, cameras;
+  std::vector<Named<Geom>> geoms;
+  std::vector<Named<GivenPair>> pairs;
   std::vector<Exclusion> exclusions;
-  std::vector<Equality> equalities;
+  std::vector<Named<Equality>> equalities;
   std::vector<Wrap> wraps;
-  std::vector<Tendon> tendons;
-  std::vector<Actuator> actuators;
-  std::vector<Sensor> sensors;
+  std::vector<Named<Tendon>> tendons;
+  std::vector<Named<Actuator>> actuators;
+  std::vector<ListedSensor> sensors;
   std::vector<Keyframe> keyframes;
   std::vector<double> qpos0;
 

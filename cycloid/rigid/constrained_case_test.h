@@ -33,7 +33,7 @@ inline Model held_robot(RigidIntegrator integrator) {
     m.bodies[b].inverse_weight = {0.5, 2.0};
   }
   for (Dof& d : m.dofs) d.inverse_weight = 0.7;
-  Geom floor;
+  Named<Geom> floor;
   floor.name = "floor";
   floor.shape = Shape::plane;
   floor.pos = {0.0, 0.0, -0.1};
@@ -41,7 +41,7 @@ inline Model held_robot(RigidIntegrator integrator) {
   floor.friction = {0.8, 0.01, 0.002};
   m.geoms.push_back(floor);
   for (const int body : {1, 5}) {
-    Geom g;
+    Named<Geom> g;
     g.name = "ball" + std::to_string(body);
     g.body = body;
     g.shape = body == 1 ? Shape::sphere : Shape::capsule;

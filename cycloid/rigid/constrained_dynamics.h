@@ -49,7 +49,7 @@ struct ConstraintMemory {
     return {places, static_cast<std::size_t>(plan.rows.count())};
   }
 
-  void carve(const Tree& tree, const ConstraintPlan& plan, Arena& arena) {
+  void carve(const TreeView& tree, const ConstraintPlan& plan, Arena& arena) {
     solver.carve(tree, plan.dofs, plan.most, arena);
     contacts.carve(plan.contacts, arena);
     arena.take(places, static_cast<std::size_t>(plan.rows.count()));
@@ -98,16 +98,16 @@ struct ConstrainedDynamics {
   bool slopes;                // the integrator's matrix is not M
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
 
-  ConstrainedRecord layout(const Tree& tree) const {
+  ConstrainedRecord layout(const TreeView& tree) const {
     return {tree.model.nv, slopes, recorded_slots(plan)};
   }
-  int record_numbers(const Tree& tree) const { return layout(tree).most(); }
+  int record_numbers(const TreeView& tree) const { return layout(tree).most(); }
   // How many of these a step has written.
-  int record_used(const Tree& tree, const S* record) const {
+  int record_used(const TreeView& tree, const S* record) const {
     const ConstrainedRecord at = layout(tree);
     return at.used(recorded(record[at.slots()]));
   }
-  int moved(const Tree& tree) const { return slopes ? tree.model.nv : 0; }
+  int moved(const TreeView& tree) const { return slopes ? tree.model.nv : 0; }
 
   template <class P>
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
@@ -154,7 +154,7 @@ struct ConstrainedDynamics {
   }
 
   // The rows, with the contacts of the record.
-  RobotRows<S> recorded_rows(const Tree& tree, const S* record) const {
+  RobotRows<S> recorded_rows(const TreeView& tree, const S* record) const {
     const ConstrainedRecord at = layout(tree);
     return {plan,
             memory,

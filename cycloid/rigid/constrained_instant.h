@@ -32,7 +32,7 @@ struct ConstrainedSpace {
   Motion<S>*alpha, *of_lambda, *of_delta, *rest;           // (links) fields; zeros
   Force<S>*alpha_bar, *lambda_bar, *delta_bar, *rest_bar;  // (bodies)
 
-  void carve(const Tree& tree, const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
+  void carve(const TreeView& tree, const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
     const std::size_t rows = static_cast<std::size_t>(most.diagonals + most.rows),
                       size = static_cast<std::size_t>(dofs.size()), links = tree.links.size(),
                       bodies = tree.model.bodies.size(),
@@ -82,7 +82,7 @@ void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
 
 // y = M x, from the storage of Tree::row.
 template <class S>
-void multiply_inertia(const Tree& tree, const S* M, const S* x, S* y) {
+void multiply_inertia(const TreeView& tree, const S* M, const S* x, S* y) {
   set_zero(y, tree.model.nv);
   for (int k = 0; k < tree.model.nv; ++k) {
     y[k] += *M++ * x[k];
@@ -100,7 +100,7 @@ NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>&
                                          const Workspace<S>& w, const ConstrainedSpace<S>& own,
                                          const Rows& rows, const NewtonOptions& options, S* a,
                                          S* a_hat) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const ConstraintProblem<S>& problem = own.problem;
   const DofBlocks& dofs = *problem.dofs;
@@ -135,7 +135,7 @@ NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>&
 template <class S, class P, class Rows>
 void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                      const ConstrainedSpace<S>& own, const Rows& rows) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   place_bodies(r, x, w);
   if (tree.limits_compensation) {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
@@ -152,7 +152,7 @@ void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
 template <class S, class P>
 void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                    const ConstrainedSpace<S>& own, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const S *lambda = own.lambda, *delta = own.delta;
   if (tree.has_tendon_armature) {
     set_zero(own.zeros, tree.model.nv);
@@ -164,7 +164,7 @@ void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
         static_cast<const Motion<S>*>(own.of_delta), delta,
         RowSinks<S>{bars, bar.q, own.zeros, bar.p}, w.rows, w.row_mocap_bar);
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     if (!bar.p) break;
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;
@@ -194,7 +194,7 @@ void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x, const Work
 // λ and ā of (3) from g in w.mu, which becomes ā. w.LD: the factor of M̂.
 template <class S, class P>
 void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const ConstrainedSpace<S>& own) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (int k = 0; k < tree.model.nv; ++k) own.lambda[k] = w.mu[k];
   if (!has_slopes(r)) return;
   solve_inertia(r, w, true, own.lambda);
@@ -215,7 +215,7 @@ void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x
                                        const Rows& rows, const S* a, const S* a_hat,
                                        const S* act_dot_bar, const S* act_next_bar,
                                        const InstantBars<S>& bar, const S* f_bar = nullptr) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const std::size_t bodies = tree.model.bodies.size();
   const ConstraintProblem<S>& problem = own.problem;

@@ -31,7 +31,7 @@ struct ConstrainedJacobianSpace {
   ContactJacobianSpace<S> contacts;
   JacobianSpace<S> step;
 
-  void carve(const Tree& tree, const ConstraintPlan& plan, int input_size, Arena& arena) {
+  void carve(const TreeView& tree, const ConstraintPlan& plan, int input_size, Arena& arena) {
     const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
     const int tangents = 2 * tree.model.nv + tree.model.na;
     padded = padded_to_wide<S>(tree.model.nv);
@@ -62,7 +62,7 @@ template <class S, class P>
 bool slopes_vary(const Robot<S, P>& r) {
   const auto curved = [](const Polynomial& p) { return p.quadratic != 0 || p.cubic != 0; };
   if (r.implicit != Implicit::dampers) return r.implicit == Implicit::all_slopes;
-  const Model& model = r.tree.model;
+  const ModelView& model = r.tree.model;
   return std::any_of(model.dofs.begin(), model.dofs.end(),
                      [&](const Dof& d) { return curved(d.damping); }) ||
          std::any_of(model.actuators.begin(), model.actuators.end(),
@@ -74,7 +74,7 @@ template <class S, class P>
 void gather_change_rows(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                         const ConstrainedSpace<S>& own, const S* a, const S* a_hat,
                         const StepJacobian<S>& out) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const std::size_t bodies = tree.model.bodies.size();
   for (int k = 0; k < out.nv; ++k) {
     own.delta[k] = a_hat[k] - a[k];
@@ -102,7 +102,7 @@ template <class S, class P>
 void change_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                      const ConstrainedSpace<S>& own, const JacobianSpace<S>& space, const S* a,
                      const S* a_hat, const StepJacobian<S>& out) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const int nv = out.nv;
   const bool vary = slopes_vary(r);
   const bool by_rows = tree.has_tendon_armature || (vary && !joints_alone(r));
@@ -154,7 +154,7 @@ void add_diagonal_jacobian(const Robot<S, P>& r, const ConstraintPlan& plan,
 template <class S, class P>
 void sweep_rows(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                 const ConstrainedSpace<S>& own, const S* a, S* q_bar, S* v_bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const FieldSweepSpace<S>& sweep = w.rows.form.sweep;
   sweep.clear(tree);
   for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) sweep.bars.m[b] = own.alpha_bar[b];
@@ -169,7 +169,7 @@ template <class S, class P>
 void add_spread_jacobian(const Robot<S, P>& r, const Instant<S>& x, const ConstraintPlan& plan,
                          const Workspace<S>& w, RowInstant<S> at, const int* places,
                          const ConstrainedSpace<S>& own, int groups, const StepJacobian<S>& out) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const std::size_t bodies = tree.model.bodies.size();
   const NewtonSpace<S>& newton = own.newton;
   ConstraintProblem<S> some = own.problem;
@@ -303,7 +303,7 @@ void constrained_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, con
                                const Workspace<S>& w, const ConstrainedDynamics<S>& dynamics,
                                const ConstrainedJacobianSpace<S>& space,
                                const StepJacobian<S>& out) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const StepShape n(tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
   const ConstrainedSpace<S>& own = dynamics.memory.solver;

@@ -44,7 +44,7 @@ void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
 template <class S, class P>
 void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   const S* qacc = nullptr) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   place_mocap(r, x.u, w.mocap);
   kinematics(tree, r.p, x.qpos, static_cast<const S*>(w.mocap), w.frames);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
@@ -82,7 +82,7 @@ void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
 // Gravity compensation into w.wrench, and on the dofs where a joint's limit has to know it.
 template <class S, class P>
 void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) {
     w.rows.wrenches[b] = Force<S>{};
     if (!is_compensated(r, b)) continue;
@@ -98,7 +98,7 @@ void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
 // Forces on bodies: gravity compensation, applied forces and the medium, into w.wrench.
 template <class S, class P>
 void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   compensate_gravity(r, w);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
@@ -116,7 +116,7 @@ void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Works
 // (1), (2) into w.tau.
 template <class S, class P>
 void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const bool applied = tree.has_wrenches || r.medium() || r.inputs.xfrc_applied >= 0;
   const bool wrenches = applied || tree.has_tendon_armature;
@@ -143,7 +143,7 @@ void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 // The medium's slope in M + h B.
 template <class S, class P>
 void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
     w.damping[b] =
@@ -157,7 +157,7 @@ void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
 template <class S, class P>
 void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                          const SlopePoint<S>& slopes, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const RowFormSpace<S>& space = w.rows.form;
   space.sweep.clear(tree);
   velocity_field(tree, w.frames.column, slopes.qacc, space.field);
@@ -183,12 +183,12 @@ bool implicit_free_bodies(const Robot<S, P>& r) {
 // M at the bodies' places, in the storage of Tree::row.
 template <class S, class P>
 void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   composite_inertias(tree, static_cast<const SpatialInertia<S>*>(w.inertia), w.composite);
   for (int k = 0; k < tree.model.nv; ++k) {
     w.armature[k] = S(r.p[tree.armature[static_cast<std::size_t>(k)]]);
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const S gear = S(r.p[tree.actuators[i].gear]);
     w.armature[d.dof] += gear * gear * number<S>(tree.model.actuators[i].armature);
@@ -202,7 +202,7 @@ void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
 // M in w.LD becomes the factor of M + h B, and B is left in w.slope. The bodies have been placed.
 template <class S, class P>
 void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const S h = r.timestep();
   implicit_slopes(r, x, w);
   for (int k = 0; k < tree.model.nv; ++k) {
@@ -230,7 +230,7 @@ void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 // x ← (M + h B)⁻¹ x; free bodies by their own blocks, transposed on the way back.
 template <class S, class P>
 void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed, S* x) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const bool blocks = implicit_free_bodies(r);
   S* kept = w.armature;  // right-hand sides of the blocks
   for (std::size_t i = 0; blocks && i < tree.free_bodies.size(); ++i) {
@@ -280,7 +280,7 @@ Vec3<S> gather_force_at_com(const Robot<S, P>& r, std::size_t b, const Workspace
 template <class S, class P>
 void gather_compensation(const Robot<S, P>& r, const Workspace<S>& w, const Motion<S>* y,
                          const BodyBars<S>& bars, Vec3<S>& gravity_bar, S* p_bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (!is_compensated(r, b)) continue;
     const Vec3<S> f_bar = gather_force_at_com(r, b, w, y[tree.last_link[b]],
@@ -295,7 +295,7 @@ void gather_compensation(const Robot<S, P>& r, const Workspace<S>& w, const Moti
 template <class S, class P>
 void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                              Vec3<S>& gravity_bar, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   gather_compensation(r, w, static_cast<const Motion<S>*>(w.m), w.bars, gravity_bar, bar.p);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
@@ -345,7 +345,7 @@ template <class S, class P>
 void gather_dof_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                        const SlopePoint<S>& slopes, const S* act_dot_bar, const S* act_next_bar,
                        const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const S h = r.timestep();
   const bool implicit = r.implicit != Implicit::nothing;
@@ -382,7 +382,7 @@ void gather_limited_compensation(const Robot<S, P>& r, const Instant<S>& x, cons
 // Whether forces act on bodies and not on dofs alone: they push at the fields of the sweep.
 template <class S, class P>
 bool pushes_bodies(const Robot<S, P>& r) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   return tree.has_wrenches || r.medium() || tree.has_tendon_armature ||
          r.inputs.xfrc_applied >= 0 || !tree.model.tendons.empty();
 }
@@ -393,7 +393,7 @@ template <class S, class P>
 Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
                                const InstantBars<S>& bar) {
   Robot<S, P> r = given;
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   if (!bar.p || !tree.feels_medium || r.medium()) return r;
   if (r.implicit == Implicit::all_slopes) {
     r.absent_medium = true;
@@ -416,7 +416,7 @@ void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspac
                    const S* qacc, const SlopePoint<S>& slopes, const MoreFields<S, n>& more,
                    const S* act_dot_bar, const S* act_next_bar, bool pushed,
                    const InstantBars<S>& bar) {
-  const Tree& tree = given.tree;
+  const TreeView& tree = given.tree;
   const Robot<S, P> r = with_absent_medium(given, w, bar);
   if (tree.has_tendon_armature) {
     tendon_armature_pullback(tree, r.p, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
@@ -430,7 +430,7 @@ void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspac
   if (pushes_bodies(r)) gather_applied_wrenches(r, x, w, gravity_bar, bar);
   gather_dof_forces(r, x, w, slopes, act_dot_bar, act_next_bar, bar);
   if (tree.limits_compensation) gather_limited_compensation(r, x, w, gravity_bar, bar);
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;
     if (!bar.p) break;

@@ -66,7 +66,7 @@ class ObservedInstants {
 
   Robot<double, double> robot() const { return {tree_, key_.inputs, p_.data(), Implicit::nothing}; }
   Instant<double> instant() const {
-    const Model& m = tree_.model;
+    const ModelView& m = tree_.model;
     const double* x = seen_.x.data() + row_ * static_cast<std::size_t>(m.nq + m.nv + m.na);
     return {x, x + m.nq, x + m.nq + m.nv, seen_.u.data() + row_ * u_bar_.size()};
   }
@@ -136,7 +136,7 @@ void gather_square(const Tree& tree, const double* square, double* M) {
 
 void fill_poses(const ObservedInstants& at, const Robot<double, double>& r, std::size_t i,
                 Forward& out) {
-  const Model& m = at.tree().model;
+  const ModelView& m = at.tree().model;
   const Frames<double>& f = at.work.frames;
   for (std::size_t b = 0; b < m.bodies.size(); ++b) {
     const std::size_t place = i * m.bodies.size() + b;
@@ -213,7 +213,7 @@ Forward forward(const System& robot, const ObservedRows& rows_at) {
   Forward out{.robot = robot, .checked = CheckedRows(robot, rows_at)};
   ObservedInstants at(robot, out.checked);
   const Tree& tree = at.tree();
-  const Model& m = tree.model;
+  const ModelView& m = tree.model;
   const Workspace<double>& w = at.work;
   const std::size_t rows = static_cast<std::size_t>(at.rows()), nv = static_cast<std::size_t>(m.nv);
   out.qacc.resize(rows * nv);

@@ -12,13 +12,13 @@ inline constexpr double kStageW[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
 // Numbers of a stage's record: that of the dynamics, then ẇ.
 template <class Dynamics = SmoothDynamics>
-int rk4_record_per_stage(const Tree& tree, const Dynamics& dynamics = Dynamics()) {
+int rk4_record_per_stage(const TreeView& tree, const Dynamics& dynamics = Dynamics()) {
   return dynamics.record_numbers(tree) + tree.model.na;
 }
 
 // k = J_r⁻¹(d) v on quaternions, v elsewhere.
 template <class S>
-void chart_velocity(const Tree& tree, const S* d, const S* v, S* k) {
+void chart_velocity(const TreeView& tree, const S* d, const S* v, S* k) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -32,7 +32,7 @@ void chart_velocity(const Tree& tree, const S* d, const S* v, S* k) {
 }
 
 template <class S>
-void chart_velocity_pullback(const Tree& tree, const S* d, const S* v, const S* k_bar, S* d_bar,
+void chart_velocity_pullback(const TreeView& tree, const S* d, const S* v, const S* k_bar, S* d_bar,
                              S* v_bar) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
@@ -57,7 +57,8 @@ struct Rk4Stages {
   int stride, a, act_dot;
 
   template <class Dynamics>
-  Rk4Stages(const Tree& tree, const Workspace<S>& w, const StepShape& n, const Dynamics& dynamics)
+  Rk4Stages(const TreeView& tree, const Workspace<S>& w, const StepShape& n,
+            const Dynamics& dynamics)
       : d(w.stage_rate),
         state(w.stage_state),
         k(d + n.nv),

@@ -113,7 +113,7 @@ void stand_still(const RobotKey& key, Steppers<T>& steppers) {
 
 template <class T>
 void choose_steppers(const RobotKey& key, Steppers<T>& out) {
-  const Model& m = key.tree->model;
+  const ModelView& m = key.tree->model;
   if (m.nq + m.nv + m.na == 0) return stand_still(key, out);
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4

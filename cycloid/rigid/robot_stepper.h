@@ -92,7 +92,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
     Layout at = layout(workspace);
-    const Model& m = key_.tree->model;
+    const ModelView& m = key_.tree->model;
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u),
             *own = record.numbers<const S>();
@@ -177,7 +177,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   Implicit implicit() const { return implicit_of(*key_.tree); }
-  static Implicit implicit_of(const Tree& tree) {
+  static Implicit implicit_of(const TreeView& tree) {
     const Acting& acting = tree.model.options.acting;
     switch (tree.model.options.integrator) {
       case RigidIntegrator::rk4: return Implicit::nothing;
@@ -189,7 +189,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   // Jacobians under constraints fill the lanes with the dofs of one environment.
   static constexpr bool kByLane = kConstrained && !BuiltinScalar<S>;
   struct NoJacobian {
-    void carve(const Tree&, int, Arena&) {}
+    void carve(const TreeView&, int, Arena&) {}
   };
   template <class A>
   struct JacobianOf {
@@ -256,7 +256,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   static int record_numbers(const RobotKey& key) {
-    const Tree& tree = *key.tree;
+    const TreeView& tree = *key.tree;
     const RigidIntegrator kind = tree.model.options.integrator;
     const auto numbers = [&](const auto& dynamics) {
       return kind == RigidIntegrator::rk4 ? 4 * rk4_record_per_stage(tree, dynamics)
@@ -272,13 +272,13 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   static StepperSizes sizes_of(const RobotKey& key) {
-    const Tree& tree = *key.tree;
+    const TreeView& tree = *key.tree;
     StepperSizes s;
     s.lanes = kNumbers;
     s.state = tree.model.nq + tree.model.nv + tree.model.na;
     s.tangent = 2 * tree.model.nv + tree.model.na;
     s.input = key.input_size;
-    s.parameters = tree.parameters.size();
+    s.parameters = key.tree->parameters.size();
     s.record = record_numbers(key);
     s.record_is_costly = true;
     s.jacobian_by_lane = kByLane;
@@ -317,7 +317,7 @@ template <class S, class P, bool kConstrained>
 StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, int l,
                                                       StepWorkspace& workspace) const {
   const Layout at = layout(workspace);
-  const Tree& tree = *key_.tree;
+  const TreeView& tree = *key_.tree;
   const StepShape n(tree);
   std::vector<S> out(static_cast<std::size_t>(this->sizes_.state));
   step(in, reinterpret_cast<T*>(out.data()), nullptr, workspace);
@@ -326,10 +326,11 @@ StepTrouble RobotStepper<S, P, kConstrained>::explain(const StepInput<T>& in, in
     std::memcpy(values, &x, sizeof(S));
     return values[l] - values[l] == T(0);
   };
+  const Model& named = key_.tree->source;
   const auto body_of = [&](int dof) {
     const Dof& d = tree.model.dofs[static_cast<std::size_t>(dof)];
-    return message("body:", Model::label(tree.model.bodies, d.body),
-                   ", joint:", Model::label(tree.model.joints, d.joint));
+    return message("body:", Model::label(named.bodies, d.body),
+                   ", joint:", Model::label(named.joints, d.joint));
   };
   const bool rk4 = integrator() == RigidIntegrator::rk4;
   for (int stage = 0; stage < (rk4 ? 4 : 1); ++stage) {

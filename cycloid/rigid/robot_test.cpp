@@ -81,7 +81,7 @@ struct Conserved {
 
 template <class S>
 Conserved<S> conserved(const Tree& tree, const std::vector<S>& x) {
-  const Model& m = tree.model;
+  const ModelView& m = tree.model;
   test::RigidMemory<S> memory(tree);
   const Workspace<S>& w = memory.work;
   const std::vector<S> p(tree.parameters.default_values().begin(),

@@ -23,7 +23,7 @@ struct Instant {
 // P: the type of a parameter, S or one number for all lanes.
 template <class S, class P>
 struct Robot {
-  const Tree& tree;
+  const TreeView& tree;
   const InputPlaces& inputs;
   const P* p;
   Implicit implicit;

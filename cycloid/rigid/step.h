@@ -21,7 +21,7 @@ namespace cycloid::inline rigid {
 
 // q ⊕ d, joint by joint. Quaternions are made unit again, which changes nothing but rounding.
 template <class S>
-void retract_qpos(const Tree& tree, const S* qpos, const S* d, S* out) {
+void retract_qpos(const TreeView& tree, const S* qpos, const S* d, S* out) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -36,8 +36,8 @@ void retract_qpos(const Tree& tree, const S* qpos, const S* d, S* out) {
 
 // out_bar, q_bar, d_bar: (nv) tangents. Adds.
 template <class S>
-void retract_qpos_pullback(const Tree& tree, const S* qpos, const S* d, const S* out_bar, S* q_bar,
-                           S* d_bar) {
+void retract_qpos_pullback(const TreeView& tree, const S* qpos, const S* d, const S* out_bar,
+                           S* q_bar, S* d_bar) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -57,14 +57,14 @@ void retract_qpos_pullback(const Tree& tree, const S* qpos, const S* d, const S*
 // The places of a state row.
 struct StepShape {
   int nq, nv, na;
-  explicit StepShape(const Tree& t) : nq(t.model.nq), nv(t.model.nv), na(t.model.na) {}
+  explicit StepShape(const TreeView& t) : nq(t.model.nq), nv(t.model.nv), na(t.model.na) {}
 };
 
 // A robot without constraints: its record is q̈.
 struct SmoothDynamics {
-  int record_numbers(const Tree& tree) const { return tree.model.nv; }
+  int record_numbers(const TreeView& tree) const { return tree.model.nv; }
   // Where the record holds what changes the velocity.
-  int moved(const Tree&) const { return 0; }
+  int moved(const TreeView&) const { return 0; }
 
   template <class S, class P>
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,

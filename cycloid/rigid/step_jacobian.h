@@ -22,7 +22,7 @@ struct JacobianSpace {
   RneaJacobianSpace<S> rnea;
   S *q_bar, *v_bar, *act_bar, *u_bar, *column, *ones;  // (nv), (nv), (na), (inputs), (nv), (na)
 
-  void carve(const Tree& tree, int inputs, Arena& arena) {
+  void carve(const TreeView& tree, int inputs, Arena& arena) {
     const std::size_t bodies = tree.model.bodies.size(),
                       nv = static_cast<std::size_t>(tree.model.nv),
                       na = static_cast<std::size_t>(tree.model.na);
@@ -72,7 +72,7 @@ bool joints_alone(const Robot<S, P>& r) {
 // The most dofs of a joint that feels forces of its own.
 template <class S, class P>
 int joint_places(const Robot<S, P>& r) {
-  const Model& model = r.tree.model;
+  const ModelView& model = r.tree.model;
   const auto feels = [&](std::size_t i) {
     const Joint& j = model.joints[i];
     const auto is_target = [&](const Actuator& a) {
@@ -103,7 +103,7 @@ template <class S, class P>
 void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                          const JacobianSpace<S>& space, const S* qacc, BlockTerms terms,
                          const StepJacobian<S>& out) {
-  const Model& model = r.tree.model;
+  const ModelView& model = r.tree.model;
   const int nv = out.nv;
   S* const lambda = terms == BlockTerms::all ? w.mu : space.column;
   const int places = joint_places(r);
@@ -202,7 +202,7 @@ void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Worksp
 
 // (3): the rows of q⁺ from those of v⁺. v_next: (nv).
 template <class S>
-void position_rows(const Tree& tree, const S& h, const S* v_next, const StepJacobian<S>& out) {
+void position_rows(const TreeView& tree, const S& h, const S* v_next, const StepJacobian<S>& out) {
   const int nv = out.nv;
   const auto combine = [&](S* rows, int columns, int n, int k, const Mat3<S>& J) {
     // rows k … k+n-1 are h J times those of v⁺

@@ -92,12 +92,12 @@ TEST_CASE("step_jacobian: rows equal pullbacks where forces act on bodies") {
 TEST_CASE(
     "step_jacobian: the activation of an actuator that pulls at a body has a row of its own") {
   Model m = test::two_trees();
-  Marker site;
+  Named<Marker> site;
   site.name = "tip";
   site.body = static_cast<int>(m.bodies.size()) - 1;  // moved by the last dof
   site.pos = {0.1, 0.2, -0.3};
   m.sites.push_back(site);
-  Actuator a;
+  Named<Actuator> a;
   a.transmission = TransmissionKind::site;
   a.target = 0;
   a.gear = {0.7, -0.5, 0.4, 0.3, 0.2, -0.6};

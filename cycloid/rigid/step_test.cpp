@@ -58,7 +58,7 @@ TEST_CASE("euler_step, rk4_step: ... where the medium has been taken away") {
     const std::size_t p = static_cast<std::size_t>(c.tangents + c.input_size);
     c.point[p + static_cast<std::size_t>(c.tree.options.density)] = 0;
     c.point[p + static_cast<std::size_t>(c.tree.options.viscosity)] = 0;
-    check_step(integrator == RigidIntegrator::rk4 ? "rk4_step" : "euler_step", c);
+    check_step(integrator == RigidIntegrator::rk4 ? "rk4_step" : "euler_step", std::move(c));
   }
 }
 

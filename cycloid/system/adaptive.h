@@ -28,7 +28,7 @@ template <class Method>
 struct Adaptive {
   using Pair = Method;
   static constexpr const char* kName = Method::kName;
-  static constexpr bool kAdaptive = true, kHasDual = false, kRecordIsCostly = true;
+  static constexpr bool kAdaptive = true, kRecordIsCostly = true;
   static constexpr bool kGivesSamples = true, kGivesNotes = true;
   static constexpr int kPerLevel = 32;
   Tolerances tolerances = {};
@@ -109,7 +109,9 @@ struct Adaptive {
                               k_bar.data(), samples.bar,
                               cursor,       at_bar};
     int most = 0;  // M, in the lane that has most
-    for (int l = 0; l < kLanes<S>; ++l) most = std::max(most, static_cast<int>(lane(record[0], l)));
+    for (int l = 0; l < kLanes<S>; ++l) {
+      most = std::max(most, static_cast<int>(lane(primal(record[0]), l)));
+    }
     lanes.begin(tolerances, x);
     if (most > 0) reverse(way, lanes, 0, 0, most);
     for (int i = 0; i < n; ++i) x_bar[i] += bar[i];

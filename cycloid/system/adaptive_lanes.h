@@ -17,6 +17,17 @@ inline constexpr int kUnderWay = 0, kArrived = 1, kTooMany = -1, kTooShort = -2,
 //   [ x (n) | x_dot there (n) | time since the step began | proposed length | E₀ | length taken ]
 constexpr int slot_numbers(int n) { return 2 * n + 4; }
 
+// Lane l of `from`, with its tangents, to that of `to`.
+template <class S>
+CYCLOID_INLINE void copy_lane(const S& from, int l, S& to) {
+  set_lane(to, l, lane(from, l));
+}
+template <class S, int N>
+CYCLOID_INLINE void copy_lane(const Dual<S, N>& from, int l, Dual<S, N>& to) {
+  copy_lane(from.value, l, to.value);
+  for (int i = 0; i < N; ++i) copy_lane(from.tangent[i], l, to.tangent[i]);
+}
+
 StepTrouble explain_substeps(const char* method, int status, int most_substeps);
 
 template <class Method, class Law, class S>
@@ -152,18 +163,18 @@ struct SubstepLanes {
     const int n = at.shape.tangents, size = slot_numbers(n);
     const S yes = select(accepted, S(1), S(0));
     for (int l = 0; l < kLanes<S>; ++l) {
-      if (lane(yes, l) == T(0)) continue;
-      const int place = static_cast<int>(lane(count, l)) - first;
-      if (stride == 1) set_lane(slots[(place - 1) * size + 2 * n + 3], l, lane(h_taken, l));
+      if (lane(primal(yes), l) == T(0)) continue;
+      const int place = static_cast<int>(lane(primal(count), l)) - first;
+      if (stride == 1) copy_lane(h_taken, l, slots[(place - 1) * size + 2 * n + 3]);
       if (place % stride != 0 || place / stride >= kept) continue;
       S* slot = slots + place / stride * size;
       for (int i = 0; i < n; ++i) {
-        set_lane(slot[i], l, lane(x[i], l));
-        set_lane(slot[n + i], l, lane(f[i], l));
+        copy_lane(x[i], l, slot[i]);
+        copy_lane(f[i], l, slot[n + i]);
       }
-      set_lane(slot[2 * n], l, lane(elapsed, l));
-      set_lane(slot[2 * n + 1], l, lane(h, l));
-      set_lane(slot[2 * n + 2], l, lane(error_before, l));
+      copy_lane(elapsed, l, slot[2 * n]);
+      copy_lane(h, l, slot[2 * n + 1]);
+      copy_lane(error_before, l, slot[2 * n + 2]);
     }
   }
 

@@ -29,14 +29,10 @@ class SampleCursor {
     S s(0);
     for (int l = 0; l < kLanes<S>; ++l) {
       constexpr T infinity = std::numeric_limits<T>::infinity();
-      const T value = at_[l] < 0                       ? -infinity
-                      : at_[l] >= std::ssize(offsets_) ? infinity
-                                                       : static_cast<T>(offsets_[at(l)]);
-      if constexpr (kLanes<S> == 1) {
-        s = S(value);
-      } else {
-        set_lane(s, l, value);
-      }
+      copy_lane(S(at_[l] < 0                       ? -infinity
+                  : at_[l] >= std::ssize(offsets_) ? infinity
+                                                   : static_cast<T>(offsets_[at(l)])),
+                l, s);
     }
     return s;
   }
@@ -46,11 +42,7 @@ class SampleCursor {
     for_lanes(here, [&](int l, std::size_t sample) {
       for (int i = 0; i < n; ++i) {
         S& to = states[sample * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)];
-        if constexpr (kLanes<S> == 1) {
-          to = out[i];
-        } else {
-          set_lane(to, l, lane(out[i], l));
-        }
+        copy_lane(out[i], l, to);
       }
       ++at_[l];
     });
@@ -61,11 +53,7 @@ class SampleCursor {
     for_lanes(here, [&](int l, std::size_t sample) {
       for (int i = 0; i < n; ++i) {
         const S& from = bar[sample * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)];
-        if constexpr (kLanes<S> == 1) {
-          out[i] = from;
-        } else {
-          set_lane(out[i], l, lane(from, l));
-        }
+        copy_lane(from, l, out[i]);
       }
       --at_[l];
     });
@@ -75,13 +63,9 @@ class SampleCursor {
   std::size_t at(int l) const { return static_cast<std::size_t>(at_[l]); }
   template <class Use>
   void for_lanes(const Mask<S>& here, Use&& use) {
-    if constexpr (kLanes<S> == 1) {
-      if (any(here)) use(0, at(0));
-    } else {
-      const S yes = select(here, S(1), S(0));
-      for (int l = 0; l < kLanes<S>; ++l) {
-        if (lane(yes, l) != T(0)) use(l, at(l));
-      }
+    const S yes = select(here, S(1), S(0));
+    for (int l = 0; l < kLanes<S>; ++l) {
+      if (lane(primal(yes), l) != T(0)) use(l, at(l));
     }
   }
 

@@ -22,11 +22,11 @@ class AnyLaw {
       : law_(std::make_shared<Law>(law)),
         x_dot_(&evaluate<Law>),
         x_dot_pullback_(&pull_back<Law>),
+        x_dot_jacobian_(&linearise<Law>),
         state_(state_specs(law)),
         input_(input_specs(law)),
         parameters_(parameter_specs(law)) {
     static_assert(LawShape<Law>::kFlat, "AnyLaw is for laws without quaternions");
-    if constexpr (RealScalar<S>) x_dot_jacobian_ = &linearise<Law>;
   }
 
   const std::vector<BlockSpec>& state() const { return state_; }
@@ -78,8 +78,7 @@ class AnyLaw {
   void (*x_dot_)(const void*, const S&, const S*, const S*, const S*, S*);
   void (*x_dot_pullback_)(const void*, const S&, const S*, const S*, const S*, const S*, S&, S*, S*,
                           S*);
-  void (*x_dot_jacobian_)(const void*, const S&, const S*, const S*, const S*, S*,
-                          Scratch) = nullptr;  // implicit integrators have no form in duals
+  void (*x_dot_jacobian_)(const void*, const S&, const S*, const S*, const S*, S*, Scratch);
   std::vector<BlockSpec> state_, input_;
   std::vector<ParameterSpec> parameters_;
 };

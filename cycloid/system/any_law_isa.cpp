@@ -21,14 +21,12 @@ namespace {
 template <class S>
 using Made = std::shared_ptr<const Stepper<Scalar<S>>>;
 
-// Fills `out` where the key is for this integrator and it has a form in S.
+// Fills `out` where the key is for this integrator.
 template <class Scheme, class S>
 void try_scheme(const AnyLaw<S>& law, const CatalogueKey& key, Made<S>& out) {
   if (key.integrator != Scheme::kName) return;
-  if constexpr (RealScalar<S> || has_dual<Scheme>()) {
-    out = std::make_shared<LawStepper<AnyLaw<S>, Scheme, S>>(law,
-                                                             make_scheme<Scheme>(key.tolerances));
-  }
+  out =
+      std::make_shared<LawStepper<AnyLaw<S>, Scheme, S>>(law, make_scheme<Scheme>(key.tolerances));
 }
 
 template <class S, class Law>

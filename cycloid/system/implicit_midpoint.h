@@ -16,8 +16,7 @@ namespace cycloid::inline system {
 
 struct ImplicitMidpoint {
   static constexpr const char* kName = "implicit_midpoint";
-  static constexpr bool kGivesNotes = true, kHasDual = false, kRecordIsCostly = true,
-                        kReversible = true;
+  static constexpr bool kGivesNotes = true, kRecordIsCostly = true, kReversible = true;
 
   template <class Law>
   static int record_numbers(const LawShape<Law>& shape) {

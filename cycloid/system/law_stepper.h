@@ -55,7 +55,7 @@ class LawStepper final : public Stepper<Scalar<S>>,
     const LawPoint<Law, S> here = point(in, at, inputs);
     for (int l = 0; l < kNotes; ++l) at.notes[l].counters = {};
     if constexpr (divides_steps<Scheme>()) {
-      if (scheme_.log) scheme_.log->begin_step(static_cast<double>(lane(here.t, 0)));
+      if (scheme_.log) scheme_.log->begin_step(static_cast<double>(lane(primal(here.t), 0)));
     }
     if constexpr (HasEvents<Law>) {
       event_lanes(at).step(in, here, out, own_record, own_record[record_numbers<Scheme>(shape_)]);

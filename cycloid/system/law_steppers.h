@@ -33,7 +33,7 @@ Steppers<double> float64_steppers(const Law& law, const Tolerances& tolerances =
   using Lanes = Pack<double, kLawLanes<double>>;
   Steppers<double> steppers{std::make_shared<LawStepper<Law, Scheme, double>>(law, scheme),
                             std::make_shared<LawStepper<Law, Scheme, Lanes>>(law, scheme), nullptr};
-  if constexpr (has_dual<Scheme>() && !HasEvents<Law>) {
+  if constexpr (!HasEvents<Law>) {
     steppers.dual = std::make_shared<LawStepper<Law, Scheme, Dual<Lanes, 1>>>(law, scheme);
   }
   return steppers;

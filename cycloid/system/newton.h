@@ -12,6 +12,8 @@
 // Pullback, by the implicit function theorem at the solution, never through the iterations:
 //   λ = M⁻ᵀ k̄                                        (4)
 //   (t̄, b̄, ū, p̄) += λᵀ ∂x_dot/∂(t, x, u, p),  ā += b̄_of_this · k     (5)
+// In dual numbers the iterations find the value. Its tangents are (3) once more from a k without
+// tangents, since (2) is linear in them: the implicit function theorem again.
 // Where M is singular at the solution the stage has no derivative; the cotangent is then infinite,
 // and reported as such.
 #pragma once
@@ -81,6 +83,28 @@ CYCLOID_INLINE S stage_size(int n, const S* b, const S& a, const S* k) {
   return size;
 }
 
+// How many Duals are nested in a scalar; 0: none.
+template <class S>
+inline constexpr int kDualLevels = 0;
+template <class S, int N>
+inline constexpr int kDualLevels<Dual<S, N>> = 1 + kDualLevels<S>;
+
+// The tangents of k, whose value is a solution and stays, at every level of dual numbers.
+template <class Law, class S>
+CYCLOID_HD void solve_tangents(const LawPoint<Law, S>& at, const S& t, const S* b, const S& a, S* k,
+                               const Scratch& scratch, NewtonMemory<Law, S>& memory) {
+  const int n = at.shape.tangents;
+  for (int i = 0; i < n; ++i) k[i] = S(primal(k[i]));
+  for (int level = 0; level < kDualLevels<S>; ++level) {
+    for (int i = 0; i < n; ++i) memory.X[i] = b[i] + a * k[i];
+    law_x_dot(at, t, memory.X.data(), memory.d.data(), memory.saved.data());
+    for (int i = 0; i < n; ++i) memory.d[i] = k[i] - memory.d[i];  // (2)
+    factor_stage(at, t, memory.X.data(), a, scratch, memory);
+    lu_solve(n, memory.M.data(), memory.exchanged.data(), memory.d.data());
+    for (int i = 0; i < n; ++i) k[i] -= memory.d[i] - S(primal(memory.d[i]));  // (3)
+  }
+}
+
 // Turns k, a first guess, into the solution of (1). Returns 0 in lanes that are solved, else the
 // size of the last correction relative to the state; NaN where x_dot is not finite.
 template <class Law, class S>
@@ -117,6 +141,7 @@ CYCLOID_HD S solve_stage(const LawPoint<Law, S>& at, const S& t, const S* b, con
     before = largest_move(n, a, memory.d.data());
     correct(active);  // (3)
   }
+  if constexpr (kDualLevels<S> > 0) solve_tangents(at, t, b, a, k, scratch, memory);
   return residual;
 }
 

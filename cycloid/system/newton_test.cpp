@@ -44,12 +44,14 @@ void check_stage(const Law& law, const std::vector<Numbers>& points) {
     solve_stage_pullback(at, in[t], in, in[a], k.data(), k_bar, in_bar[t], in_bar, in_bar[a], bar);
   };
   test::check_pullback("solve_stage", shape.tangents, f, f_pullback, points,
-                       {.tolerance = 1e-10, .lane_tolerance = 1e-11});
+                       {.tolerance = 1e-11, .lane_tolerance = 1e-11});
+  test::check_pullback_derivative("solve_stage", shape.tangents, f, f_pullback, points,
+                                  {.tolerance = 1e-9});
 }
 
 }  // namespace
 
-TEST_CASE("solve_stage: pullback equals dual numbers, soft and stiff, of fixed size or not") {
+TEST_CASE("solve_stage: pullback and its derivative equal dual numbers, soft and stiff") {
   check_stage(test::DrivenOscillator{}, {{0.8, -0.4, 0.7, 4.0, 0.3, 1.5, 1.3, 2.1, 0.1},
                                          {0.8, -0.4, 0.7, 4e4, 300, 1.5, 1.3, 2.1, 1.0}});
   check_stage(Pendulum{}, {{3.0, -1.1, 0.3, 0.7, 1.3, 0.4, 9.81, 0, 0.05},

@@ -8,7 +8,6 @@
 //   record_numbers(shape)    of a record of another form
 //   scratch_numbers(shape)   memory that it takes from at.scratch besides kLocalArrays local arrays
 //   kGivesNotes = true       it writes at.notes, one for each lane
-//   kHasDual = false         its way is not meant for duals: tangents come from Jacobians
 //   kRecordIsCostly = true   a solve went into its record
 //   kGivesSamples = true     step_sampled and step_sampled_pullback, with states inside the step
 //   kAdaptive = true         it divides its step into substeps, which run(…, visit) shows and its
@@ -63,12 +62,6 @@ constexpr bool gives_notes() {
 }
 
 template <class Scheme>
-constexpr bool has_dual() {
-  if constexpr (requires { Scheme::kHasDual; }) return Scheme::kHasDual;
-  return true;
-}
-
-template <class Scheme>
 constexpr bool record_is_costly() {
   if constexpr (requires { Scheme::kRecordIsCostly; }) return Scheme::kRecordIsCostly;
   return false;
@@ -97,10 +90,8 @@ constexpr bool gives_samples() {
 // What a solver left in each lane, 0 where it met its tolerance.
 template <class Law, class S>
 CYCLOID_INLINE void note_residuals(const LawPoint<Law, S>& at, const S& residual) {
-  if constexpr (RealScalar<S>) {
-    for (int l = 0; l < kLanes<S> && at.notes; ++l) {
-      at.notes[l].residual = static_cast<double>(lane(residual, l));
-    }
+  for (int l = 0; l < kLanes<S> && at.notes; ++l) {
+    at.notes[l].residual = static_cast<double>(lane(primal(residual), l));
   }
 }
 
@@ -111,12 +102,10 @@ inline constexpr const char* kAdaptiveCounters[] = {"substeps", "rejected_subste
 // Substeps of a stretch that each lane took, among those tried; adds.
 template <class Law, class S>
 CYCLOID_INLINE void note_substeps(const LawPoint<Law, S>& at, const S& taken, const S& tried) {
-  if constexpr (RealScalar<S>) {
-    for (int l = 0; l < kLanes<S> && at.notes; ++l) {
-      auto& counters = at.notes[l].counters;
-      counters[kSubsteps] += static_cast<int>(lane(taken, l));
-      counters[kRejectedSubsteps] += static_cast<int>(lane(tried, l) - lane(taken, l));
-    }
+  for (int l = 0; l < kLanes<S> && at.notes; ++l) {
+    const int steps = static_cast<int>(lane(primal(taken), l));
+    at.notes[l].counters[kSubsteps] += steps;
+    at.notes[l].counters[kRejectedSubsteps] += static_cast<int>(lane(primal(tried), l)) - steps;
   }
 }
 

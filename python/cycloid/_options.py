@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -128,21 +127,6 @@ def as_times(times: Any, save: Any) -> list[float]:
     if rows.ndim != 1 or rows.size == 0:
         raise Error(f"times must be a row of at least one time [s]; got an array of {rows.shape}")
     return rows.tolist()
-
-
-def check_times(times: Sequence[float], t0: float, steps: int, h: float) -> None:
-    """What the core says of times when they come to it, before they do: they increase, and lie
-    within steps of length h from t0. What is doubtful by rounding is left to it.
-    """
-    end, before = t0 + steps * h, -math.inf
-    for t in times:
-        room = steps * (1e-8 * h + 1e-15 * (abs(t0) + abs(t)))
-        if not t0 - room <= t <= end + room:
-            within = f"from {t0:.13g} to {end:.13g} s; got {t:.13g}"
-            raise Error(f"times must lie within the run, {within}")
-        if t <= before:
-            raise Error(f"times must increase; {t:.13g} follows {before:.13g}")
-        before = t
 
 
 def as_memory(memory: Any) -> tuple[str, int]:

@@ -10,9 +10,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import Shape
 from cycloid._core import Error
-from cycloid._observe import eyes_of
 from cycloid._options import as_names, as_text
-from cycloid._robot import Robot
 from cycloid._system import System
 
 Rows = np.ndarray | None  # indices of environments; None for all
@@ -98,15 +96,12 @@ class Layout:
         self._places: dict[str, tuple[slice, Shape, bool]] = {
             name: (place, (place.stop - place.start,), False) for name, place in blocks.items()
         }
-        own = eyes_of(system, None)[1].slices if isinstance(system, Robot) else {}
-        names = as_names(sensors, "sensors")
-        self.measured = tuple(n for n in names if n in own or n not in blocks)
-        if self.measured and not isinstance(system, Robot):
-            known = _core.did_you_mean(as_text(self.measured[0]), list(blocks))
-            raise Error(
-                f"system {system.name!r} has no sensors: it was not made by load; "
-                f'the state has no block "{as_text(self.measured[0])}"{known}'
-            )
+        # A block of the state is at hand, unless something else has its name.
+        self.measured = tuple(
+            name
+            for name in as_names(sensors, "sensors")
+            if name not in blocks or _core.is_computed(system._core, name)
+        )
 
     def measure(self, shapes: Mapping[str, tuple[slice, Shape]]) -> None:
         """Takes note of where the values of the measured names lie."""

@@ -42,7 +42,6 @@ from cycloid._options import (
     as_real,
     as_run_options,
     as_times,
-    check_times,
     is_integer,
     saved_states,
 )
@@ -295,7 +294,7 @@ def _run(
     _core.check_run_options(save, memory, steps)
     t0 = _as_time(t0, "t0")
     if "option.timestep" not in given:
-        check_times(times, t0, steps, system.timestep)
+        _core.check_times(times, t0, steps, system.timestep)
     saved = len(times) or saved_states(save, steps)
     check_room(system, lead, steps, saved, memory)
     call = Call(

@@ -71,6 +71,14 @@ void bind_observe(nb::module_& m) {
       },
       nb::arg("system"));
 
+  m.def(
+      "is_computed",
+      [](const System& system, const std::string& name) {
+        return find_observable(system, name).of_state.empty();
+      },
+      nb::arg("system"), nb::arg("name"),
+      "Whether this observable is more than numbers of the state.");
+
   nb::class_<Seen>(m, "Observation")
       .def("values", [](const Seen& s) { return to_numpy(s.observation.values()); })
       .def_prop_ro("warning", [](const Seen& s) { return warning_of(s.observation.notes()); })

@@ -1,5 +1,6 @@
 #include <nanobind/stl/map.h>
 
+#include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "module.h"
 #include "run_options.h"
@@ -410,6 +411,12 @@ void bind_rollout(nb::module_& m) {
       },
       nb::arg("save"), nb::arg("memory"), nb::arg("steps"),
       "Raises what a rollout would of these, before there are numbers.");
+  m.def(
+      "check_times",
+      [](const std::vector<double>& times, double t0, std::int64_t steps, double timestep) {
+        samples_at(times, t0, steps, timestep);
+      },
+      nb::arg("times"), nb::arg("t0"), nb::arg("steps"), nb::arg("timestep"), "Likewise.");
   m.def(
       "check_gradient",
       [](const System& system, const Rows<double>& x0, const std::optional<Rows<double>>& controls,

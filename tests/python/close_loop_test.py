@@ -108,6 +108,86 @@ def test_tangents_go_through_the_loop():
     assert np.sum(bar * run.pushforward(params_tan=along)) == pytest.approx(g.params @ along)
 
 
+def check_observables(system, closed, feedback, x, names):
+    """Values are the inner system's under the feedback's input, and gradients are differences."""
+    u = feedback.command - (x - feedback.target) @ feedback.gain.T
+    seen, inner = cy.observe(closed, x, names=names), cy.observe(system, x, u, names=names)
+    assert seen.names == inner.names
+    np.testing.assert_allclose(seen.values, inner.values, rtol=1e-12, atol=1e-12)
+    random = np.random.default_rng(6)
+    bar, p = random.normal(size=seen.values.shape), closed.parameters.default
+    v, w = random.normal(size=x.shape), np.zeros_like(p)
+    info = [closed.parameters.info(f"feedback.{n}") for n in ("gain", "target", "command")]
+    for i in info:
+        w[i.offset : i.offset + i.size] = random.normal(size=i.size)
+    g = seen.pullback(bar)
+    got = np.sum(g.x * v) + g.params @ w
+
+    def value(e):
+        return np.sum(bar * cy.observe(closed, x + e * v, names=names, params=p + e * w).values)
+
+    e = 1e-5
+    assert got == pytest.approx((value(e) - value(-e)) / (2 * e), rel=1e-6)
+    assert abs(g.params @ w) > 1e-3  # what is shown depends on the feedback
+
+
+def test_a_closed_law_shows_what_the_law_does():
+    system = cy.own_law(
+        lambda x, u, p, t, dt: x + dt * u,
+        lambda x, u, p, t, dt, bar: (bar, dt * bar, {}),
+        states={"place": 2},
+        inputs={"push": 2},
+        observables={
+            "power": (
+                lambda x, u, p, t: (x * u).sum(-1, keepdims=True),
+                lambda x, u, p, t, bar: (u * bar, x * bar, {}),
+            )
+        },
+    )
+    feedback = feedback_of(system)
+    closed = cy.close_loop(system, feedback)
+    assert closed.observables == ("place", "power")
+    check_observables(system, closed, feedback, np.array([[0.3, -0.5], [1.0, 0.2]]), None)
+
+
+def test_the_energy_of_a_closed_law_is_its_bodies_own():
+    system = cy.systems.double_pendulum(masses=(1.0, 2.0))
+    closed = cy.close_loop(system, feedback_of(system))
+    assert closed.observables == system.observables
+    x = np.random.default_rng(7).normal(size=(5, 4))
+    seen = cy.observe(closed, x, names=["energy", "angles"])
+    expected = cy.observe(system, x, names=["energy", "angles"])
+    np.testing.assert_array_equal(seen.values, expected.values)
+    g, of = seen.pullback(np.ones((5, 3))), expected.pullback(np.ones((5, 3)))
+    np.testing.assert_array_equal(g.x, of.x)
+    by_name = closed.parameters.unpack(g.params)
+    for name, bar in system.parameters.unpack(of.params).items():
+        np.testing.assert_array_equal(by_name[name], bar)
+    assert not by_name["feedback.gain"].any()
+
+
+def test_a_closed_robot_shows_its_sensors():
+    system = cy.load(
+        """<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/>
+        <geom size="0.1" pos="0 0 -2" mass="1"/> <site name="bob" pos="0 0 -2"/> </body>
+        </worldbody> <actuator> <motor name="motor" joint="hinge"/> </actuator>
+        <sensor> <actuatorfrc name="torque" actuator="motor"/>
+        <accelerometer name="shake" site="bob"/> </sensor> </mujoco>"""
+    )
+    feedback = feedback_of(system)
+    closed = cy.close_loop(system, feedback)
+    x = np.array([[0.3, -0.5], [1.0, 0.2], [0.0, 0.7]])
+    check_observables(system, closed, feedback, x, None)
+    check_observables(system, closed, feedback, x, ["torque", "qacc", "qpos"])
+    next = cy.advance(closed, x, None, 3, names=["torque", "qpos"])
+    u = feedback.command - (next.states - feedback.target) @ feedback.gain.T
+    np.testing.assert_allclose(next["torque"], u, rtol=1e-12)
+    before = cy.advance(closed, x, None, 2).states  # what the last step leaves behind
+    lagging = cy.advance(closed, x, None, 3, names="torque", lagging=True)
+    u = feedback.command - (before - feedback.target) @ feedback.gain.T
+    np.testing.assert_allclose(lagging["torque"], u, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "change, message",
     [

@@ -349,7 +349,7 @@ def test_misuse_is_refused_and_says_what_to_do():
         pendulums(reset=[1.0])
     with pytest.raises(cy.Error, match=r"observation must return an array \(n, k\)"):
         pendulums(observation=lambda at: at.states[:, 0])
-    with pytest.raises(cy.Error, match='no block "angel"; did you mean "angle"'):
+    with pytest.raises(cy.Error, match='no observable is called "angel"; did you mean "angle"'):
         pendulums(observation="angel")
     with pytest.raises(TypeError, match="terminated must be a function"):
         pendulums(terminated=0.3)

@@ -126,3 +126,34 @@ def test_a_sensor_wins_over_a_block_of_its_name_as_in_observe():
     np.testing.assert_array_equal(plain.reset()[0], np.tile([0.3, 0.7], (2, 1)))
     plain.step(np.zeros((2, 0)))
     np.testing.assert_array_equal(seen.pop(), np.full((2, 1), 0.3))
+
+
+@pytest.mark.parametrize("names", [{"sensors": ("energy", "angle")}, {"observation": "energy"}])
+def test_what_a_law_shows_is_a_sensor_too(names):
+    pendulum = cy.systems.pendulum(gravity=10.0)
+    seen = []
+    env = cycloid.gym.VectorEnv(
+        pendulum, 2, reset=[0.3, 0.7], **names,
+        reward=lambda before, actions, after: seen.append(after) or after["energy"][:, 0],
+    )
+    first, _ = env.reset()
+    _, reward, *_ = env.step(np.ones((2, 1)))
+    expected = cy.observe(pendulum, seen[0].states, names="energy").values
+    np.testing.assert_allclose(reward, expected[:, 0], rtol=1e-14)
+    np.testing.assert_array_equal(seen[0]["angle"], seen[0].states[:, :1])
+    if "observation" in names:
+        np.testing.assert_allclose(first, cy.observe(pendulum, [[0.3, 0.7]] * 2).values[:, 2:])
+
+
+def test_the_sensors_of_a_closed_loop_are_seen():
+    pendulum = cy.systems.pendulum()
+    closed = cy.close_loop(pendulum, cy.LinearFeedback([[3.0, 1.0]], [0.0, 0.0], [0.0]))
+    env = cycloid.gym.VectorEnv(closed, 2, observation="energy", reset=[0.3, 0.7])
+    expected = cy.observe(pendulum, [[0.3, 0.7]] * 2, names="energy").values
+    np.testing.assert_allclose(env.reset()[0], expected, rtol=1e-14)
+
+
+def test_a_sensor_that_there_is_not_is_refused_with_the_nearest_name():
+    message = 'no observable is called "enrgy"; did you mean "energy"'
+    with pytest.raises(cy.ModelError, match=message):
+        pendulums(sensors="enrgy")

@@ -21,7 +21,7 @@ class RobotBuilder {
 
   // tree: of the body; -1 for one that stands still.
   int body(int parent, int tree) {
-    Body b;
+    Named<Body> b;
     b.name = "body" + std::to_string(model.bodies.size());
     b.parent = parent;
     b.tree = tree;
@@ -39,7 +39,7 @@ class RobotBuilder {
 
   int joint(int body, JointKind kind) {
     Body& owner = model.bodies[static_cast<std::size_t>(body)];
-    Joint j;
+    Named<Joint> j;
     j.name = "joint" + std::to_string(model.joints.size());
     j.kind = kind;
     j.body = body;
@@ -84,7 +84,7 @@ class RobotBuilder {
 
   // On a hinge or slide, with an affine gain and bias.
   void actuator(int joint, ActuatorDynamics dynamics, bool early = false) {
-    Actuator a;
+    Named<Actuator> a;
     a.name = "actuator" + std::to_string(model.actuators.size());
     a.target = joint;
     a.gear[0] = 1.5;
@@ -100,7 +100,7 @@ class RobotBuilder {
   }
 
   int site(int body) {
-    Marker s;
+    Named<Marker> s;
     s.name = "site" + std::to_string(model.sites.size());
     s.body = body;
     for (double& x : s.pos) x = 0.2 * next();
@@ -111,7 +111,7 @@ class RobotBuilder {
 
   // Of joints with coefficients, or through sites.
   int tendon(TendonKind kind, const std::vector<Wrap>& wraps) {
-    Tendon t;
+    Named<Tendon> t;
     t.name = "tendon" + std::to_string(model.tendons.size());
     t.kind = kind;
     t.first_wrap = static_cast<int>(model.wraps.size());
@@ -126,7 +126,7 @@ class RobotBuilder {
 
   // An actuator with an affine gain and bias on anything.
   Actuator& pull(TransmissionKind kind, int target) {
-    Actuator a;
+    Named<Actuator> a;
     a.name = "actuator" + std::to_string(model.actuators.size());
     a.transmission = kind;
     a.target = target;

@@ -5,6 +5,7 @@
 
 #include "cycloid/rigid/constraint/static_rows.h"
 #include "cycloid/rigid/contact/contact_plan.h"
+#include "cycloid/rigid/tree/tree.h"
 
 namespace cycloid::inline rigid {
 

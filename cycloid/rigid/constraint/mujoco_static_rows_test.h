@@ -558,7 +558,7 @@ inline Model mujoco_row_model() {
   m.options.timestep = 0.004;
   m.options.gravity = {0.3, -0.2, -9.7};
   for (const MujocoBody& from : kMujocoBodies) {
-    Body b;
+    Named<Body> b;
     b.parent = from.parent, b.tree = from.tree, b.mocap = from.mocap;
     b.first_joint = from.first_joint, b.joints = from.joints;
     b.first_dof = from.first_dof, b.dofs = from.dofs;
@@ -568,7 +568,7 @@ inline Model mujoco_row_model() {
     m.bodies.push_back(b);
   }
   for (const MujocoJoint& from : kMujocoJoints) {
-    Joint j;
+    Named<Joint> j;
     j.kind = from.kind, j.body = from.body, j.qpos = from.qpos, j.dof = from.dof;
     j.pos = from.pos, j.axis = from.axis, j.qpos0 = from.qpos0;
     j.range = from.range, j.margin = from.margin, j.limit = from.limit;
@@ -581,11 +581,10 @@ inline Model mujoco_row_model() {
     d.inverse_weight = from.inverse_weight;
     m.dofs.push_back(d);
   }
-  for (const MujocoSite& from : kMujocoSites)
-    m.sites.push_back({{}, from.body, from.pos, from.quat});
+  for (const MujocoSite& from : kMujocoSites) m.sites.push_back({{from.body, from.pos, from.quat}});
   m.wraps = kMujocoWraps;
   for (const MujocoTendon& from : kMujocoTendons) {
-    Tendon t;
+    Named<Tendon> t;
     t.kind = from.kind, t.first_wrap = from.first_wrap, t.wraps = from.wraps;
     t.frictionloss = from.frictionloss, t.friction = from.friction;
     t.range = from.range, t.margin = from.margin, t.limit = from.limit;
@@ -593,14 +592,8 @@ inline Model mujoco_row_model() {
     m.tendons.push_back(t);
   }
   for (const MujocoEquality& from : kMujocoEqualities) {
-    m.equalities.push_back({{},
-                            from.kind,
-                            from.active,
-                            from.on_sites,
-                            from.object1,
-                            from.object2,
-                            from.data,
-                            from.soft});
+    m.equalities.push_back({{from.kind, from.active, from.on_sites, from.object1, from.object2,
+                             from.data, from.soft}});
   }
   return m;
 }

@@ -109,7 +109,7 @@ class RowModel {
 
   void equality(EqualityKind kind, bool on_sites, int object1, int object2, const Compliance& c) {
     FixedNumbers random(31 + b_.model.equalities.size());
-    Equality e;
+    Named<Equality> e;
     e.name = std::string("e").append(std::to_string(b_.model.equalities.size()));
     e.kind = kind;
     e.on_sites = on_sites;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cycloid/rigid/tree/tree.h"
 #include "cycloid/rigid/tree/workspace.h"
 
 namespace cycloid::inline rigid {
@@ -20,7 +21,7 @@ const Tendon& tendon_of(const Tree& tree, int t) {
 
 // Lengths of all tendons at qpos0, with the model's own numbers.
 std::vector<double> tendon_lengths0(const Tree& tree) {
-  const Model& m = tree.model;
+  const ModelView& m = tree.model;
   std::vector<double> p(tree.parameters.default_values().begin(),
                         tree.parameters.default_values().end());
   std::vector<double> scale(tree.quaternions.size() + 1);

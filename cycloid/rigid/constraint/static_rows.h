@@ -23,6 +23,8 @@
 
 namespace cycloid::inline rigid {
 
+struct Tree;
+
 struct StaticRows {
   StaticRows(const Tree& tree, const DofBlocks& dofs);
 
@@ -53,8 +55,8 @@ struct StaticRows {
 // Adds the rows to a problem that has none yet. at.fields: v, and a with q̈ = 0. place: (count) the
 // first row of each entry in the problem, or -1.
 template <class S, class P>
-void add_static_rows(const StaticRows& rows, const Tree& tree, const P* p, const RowInstant<S>& at,
-                     ConstraintProblem<S>& problem, int* place) {
+void add_static_rows(const StaticRows& rows, const TreeView& tree, const P* p,
+                     const RowInstant<S>& at, ConstraintProblem<S>& problem, int* place) {
   const TendonRowPlan plan{tree, rows.last_dof.data()};
   const auto moved = [&](const auto& row) { return rows.support(row.support); };
   for (const auto& r : rows.joint_limits) *place++ = add_joint_limit(r, p, at, problem);
@@ -92,7 +94,7 @@ const int* gather_diagonal_rows(const StaticRows& rows, const P* p, const RowIns
 
 // ... and those of the others, from their places on. at.fields: of μ, q̈ and q̇.
 template <class S, class P>
-void gather_spread_rows(const StaticRows& rows, const Tree& tree, const P* p,
+void gather_spread_rows(const StaticRows& rows, const TreeView& tree, const P* p,
                         const RowInstant<S>& at, const int* place, const RowResults<S>& results,
                         const RowGradient<S>& to) {
   const TendonRowPlan plan{tree, rows.last_dof.data()};
@@ -118,7 +120,7 @@ void gather_spread_rows(const StaticRows& rows, const Tree& tree, const P* p,
 }
 
 template <class S, class P>
-void static_rows_pullback(const StaticRows& rows, const Tree& tree, const P* p,
+void static_rows_pullback(const StaticRows& rows, const TreeView& tree, const P* p,
                           const RowInstant<S>& at, const int* place, const RowResults<S>& results,
                           const RowGradient<S>& to) {
   gather_spread_rows(rows, tree, p, at, gather_diagonal_rows(rows, p, at, place, results, to),

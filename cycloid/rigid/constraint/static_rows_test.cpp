@@ -95,7 +95,7 @@ TEST_CASE("static_rows: every number that a row looks at has a cotangent somewhe
     for (int k = 0; k < numbers && place >= 0; ++k) wanted.push_back(place + k);
   };
   for (std::size_t j = 0; j < c.tree.joints.size(); ++j) {
-    const Joint& joint = c.tree.model.joints[j];
+    const Named<Joint>& joint = c.tree.source.joints[j];
     if (joint.kind == JointKind::ball) want(c.tree.joints[j].range + 1, 1);  // the larger
     if (joint.name == "a1" || joint.name == "a2" || joint.name == "r1") {
       want(c.tree.joints[j].range, 2);
@@ -233,7 +233,7 @@ TEST_CASE("static_rows: what does not act, is not active or moves nothing has no
   CHECK(count(without) == all - 14);
   without.options.acting.constraints = false;
   CHECK(count(without) == 0);
-  Equality fixed = model.equalities[0];  // from the world to the post, which stands still
+  Named<Equality> fixed = model.equalities[0];  // from the world to the post, which stands still
   fixed.name = "fixed", fixed.object1 = 1, fixed.object2 = 0;
   model.equalities.push_back(fixed);
   CHECK(count(model) == all);

@@ -17,7 +17,7 @@ namespace cycloid::inline rigid {
 
 // J += scale J_t, padded.
 template <class S, class P>
-void add_tendon_row(const Tree& tree, const P* p, int t, const Frames<S>& f, const S& scale,
+void add_tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f, const S& scale,
                     const DofBlocks& dofs, const int* last_dof, S* J) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int place) {
@@ -40,8 +40,8 @@ void add_tendon_row(const Tree& tree, const P* p, int t, const Frames<S>& f, con
 }
 
 // The blocks that the tendon's row moves, added to `set`.
-inline void add_tendon_blocks(const Tree& tree, int t, const DofBlocks& dofs, const int* last_dof,
-                              BlockSet set) {
+inline void add_tendon_blocks(const TreeView& tree, int t, const DofBlocks& dofs,
+                              const int* last_dof, BlockSet set) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int) {
       set.insert(dofs.place[static_cast<std::size_t>(j.dof)] / kBlock);
@@ -61,13 +61,13 @@ inline void add_tendon_blocks(const Tree& tree, int t, const DofBlocks& dofs, co
 
 // What tendon rows share: the tree, and the last dof that moves each body.
 struct TendonRowPlan {
-  const Tree& tree;
+  const TreeView& tree;
   const int* last_dof;
 };
 
 // Adds the cotangents of l̄ l + c_m (J_t μ) + c_α (J_t q̈) + c_v (J_t q̇).
 template <class S, class P>
-void tendon_row_pullback(const Tree& tree, const P* p, int t, const RowInstant<S>& at,
+void tendon_row_pullback(const TreeView& tree, const P* p, int t, const RowInstant<S>& at,
                          const RowBars<S>& bar, const S& c_alpha, const RowGradient<S>& to) {
   const RowFields<S>& y = at.fields;
   const RowFieldBars<S>& bars = to.bodies;

@@ -15,7 +15,7 @@ class CrowdBuilder : public ModelBuilder {
  public:
   Geom& geom(const char* name, int body, Shape shape, std::array<double, 3> size,
              std::array<double, 3> pos = {}, std::array<double, 4> quat = {1, 0, 0, 0}) {
-    Geom g;
+    Named<Geom> g;
     g.name = name;
     g.body = body;
     g.shape = shape;
@@ -70,7 +70,7 @@ inline Model crowd(bool elliptic) {
   rod.condim = 1, rod.solmix = 3;
   b.geom("can", b.free_body("can"), Shape::cylinder, {0.15, 0.2}, {0.01, 0.02, 0}).condim = 4;
   b.geom("egg", b.free_body("egg"), Shape::ellipsoid, {0.2, 0.15, 0.1}, {}, {0.7, 0.3, 0.1, 0.2});
-  NamedPair own;
+  Named<GivenPair> own;
   own.geom1 = 4, own.geom2 = 5, own.condim = 6;
   own.friction = {0.8, 0.7, 0.03, 0.02, 0.025};
   own.soft.solref = {0.03, 1.1};

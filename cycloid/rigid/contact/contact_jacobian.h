@@ -37,7 +37,7 @@ struct ContactJacobianSpace {
   Force<S>* wrench;      // (bodies)
   int *moved, *pushed;   // (nv) registers of dofs with s₁ or s₂; dofs with s₁ ≠ s₂
 
-  void carve(const Tree& tree, Arena& arena) {
+  void carve(const TreeView& tree, Arena& arena) {
     padded = padded_to_wide<S>(tree.model.nv);
     const std::size_t n = static_cast<std::size_t>(padded),
                       nv = static_cast<std::size_t>(tree.model.nv);
@@ -351,7 +351,7 @@ CYCLOID_INLINE void add_bends(const ContactJacobianSpace<S>& space, const int* k
 
 // The last term of (6), from the wrenches on bodies, which are used up.
 template <class S>
-void add_turned_columns(const Tree& tree, const Frames<S>& f, const S* rate, Force<S>* wrench,
+void add_turned_columns(const TreeView& tree, const Frames<S>& f, const S* rate, Force<S>* wrench,
                         int stride, S* dq) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     if (tree.model.bodies[b].tree < 0 || tree.root[b]) continue;

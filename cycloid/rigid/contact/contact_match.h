@@ -18,7 +18,7 @@ namespace cycloid::inline rigid {
 enum class ContactReduction : int { none, nearest, strongest, net };
 
 // Whether a body or geom is what a sensor names; one that names nothing, or a site, takes all.
-inline bool is_named(const Model& m, int type, int object, int body, int geom) {
+inline bool is_named(const ModelView& m, int type, int object, int body, int geom) {
   switch (static_cast<ObjectKind>(type)) {
     case ObjectKind::geom: return geom == object;
     case ObjectKind::body: return body == object;
@@ -30,7 +30,7 @@ inline bool is_named(const Model& m, int type, int object, int body, int geom) {
 }
 
 // s of (2) for a pair of geoms, but for the site.
-inline int pair_sign(const Model& m, const Sensor& s, const ContactPlan& plan,
+inline int pair_sign(const ModelView& m, const Sensor& s, const ContactPlan& plan,
                      const ContactPair& pair) {
   const int geom[2] = {plan.geoms[static_cast<std::size_t>(pair.geom1)].geom,
                        plan.geoms[static_cast<std::size_t>(pair.geom2)].geom};
@@ -51,7 +51,7 @@ inline int pair_sign(const Model& m, const Sensor& s, const ContactPlan& plan,
 // s of every slot into sign (slots); returns n.
 template <class S, class P>
 S match_contacts(const InteractionPoint<S, P>& at, const Sensor& s, S* sign) {
-  const Tree& tree = at.r.tree;
+  const TreeView& tree = at.r.tree;
   const ContactSpace<S>& contacts = at.memory.contacts;
   S count = S(0);
   for (int slot = 0; slot < at.views.slots; ++slot) {
@@ -109,7 +109,7 @@ void for_each_shown(const InteractionPoint<S, P>& at, const Sensor& s, int place
 // (1).
 template <class S, class P>
 void touching_contacts(const InteractionPoint<S, P>& at, const Sensor& s, S* sign) {
-  const Tree& tree = at.r.tree;
+  const TreeView& tree = at.r.tree;
   const FrameMount on = frame_mount(tree, static_cast<int>(ObjectKind::site), s.object);
   const SensedFrame<S> site = sensed_frame(tree, at.r.p, on, at.w.frames, at.w.v, at.w.a);
   for (int slot = 0; slot < at.views.slots; ++slot) {

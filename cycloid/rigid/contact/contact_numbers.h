@@ -36,7 +36,7 @@ CYCLOID_HD Surface<P> surface_of(const GeomPlaces& at, const P* p) {
 
 // (2).
 template <class P>
-PairNumbers<P> given_numbers(const NamedPair& own) {
+PairNumbers<P> given_numbers(const GivenPair& own) {
   PairNumbers<P> n;
   for (std::size_t i = 0; i < 5; ++i) {
     n.law.friction[i] = constant<P>(std::max(own.friction[i], kMinFriction));
@@ -51,7 +51,7 @@ PairNumbers<P> given_numbers(const NamedPair& own) {
 }
 
 template <class P>
-PairNumbers<P> pair_numbers(const ContactPlan& plan, const Model& model, const P* p,
+PairNumbers<P> pair_numbers(const ContactPlan& plan, const ModelView& model, const P* p,
                             const ContactPair& pair) {
   PairNumbers<P> n;
   if (pair.given >= 0) {

@@ -4,13 +4,14 @@
 
 #include "cycloid/rigid/contact/model_pairs.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
+#include "cycloid/rigid/tree/tree.h"
 
 namespace cycloid::inline rigid {
 namespace {
 
 // The geoms of `pairs`, which from then on name them by their places.
 std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<CandidatePair>& pairs) {
-  const Model& m = tree.model;
+  const ModelView& m = tree.model;
   std::vector<int> place(m.geoms.size(), -1);
   for (const CandidatePair& p : pairs) {
     place[static_cast<std::size_t>(p.geom1)] = place[static_cast<std::size_t>(p.geom2)] = 0;
@@ -47,7 +48,7 @@ std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<Candidate
   return geoms;
 }
 
-ContactPair make_pair(const Model& m, const std::vector<TouchingGeom>& geoms,
+ContactPair make_pair(const ModelView& m, const std::vector<TouchingGeom>& geoms,
                       const CandidatePair& c) {
   const TouchingGeom &a = geoms[static_cast<std::size_t>(c.geom1)],
                      &b = geoms[static_cast<std::size_t>(c.geom2)];
@@ -70,7 +71,7 @@ ContactPair make_pair(const Model& m, const std::vector<TouchingGeom>& geoms,
 }  // namespace
 
 ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
-  const Model& m = tree.model;
+  const ModelView& m = tree.model;
   dof_words = words_for(m.nv);
   block_words = dofs.words;
   dof_at.assign(static_cast<std::size_t>(dofs.size()), -1);
@@ -92,7 +93,8 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
   }
 
   std::vector<CandidatePair> candidates;
-  if (m.options.acting.constraints && m.options.acting.contacts) candidates = model_pairs(m);
+  if (m.options.acting.constraints && m.options.acting.contacts)
+    candidates = model_pairs(tree.source);
   geoms = touching_geoms(tree, candidates);
   for (const CandidatePair& c : candidates) {
     const ContactPair p = make_pair(m, geoms, c);

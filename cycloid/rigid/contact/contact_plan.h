@@ -15,9 +15,11 @@
 #include "cycloid/geometry/broad_phase.h"
 #include "cycloid/geometry/mixing.h"
 #include "cycloid/rigid/solver/constraint_problem.h"
-#include "cycloid/rigid/tree/tree.h"
+#include "cycloid/rigid/tree/tree_view.h"
 
 namespace cycloid::inline rigid {
+
+struct Tree;
 
 inline constexpr int kMostContacts = 256;  // of one environment
 inline constexpr int kMostTouches = 8;     // of one pair

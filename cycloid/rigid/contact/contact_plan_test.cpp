@@ -22,7 +22,7 @@ TEST_CASE("ContactPlan: reference, condim, weight and room follow from the model
     CHECK(a.kind <= b.kind);
     CHECK((p.moves1 || p.moves2));
     CHECK(p.reference == (p.moves2 ? p.body2 : p.body1));
-    const std::vector<Body>& bodies = tree.model.bodies;
+    const Table<Body>& bodies = tree.model.bodies;
     CHECK(p.weight == bodies[static_cast<std::size_t>(p.body1)].inverse_weight[0] +
                           bodies[static_cast<std::size_t>(p.body2)].inverse_weight[0]);
     if (p.given >= 0) CHECK(p.condim == 6);

@@ -122,7 +122,7 @@ void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
 }
 
 template <class S>
-RowLaw contact_law(const Model& model, int rows) {
+RowLaw contact_law(const ModelView& model, int rows) {
   if (rows == 1) return RowLaw::one_sided;
   return model.options.elliptic ? RowLaw::elliptic : RowLaw::pyramid;
 }

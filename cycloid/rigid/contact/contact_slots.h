@@ -20,7 +20,7 @@ namespace cycloid::inline rigid {
 template <class S, class P>
 struct ContactScene {
   const ContactPlan& plan;
-  const Tree& tree;
+  const TreeView& tree;
   const P* p;
   const Frames<S>& frames;
 
@@ -54,7 +54,7 @@ template <class S, class P>
 CYCLOID_INLINE PlainScalar<S> detection_margin(const ContactScene<S, P>& s,
                                                const ContactSpace<S>& w, const ContactPair& pair) {
   if (pair.given < 0) return w.near_margin[pair.geom1] + w.near_margin[pair.geom2];
-  const NamedPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
+  const GivenPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
   return constant<PlainScalar<S>>(own.margin + own.gap);
 }
 
@@ -93,7 +93,7 @@ void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   }
   for (const ContactPair& pair : s.plan.pairs) {
     if (pair.given < 0) continue;
-    const NamedPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
+    const GivenPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
     const Scalar<S> half = static_cast<Scalar<S>>(0.5 * (own.margin + own.gap));
     for (const int g : {pair.geom1, pair.geom2}) w.reach[g] = std::max(w.reach[g], half);
   }

@@ -33,7 +33,7 @@ Model table_scene(bool elliptic) {
   rod.condim = 1, rod.solmix = 3, rod.soft = {{0.006, 0.9}, {0.8, 0.97, 0.05, 0.4, 3}};
   Geom& box = plain("box", b.free_body("box"), Shape::box, {0.12, 0.1, 0.15});
   box.condim = 6, box.priority = 1, box.friction = {0.5, 0.03, 0.004}, box.margin = 0.01;
-  NamedPair own;
+  Named<GivenPair> own;
   own.geom1 = 2, own.geom2 = 1, own.condim = 6;
   own.friction = {0.8, 0.7, 0.02, 0.003, 0.004};
   own.soft.solref = {0.03, 1};
@@ -73,7 +73,7 @@ constexpr double kTolerance = 1e-13, kRowTolerance = 1e-11;
 // Visits one state of the table; returns where the next begins.
 const double* check_state(const double* table) {
   const Tree tree(table_scene(*table++ != 0));
-  const Model& m = tree.model;
+  const ModelView& m = tree.model;
   test::RigidMemory<double> memory(tree);
   const Workspace<double>& w = memory.work;
   const double *qpos = table, *qvel = qpos + m.nq;

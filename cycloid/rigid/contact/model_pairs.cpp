@@ -25,7 +25,7 @@ std::vector<CandidatePair> model_pairs(const Model& m) {
   }
   std::vector<std::pair<int, int>> excluded, named;
   for (const Exclusion& e : m.exclusions) excluded.emplace_back(e.body1, e.body2);
-  for (const NamedPair& p : m.pairs) named.emplace_back(p.geom1, p.geom2);
+  for (const GivenPair& p : m.pairs) named.emplace_back(p.geom1, p.geom2);
   std::vector<CandidatePair> pairs =
       candidate_pairs({kind, body, contype, conaffinity, weld, parent, dofs, excluded, named,
                        m.options.acting.parent_filter, m.options.acting.midphase});

@@ -30,7 +30,7 @@ CYCLOID_INLINE S tendon_scale(const Range& range, const S& total) {
 // Lengths and rates of the tendons, forces and activations of the actuators, s_t.
 template <class S, class P>
 void measure_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
     const int id = static_cast<int>(t);
     w.tendon_length[t] = tendon_length(tree, r.p, id, x.qpos, w.frames);
@@ -53,7 +53,7 @@ void measure_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspac
 
 // The factor by which a tendon's limit scales actuator i.
 template <class S>
-CYCLOID_INLINE S force_scale(const Tree& tree, const Actuator& a, const Workspace<S>& w) {
+CYCLOID_INLINE S force_scale(const TreeView& tree, const Actuator& a, const Workspace<S>& w) {
   if (a.transmission != TransmissionKind::tendon) return S(1);
   const Range& range = tree.model.tendons[static_cast<std::size_t>(a.target)].actuator_force;
   return range.on ? tendon_scale(range, w.tendon_total[a.target]) : S(1);
@@ -64,7 +64,7 @@ CYCLOID_INLINE S force_scale(const Tree& tree, const Actuator& a, const Workspac
 template <class S, class P>
 void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* tau,
                      S* tendon_force) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (r.leaves_out(i) || !acts(tree, a)) continue;
@@ -96,7 +96,7 @@ void apply_tendons(const Robot<S, P>& r, const Workspace<S>& w, const S* force, 
 // bodies is brought to the dofs row by row.
 template <class S, class P>
 void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   S* J = w.rows.row;
   const auto add_row = [&](const S& force) {
     for (int k = 0; k < tree.model.nv; ++k) w.tau_act[k] += J[k] * force;
@@ -127,7 +127,7 @@ CYCLOID_INLINE S limited_total(const Joint& j, int k, const Workspace<S>& w) {
 }
 // 1 where the actuators' total at dof k acts and is not held by a limit, else 0.
 template <class S>
-CYCLOID_INLINE S limit_open(const Tree& tree, const Joint& j, int k, const Workspace<S>& w) {
+CYCLOID_INLINE S limit_open(const TreeView& tree, const Joint& j, int k, const Workspace<S>& w) {
   if (!tree.model.options.acting.actuation) return S(0);
   return inside(j.actuator_force, limited_total(j, k, w));
 }
@@ -135,7 +135,7 @@ CYCLOID_INLINE S limit_open(const Tree& tree, const Joint& j, int k, const Works
 // All of (3) and (4): adds to w.tau and w.wrench.
 template <class S, class P>
 void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   if (r.shortcut) {
     add_direct_actuators(tree, r.p, r.inputs.ctrl < 0 ? nullptr : x.u + r.inputs.ctrl, x.qpos,
                          x.qvel, w.tau);
@@ -167,7 +167,7 @@ void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 // μ as the actuators feel it: nothing where a joint's limit holds them.
 template <class S, class P>
 const S* limited_mu(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   if (!tree.limits_actuators) return w.mu;
   limited_actuator_forces(r, x, w);
   for (const Joint& j : tree.model.joints) {
@@ -182,7 +182,7 @@ const S* limited_mu(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 // J μ_act of each tendon, and Σ_i p̄'_i p_i of its actuators, which (2) spreads over all of them.
 template <class S, class P>
 void measure_tendon_cotangents(const Robot<S, P>& r, const Workspace<S>& w, const S* mu_act) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
     const int id = static_cast<int>(t);
     if (tree.limits_actuators) {
@@ -206,7 +206,7 @@ void measure_tendon_cotangents(const Robot<S, P>& r, const Workspace<S>& w, cons
 template <class S, class P>
 S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
                      const Workspace<S>& w, const S* mu_act, const S& p, S& gear_bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
   switch (a.transmission) {
@@ -247,7 +247,7 @@ template <class S, class P>
 void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
                          const Workspace<S>& w, const S* mu_act, const ActuatorPoint<S>& point_bar,
                          const S& p, const InstantBars<S>& bar, S& gear_bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
   const RowSinks<S> to{w.bars, bar.q, bar.v, bar.p};
@@ -284,7 +284,7 @@ void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& 
 template <class S, class P>
 void gather_tendons(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                     const S* mu_act, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const RowPoint<S> at{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel};
   const RowSinks<S> to{w.bars, bar.q, bar.v, bar.p};
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
@@ -317,7 +317,7 @@ template <class S, class P, class Slopes>
 void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                             const Slopes& slopes, const S* act_dot_bar, const S* act_next_bar,
                             const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   if (r.shortcut) {
     const int ctrl = r.inputs.ctrl;
     add_direct_actuators_pullback(tree, r.p, ctrl < 0 ? nullptr : x.u + ctrl, x.qpos, x.qvel,

@@ -21,17 +21,17 @@ struct SlopePoint {
   Force<S>* field_bar;
 };
 
-inline bool has_slope(const Tree& tree, const Actuator& a) {
+inline bool has_slope(const TreeView& tree, const Actuator& a) {
   return acts(tree, a) && looks_at_length(a);
 }
 // Whether an actuator's slope has a row of its own: not one dof, not its tendon's.
-inline bool has_own_row(const Tree& tree, const Actuator& a) {
+inline bool has_own_row(const TreeView& tree, const Actuator& a) {
   return a.transmission != TransmissionKind::tendon && !on_one_dof(tree, a);
 }
 
 // What is left of an actuator's slope: nothing where its joint or tendon holds the total.
 template <class S>
-CYCLOID_INLINE S slope_open(const Tree& tree, const Actuator& a, const Workspace<S>& w) {
+CYCLOID_INLINE S slope_open(const TreeView& tree, const Actuator& a, const Workspace<S>& w) {
   if (a.transmission == TransmissionKind::tendon) {
     return inside(tree.model.tendons[static_cast<std::size_t>(a.target)].actuator_force,
                   w.tendon_total[a.target]);
@@ -45,7 +45,7 @@ CYCLOID_INLINE S slope_open(const Tree& tree, const Actuator& a, const Workspace
 // others stay in w.actuator_slope.
 template <class S, class P>
 void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   if (tree.model.tendons.empty() && tree.model.actuators.empty()) return;
   measure_actuators(r, x, w);
   if (tree.limits_actuators) limited_actuator_forces(r, x, w);
@@ -72,7 +72,7 @@ void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace
 // Adds the slopes of tendons and of actuators with rows of their own to the mass matrix, times h.
 template <class S, class P>
 void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* M) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const S h = r.timestep();
   S* J = w.rows.row;
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
@@ -92,7 +92,7 @@ template <class S, class P, class PullRow>
 S gather_row_slope(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                    const SlopePoint<S>& slopes, const S& slope, const InstantBars<S>& bar,
                    PullRow pull_row) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const S h = r.timestep();
   S* weights = w.rows.form.w;
   const S Q = row_form_weights(tree, static_cast<const S*>(w.rows.row), slopes.lambda, slopes.qacc,
@@ -116,7 +116,7 @@ struct SlopeCotangents {
   bool implicit = r.implicit == Implicit::all_slopes;
 
   void of_tendons() const {
-    const Tree& tree = r.tree;
+    const TreeView& tree = r.tree;
     for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
       w.tendon_slope_bar[t] = S(0);
       if (!implicit) continue;
@@ -131,7 +131,7 @@ struct SlopeCotangents {
   }
 
   S of_actuator(std::size_t i, const ActuatorForce<S>& out, S& gear_bar) const {
-    const Tree& tree = r.tree;
+    const TreeView& tree = r.tree;
     const Actuator& a = tree.model.actuators[i];
     if (!implicit || !has_slope(tree, a)) return S(0);
     if (has_own_row(tree, a)) return of_own_row(static_cast<int>(i));
@@ -146,7 +146,7 @@ struct SlopeCotangents {
 
  private:
   S of_own_row(int i) const {
-    const Tree& tree = r.tree;
+    const TreeView& tree = r.tree;
     const std::size_t at = static_cast<std::size_t>(i);
     actuator_row(r, i, x, w, w.rows.row);
     return -gather_row_slope(

@@ -39,18 +39,18 @@ struct ActuatorPoint {
 };
 
 // A disabled actuator exerts nothing, and its activation stays where it is.
-inline bool acts(const Tree& tree, const Actuator& a) {
+inline bool acts(const TreeView& tree, const Actuator& a) {
   return a.enabled && tree.model.options.acting.actuation;
 }
 
 // The range that holds an activation, also of an actuator whose group is disabled: none when all
 // actuators are.
-inline Range held_range(const Tree& tree, const Actuator& a) {
+inline Range held_range(const TreeView& tree, const Actuator& a) {
   return tree.model.options.acting.actuation ? a.activation_range : Range{};
 }
 
 // A position servo, gain = -bias₁, on a transmission that is an angle in space.
-inline bool setpoint_turns(const Tree& tree, const Actuator& a) {
+inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
   if (a.affine_gain || a.muscle_gain || !a.affine_bias || a.gain[0] == 0 || a.gain[0] != -a.bias[1])
     return false;
   if (a.transmission == TransmissionKind::site) {
@@ -73,12 +73,12 @@ struct ActuatorForce {
 };
 
 template <class S, class P>
-CYCLOID_INLINE S actuator_control(const Tree& tree, const Actuator& a, const S& ctrl) {
+CYCLOID_INLINE S actuator_control(const TreeView& tree, const Actuator& a, const S& ctrl) {
   return tree.model.options.acting.control_limits ? clamp(a.control_range, ctrl) : ctrl;  // (1)
 }
 
 template <class S, class P>
-CYCLOID_INLINE ActuatorForce<S> actuator_force(const Tree& tree, const P* p, std::size_t i,
+CYCLOID_INLINE ActuatorForce<S> actuator_force(const TreeView& tree, const P* p, std::size_t i,
                                                const S& h, const ActuatorPoint<S>& x) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
@@ -137,16 +137,17 @@ CYCLOID_INLINE S activation_share(const Actuator& a, const P& t_raw, const S& h)
   return t * (S(1) - exp(-h / t));
 }
 template <class S, class P>
-CYCLOID_INLINE S activation_step(const Tree& tree, const P* p, std::size_t i, const S& h,
+CYCLOID_INLINE S activation_step(const TreeView& tree, const P* p, std::size_t i, const S& h,
                                  const S& act, const S& act_dot) {
   const Actuator& a = tree.model.actuators[i];
   return clamp(held_range(tree, a),
                act + act_dot * activation_share(a, p[tree.actuators[i].dynamics], h));
 }
 template <class S, class P>
-CYCLOID_HD void activation_step_pullback(const Tree& tree, const P* p, std::size_t i, const S& h,
-                                         const S& act, const S& act_dot, const S& next_bar,
-                                         S& act_bar, S& act_dot_bar, S& h_bar, S* p_bar) {
+CYCLOID_HD void activation_step_pullback(const TreeView& tree, const P* p, std::size_t i,
+                                         const S& h, const S& act, const S& act_dot,
+                                         const S& next_bar, S& act_bar, S& act_dot_bar, S& h_bar,
+                                         S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const int place = tree.actuators[i].dynamics;
   const S share = activation_share(a, p[place], h);
@@ -173,7 +174,7 @@ inline bool looks_at_length(const Actuator& a) {
 
 // d p / d l̇.
 template <class S, class P>
-CYCLOID_INLINE S actuator_force_slope(const Tree& tree, const P* p, std::size_t i,
+CYCLOID_INLINE S actuator_force_slope(const TreeView& tree, const P* p, std::size_t i,
                                       const ActuatorForce<S>& out) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
@@ -191,10 +192,10 @@ struct ActuatorBars {
 
 // Adds to x_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P>
-CYCLOID_INLINE void actuator_force_pullback(const Tree& tree, const P* p, std::size_t i, const S& h,
-                                            const ActuatorPoint<S>& x, const ActuatorForce<S>& out,
-                                            const ActuatorBars<S>& bar, ActuatorPoint<S>& x_bar,
-                                            S& h_bar, S* p_bar) {
+CYCLOID_INLINE void actuator_force_pullback(const TreeView& tree, const P* p, std::size_t i,
+                                            const S& h, const ActuatorPoint<S>& x,
+                                            const ActuatorForce<S>& out, const ActuatorBars<S>& bar,
+                                            ActuatorPoint<S>& x_bar, S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
   if (!acts(tree, a)) {

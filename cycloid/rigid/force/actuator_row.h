@@ -11,14 +11,14 @@
 
 namespace cycloid::inline rigid {
 
-inline bool on_one_dof(const Tree& tree, const Actuator& a) {
+inline bool on_one_dof(const TreeView& tree, const Actuator& a) {
   return (a.transmission == TransmissionKind::joint ||
           a.transmission == TransmissionKind::joint_in_parent) &&
          dof_numbers(tree.model.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
 // The place of the three gears that turn.
-inline int turning_gear(const Tree& tree, std::size_t i) {
+inline int turning_gear(const TreeView& tree, std::size_t i) {
   const bool site = tree.model.actuators[i].transmission == TransmissionKind::site;
   return tree.actuators[i].gear + (site ? 3 : 0);
 }
@@ -27,7 +27,7 @@ inline int turning_gear(const Tree& tree, std::size_t i) {
 template <class S, class P>
 CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i,
                                                const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
   ActuatorPoint<S> point{r.inputs.ctrl < 0 ? S(0) : x.u[r.inputs.ctrl + a.control],
@@ -82,7 +82,7 @@ CYCLOID_INLINE ActuatorPoint<S> gather_actuator(const Robot<S, P>& r, std::size_
 // The actuator's row, as row_form.h takes it: (nv), with memory.
 template <class S, class P>
 void actuator_row(const Robot<S, P>& r, int i, const Instant<S>& x, const Workspace<S>& w, S* J) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   set_zero(J, tree.model.nv);
   if (tree.model.actuators[static_cast<std::size_t>(i)].transmission != TransmissionKind::site) {
     apply_joint_transmission(tree, r.p, i, x.qpos, S(1), J);
@@ -95,7 +95,7 @@ void actuator_row(const Robot<S, P>& r, int i, const Instant<S>& x, const Worksp
 }
 
 template <class S>
-CYCLOID_INLINE S row_times(const Tree& tree, const S* J, const S* x) {
+CYCLOID_INLINE S row_times(const TreeView& tree, const S* J, const S* x) {
   S sum(0);
   for (int k = 0; k < tree.model.nv; ++k) sum += J[k] * x[k];
   return sum;

@@ -19,9 +19,9 @@ struct DirectForce {
 };
 
 template <class S, class P>
-CYCLOID_INLINE DirectForce<S> direct_force(const Tree& tree, const P* p,
-                                           const Tree::DirectActuator& d, const S& ctrl,
-                                           const S* qpos, const S* qvel) {
+CYCLOID_INLINE DirectForce<S> direct_force(const TreeView& tree, const P* p,
+                                           const DirectActuator& d, const S& ctrl, const S* qpos,
+                                           const S* qvel) {
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(d.actuator)];
   const ActuatorPlaces& at = tree.actuators[static_cast<std::size_t>(d.actuator)];
   DirectForce<S> x;
@@ -39,9 +39,9 @@ CYCLOID_INLINE DirectForce<S> direct_force(const Tree& tree, const P* p,
 
 // ctrl: (controls) or null, which counts as zero. Adds to tau.
 template <class S, class P>
-void add_direct_actuators(const Tree& tree, const P* p, const S* ctrl, const S* qpos, const S* qvel,
-                          S* tau) {
-  for (const Tree::DirectActuator& d : tree.direct_actuators) {
+void add_direct_actuators(const TreeView& tree, const P* p, const S* ctrl, const S* qpos,
+                          const S* qvel, S* tau) {
+  for (const DirectActuator& d : tree.direct_actuators) {
     const Actuator& a = tree.model.actuators[static_cast<std::size_t>(d.actuator)];
     const DirectForce<S> x = direct_force(tree, p, d, ctrl ? ctrl[a.control] : S(0), qpos, qvel);
     tau[d.dof] += x.gear * clamp(a.force_range, x.unclamped);  // (4)
@@ -50,10 +50,10 @@ void add_direct_actuators(const Tree& tree, const P* p, const S* ctrl, const S* 
 
 // mu: the cotangent of tau. Adds; ctrl_bar and p_bar may be null.
 template <class S, class P>
-void add_direct_actuators_pullback(const Tree& tree, const P* p, const S* ctrl, const S* qpos,
+void add_direct_actuators_pullback(const TreeView& tree, const P* p, const S* ctrl, const S* qpos,
                                    const S* qvel, const S* mu, S* ctrl_bar, S* q_bar, S* v_bar,
                                    S* p_bar) {
-  for (const Tree::DirectActuator& d : tree.direct_actuators) {
+  for (const DirectActuator& d : tree.direct_actuators) {
     const Actuator& a = tree.model.actuators[static_cast<std::size_t>(d.actuator)];
     const ActuatorPlaces& at = tree.actuators[static_cast<std::size_t>(d.actuator)];
     const S u = ctrl ? ctrl[a.control] : S(0);

@@ -14,7 +14,7 @@ Model driven_robot() {
   Model m = test::two_trees();
   for (std::size_t j = 0; j < m.joints.size(); ++j) {
     if (dof_numbers(m.joints[j].kind) != 1) continue;
-    Actuator a;
+    Named<Actuator> a;
     a.target = static_cast<int>(j);
     a.gear[0] = 1.3;
     a.gain = {2, 0.3, -0.2};
@@ -46,7 +46,7 @@ TEST_CASE("direct_actuators: pullback equals dual numbers, affine and limited on
   const Model m = driven_robot();
   int direct = 0, affine = 0, held = 0;
   const StepCase c(m, 0.4, StepKind{.wrenches = false, .shortcut = true});
-  for (const Tree::DirectActuator& d : c.tree.direct_actuators) {
+  for (const DirectActuator& d : c.tree.direct_actuators) {
     ++direct;
     affine += d.affine_gain || d.affine_bias;
     held += m.actuators[static_cast<std::size_t>(d.actuator)].force_range.on;

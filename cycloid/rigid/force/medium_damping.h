@@ -44,7 +44,7 @@ CYCLOID_INLINE Force<S> operator*(const SpatialDamping<S>& d, const Motion<S>& y
 
 // D of a moving body. v: velocity field per link.
 template <class S, class P>
-SpatialDamping<S> fluid_damping(const Tree& tree, const P* p, int b, const Frames<S>& f,
+SpatialDamping<S> fluid_damping(const TreeView& tree, const P* p, int b, const Frames<S>& f,
                                 const Motion<S>* v) {
   const FluidSlope<S> slope = fluid_wrench_velocity_jacobian(tree, p, b, f, v);
   const Vec3<S>&n = slope.turning, &u = slope.moving, &c = slope.c;
@@ -71,7 +71,7 @@ SpatialDamping<S> fluid_damping(const Tree& tree, const P* p, int b, const Frame
 
 // (2) in place and (3), for all bodies. composite: (bodies), D_b on entry. M: Tree::row storage.
 template <class S>
-void add_damping_matrix(const Tree& tree, const S& h, const Motion<S>* column,
+void add_damping_matrix(const TreeView& tree, const S& h, const Motion<S>* column,
                         SpatialDamping<S>* composite, S* M) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
@@ -88,7 +88,7 @@ void add_damping_matrix(const Tree& tree, const S& h, const Motion<S>* column,
 
 // Adds the cotangents of body b's part of Φ; returns -m·(D y), the cotangent of h.
 template <class S, class P>
-S fluid_damping_pullback(const Tree& tree, const P* p, int b, const Frames<S>& f,
+S fluid_damping_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
                          const Motion<S>* v, const Motion<S>* m, const Motion<S>* y, const S& h,
                          const BodyBars<S>& bars, Force<S>& y_bar, S* p_bar) {
   const FluidBox<P> box = fluid_box(tree, p, b);

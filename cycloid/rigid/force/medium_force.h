@@ -46,7 +46,7 @@ CYCLOID_INLINE Mat3<S> principal_axes(const Body& body) {
 
 // I_i + I_j - I_k for the three axes.
 template <class P>
-CYCLOID_INLINE Vec3<P> box_moments(const Tree& tree, const P* p, int b) {
+CYCLOID_INLINE Vec3<P> box_moments(const TreeView& tree, const P* p, int b) {
   const P* J = p + tree.bodies[static_cast<std::size_t>(b)].inertia;
   const Mat3<P> Q = principal_axes<P>(tree.model.bodies[static_cast<std::size_t>(b)]);
   const SymMat3<P> I = turn(transpose(Q), SymMat3<P>{J[0], J[1], J[2], J[3], J[4], J[5]});  // (1)
@@ -55,7 +55,7 @@ CYCLOID_INLINE Vec3<P> box_moments(const Tree& tree, const P* p, int b) {
 
 // rho, beta: of the medium.
 template <class P>
-FluidBox<P> fluid_box(const Tree& tree, const P* p, int b, const P& rho_, const P& beta_) {
+FluidBox<P> fluid_box(const TreeView& tree, const P* p, int b, const P& rho_, const P& beta_) {
   const P tiny = number<P>(kFluidTiny), pi = number<P>(kPi);
   const P mass = p[tree.bodies[static_cast<std::size_t>(b)].mass];
   const auto has_mass = mass >= tiny;
@@ -77,13 +77,13 @@ FluidBox<P> fluid_box(const Tree& tree, const P* p, int b, const P& rho_, const 
   return box;
 }
 template <class P>
-CYCLOID_INLINE FluidBox<P> fluid_box(const Tree& tree, const P* p, int b) {
+CYCLOID_INLINE FluidBox<P> fluid_box(const TreeView& tree, const P* p, int b) {
   return fluid_box(tree, p, b, p[tree.options.density], p[tree.options.viscosity]);
 }
 
 // Adds the cotangents of mass, inertia, density and viscosity. bar: of all but `side`.
 template <class S, class P>
-void fluid_box_pullback(const Tree& tree, const P* p, int b, const FluidBox<P>& box,
+void fluid_box_pullback(const TreeView& tree, const P* p, int b, const FluidBox<P>& box,
                         const FluidBox<S>& bar, S* p_bar) {
   const BodyPlaces& at = tree.bodies[static_cast<std::size_t>(b)];
   const S pi = number<S>(kPi), third = number<S>(1.0 / 3), present = S(box.present);
@@ -135,7 +135,7 @@ struct FluidPoint {
 };
 
 template <class S, class P>
-FluidPoint<S> fluid_point(const Tree& tree, const P* p, int b, const Frames<S>& f,
+FluidPoint<S> fluid_point(const TreeView& tree, const P* p, int b, const Frames<S>& f,
                           const Motion<S>* v) {
   const std::size_t i = static_cast<std::size_t>(b);
   FluidPoint<S> at;
@@ -166,7 +166,8 @@ CYCLOID_INLINE Vec3<S> drag_slope(const P& linear, const Vec3<P>& quadratic, con
 
 // The wrench on a moving body. v: velocity field per link.
 template <class S, class P>
-Force<S> fluid_wrench(const Tree& tree, const P* p, int b, const Frames<S>& f, const Motion<S>* v) {
+Force<S> fluid_wrench(const TreeView& tree, const P* p, int b, const Frames<S>& f,
+                      const Motion<S>* v) {
   const FluidBox<P> box = fluid_box(tree, p, b);
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   const Vec3<S> n = drag(box.turning, box.turning_drag, at.omega);
@@ -182,7 +183,7 @@ struct FluidSlope {
 };
 
 template <class S, class P>
-FluidSlope<S> fluid_wrench_velocity_jacobian(const Tree& tree, const P* p, int b,
+FluidSlope<S> fluid_wrench_velocity_jacobian(const TreeView& tree, const P* p, int b,
                                              const Frames<S>& f, const Motion<S>* v) {
   const FluidBox<P> box = fluid_box(tree, p, b);
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
@@ -204,7 +205,7 @@ CYCLOID_INLINE Force<S> operator*(const FluidSlope<S>& slope, const Motion<S>& y
 
 // Shares (9) and (10) between the fields, given ω̄, ū; F: the force B f or what stands for it.
 template <class S>
-CYCLOID_INLINE void fluid_point_pullback(const Tree& tree, int b, const Frames<S>& f,
+CYCLOID_INLINE void fluid_point_pullback(const TreeView& tree, int b, const Frames<S>& f,
                                          const FluidPoint<S>& at, const Motion<S>& v,
                                          const Vec3<S>& omega_bar, const Vec3<S>& u_bar,
                                          const Vec3<S>& wind, const Vec3<S>& c_bar,
@@ -222,7 +223,7 @@ CYCLOID_INLINE void fluid_point_pullback(const Tree& tree, int b, const Frames<S
 
 // Adds the cotangents of Φ = W·m, m a field per link.
 template <class S, class P>
-void fluid_wrench_pullback(const Tree& tree, const P* p, int b, const Frames<S>& f,
+void fluid_wrench_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
                            const Motion<S>* v, const Motion<S>* m, const BodyBars<S>& bars,
                            S* p_bar) {
   const FluidBox<P> box = fluid_box(tree, p, b);
@@ -253,7 +254,7 @@ void fluid_wrench_pullback(const Tree& tree, const P* p, int b, const Frames<S>&
 // The cotangents of density and viscosity where both are zero. Φ is linear in them, and nothing
 // else has one.
 template <class S, class P>
-void absent_medium_pullback(const Tree& tree, const P* p, int b, const Frames<S>& f,
+void absent_medium_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
                             const Motion<S>* v, const Motion<S>* m, S* p_bar) {
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   const std::size_t l = last_link(tree, b);

@@ -78,7 +78,7 @@ CYCLOID_INLINE bool may_pull(const Polynomial& poly, const P& k) {
 
 // Adds the springs of all joints to tau (nv).
 template <class S, class P>
-void add_springs(const Tree& tree, const P* p, const S* qpos, S* tau) {
+void add_springs(const TreeView& tree, const P* p, const S* qpos, S* tau) {
   if (!tree.model.options.acting.springs) return;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
     const Joint& joint = tree.model.joints[j];
@@ -107,8 +107,8 @@ void add_springs(const Tree& tree, const P* p, const S* qpos, S* tau) {
 // tau_bar: the cotangent of tau, which is μ. Adds to q_bar (nv), and to p_bar unless it is null;
 // a quaternion reference gathers tangent numbers (motion_pullback.h).
 template <class S, class P>
-void add_springs_pullback(const Tree& tree, const P* p, const S* qpos, const S* tau_bar, S* q_bar,
-                          S* p_bar) {
+void add_springs_pullback(const TreeView& tree, const P* p, const S* qpos, const S* tau_bar,
+                          S* q_bar, S* p_bar) {
   if (!tree.model.options.acting.springs) return;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
     const Joint& joint = tree.model.joints[j];
@@ -151,13 +151,13 @@ void add_springs_pullback(const Tree& tree, const P* p, const S* qpos, const S* 
 
 // Adds the dampers to tau (nv).
 template <class S, class P>
-void add_dampers(const Tree& tree, const P* p, const S* qvel, S* tau) {
+void add_dampers(const TreeView& tree, const P* p, const S* qvel, S* tau) {
   if (!tree.model.options.acting.dampers) return;
   for (int k = 0; k < tree.model.nv; ++k) {
     const Dof& dof = tree.model.dofs[static_cast<std::size_t>(k)];
     tau[k] += damper_force(dof.damping, p[tree.damping[static_cast<std::size_t>(k)]], qvel[k]);
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const Polynomial& own = tree.model.actuators[i].damping;
     const S gear = S(p[tree.actuators[i].gear]);
@@ -167,13 +167,13 @@ void add_dampers(const Tree& tree, const P* p, const S* qvel, S* tau) {
 
 // Adds their slopes B to `slope` (nv).
 template <class S, class P>
-void add_damper_slopes(const Tree& tree, const P* p, const S* qvel, S* slope) {
+void add_damper_slopes(const TreeView& tree, const P* p, const S* qvel, S* slope) {
   if (!tree.model.options.acting.dampers) return;
   for (int k = 0; k < tree.model.nv; ++k) {
     const Dof& dof = tree.model.dofs[static_cast<std::size_t>(k)];
     slope[k] += damper_slope(dof.damping, p[tree.damping[static_cast<std::size_t>(k)]], qvel[k]);
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const Polynomial& own = tree.model.actuators[i].damping;
     const S gear = S(p[tree.actuators[i].gear]);
@@ -182,7 +182,7 @@ void add_damper_slopes(const Tree& tree, const P* p, const S* qvel, S* slope) {
 }
 
 template <class S, class P>
-void add_dampers_pullback(const Tree& tree, const P* p, const S* qvel, const S* tau_bar,
+void add_dampers_pullback(const TreeView& tree, const P* p, const S* qvel, const S* tau_bar,
                           const S* slope_bar, S* v_bar, S* p_bar) {
   if (!tree.model.options.acting.dampers) return;
   for (int k = 0; k < tree.model.nv; ++k) {
@@ -194,7 +194,7 @@ void add_dampers_pullback(const Tree& tree, const P* p, const S* qvel, const S* 
     }
     if (p_bar) p_bar[place] += slope_bar[k] - tau_bar[k] * qvel[k];
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const Polynomial& own = tree.model.actuators[i].damping;
     const S gear = S(p[tree.actuators[i].gear]), k = number<S>(own.linear), &v = qvel[d.dof];

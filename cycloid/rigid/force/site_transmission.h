@@ -31,7 +31,7 @@ struct SitePose {
 };
 
 template <class S, class P>
-SitePose<S> site_pose(const Tree& tree, const P* p, int site, const Frames<S>& f) {
+SitePose<S> site_pose(const TreeView& tree, const P* p, int site, const Frames<S>& f) {
   const std::size_t s = static_cast<std::size_t>(site);
   SitePose<S> pose;
   pose.site = site;
@@ -44,13 +44,13 @@ SitePose<S> site_pose(const Tree& tree, const P* p, int site, const Frames<S>& f
 
 // A turn of the site about its own axes: torque on the body, tangent numbers of the site's quat.
 template <class S>
-CYCLOID_INLINE void site_turn_pullback(const Tree& tree, const SitePose<S>& site,
+CYCLOID_INLINE void site_turn_pullback(const TreeView& tree, const SitePose<S>& site,
                                        const Vec3<S>& turn_bar, Force<S>* pose, S* p_bar) {
   pose[site.body].torque += rotate(site.q, turn_bar);
   if (p_bar) add_to(p_bar + tree.sites[static_cast<std::size_t>(site.site)].quat, turn_bar);
 }
 
-inline int common_ancestor(const Tree& tree, int a, int b) {
+inline int common_ancestor(const TreeView& tree, int a, int b) {
   while (a != b) {
     int& later = a > b ? a : b;
     later = tree.model.bodies[static_cast<std::size_t>(later)].parent;
@@ -70,7 +70,7 @@ struct SiteRow {
 };
 
 template <class S, class P>
-SiteRow<S> site_row(const Tree& tree, const P* p, int actuator, const Frames<S>& f) {
+SiteRow<S> site_row(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
   const std::size_t i = static_cast<std::size_t>(actuator);
   const Actuator& a = tree.model.actuators[i];
   SiteRow<S> row{};
@@ -92,7 +92,7 @@ SiteRow<S> site_row(const Tree& tree, const P* p, int actuator, const Frames<S>&
 }
 
 template <class S, class P>
-S site_transmission_length(const Tree& tree, const P* p, int actuator, const Frames<S>& f) {
+S site_transmission_length(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   if (!row.relative) return S(0);
   return dot(row.d, row.r) + dot(row.g_w, difference(row.reference.q, row.site.q));  // (3)
@@ -100,7 +100,7 @@ S site_transmission_length(const Tree& tree, const P* p, int actuator, const Fra
 
 // What d and e are multiplied with in J x: the relative velocity, angular and linear.
 template <class S>
-CYCLOID_INLINE Motion<S> relative_motion(const Tree& tree, const SiteRow<S>& row,
+CYCLOID_INLINE Motion<S> relative_motion(const TreeView& tree, const SiteRow<S>& row,
                                          const Motion<S>* field) {
   const Motion<S>& y_s = field[row.site.link];
   Motion<S> relative{y_s.angular, field_at(y_s, row.site.x)};  // (2)
@@ -116,7 +116,7 @@ CYCLOID_INLINE Motion<S> relative_motion(const Tree& tree, const SiteRow<S>& row
 
 // J x. field: the field of x.
 template <class S, class P>
-S site_transmission_rate(const Tree& tree, const P* p, int actuator, const Frames<S>& f,
+S site_transmission_rate(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
                          const Motion<S>* field) {
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   const Motion<S> y = relative_motion(tree, row, field);
@@ -125,7 +125,7 @@ S site_transmission_rate(const Tree& tree, const P* p, int actuator, const Frame
 
 // Adds Jᵀ force to wrenches (bodies), about the origin of each body's tree.
 template <class S, class P>
-void apply_site_transmission(const Tree& tree, const P* p, int actuator, const Frames<S>& f,
+void apply_site_transmission(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
                              const S& force, Force<S>* wrenches) {
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   wrenches[row.site.body] += wrench(row.d, row.site.x, row.e) * force;
@@ -136,9 +136,9 @@ void apply_site_transmission(const Tree& tree, const P* p, int actuator, const F
 
 // (5), and what (6) and (7) gather, for one field y with c_y.
 template <class S>
-CYCLOID_INLINE void site_field_pullback(const Tree& tree, const SiteRow<S>& row, const Motion<S>* y,
-                                        const S& c_y, Force<S>* y_bar, Force<S>* pose,
-                                        SiteRow<S>& bar) {
+CYCLOID_INLINE void site_field_pullback(const TreeView& tree, const SiteRow<S>& row,
+                                        const Motion<S>* y, const S& c_y, Force<S>* y_bar,
+                                        Force<S>* pose, SiteRow<S>& bar) {
   const Motion<S>& y_s = y[row.site.link];
   const Motion<S> relative = relative_motion(tree, row, y);
   bar.d += relative.linear * c_y;  // (6)
@@ -159,8 +159,9 @@ CYCLOID_INLINE void site_field_pullback(const Tree& tree, const SiteRow<S>& row,
 }
 
 template <class S, class P>
-void site_transmission_pullback(const Tree& tree, const P* p, int actuator, const RowPoint<S>& at,
-                                const RowBars<S>& bar, const RowSinks<S>& to) {
+void site_transmission_pullback(const TreeView& tree, const P* p, int actuator,
+                                const RowPoint<S>& at, const RowBars<S>& bar,
+                                const RowSinks<S>& to) {
   const SiteRow<S> row = site_row(tree, p, actuator, at.frames);
   Force<S>* const pose = to.bodies.pose;
   SiteRow<S> row_bar{};

@@ -31,7 +31,7 @@ struct TendonPiece {
 
 // Calls visit(piece) for every piece of a spatial tendon.
 template <class S, class P, class Visit>
-void for_each_piece(const Tree& tree, const P* p, int t, const Frames<S>& f, Visit visit) {
+void for_each_piece(const TreeView& tree, const P* p, int t, const Frames<S>& f, Visit visit) {
   const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
   const Wrap* const wraps = tree.model.wraps.data() + tendon.first_wrap;
   TendonPiece<S> piece;
@@ -55,7 +55,7 @@ void for_each_piece(const Tree& tree, const P* p, int t, const Frames<S>& f, Vis
 
 // Calls visit(joint, place of its coefficient in p) for every joint of a fixed tendon.
 template <class Visit>
-void for_each_tendon_joint(const Tree& tree, int t, Visit visit) {
+void for_each_tendon_joint(const TreeView& tree, int t, Visit visit) {
   const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
   const int place = tree.tendons[static_cast<std::size_t>(t)].coefficients;
   for (int w = 0; w < tendon.wraps; ++w) {
@@ -64,12 +64,12 @@ void for_each_tendon_joint(const Tree& tree, int t, Visit visit) {
   }
 }
 
-inline bool is_fixed_tendon(const Tree& tree, int t) {
+inline bool is_fixed_tendon(const TreeView& tree, int t) {
   return tree.model.tendons[static_cast<std::size_t>(t)].kind == TendonKind::fixed;
 }
 
 template <class S, class P>
-S tendon_length(const Tree& tree, const P* p, int t, const S* qpos, const Frames<S>& f) {
+S tendon_length(const TreeView& tree, const P* p, int t, const S* qpos, const Frames<S>& f) {
   S length = S(0);
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int place) {
@@ -85,7 +85,7 @@ S tendon_length(const Tree& tree, const P* p, int t, const S* qpos, const Frames
 
 // y₂(x₂) - y₁(x₁), y a field per link.
 template <class S>
-CYCLOID_INLINE Vec3<S> piece_stretch(const Tree& tree, const TendonPiece<S>& piece,
+CYCLOID_INLINE Vec3<S> piece_stretch(const TreeView& tree, const TendonPiece<S>& piece,
                                      const Motion<S>* field) {
   return field_at(field[last_link(tree, piece.body[1])], piece.x[1]) -
          field_at(field[last_link(tree, piece.body[0])], piece.x[0]);
@@ -93,7 +93,7 @@ CYCLOID_INLINE Vec3<S> piece_stretch(const Tree& tree, const TendonPiece<S>& pie
 
 // J x. x: (nv), field: the field of x.
 template <class S, class P>
-S tendon_rate(const Tree& tree, const P* p, int t, const Frames<S>& f, const Motion<S>* field,
+S tendon_rate(const TreeView& tree, const P* p, int t, const Frames<S>& f, const Motion<S>* field,
               const S* x) {
   S rate = S(0);
   if (is_fixed_tendon(tree, t)) {
@@ -110,7 +110,7 @@ S tendon_rate(const Tree& tree, const P* p, int t, const Frames<S>& f, const Mot
 
 // Adds Jᵀ force: to wrench (bodies), about the origin of each body's tree, or to tau (nv).
 template <class S, class P>
-void apply_tendon_force(const Tree& tree, const P* p, int t, const Frames<S>& f, const S& force,
+void apply_tendon_force(const TreeView& tree, const P* p, int t, const Frames<S>& f, const S& force,
                         Force<S>* wrenches, S* tau) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t,
@@ -126,7 +126,7 @@ void apply_tendon_force(const Tree& tree, const P* p, int t, const Frames<S>& f,
 }
 
 template <class S>
-CYCLOID_INLINE void tendon_piece_pullback(const Tree& tree, const TendonPiece<S>& piece,
+CYCLOID_INLINE void tendon_piece_pullback(const TreeView& tree, const TendonPiece<S>& piece,
                                           const RowPoint<S>& at, const RowBars<S>& bar,
                                           const RowSinks<S>& to) {
   const Vec3<S>& u = piece.along.unit;
@@ -153,7 +153,7 @@ CYCLOID_INLINE void tendon_piece_pullback(const Tree& tree, const TendonPiece<S>
 }
 
 template <class S, class P>
-void tendon_pullback(const Tree& tree, const P* p, int t, const RowPoint<S>& at,
+void tendon_pullback(const TreeView& tree, const P* p, int t, const RowPoint<S>& at,
                      const RowBars<S>& bar, const RowSinks<S>& to) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int place) {  // (1)

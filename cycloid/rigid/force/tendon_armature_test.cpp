@@ -12,7 +12,7 @@ constexpr int kTendons = 4;
 
 // 0: spatial on one path to the root. 1: spatial over siblings, with a pulley. 2: spatial between
 // the trees. 3: fixed over siblings, with an actuator's armature on it.
-Tree with_armature() {
+Model with_tendons() {
   test::TwoTrees t = test::two_trees();
   test::ModelBuilder b;
   b.model = t.model;
@@ -26,15 +26,14 @@ Tree with_armature() {
                                {WrapKind::joint, t.side, -1.3},
                                {WrapKind::joint, t.r1, 0.4}});
   b.actuator(TransmissionKind::tendon, 3, -1, {1.5, 0, 0, 0, 0, 0});
-  return Tree(b.model);
+  return b.model;
 }
 
 // The tree with armature on one tendon.
 Tree only(int t) {
-  Tree tree = with_armature();
-  (t == 3 ? tree.model.actuators[0].armature
-          : tree.model.tendons[static_cast<std::size_t>(t)].armature) = 0.8;
-  return tree;
+  Model m = with_tendons();
+  (t == 3 ? m.actuators[0].armature : m.tendons[static_cast<std::size_t>(t)].armature) = 0.8;
+  return Tree(m);
 }
 
 template <class S>
@@ -111,7 +110,7 @@ TEST_CASE("tendon_acceleration: the second time derivative of the length") {
 }
 
 TEST_CASE("tendon_armature: a tendon branches unless its dofs lie on one path to the root") {
-  const Tree tree = with_armature();
+  const Tree tree(with_tendons());
   const bool branches[kTendons] = {false, true, true, true};
   for (int t = 0; t < kTendons; ++t) CHECK(tendon_branches(tree, t) == branches[t]);
 }

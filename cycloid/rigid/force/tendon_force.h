@@ -24,7 +24,7 @@ struct TendonCoefficients {
 };
 
 template <class S, class P>
-CYCLOID_INLINE TendonCoefficients<S> tendon_stiffness(const Tree& tree, const P* p, int t) {
+CYCLOID_INLINE TendonCoefficients<S> tendon_stiffness(const TreeView& tree, const P* p, int t) {
   const std::size_t i = static_cast<std::size_t>(t);
   const Polynomial& k = tree.model.tendons[i].stiffness;
   return {S(p[tree.tendons[i].stiffness]), number<S>(k.quadratic), number<S>(k.cubic)};
@@ -32,7 +32,7 @@ CYCLOID_INLINE TendonCoefficients<S> tendon_stiffness(const Tree& tree, const P*
 
 // Calls visit(actuator, place of its gear) for every actuator that drives the tendon.
 template <class Visit>
-void for_each_tendon_actuator(const Tree& tree, int t, Visit visit) {
+void for_each_tendon_actuator(const TreeView& tree, int t, Visit visit) {
   for (std::size_t a = 0; a < tree.model.actuators.size(); ++a) {
     const Actuator& actuator = tree.model.actuators[a];
     if (actuator.transmission == TransmissionKind::tendon && actuator.target == t) {
@@ -42,7 +42,7 @@ void for_each_tendon_actuator(const Tree& tree, int t, Visit visit) {
 }
 
 template <class S, class P>
-TendonCoefficients<S> tendon_damping(const Tree& tree, const P* p, int t) {
+TendonCoefficients<S> tendon_damping(const TreeView& tree, const P* p, int t) {
   const std::size_t i = static_cast<std::size_t>(t);
   const Polynomial& own = tree.model.tendons[i].damping;
   TendonCoefficients<S> b{S(p[tree.tendons[i].damping]), number<S>(own.quadratic),
@@ -63,7 +63,7 @@ CYCLOID_INLINE Mask<S> at_joined_ends(const S& lower, const S& upper, const S& l
 }
 
 template <class S, class P>
-CYCLOID_INLINE S tendon_stretch(const Tree& tree, const P* p, int t, const S& length) {
+CYCLOID_INLINE S tendon_stretch(const TreeView& tree, const P* p, int t, const S& length) {
   const P* band = p + tree.tendons[static_cast<std::size_t>(t)].spring_length;
   const S lower = S(band[0]), upper = S(band[1]);
   return select(at_joined_ends(lower, upper, length), length - S(0.5) * (lower + upper),
@@ -71,7 +71,8 @@ CYCLOID_INLINE S tendon_stretch(const Tree& tree, const P* p, int t, const S& le
 }
 
 template <class S, class P>
-S tendon_passive_force(const Tree& tree, const P* p, int t, const S& length, const S& velocity) {
+S tendon_passive_force(const TreeView& tree, const P* p, int t, const S& length,
+                       const S& velocity) {
   const Acting& acting = tree.model.options.acting;
   S force = S(0);
   if (acting.springs) {
@@ -89,7 +90,7 @@ S tendon_passive_force(const Tree& tree, const P* p, int t, const S& length, con
 
 // B.
 template <class S, class P>
-S tendon_damping_slope(const Tree& tree, const P* p, int t, const S& velocity) {
+S tendon_damping_slope(const TreeView& tree, const P* p, int t, const S& velocity) {
   if (!tree.model.options.acting.dampers) return S(0);
   const TendonCoefficients<S> b = tendon_damping<S>(tree, p, t);
   return b.linear + S(2) * b.quadratic * abs(velocity) +
@@ -97,7 +98,7 @@ S tendon_damping_slope(const Tree& tree, const P* p, int t, const S& velocity) {
 }
 
 template <class S, class P>
-void tendon_damping_slope_pullback(const Tree& tree, const P* p, int t, const S& velocity,
+void tendon_damping_slope_pullback(const TreeView& tree, const P* p, int t, const S& velocity,
                                    const S& slope_bar, S& velocity_bar, S* p_bar) {
   if (!tree.model.options.acting.dampers) return;
   const TendonCoefficients<S> b = tendon_damping<S>(tree, p, t);
@@ -115,7 +116,7 @@ void tendon_damping_slope_pullback(const Tree& tree, const P* p, int t, const S&
 
 // Adds to length_bar, velocity_bar, and to p_bar unless it is null.
 template <class S, class P>
-void tendon_passive_force_pullback(const Tree& tree, const P* p, int t, const S& length,
+void tendon_passive_force_pullback(const TreeView& tree, const P* p, int t, const S& length,
                                    const S& velocity, const S& force_bar, S& length_bar,
                                    S& velocity_bar, S* p_bar) {
   const Acting& acting = tree.model.options.acting;
@@ -151,7 +152,7 @@ void tendon_passive_force_pullback(const Tree& tree, const P* p, int t, const S&
 }
 
 template <class S, class P>
-S tendon_energy(const Tree& tree, const P* p, int t, const S& length) {
+S tendon_energy(const TreeView& tree, const P* p, int t, const S& length) {
   if (!tree.model.options.acting.springs) return S(0);
   const TendonCoefficients<S> k = tendon_stiffness<S>(tree, p, t);
   const S x = tendon_stretch(tree, p, t, length);
@@ -162,7 +163,7 @@ S tendon_energy(const Tree& tree, const P* p, int t, const S& length) {
 
 // dE/dx = -F.
 template <class S, class P>
-void tendon_energy_pullback(const Tree& tree, const P* p, int t, const S& length,
+void tendon_energy_pullback(const TreeView& tree, const P* p, int t, const S& length,
                             const S& energy_bar, S& length_bar, S* p_bar) {
   if (!tree.model.options.acting.springs) return;
   const TendonPlaces& at = tree.tendons[static_cast<std::size_t>(t)];

@@ -37,7 +37,7 @@ template <class S, class P, class Visit>
 void for_each_tendon_row(const Robot<S, P>& r, const Workspace<S>& w, const TendonRows<S>& in,
                          Visit visit) {
   if (!in.rows) return;
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const StaticRows& rows = *in.rows;
   const int* place = in.places + rows.joint_limits.size() + rows.dof_frictions.size() +
                      rows.connects.size() + rows.welds.size() + rows.joint_equalities.size();
@@ -63,7 +63,7 @@ void for_each_tendon_row(const Robot<S, P>& r, const Workspace<S>& w, const Tend
 
 // Calls visit(actuator, its index, place of its gear) for those on tendon t that act.
 template <class Visit>
-void for_each_acting_on(const Tree& tree, int t, Visit visit) {
+void for_each_acting_on(const TreeView& tree, int t, Visit visit) {
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (a.transmission != TransmissionKind::tendon || a.target != t || !acts(tree, a)) continue;
@@ -75,7 +75,7 @@ void for_each_acting_on(const Tree& tree, int t, Visit visit) {
 // q̈.
 template <class S, class P>
 void tendon_forces(const Robot<S, P>& r, const Workspace<S>& w, const TendonRows<S>& in, S* force) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   for (int t = 0; t < static_cast<int>(tree.model.tendons.size()); ++t) {
     force[t] = S(0);
     if (is_fixed_tendon(tree, t)) continue;
@@ -132,7 +132,7 @@ S gather_tendon_way(const Robot<S, P>& r, const Workspace<S>& w, int t, const S&
 template <class S, class P>
 void gather_tendon_parts(const Robot<S, P>& r, const Workspace<S>& w, int t, const S& K,
                          const TendonBars<S>& to, S* p_bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   tendon_passive_force_pullback(tree, r.p, t, w.tendon_length[t], w.tendon_rate[t], K, to.length[t],
                                 to.rate[t], p_bar);
   for_each_acting_on(tree, t, [&](const Actuator& a, std::size_t i, int gear) {

@@ -16,9 +16,8 @@ struct SensedRobot : SensorModel {
   explicit SensedRobot(bool elliptic) {
     model = test::held_robot(RigidIntegrator::euler);
     model.options.elliptic = elliptic;
-    for (const int body : {1, 5, 7, 6, 0})
-      model.sites.push_back({"", body, {0.1, 0.2, -0.1}, kTurn});
-    Equality joined;
+    for (const int body : {1, 5, 7, 6, 0}) model.sites.push_back({{body, {0.1, 0.2, -0.1}, kTurn}});
+    Named<Equality> joined;
     joined.object1 = 3, joined.object2 = 7;
     joined.data = {0.1, 0.2, 0.1, -0.1, 0.1, 0.3};
     model.equalities.push_back(joined);

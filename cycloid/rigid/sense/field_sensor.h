@@ -32,7 +32,7 @@ void constraint_forces(const SenseSpace<S>& space) {
 template <class S, class P>
 void sense_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
                  const SenseSpace<S>& space, S* out) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const std::size_t i = static_cast<std::size_t>(s.object);
   const auto copy = [&](const S* from) { std::copy_n(from, s.dimension, out); };
@@ -68,7 +68,7 @@ void sense_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
 template <class S, class P>
 void gather_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
                   const SenseSpace<S>& space, const S* y_bar, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const std::size_t i = static_cast<std::size_t>(s.object);
   const auto add = [&](S* to) {

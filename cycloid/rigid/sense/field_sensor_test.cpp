@@ -16,7 +16,7 @@ Model with_fields(Model m, const std::vector<std::string>& names) {
   m.sensors.clear();
   for (const std::string& name : names) {
     const ObservedField field = find_field(m, name).value();
-    m.sensors.insert(m.sensors.end(), field.parts.begin(), field.parts.end());
+    for (const Sensor& part : field.parts) m.sensors.push_back({{part}});
   }
   return m;
 }
@@ -25,7 +25,7 @@ Model with_fields(Model m, const std::vector<std::string>& names) {
 Model joined_robot(bool elliptic) {
   Model m = test::held_robot(RigidIntegrator::euler);
   m.options.elliptic = elliptic;
-  Equality joined;
+  Named<Equality> joined;
   joined.object1 = 3, joined.object2 = 7;
   joined.data = {0.1, 0.2, 0.1, -0.1, 0.1, 0.3};
   m.equalities.push_back(joined);

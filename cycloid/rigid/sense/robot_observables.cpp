@@ -61,7 +61,7 @@ const char* unit_of(const Model& m, const Sensor& s) {
 }
 
 // Why a sensor cannot be observed, or nothing.
-std::string refusal(const Model& m, const Sensor& s) {
+std::string refusal(const Model& m, const ListedSensor& s) {
   if (!s.unsupported.empty()) return s.unsupported;
   if (kind_of(s) == SensorKind::joint_actuator_force &&
       m.joints[static_cast<std::size_t>(s.object)].compensation_by_actuator) {

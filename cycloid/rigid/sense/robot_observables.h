@@ -32,7 +32,7 @@ class RobotObservables final : public Observables {
   const ObserverKey& key() const { return key_; }
 
  private:
-  const Model& model() const { return key_.tree->model; }
+  const Model& model() const { return key_.tree->source; }
   RobotObservers observers(const std::vector<std::string>& names) const;
 
   ObserverKey key_;

@@ -48,7 +48,7 @@ struct ObserverMemory {
 
 // x (state), u (input), lanes of S side by side.
 template <class S>
-Instant<S> instant_of(const Model& m, const Scalar<S>* x, const Scalar<S>* u) {
+Instant<S> instant_of(const ModelView& m, const Scalar<S>* x, const Scalar<S>* u) {
   const S* row = reinterpret_cast<const S*>(x);
   return {row, row + m.nq, row + m.nq + m.nv, reinterpret_cast<const S*>(u)};
 }

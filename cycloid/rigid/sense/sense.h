@@ -34,7 +34,7 @@ namespace cycloid::inline rigid {
 template <class S, class P>
 void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
              SenseSpace<S>& space) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   if (list.accelerations) {
     InstantDynamics<S>{space.plan, space.constraints, space.notes}.accelerate(r, x, w, w.qacc);
@@ -86,7 +86,7 @@ S transmission_rate(const Robot<S, P>& r, int i, const Instant<S>& x, const Work
 }
 
 template <class S>
-CYCLOID_INLINE S shown_force(const Tree& tree, int i, const Workspace<S>& w) {
+CYCLOID_INLINE S shown_force(const TreeView& tree, int i, const Workspace<S>& w) {
   return w.actuator_force[i] *
          force_scale(tree, tree.model.actuators[static_cast<std::size_t>(i)], w);
 }
@@ -95,7 +95,7 @@ CYCLOID_INLINE S shown_force(const Tree& tree, int i, const Workspace<S>& w) {
 template <class S, class P>
 void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const S& t,
                SenseSpace<S>& space, S* out) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const int i = s.object;
   const std::size_t k = static_cast<std::size_t>(i);

@@ -16,7 +16,7 @@ namespace cycloid::test {
 // joints 0 free, 1 2 hinges, 3 ball, 4 5 6 slides, 7 8 hinges; sites 5 world, 6 post, 7 mocap.
 struct SensorModel {
   SensorModel() : model(with_cables()) {
-    Body target;
+    Named<Body> target;
     target.name = "target";
     target.mocap = 0;
     target.pos = {0.4, -0.2, 0.7};
@@ -27,21 +27,21 @@ struct SensorModel {
     target.first_dof = model.nv;
     model.bodies.push_back(target);
     model.nmocap = 1;
-    for (const int body : {0, 6, 9}) model.sites.push_back({"", body, {0.1, 0.2, -0.1}, kTurn});
+    for (const int body : {0, 6, 9}) model.sites.push_back({{body, {0.1, 0.2, -0.1}, kTurn}});
     for (const int body : {0, 2, 7}) {
-      Geom g;
+      Named<Geom> g;
       g.body = body;
       g.pos = {0.2, 0.1, 0.3};
       g.quat = kTurn;
       model.geoms.push_back(g);
     }
-    for (const int body : {1, 8}) model.cameras.push_back({"", body, {0.1, 0.3, -0.2}, kTurn});
+    for (const int body : {1, 8}) model.cameras.push_back({{body, {0.1, 0.3, -0.2}, kTurn}});
     for (Body& b : model.bodies) b.inertia_quat = kTurn;
   }
 
   void add(SensorKind kind, int object, ObjectKind type = ObjectKind::site, int reference = -1,
            ObjectKind reference_type = ObjectKind::xbody) {
-    Sensor s;
+    ListedSensor s;
     s.name = "sensor" + std::to_string(model.sensors.size());
     s.type = static_cast<int>(kind);
     s.object_type = static_cast<int>(type);

@@ -11,7 +11,7 @@ template <class S, class P>
 void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
                         SenseSpace<S>& space, const S* y_bar, S& kinetic_bar,
                         const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const int i = s.object;
   const std::size_t k = static_cast<std::size_t>(i);
@@ -97,7 +97,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
 template <class S, class P>
 void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>& space,
                          const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const RowFormSpace<S>& form = w.rows.form;
   const S* const c = space.joint_force_bar;
@@ -137,7 +137,7 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
 template <class S, class P>
 void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>& space,
                  const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const FieldSweepSpace<S>& still = w.rows.form.sweep;
   still.clear(tree);
@@ -205,7 +205,7 @@ void gather_contacts(const Robot<S, P>& r, const Instant<S>& x, SenseSpace<S>& s
 template <class S, class P>
 void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
                     SenseSpace<S>& space, const S* out_bar, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   S kinetic_bar(0);
   bool kinetic = false;

@@ -61,7 +61,7 @@ struct SenseSpace {
   InteractionSpace<S> interaction;
   RootSpace<S> roots;
 
-  void carve(const Tree& tree, const ConstraintPlan* constrained, Arena& arena) {
+  void carve(const TreeView& tree, const ConstraintPlan* constrained, Arena& arena) {
     plan = constrained;
     work.carve(tree, arena);
     interaction.carve(tree, arena);
@@ -88,7 +88,7 @@ struct SenseSpace {
       row_force_bar = contact_sign = nullptr;
     }
   }
-  void clear(const Tree& tree) const {
+  void clear(const TreeView& tree) const {
     for (S* array : {length_bar, rate_bar, force_bar}) {
       set_zero(array, static_cast<int>(tree.model.actuators.size()));
     }

@@ -20,7 +20,7 @@ namespace cycloid::inline rigid {
 
 // (1) for the bodies that move, from the inertias of the single bodies.
 template <class S>
-void composite_inertias(const Tree& tree, const SpatialInertia<S>* inertia,
+void composite_inertias(const TreeView& tree, const SpatialInertia<S>* inertia,
                         SpatialInertia<S>* composite) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
@@ -45,7 +45,7 @@ struct ChainRows {
   S* of[B];
   int length, above;  // above: the dof before the chain, or -1
 
-  ChainRows(const Tree& tree, int k, S* M)
+  ChainRows(const TreeView& tree, int k, S* M)
       : length(tree.row[static_cast<std::size_t>(k) + 1] - tree.row[static_cast<std::size_t>(k)]),
         above(tree.parent_dof[static_cast<std::size_t>(k - B + 1)]) {
     for (int b = 0; b < B; ++b) of[b] = M + tree.row[static_cast<std::size_t>(k - b)];
@@ -55,7 +55,7 @@ struct ChainRows {
 // Calls function(std::integral_constant<int, B>, k) for a chain of B dofs, the last of them k.
 // Working on the rows of a chain at once loads what they share once.
 template <class Function>
-CYCLOID_INLINE void for_chain(const Tree::Chain& chain, Function&& function) {
+CYCLOID_INLINE void for_chain(const DofChain& chain, Function&& function) {
   switch (chain.dofs) {
     case 1: function(std::integral_constant<int, 1>{}, chain.last); break;
     case 2: function(std::integral_constant<int, 2>{}, chain.last); break;
@@ -65,7 +65,7 @@ CYCLOID_INLINE void for_chain(const Tree::Chain& chain, Function&& function) {
 
 // M from the composite inertias. armature: (nv).
 template <class S>
-void mass_matrix(const Tree& tree, const SpatialInertia<S>* composite, const Motion<S>* column,
+void mass_matrix(const TreeView& tree, const SpatialInertia<S>* composite, const Motion<S>* column,
                  const S* armature, S* M) {
   const auto fill_rows = [&]<int B>(std::integral_constant<int, B>, int k) {
     const ChainRows<B, S> rows(tree, k, M);
@@ -82,12 +82,12 @@ void mass_matrix(const Tree& tree, const SpatialInertia<S>* composite, const Mot
       j = tree.parent_dof[static_cast<std::size_t>(j)];
     }
   };
-  for (const Tree::Chain& chain : tree.chains) for_chain(chain, fill_rows);
+  for (const DofChain& chain : tree.chains) for_chain(chain, fill_rows);
 }
 
 // (4) in place, from the tips to the root. The row of ancestor i is a tail of row k.
 template <class S>
-void factor(const Tree& tree, S* M) {
+void factor(const TreeView& tree, S* M) {
   const auto eliminate = [&]<int B>(std::integral_constant<int, B>, int k) {
     const ChainRows<B, S> rows(tree, k, M);
     const int length = rows.length;
@@ -117,13 +117,13 @@ void factor(const Tree& tree, S* M) {
       i = tree.parent_dof[static_cast<std::size_t>(i)];
     }
   };
-  for (const Tree::Chain& chain : tree.chains) for_chain(chain, eliminate);
+  for (const DofChain& chain : tree.chains) for_chain(chain, eliminate);
 }
 
 // x ← M⁻¹ x for C vectors side by side: number k of vector c is x[k stride + c]. X: S, or several
 // at once.
 template <int C, class S, class X>
-void solve_columns(const Tree& tree, const S* LD, int stride, X* x) {
+void solve_columns(const TreeView& tree, const S* LD, int stride, X* x) {
   const auto upwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // Lᵀ
     const ChainRows<B, const S> rows(tree, k, LD);
     X own[B][C];
@@ -168,12 +168,12 @@ void solve_columns(const Tree& tree, const S* LD, int stride, X* x) {
       for (int c = 0; c < C; ++c) x[(k - b) * stride + c] = own[b][c];
     }
   };
-  for (const Tree::Chain& chain : tree.chains) for_chain(chain, upwards);
+  for (const DofChain& chain : tree.chains) for_chain(chain, upwards);
   for (std::size_t c = tree.chains.size(); c-- > 0;) for_chain(tree.chains[c], downwards);
 }
 
 template <class S, class X>
-void solve(const Tree& tree, const S* LD, X* x) {
+void solve(const TreeView& tree, const S* LD, X* x) {
   solve_columns<1>(tree, LD, 1, x);
 }
 

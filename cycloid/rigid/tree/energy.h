@@ -25,7 +25,7 @@ CYCLOID_INLINE S spring_energy(const Polynomial& poly, const P& k, const S& n) {
 
 // The springs of all joints.
 template <class S, class P>
-S joint_energy(const Tree& tree, const P* p, const S* qpos) {
+S joint_energy(const TreeView& tree, const P* p, const S* qpos) {
   S sum(0);
   if (!tree.model.options.acting.springs) return sum;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
@@ -50,7 +50,7 @@ S joint_energy(const Tree& tree, const P* p, const S* qpos) {
 
 // Adds to q_bar (nv), and to p_bar unless it is null; the force is -dE/dx.
 template <class S, class P>
-void joint_energy_pullback(const Tree& tree, const P* p, const S* qpos, const S& energy_bar,
+void joint_energy_pullback(const TreeView& tree, const P* p, const S* qpos, const S& energy_bar,
                            S* q_bar, S* p_bar) {
   if (!tree.model.options.acting.springs) return;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
@@ -93,7 +93,7 @@ void joint_energy_pullback(const Tree& tree, const P* p, const S* qpos, const S&
 // (1), with the tendons' lengths (w.tendon_length).
 template <class S, class P>
 S potential_energy(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Vec3<S> g = r.gravity();
   S sum = joint_energy(tree, r.p, x.qpos);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
@@ -111,7 +111,7 @@ template <class S, class P>
 void potential_energy_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                                const S& energy_bar, S* tendon_length_bar,
                                const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const Vec3<S> g = r.gravity();
   joint_energy_pullback(tree, r.p, x.qpos, energy_bar, bar.q, bar.p);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
@@ -136,7 +136,7 @@ void potential_energy_pullback(const Robot<S, P>& r, const Instant<S>& x, const 
 
 // M x into out (nv).
 template <class S>
-void multiply_matrix(const Tree& tree, const S* M, const S* x, S* out) {
+void multiply_matrix(const TreeView& tree, const S* M, const S* x, S* out) {
   set_zero(out, tree.model.nv);
   for (int k = 0; k < tree.model.nv; ++k) {
     out[k] += *M++ * x[k];
@@ -162,7 +162,7 @@ S kinetic_energy(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& 
 template <class S, class P>
 void kinetic_energy_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                              const S& energy_bar, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const FieldSweepSpace<S>& still = w.rows.form.sweep;
   kinetic_energy(r, x, w);
   for (int k = 0; k < tree.model.nv; ++k) {
@@ -180,7 +180,7 @@ void kinetic_energy_pullback(const Robot<S, P>& r, const Instant<S>& x, const Wo
                              RowSinks<S>{w.bars, bar.q, still.zeros, bar.p}, w.rows,
                              w.row_mocap_bar);
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;
     if (!bar.p) break;

@@ -72,7 +72,7 @@ Vec3<S> weld_couple(const WeldTurn<S>& turn, const Vec3<S>& c) {
 // (1), (bodies).
 template <class S, class P>
 void external_forces(const InteractionPoint<S, P>& at, Force<S>* W) {
-  const Tree& tree = at.r.tree;
+  const TreeView& tree = at.r.tree;
   const Workspace<S>& w = at.w;
   for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) {
     W[b] = Force<S>{};
@@ -150,7 +150,7 @@ template <class S, class P>
 void gather_external(const InteractionPoint<S, P>& at, const Motion<S>* Y,
                      const TendonBars<S>& tendons, const InstantBars<S>& bar) {
   S* const f_bar = tendons.row_force;
-  const Tree& tree = at.r.tree;
+  const TreeView& tree = at.r.tree;
   const Workspace<S>& w = at.w;
   const BodyBars<S>& bars = w.bars;
   for (std::size_t b = 1; at.r.inputs.xfrc_applied >= 0 && b < tree.model.bodies.size(); ++b) {

@@ -77,7 +77,7 @@ struct FreeBody {
 // (3): the factor of the block at the dofs of `body`, from M + h B (Tree::row storage) before it is
 // factored. block: 36 numbers.
 template <class S>
-void free_body_factor(const Tree& tree, std::size_t body, const Frames<S>& f,
+void free_body_factor(const TreeView& tree, std::size_t body, const Frames<S>& f,
                       const SpatialInertia<S>& composite, const S* qvel, const S& h, const S* M,
                       S* block) {
   const int first = tree.model.bodies[body].first_dof;
@@ -106,7 +106,7 @@ template <class S, class P>
 void free_body_pullback(const SweepPoint<S>& at, const P* p, std::size_t body,
                         const SpatialInertia<S>& composite, const S& h, S* q_bar, S* v_bar,
                         S& h_bar, S* p_bar, Force<S>* wrench) {
-  const Tree& tree = at.tree;
+  const TreeView& tree = at.tree;
   const int first = tree.model.bodies[body].first_dof;
   const FreeBody<S> free(at.frames.R[body], composite);
   const Vec3<S> omega = load_vec3(at.qvel + first + 3), delta = load_vec3(at.qacc + first + 3);

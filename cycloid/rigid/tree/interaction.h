@@ -23,12 +23,12 @@ struct InteractionSpace {
   Force<S>*external, *total;     // (bodies) W and F
   Motion<S>*external_bar, *bar;  // (bodies) cotangents of W and F; the latter's becomes Y
 
-  void carve(const Tree& tree, Arena& arena) {
+  void carve(const TreeView& tree, Arena& arena) {
     const std::size_t bodies = tree.model.bodies.size();
     for (Force<S>** array : {&external, &total}) arena.take(*array, bodies);
     for (Motion<S>** array : {&external_bar, &bar}) arena.take(*array, bodies);
   }
-  void clear(const Tree& tree) const {
+  void clear(const TreeView& tree) const {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) {
       external_bar[b] = bar[b] = Motion<S>{};
     }
@@ -45,7 +45,7 @@ SpatialInertia<S> inertia_of(const Robot<S, P>& r, const Workspace<S>& w, std::s
 // (1) into space.total, with W in space.external.
 template <class S, class P>
 void interaction_forces(const InteractionPoint<S, P>& at, const InteractionSpace<S>& space) {
-  const Tree& tree = at.r.tree;
+  const TreeView& tree = at.r.tree;
   const Workspace<S>& w = at.w;
   const std::size_t bodies = tree.model.bodies.size();
   space.total[0] = Force<S>{};
@@ -82,7 +82,7 @@ void gather_site_interaction(bool torque, const SensedFrame<S>& site, const Forc
 template <class S, class P>
 void gather_interaction(const InteractionPoint<S, P>& at, const InteractionSpace<S>& space,
                         const InstantBars<S>& bar) {
-  const Tree& tree = at.r.tree;
+  const TreeView& tree = at.r.tree;
   const Workspace<S>& w = at.w;
   const BodyBars<S>& bars = w.bars;
   Motion<S>* const Y = space.bar;

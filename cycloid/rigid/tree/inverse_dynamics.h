@@ -20,12 +20,12 @@ namespace cycloid::inline rigid {
 // M q̈ of the armature alone, added to tau. Uses w.LD and w.mu up.
 template <class S, class P>
 void add_armature_forces(const Robot<S, P>& r, const Workspace<S>& w, const S* qacc, S* tau) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   for (int k = 0; k < nv; ++k) {
     tau[k] += S(r.p[tree.armature[static_cast<std::size_t>(k)]]) * qacc[k];
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const S gear = S(r.p[tree.actuators[i].gear]);
     tau[d.dof] += gear * gear * number<S>(tree.model.actuators[i].armature) * qacc[d.dof];
@@ -41,7 +41,7 @@ void add_armature_forces(const Robot<S, P>& r, const Workspace<S>& w, const S* q
 template <class S, class P>
 void inverse_dynamics(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                       const S* qacc, S* tau) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const S* const no_qacc = nullptr;
   for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
   if (tree.has_tendon_armature) {
@@ -74,7 +74,7 @@ struct TreeMotion {
 template <class S, class P>
 Vec3<S> gather_forces_of_motion(const Robot<S, P>& r, const S* qpos, const Workspace<S>& w,
                                 const TreeMotion<S>& at, S* v_bar, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   w.bars.clear(tree.model.bodies.size());
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   if (tree.has_tendon_armature) {
@@ -82,7 +82,7 @@ Vec3<S> gather_forces_of_motion(const Robot<S, P>& r, const S* qpos, const Works
                              at.qacc, RowSinks<S>{w.bars, bar.q, v_bar, bar.p}, w.rows,
                              w.row_mocap_bar);
   }
-  for (const Tree::DofActuator& d : tree.dof_actuators) {
+  for (const DofActuator& d : tree.dof_actuators) {
     const std::size_t i = static_cast<std::size_t>(d.actuator);
     const int place = tree.actuators[i].gear;
     if (!bar.p) break;
@@ -101,7 +101,7 @@ template <class S, class P>
 void inverse_dynamics_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                                const S* qacc, const S* tau_bar, S* qacc_bar,
                                const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   inertia_matrix(r, w, w.LD);
   multiply_matrix(tree, static_cast<const S*>(w.LD), tau_bar, w.mu);
   for (int k = 0; k < tree.model.nv; ++k) {
@@ -122,7 +122,7 @@ void inverse_dynamics_pullback(const Robot<S, P>& r, const Instant<S>& x, const 
 template <class S, class P>
 void inertia_matrix_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                              const S* M_bar, const InstantBars<S>& bar) {
-  const Tree& tree = r.tree;
+  const TreeView& tree = r.tree;
   const FieldSweepSpace<S>& still = w.rows.form.sweep;
   S* const y = w.tau;
   for (int k = 0; k < tree.model.nv; ++k) {

@@ -24,7 +24,7 @@
 #include "cycloid/math/elementary.h"
 #include "cycloid/math/rotation.h"
 #include "cycloid/math/spatial.h"
-#include "cycloid/rigid/tree/tree.h"
+#include "cycloid/rigid/tree/tree_view.h"
 
 namespace cycloid::inline rigid {
 
@@ -55,7 +55,7 @@ CYCLOID_INLINE Quat<S> quat_of(const P* p) {
 // The parameters as a step uses them: quaternions normalised, and their lengths (one per entry of
 // Tree::quaternions) for the way back.
 template <class P>
-void prepare_parameters(const Tree& tree, P* p, P* length) {
+void prepare_parameters(const TreeView& tree, P* p, P* length) {
   for (const int place : tree.quaternions) {
     const Quat<P> q = load_quat(p + place);
     const P square = dot(q, q);
@@ -149,7 +149,7 @@ CYCLOID_INLINE Vec3<S> turn_hinge(const P* own, const S& angle, Quat<S>& q, S& s
 
 // One link's motion; orientation q and place r of its body so far leave moved.
 template <class S, class P>
-CYCLOID_INLINE void move_link(const Tree& tree, const P* p, const S* qpos, std::size_t l,
+CYCLOID_INLINE void move_link(const TreeView& tree, const P* p, const S* qpos, std::size_t l,
                               const Frames<S>& f, Quat<S>& q, Vec3<S>& r) {
   const Link& link = tree.links[l];
   if (link.kind == LinkKind::fixed || link.kind == LinkKind::translation) return;
@@ -181,7 +181,7 @@ CYCLOID_INLINE void move_link(const Tree& tree, const P* p, const S* qpos, std::
 
 // (1), or what a free joint or a mocap body has in its place.
 template <class S, class P>
-CYCLOID_INLINE void place_body(const Tree& tree, const P* p, const S* qpos, const S* mocap,
+CYCLOID_INLINE void place_body(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
                                const Link& first, const Frames<S>& f, Quat<S>& q, Vec3<S>& r) {
   const std::size_t b = static_cast<std::size_t>(first.body);
   const Body& body = tree.model.bodies[b];
@@ -223,7 +223,8 @@ CYCLOID_INLINE void complete_columns(const Link& link, const Vec3<S>& anchor, co
 
 // mocap: (nmocap) rows of position and quaternion, 7 numbers each, or null.
 template <class S, class P>
-void kinematics(const Tree& tree, const P* p, const S* qpos, const S* mocap, const Frames<S>& f) {
+void kinematics(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
+                const Frames<S>& f) {
   f.R[0] = identity_matrix<S, 3>();
   f.pos[0] = f.origin[0] = f.link_anchor[0] = f.before_pos[0] = Vec3<S>{};
   f.link_quat[0] = f.before_quat[0] = identity_quaternion<S>();

@@ -16,7 +16,7 @@ TEST_CASE("kinematics: a planar arm of two hinges stands where trigonometry puts
     body.first_joint = body.first_dof = b - 1;
     body.joints = body.dofs = 1;
     if (b == 2) body.pos = {0.5, 0, 0};
-    Joint j;
+    Named<Joint> j;
     j.body = b;
     j.qpos = j.dof = b - 1;
     m.joints.push_back(j);

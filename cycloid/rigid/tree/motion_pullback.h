@@ -48,7 +48,7 @@ struct BodyBars {
 // What the sweep looks at. Fields are per link, inertias per body.
 template <class S>
 struct SweepPoint {
-  const Tree& tree;
+  const TreeView& tree;
   const Frames<S>& frames;
   const SpatialInertia<S>* inertia;
   const Motion<S>*v, *a, *m;
@@ -83,7 +83,7 @@ CYCLOID_INLINE S turning_rate(const Frames<S>& f, const P* axis, std::size_t l) 
 
 // visit(dof, rate) for the hinges whose rate is not 1.
 template <class S, class P, class Visit>
-void for_each_scaled_dof(const Tree& tree, const P* p, const Frames<S>& f, Visit visit) {
+void for_each_scaled_dof(const TreeView& tree, const P* p, const Frames<S>& f, Visit visit) {
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];
     if (link.kind != LinkKind::hinge) continue;
@@ -205,7 +205,7 @@ template <class S, class P, std::size_t n>
 void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
                     const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar, S* mocap_bar,
                     bool pushed) {
-  const Tree& tree = at.tree;
+  const TreeView& tree = at.tree;
   if (!pushed) bars.a[0] = Force<S>{};
   std::size_t l = tree.links.size() - 1;
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {

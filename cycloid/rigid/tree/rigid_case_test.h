@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cycloid/rigid/step.h"
+#include "cycloid/rigid/tree/tree.h"
 #include "tests/support/pullback_check.h"
 #include "tests/support/robots.h"
 

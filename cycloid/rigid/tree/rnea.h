@@ -37,7 +37,7 @@ CYCLOID_INLINE void add_link_motion(const Link& link, const Motion<S>* column, c
 
 // (1), for every link.
 template <class S>
-void velocity_field(const Tree& tree, const Motion<S>* column, const S* x, Motion<S>* field) {
+void velocity_field(const TreeView& tree, const Motion<S>* column, const S* x, Motion<S>* field) {
   field[0] = Motion<S>{};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];
@@ -49,7 +49,7 @@ void velocity_field(const Tree& tree, const Motion<S>* column, const S* x, Motio
 
 // (2). qacc may be null, which counts as zero.
 template <class S>
-void acceleration_field(const Tree& tree, const Motion<S>* column, const S* qvel, const S* qacc,
+void acceleration_field(const TreeView& tree, const Motion<S>* column, const S* qvel, const S* qacc,
                         const Motion<S>* v, const Vec3<S>& gravity, Motion<S>* a) {
   a[0] = {Vec3<S>{}, -gravity};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
@@ -65,7 +65,7 @@ void acceleration_field(const Tree& tree, const Motion<S>* column, const S* qvel
 
 // (1) and (2) at once.
 template <class S>
-void motion_fields(const Tree& tree, const Motion<S>* column, const S* qvel, const S* qacc,
+void motion_fields(const TreeView& tree, const Motion<S>* column, const S* qvel, const S* qacc,
                    const Vec3<S>& gravity, Motion<S>* v, Motion<S>* a) {
   v[0] = Motion<S>{};
   a[0] = {Vec3<S>{}, -gravity};
@@ -86,7 +86,7 @@ void motion_fields(const Tree& tree, const Motion<S>* column, const S* qvel, con
 // (4), in place on the links' forces f: on entry those of the bodies, zero on links without one.
 // Subtracts c from tau.
 template <class S>
-void subtract_joint_forces(const Tree& tree, const Motion<S>* column, Force<S>* f, S* tau) {
+void subtract_joint_forces(const TreeView& tree, const Motion<S>* column, Force<S>* f, S* tau) {
   for (std::size_t l = tree.links.size(); l-- > 1;) {
     const Link& link = tree.links[l];
     const int dofs = dof_numbers(link.kind);
@@ -106,7 +106,7 @@ CYCLOID_INLINE Force<S> body_force(const SpatialInertia<S>& I, const Motion<S>& 
 // (4) for the bodies' own forces less `applied` (bodies), which may be null. total: (bodies), to
 // write on. Subtracts from tau.
 template <class S>
-void subtract_body_forces(const Tree& tree, const Motion<S>* column, const SpatialInertia<S>* I,
+void subtract_body_forces(const TreeView& tree, const Motion<S>* column, const SpatialInertia<S>* I,
                           const Motion<S>* v, const Motion<S>* a, const Force<S>* applied,
                           Force<S>* total, S* tau) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {

@@ -80,7 +80,7 @@ struct RneaJacobianSpace {
 
 // Composites of D and of the bodies' forces, from the tips to the base.
 template <class S>
-void composite_forms(const Tree& tree, const SpatialInertia<S>* inertia, const Motion<S>* v,
+void composite_forms(const TreeView& tree, const SpatialInertia<S>* inertia, const Motion<S>* v,
                      const Motion<S>* a, const RneaJacobianSpace<S>& space) {
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
@@ -99,7 +99,7 @@ void composite_forms(const Tree& tree, const SpatialInertia<S>* inertia, const M
 
 // (1) for every dof.
 template <class S>
-void moving_columns(const Tree& tree, const Motion<S>* column, const Motion<S>* v,
+void moving_columns(const TreeView& tree, const Motion<S>* column, const Motion<S>* v,
                     const Motion<S>* a, const RneaJacobianSpace<S>& space) {
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];
@@ -118,7 +118,7 @@ void moving_columns(const Tree& tree, const Motion<S>* column, const Motion<S>* 
 // Subtracts dτ/dq and dτ/dq̇ from dq and dv, nv rows of nv numbers each, `stride` apart. a: with
 // q̈. composite: crba.h (1).
 template <class S>
-void subtract_rnea_jacobian(const Tree& tree, const Motion<S>* column,
+void subtract_rnea_jacobian(const TreeView& tree, const Motion<S>* column,
                             const SpatialInertia<S>* inertia, const SpatialInertia<S>* composite,
                             const Motion<S>* v, const Motion<S>* a,
                             const RneaJacobianSpace<S>& space, int stride, S* dq, S* dv) {
@@ -155,7 +155,7 @@ void subtract_rnea_jacobian(const Tree& tree, const Motion<S>* column,
 // Subtracts d(M x)/dq, x held fixed, from dq: (6) and (8) at rest and without gravity. y: (links)
 // the field of x. Writes space.force and space.psi_ddot.
 template <class S>
-void subtract_inertia_jacobian(const Tree& tree, const Motion<S>* column,
+void subtract_inertia_jacobian(const TreeView& tree, const Motion<S>* column,
                                const SpatialInertia<S>* inertia, const SpatialInertia<S>* composite,
                                const Motion<S>* y, const RneaJacobianSpace<S>& space, int stride,
                                S* dq) {

@@ -27,15 +27,15 @@ template <class S>
 struct RootSpace {
   Vec3<S>*s, *s_bar;  // (bodies)
 
-  void carve(const Tree& tree, Arena& arena) {
+  void carve(const TreeView& tree, Arena& arena) {
     for (Vec3<S>** array : {&s, &s_bar}) arena.take(*array, tree.model.bodies.size());
   }
-  void clear(const Tree& tree) const {
+  void clear(const TreeView& tree) const {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) s_bar[b] = Vec3<S>{};
   }
 };
 
-inline std::size_t tree_top(const Tree& tree, std::size_t b) {
+inline std::size_t tree_top(const TreeView& tree, std::size_t b) {
   while (tree.model.bodies[b].parent != 0) {
     b = static_cast<std::size_t>(tree.model.bodies[b].parent);
   }
@@ -44,8 +44,8 @@ inline std::size_t tree_top(const Tree& tree, std::size_t b) {
 
 // (1) into space.s, but for the world.
 template <class S, class P>
-void place_roots(const Tree& tree, const P* p, const Frames<S>& f, const SpatialInertia<S>* inertia,
-                 const Motion<S>* v, const RootSpace<S>& space) {
+void place_roots(const TreeView& tree, const P* p, const Frames<S>& f,
+                 const SpatialInertia<S>* inertia, const Motion<S>* v, const RootSpace<S>& space) {
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     const std::size_t top = tree_top(tree, b);
     if (top == b) {
@@ -59,7 +59,7 @@ void place_roots(const Tree& tree, const P* p, const Frames<S>& f, const Spatial
 
 // C̄ of every tree, from space.s_bar. Adds to bars.pose, and to p_bar unless it is null.
 template <class S, class P>
-void gather_roots(const Tree& tree, const P* p, const Frames<S>& f,
+void gather_roots(const TreeView& tree, const P* p, const Frames<S>& f,
                   const SpatialInertia<S>* inertia, const Motion<S>* v, const RootSpace<S>& space,
                   const BodyBars<S>& bars, S* p_bar) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
@@ -78,7 +78,7 @@ void gather_roots(const Tree& tree, const P* p, const Frames<S>& f,
 
 // Of a body that may stand still, about its tree's origin. inertia: (bodies), where they move.
 template <class S, class P>
-SpatialInertia<S> whole_inertia(const Tree& tree, const P* p, std::size_t b, const Frames<S>& f,
+SpatialInertia<S> whole_inertia(const TreeView& tree, const P* p, std::size_t b, const Frames<S>& f,
                                 const SpatialInertia<S>* inertia) {
   if (tree.model.bodies[b].tree >= 0) return inertia[b];
   const auto& J = tree.model.bodies[b].inertia;

@@ -41,13 +41,13 @@ struct RowSinks {
   S *q_bar, *v_bar, *p_bar;
 };
 
-inline std::size_t last_link(const Tree& tree, int body) {
+inline std::size_t last_link(const TreeView& tree, int body) {
   return static_cast<std::size_t>(tree.last_link[static_cast<std::size_t>(body)]);
 }
 
 // Where a site is, from the origin of its body's tree.
 template <class S, class P>
-CYCLOID_INLINE Vec3<S> site_point(const Tree& tree, const P* p, int site, const Frames<S>& f) {
+CYCLOID_INLINE Vec3<S> site_point(const TreeView& tree, const P* p, int site, const Frames<S>& f) {
   const std::size_t s = static_cast<std::size_t>(site);
   const int b = tree.model.sites[s].body;
   return f.pos[b] + f.R[b] * vec3_of<S>(p + tree.sites[s].pos);
@@ -55,7 +55,7 @@ CYCLOID_INLINE Vec3<S> site_point(const Tree& tree, const P* p, int site, const 
 
 // Adds the cotangent of site_point.
 template <class S>
-CYCLOID_INLINE void site_point_pullback(const Tree& tree, int site, const Frames<S>& f,
+CYCLOID_INLINE void site_point_pullback(const TreeView& tree, int site, const Frames<S>& f,
                                         const Vec3<S>& x, const Vec3<S>& x_bar, Force<S>* pose,
                                         S* p_bar) {
   const std::size_t s = static_cast<std::size_t>(site);

@@ -31,14 +31,15 @@ struct SubtreeBars {
 };
 
 template <class S, class P>
-CYCLOID_INLINE S mass_of(const Tree& tree, const P* p, std::size_t b) {
+CYCLOID_INLINE S mass_of(const TreeView& tree, const P* p, std::size_t b) {
   const int place = tree.bodies[b].mass;
   return place >= 0 ? S(p[place]) : S(static_cast<Scalar<S>>(tree.model.bodies[b].mass));
 }
 
 // From the origin of the body's tree.
 template <class S, class P>
-CYCLOID_INLINE Vec3<S> centre_of(const Tree& tree, const P* p, std::size_t b, const Frames<S>& f) {
+CYCLOID_INLINE Vec3<S> centre_of(const TreeView& tree, const P* p, std::size_t b,
+                                 const Frames<S>& f) {
   const int place = tree.bodies[b].com;
   if (place >= 0) return f.pos[b] + f.R[b] * vec3_of<S>(p + place);
   const auto& c = tree.model.bodies[b].com;
@@ -48,7 +49,7 @@ CYCLOID_INLINE Vec3<S> centre_of(const Tree& tree, const P* p, std::size_t b, co
 
 // Calls visit(b) for `top` and every body below it.
 template <class Visit>
-void for_each_below(const Tree& tree, std::size_t top, Visit visit) {
+void for_each_below(const TreeView& tree, std::size_t top, Visit visit) {
   const auto& bodies = tree.model.bodies;
   for (std::size_t b = top; b < bodies.size(); ++b) {
     std::size_t k = b;
@@ -66,7 +67,7 @@ CYCLOID_INLINE S share_of(const S& m_b, const S& m, bool is_top) {
 
 // inertia: (bodies), where they move; v: (links).
 template <class S, class P>
-SubtreeMotion<S> subtree_motion(const Tree& tree, const P* p, int body, const Frames<S>& f,
+SubtreeMotion<S> subtree_motion(const TreeView& tree, const P* p, int body, const Frames<S>& f,
                                 const SpatialInertia<S>* inertia, const Motion<S>* v) {
   const std::size_t top = static_cast<std::size_t>(body);
   const Vec3<S> o = f.origin[top];  // sums are taken about it
@@ -90,7 +91,7 @@ SubtreeMotion<S> subtree_motion(const Tree& tree, const P* p, int body, const Fr
 
 // Adds to bars.v and bars.pose, and to p_bar unless it is null.
 template <class S, class P>
-void subtree_motion_pullback(const Tree& tree, const P* p, int body, const Frames<S>& f,
+void subtree_motion_pullback(const TreeView& tree, const P* p, int body, const Frames<S>& f,
                              const SpatialInertia<S>* inertia, const Motion<S>* v,
                              const SubtreeMotion<S>& out, const SubtreeBars<S>& out_bar,
                              const BodyBars<S>& bars, S* p_bar) {

@@ -258,65 +258,72 @@ std::vector<Link> unroll(const Model& m, std::vector<int>& last_link) {
   return links;
 }
 
+// What the tables are made of.
+struct Lists : TreeLists<Vector> {
+  ModelLists<Vector> model;
+};
+
 }  // namespace
 
-Tree::Tree(const Model& m, bool constrained) : model(m) {
-  links = unroll(m, last_link);
-  row.assign(1, 0);
+Tree::Tree(const Model& m, bool constrained) : source(m) {
+  Lists t;
+  t.model = without_names(m);
+  t.links = unroll(m, t.last_link);
+  t.row.assign(1, 0);
   for (int k = 0; k < m.nv; ++k) {
     int length = 0;
     for (int i = k; i >= 0; i = m.dofs[static_cast<std::size_t>(i)].parent) ++length;
-    row.push_back(row.back() + length);
+    t.row.push_back(t.row.back() + length);
     const Dof& dof = m.dofs[static_cast<std::size_t>(k)];
-    parent_dof.push_back(dof.parent);
-    dof_body.push_back(dof.body);
+    t.parent_dof.push_back(dof.parent);
+    t.dof_body.push_back(dof.body);
   }
-  for (int k = m.nv - 1; k >= 0; k -= chains.back().dofs) {
+  for (int k = m.nv - 1; k >= 0; k -= t.chains.back().dofs) {
     int dofs = 1;
     while (dofs < kLongestChain && k >= dofs &&
-           parent_dof[static_cast<std::size_t>(k - dofs + 1)] == k - dofs) {
+           t.parent_dof[static_cast<std::size_t>(k - dofs + 1)] == k - dofs) {
       ++dofs;
     }
-    chains.push_back({k, dofs});
+    t.chains.push_back({k, dofs});
   }
   for (const Body& b : m.bodies) {
-    root.push_back(b.tree >= 0 && m.bodies[static_cast<std::size_t>(b.parent)].tree < 0);
+    t.root.push_back(b.tree >= 0 && m.bodies[static_cast<std::size_t>(b.parent)].tree < 0);
   }
-  has_children.assign(m.bodies.size(), 0);
-  last_child.assign(m.bodies.size(), 0);
+  t.has_children.assign(m.bodies.size(), 0);
+  t.last_child.assign(m.bodies.size(), 0);
   for (std::size_t b = m.bodies.size(); b-- > 1;) {
-    char& met = has_children[static_cast<std::size_t>(m.bodies[b].parent)];
-    last_child[b] = !met;
+    char& met = t.has_children[static_cast<std::size_t>(m.bodies[b].parent)];
+    t.last_child[b] = !met;
     met = 1;
   }
-  for (const Joint& j : m.joints) zero.push_back(j.qpos0[0]);
+  for (const Joint& j : m.joints) t.zero.push_back(j.qpos0[0]);
   Register to(parameters);
-  add_bodies(m, to, bodies);
-  add_joints(m, to, joints);
+  add_bodies(m, to, t.bodies);
+  add_joints(m, to, t.joints);
   for (const Dof& d : m.dofs) {
     const std::size_t j = static_cast<std::size_t>(d.joint);
-    const int within = static_cast<int>(damping.size()) - m.joints[j].dof;
-    damping.push_back(joints[j].damping + within);
-    armature.push_back(joints[j].armature + within);
+    const int within = static_cast<int>(t.damping.size()) - m.joints[j].dof;
+    t.damping.push_back(t.joints[j].damping + within);
+    t.armature.push_back(t.joints[j].armature + within);
   }
-  add_sites(m, to, sites);
-  add_tendons(m, to, tendons);
-  add_actuators(m, to, actuators);
+  add_sites(m, to, t.sites);
+  add_tendons(m, to, t.tendons);
+  add_actuators(m, to, t.actuators);
   options.gravity = to.add("option.gravity", "m/s²", m.options.gravity);
   options.timestep =
       to.add(std::string(kTimestepName), "s", m.options.timestep, Constraint::positive);
   const Acting& acting = m.options.acting;
   if (constrained && acting.constraints) {
-    add_limits(m, to, joints, tendons);
-    if (acting.contacts) add_geoms(m, to, geoms);
-    if (acting.equalities) add_equalities(m, to, equalities);
+    add_limits(m, to, t.joints, t.tendons);
+    if (acting.contacts) add_geoms(m, to, t.geoms);
+    if (acting.equalities) add_equalities(m, to, t.equalities);
     const auto touches = [](const GeomPlaces& g) { return g.pos >= 0; };
-    if (std::any_of(geoms.begin(), geoms.end(), touches)) {
+    if (std::any_of(t.geoms.begin(), t.geoms.end(), touches)) {
       options.impratio = to.add("option.impratio", "1", m.options.impratio, Constraint::positive);
     }
   }
-  geoms.resize(m.geoms.size());
-  equalities.resize(m.equalities.size());
+  t.geoms.resize(m.geoms.size());
+  t.equalities.resize(m.equalities.size());
   const bool passive = m.options.acting.springs || m.options.acting.dampers;
   feels_medium = passive && (m.options.density != 0 || m.options.viscosity != 0);
   if (feels_medium) {
@@ -327,12 +334,12 @@ Tree::Tree(const Model& m, bool constrained) : model(m) {
     options.wind = to.add("option.wind", "m/s", m.options.wind);
   }
   if (!passive) {  // MuJoCo then leaves out all passive forces
-    for (Body& b : model.bodies) b.gravity_compensation = 0;
+    for (Body& b : t.model.bodies) b.gravity_compensation = 0;
   }
-  for (const Body& b : model.bodies) has_wrenches = has_wrenches || b.gravity_compensation != 0;
-  for (const Tendon& t : m.tendons) {
-    has_wrenches = has_wrenches || t.kind == TendonKind::spatial;
-    has_tendon_armature = has_tendon_armature || t.armature != 0;
+  for (const Body& b : t.model.bodies) has_wrenches = has_wrenches || b.gravity_compensation != 0;
+  for (const Tendon& tendon : m.tendons) {
+    has_wrenches = has_wrenches || tendon.kind == TendonKind::spatial;
+    has_tendon_armature = has_tendon_armature || tendon.armature != 0;
   }
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const Actuator& a = m.actuators[i];
@@ -344,17 +351,17 @@ Tree::Tree(const Model& m, bool constrained) : model(m) {
     if (on_joint && (a.armature != 0 || !(a.damping == Polynomial{}))) {
       const Joint& j = m.joints[static_cast<std::size_t>(a.target)];
       for (int k = 0; k < dof_numbers(j.kind); ++k) {
-        dof_actuators.push_back({j.dof + k, static_cast<int>(i)});
+        t.dof_actuators.push_back({j.dof + k, static_cast<int>(i)});
       }
     }
   }
   for (std::size_t b = 1; b < m.bodies.size(); ++b) {
-    if (m.bodies[b].dofs != 6 || m.bodies[b].joints != 1 || !root[b]) continue;
+    if (m.bodies[b].dofs != 6 || m.bodies[b].joints != 1 || !t.root[b]) continue;
     bool alone = true;
     for (std::size_t k = 1; k < m.bodies.size(); ++k) {
       alone = alone && (k == b || m.bodies[k].tree != m.bodies[b].tree || m.bodies[k].dofs == 0);
     }
-    if (alone) free_bodies.push_back(static_cast<int>(b));
+    if (alone) t.free_bodies.push_back(static_cast<int>(b));
   }
   for (const Joint& j : m.joints) {
     const bool off = j.compensation_by_actuator && !m.options.acting.actuation;
@@ -364,22 +371,27 @@ Tree::Tree(const Model& m, bool constrained) : model(m) {
   }
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const Actuator& a = m.actuators[i];
-    acts_directly.push_back(!limits_actuators && is_direct(m, a));
-    if (!acts_directly.back()) continue;
+    t.acts_directly.push_back(!limits_actuators && is_direct(m, a));
+    if (!t.acts_directly.back()) continue;
     const Joint& j = m.joints[static_cast<std::size_t>(a.target)];
-    direct_actuators.push_back({static_cast<int>(i), j.dof, j.qpos, a.affine_gain, a.affine_bias});
+    t.direct_actuators.push_back(
+        {static_cast<int>(i), j.dof, j.qpos, a.affine_gain, a.affine_bias});
   }
-  for (const BodyPlaces& b : bodies) {
-    if (b.quat >= 0) quaternions.push_back(b.quat);
+  for (const BodyPlaces& b : t.bodies) {
+    if (b.quat >= 0) t.quaternions.push_back(b.quat);
   }
-  for (const MarkerPlaces& s : sites) quaternions.push_back(s.quat);
-  for (const GeomPlaces& g : geoms) {
-    if (g.quat >= 0) quaternions.push_back(g.quat);
+  for (const MarkerPlaces& s : t.sites) t.quaternions.push_back(s.quat);
+  for (const GeomPlaces& g : t.geoms) {
+    if (g.quat >= 0) t.quaternions.push_back(g.quat);
   }
-  for (std::size_t j = 0; j < joints.size(); ++j) {  // references of springs
+  for (std::size_t j = 0; j < t.joints.size(); ++j) {  // references of springs
     const JointKind kind = m.joints[j].kind;
-    if (has_quaternion(kind)) quaternions.push_back(joints[j].spring + linear_numbers(kind));
+    if (has_quaternion(kind)) t.quaternions.push_back(t.joints[j].spring + linear_numbers(kind));
   }
+  model.options = m.options;
+  model.nq = m.nq, model.nv = m.nv, model.na = m.na, model.nu = m.nu;
+  model.nmocap = m.nmocap, model.trees = m.trees;
+  block_ = TableBlock(t, static_cast<TreeView&>(*this));
 }
 
 }  // namespace cycloid::inline rigid

@@ -20,7 +20,7 @@ TEST_CASE(
         tree.last_link[static_cast<std::size_t>(tree.links[l].body)] == static_cast<int>(l);
     CHECK(tree.links[l].last == last_of_body);
   }
-  CHECK(tree.root ==
+  CHECK(std::vector<char>(tree.root.begin(), tree.root.end()) ==
         std::vector<char>{false, true, false, false, false, false, false, true, false});
 }
 

@@ -11,17 +11,18 @@
 
 #include "cycloid/rigid/tree/field_sweep.h"
 #include "cycloid/rigid/tree/row.h"
+#include "cycloid/rigid/tree/tree.h"
 #include "tests/support/pullback_check.h"
 
 namespace cycloid::test {
 
 class ModelBuilder {
  public:
-  ModelBuilder() { model.bodies.push_back(Body{}); }
+  ModelBuilder() { model.bodies.emplace_back(); }
 
   int body(const char* name, int parent, std::array<double, 3> pos, std::array<double, 4> quat) {
     FixedNumbers random(model.bodies.size());
-    Body b;
+    Named<Body> b;
     b.name = name;
     b.parent = parent;
     b.tree = at(model.bodies, parent).tree;
@@ -41,7 +42,7 @@ class ModelBuilder {
             double reference = 0) {
     Body& b = model.bodies.back();
     if (b.tree < 0) b.tree = model.trees++;
-    Joint j;
+    Named<Joint> j;
     j.name = name;
     j.kind = kind;
     j.body = static_cast<int>(model.bodies.size()) - 1;
@@ -69,11 +70,11 @@ class ModelBuilder {
     return static_cast<int>(model.joints.size()) - 1;
   }
   int site(const char* name, int body, std::array<double, 3> pos, std::array<double, 4> quat) {
-    model.sites.push_back({name, body, pos, quat});
+    model.sites.push_back({{body, pos, quat}, name});
     return static_cast<int>(model.sites.size()) - 1;
   }
   int tendon(TendonKind kind, std::initializer_list<Wrap> wraps) {
-    Tendon t;
+    Named<Tendon> t;
     t.kind = kind;
     t.first_wrap = static_cast<int>(model.wraps.size());
     t.wraps = static_cast<int>(wraps.size());
@@ -82,7 +83,7 @@ class ModelBuilder {
     return static_cast<int>(model.tendons.size()) - 1;
   }
   int actuator(TransmissionKind kind, int target, int reference, std::array<double, 6> gear) {
-    Actuator a;
+    Named<Actuator> a;
     a.transmission = kind;
     a.target = target;
     a.reference_site = reference;

@@ -36,8 +36,8 @@ struct Workspace {
   // Runge–Kutta: the stage's state, and cotangents of stage rates
   S *stage_state, *stage_rate, *q_bar, *v_bar, *act_bar;
 
-  void carve(const Tree& tree, Arena& arena) {
-    const Model& model = tree.model;
+  void carve(const TreeView& tree, Arena& arena) {
+    const ModelView& model = tree.model;
     const std::size_t links = tree.links.size(), bodies = model.bodies.size(),
                       nv = static_cast<std::size_t>(model.nv),
                       na = static_cast<std::size_t>(model.na),

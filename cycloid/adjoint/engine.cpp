@@ -1,0 +1,21 @@
+#include "cycloid/adjoint/engine.h"
+
+#include "cycloid/adjoint/lane_engine.h"
+
+namespace cycloid::inline adjoint {
+
+template <class T>
+const Engine<T>& engine_of(const System&) {
+  static const LaneEngine<T> lanes;
+  return lanes;
+}
+
+const DoubleEngine& double_engine_of(const System&) {
+  static const LaneDoubleEngine lanes;
+  return lanes;
+}
+
+template const Engine<float>& engine_of(const System&);
+template const Engine<double>& engine_of(const System&);
+
+}  // namespace cycloid::inline adjoint
