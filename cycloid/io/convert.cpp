@@ -191,6 +191,10 @@ Wrap wrap_of(const mjModel& m, mjtSize i) {
   switch (m.wrap_type[i]) {
     case mjWRAP_JOINT: return {WrapKind::joint, m.wrap_objid[i], m.wrap_prm[i]};
     case mjWRAP_PULLEY: return {WrapKind::pulley, -1, m.wrap_prm[i]};
+    case mjWRAP_SPHERE:
+    case mjWRAP_CYLINDER:
+      return {m.wrap_type[i] == mjWRAP_SPHERE ? WrapKind::sphere : WrapKind::cylinder,
+              m.wrap_objid[i], 0, static_cast<int>(std::lround(m.wrap_prm[i]))};
     default: return {WrapKind::site, m.wrap_objid[i], 0};
   }
 }

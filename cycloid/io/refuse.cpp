@@ -33,15 +33,26 @@ void judge_options(const mjModel& m, bool constraints) {
   }
 }
 
+// MuJoCo itself stops at a tendon with inertia that goes around a geom.
 void judge_tendons(const mjModel& m) {
+  std::vector<bool> heavy(static_cast<std::size_t>(m.ntendon));
+  for (mjtSize i = 0; i < m.ntendon; ++i) {
+    heavy[static_cast<std::size_t>(i)] = m.tendon_armature[i] != 0;
+  }
+  for (mjtSize i = 0; i < m.nactuator; ++i) {
+    if (m.actuator_trntype[i] != mjTRN_TENDON || m.actuator_armature[i] == 0) continue;
+    heavy[static_cast<std::size_t>(m.actuator_trnid[2 * i])] = true;
+  }
   for (mjtSize i = 0; i < m.ntendon; ++i) {
     for (int w = m.tendon_adr[i]; w < m.tendon_adr[i] + m.tendon_num[i]; ++w) {
       const int type = m.wrap_type[w];
-      if (type == mjWRAP_JOINT || type == mjWRAP_PULLEY || type == mjWRAP_SITE) continue;
+      if (type != mjWRAP_SPHERE && type != mjWRAP_CYLINDER) continue;
+      if (!heavy[static_cast<std::size_t>(i)]) continue;
       refuse(element(m, "ntendon", i),
-             message("wrapping around ", type == mjWRAP_SPHERE ? "a sphere" : "a cylinder", " (",
+             message("armature with wrapping around ",
+                     type == mjWRAP_SPHERE ? "a sphere" : "a cylinder", " (",
                      element(m, "ngeom", m.wrap_objid[w]), ")"),
-             "route it through sites");
+             "remove the armature of the tendon and of its actuators, or route it through sites");
     }
   }
 }

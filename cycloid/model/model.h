@@ -26,7 +26,7 @@ constexpr int dof_numbers(JointKind k) {
 
 enum class RigidIntegrator { euler, implicitfast, rk4 };
 enum class TendonKind { fixed, spatial };
-enum class WrapKind { joint, pulley, site };
+enum class WrapKind { joint, pulley, site, sphere, cylinder };
 enum class TransmissionKind { joint, joint_in_parent, tendon, site };
 enum class ActuatorDynamics { none, integrator, filter, filter_exact, muscle };
 
@@ -145,8 +145,9 @@ struct Equality {
 
 struct Wrap {
   WrapKind kind = WrapKind::site;
-  int object = -1;   // joint or site
+  int object = -1;   // joint, site or geom
   double value = 0;  // coefficient of a joint; divisor of a pulley
+  int side = -1;     // of a geom: the site that says on which side the tendon goes
 };
 
 struct Tendon {

@@ -67,6 +67,14 @@ inline constexpr Operator kOperators[] = {
     differentiable("actuator_force"),
     differentiable("add_direct_actuators"),
     differentiable("activation_step"),
+    // wrap_path.h, wrapped_piece.h
+    differentiable("wrap_plane"),
+    differentiable("bend_around"),
+    differentiable("wrap_root"),
+    differentiable("bend_inside"),
+    differentiable("wrap_path"),
+    differentiable("wrapped_place"),
+    differentiable("wrapped_piece"),
     // row.h, tendon.h, tendon_force.h
     differentiable("site_point"),
     differentiable("tendon_piece"),
