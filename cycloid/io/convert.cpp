@@ -51,6 +51,7 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   Options o;
   o.integrator = m.opt.integrator == mjINT_RK4            ? RigidIntegrator::rk4
                  : m.opt.integrator == mjINT_IMPLICITFAST ? RigidIntegrator::implicitfast
+                 : m.opt.integrator == mjINT_IMPLICIT     ? RigidIntegrator::implicit
                                                           : RigidIntegrator::euler;
   o.timestep = m.opt.timestep;
   o.gravity = row<3>(m.opt.gravity, 0);

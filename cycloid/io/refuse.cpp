@@ -12,10 +12,9 @@ namespace {
 
 void judge_options(const mjModel& m, bool constraints) {
   const int integrator = m.opt.integrator;
-  if (integrator != mjINT_EULER && integrator != mjINT_RK4 && integrator != mjINT_IMPLICITFAST) {
-    refuse("options",
-           integrator == mjINT_IMPLICIT ? "the integrator implicit" : "the integrator discrete",
-           "set integrator to Euler, implicitfast or RK4");
+  if (integrator < mjINT_EULER || integrator > mjINT_IMPLICITFAST) {
+    refuse("options", "the integrator discrete",
+           "set integrator to Euler, implicit, implicitfast or RK4");
   }
   if (m.opt.enableflags & mjENBL_SLEEP) {
     for (mjtSize i = 0; i < m.ntree; ++i) {

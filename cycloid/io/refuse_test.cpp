@@ -88,10 +88,9 @@ TEST_CASE("refuse_unsupported: tendons, springs, fluid, flexes by name") {
 }
 
 TEST_CASE("refuse_unsupported: integrators and sleeping") {
-  check_refused(with("<option integrator='implicit'/>"), "options", "implicit");
   check_refused(with("<option integrator='discrete'/>"), "options", "discrete");
   check_refused(with("<option><flag sleep='enable'/></option>"), "body \"arm\"", "sleeping");
-  for (const char* fine : {"Euler", "implicitfast", "RK4"}) {
+  for (const char* fine : {"Euler", "implicit", "implicitfast", "RK4"}) {
     CHECK(refusal(with(std::string("<option integrator='") + fine + "'/>")) == "");
   }
   // Nothing sleeps here: the flag changes nothing.

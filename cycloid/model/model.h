@@ -24,7 +24,7 @@ constexpr int dof_numbers(JointKind k) {
   return k == JointKind::free ? 6 : k == JointKind::ball ? 3 : 1;
 }
 
-enum class RigidIntegrator { euler, implicitfast, rk4 };
+enum class RigidIntegrator { euler, implicitfast, rk4, implicit };
 enum class TendonKind { fixed, spatial };
 enum class WrapKind { joint, pulley, site, sphere, cylinder };
 enum class TransmissionKind { joint, joint_in_parent, tendon, site };

@@ -6,11 +6,12 @@
 namespace cycloid::inline rigid {
 
 inline constexpr Operator kOperators[] = {
-    // inertia.h, motion_pullback.h, dynamics.h, step.h, rk4_step.h
+    // inertia.h, motion_pullback.h, bias_slope.h, dynamics.h, step.h, rk4_step.h
     differentiable("body_inertia"),
     differentiable("sweep"),
     differentiable("smooth_acceleration"),
     differentiable("free_body"),
+    differentiable("bias_slope"),
     differentiable("retract_qpos"),
     differentiable("euler_step"),
     differentiable("chart_velocity"),

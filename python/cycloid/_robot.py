@@ -143,7 +143,7 @@ def load(
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
     up, before those above the file. The integrator and the time step are the model's:
-    <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or RK4.
+    <option integrator="implicitfast" timestep="0.002"/>; Euler, implicit, implicitfast or RK4.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
     refuses the model or it contains dynamics that are not supported. What MuJoCo warns about
@@ -219,7 +219,7 @@ def _refuse(unknown: Mapping[str, Any], function: str) -> None:
     """Keywords of laws are the model's options here."""
     step = (
         ': MuJoCo\'s integrators define a robot\'s step, so it is the model that says, in <option '
-        'integrator="implicitfast" timestep="0.002"/> (Euler, implicitfast or RK4) or mj_model.opt'
+        'integrator="implicitfast" timestep="0.002"/> (Euler, implicit, implicitfast or RK4) or mj_model.opt'
     )
     hints = {"integrator": step, "dt": step, "timestep": step}
     tolerance = "; these integrators have steps of one length, and no tolerance"

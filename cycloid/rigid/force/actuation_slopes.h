@@ -113,7 +113,7 @@ struct SlopeCotangents {
   const Workspace<S>& w;
   const SlopePoint<S>& slopes;
   const InstantBars<S>& bar;
-  bool implicit = r.implicit == Implicit::all_slopes;
+  bool implicit = r.all_slopes();
 
   void of_tendons() const {
     const TreeView& tree = r.tree;
