@@ -219,7 +219,8 @@ def _refuse(unknown: Mapping[str, Any], function: str) -> None:
     """Keywords of laws are the model's options here."""
     step = (
         ': MuJoCo\'s integrators define a robot\'s step, so it is the model that says, in <option '
-        'integrator="implicitfast" timestep="0.002"/> (Euler, implicit, implicitfast or RK4) or mj_model.opt'
+        'integrator="implicitfast" timestep="0.002"/> (Euler, implicit, implicitfast or RK4) or '
+        "mj_model.opt"
     )
     hints = {"integrator": step, "dt": step, "timestep": step}
     tolerance = "; these integrators have steps of one length, and no tolerance"

@@ -7,9 +7,9 @@
 // of the mass matrix do (Tree::row), with the inverse of the diagonal; columns of U alike.
 //
 // c is of second degree in q̇ but for gravity. Without gravity, c₀(v), and for any vector x
-//   h C x = c₀(v + h x) - c₀(v) - c₀(h x)                                                     (3)
-// so that the pullback of -h λᵀ C x is that of three sweeps of motion_pullback.h at rest in q̈, with
-// λ, -λ and -λ for μ; x is held fixed.
+//   h C x = c₀(v + h x) - c₀(v) - c₀(h x)                                                    (3)
+// so that the pullback of -h λᵀ C x is that of three sweeps of motion_pullback.h without q̈, with λ,
+// -λ and -λ for μ; x is held fixed.
 #pragma once
 
 #include "cycloid/rigid/tree/motion_pullback.h"
@@ -135,8 +135,8 @@ struct BiasSlopePoint {
   const S *qpos, *qvel;
 };
 
-// The pullback of -h λᵀ C x by (3). bars: (bodies), used up; sweep_mocap: (nmocap, 6), used up. Adds
-// to q_bar, v_bar (nv), h_bar, mocap_bar, and to p_bar unless it is null.
+// The pullback of -h λᵀ C x by (3). bars: (bodies), sweep_mocap: (nmocap, 6), used up. Adds to
+// q_bar, v_bar (nv), h_bar, mocap_bar, and to p_bar unless it is null.
 template <class S, class P>
 void bias_slope_pullback(const BiasSlopePoint<S>& at, const P* p, const S& h, const S* lambda,
                          const S* x, const BiasSlopeSpace<S>& space, const BodyBars<S>& bars,
