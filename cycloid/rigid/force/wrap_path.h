@@ -171,19 +171,19 @@ CYCLOID_HD WrapRoot<S> wrap_root(bool sphere, const WrapPlane<S>& plane, const S
   Mask<S> good = f <= Q(0), moving = good & (abs(f) > tolerance);
   for (int i = 0; i < kMost && any(moving); ++i) {
     const Q slope = wrap_root_slope(a, b, z), next = z - f / slope;
-    good = good & (!moving | ((slope <= Q(-1e-15)) & (next <= z)));
+    good = good & ((!moving) | ((slope <= Q(-1e-15)) & (next <= z)));
     z = select(moving & good, next, z);
     f = wrap_root_value(a, b, z, angle);
-    good = good & (!moving | (f <= tolerance));
+    good = good & ((!moving) | (f <= tolerance));
     moving = good & (abs(f) > tolerance);
   }
-  root.found = good & !moving;
+  root.found = good & (!moving);
   const S value = wrap_root_value(root.ratio[0], root.ratio[1], S(z), plane.angle);
   root.slope = wrap_root_slope(root.ratio[0], root.ratio[1], S(z));
   root.z = S(z) - (value - S(primal(value))) / root.slope;  // the root's tangent
   const S y = plane.p[1].norm * plane.sine, x = plane.p[0].norm + plane.p[1].norm * plane.cosine;
   const S mean = atan2(y, x);
-  root.first = !root.found | Mask<S>(sphere) | (plane.normal.z > S(0));
+  root.first = (!root.found) | Mask<S>(sphere) | (plane.normal.z > S(0));
   const S own = select(root.first, root.ratio[0], root.ratio[1]);
   const S turned = asin(root.z) - asin(own * root.z);
   const S psi = select(root.found, turned, mean);
@@ -292,9 +292,9 @@ CYCLOID_HD WrapChoice<S> wrap_choice(const WrapShape<S>& shape, const Vec3<S>& p
   if (!any(out.inside)) return out;
   out.root = wrap_root(shape.sphere, out.plane, r);
   const WrapBend<S> within = bend_inside(out.plane, r, out.root);
-  const Mask<S> passes = (n0 > r) & (n1 > r) & (r >= S(1e-15)) & !meets_circle(q0, q1, r) &
+  const Mask<S> passes = (n0 > r) & (n1 > r) & (r >= S(1e-15)) & (!meets_circle(q0, q1, r)) &
                          (out.plane.cosine >= S(-1 + 1e-15));
-  out.bent = (out.inside & passes) | (!out.inside & out.bent);
+  out.bent = (out.inside & passes) | ((!out.inside) & out.bent);
   out.bend.P = select(out.inside, within.P, out.bend.P);
   for (int k = 0; k < 2; ++k) {
     out.bend.c[k] = select(out.inside, within.c[k], out.bend.c[k]);

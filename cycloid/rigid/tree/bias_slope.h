@@ -8,7 +8,7 @@
 //
 // c is of second degree in q̇ but for gravity. Without gravity, c₀(v), and for any vector x
 //   h C x = c₀(v + h x) - c₀(v) - c₀(h x)                                                    (3)
-// so that the pullback of -h λᵀ C x is that of three sweeps of motion_pullback.h without q̈, with λ,
+// so that the pullback of -h λᵀ C x is that of three sweeps of motion_pullback.h without q̈, λ,
 // -λ and -λ for μ; x is held fixed.
 #pragma once
 
