@@ -76,10 +76,11 @@ void LawOptions::declare(Options& options, const char* positional) {
       "or .cym");
   options.number("--dt", dt, "length of a step [s] (default 0.01, or the file's own)");
   std::vector<std::string> integrators = systems::integrators();
+  integrators.push_back("implicit");
   integrators.push_back("implicitfast");
   options.choice("--integrator", integrator, integrators,
                  "euler, semi_implicit, verlet, rk4 (default),\nimplicit_midpoint, dopri5 or "
-                 "sdirk4; of a file\neuler, implicitfast or rk4 (default: its own)");
+                 "sdirk4; of a file\neuler, implicit, implicitfast or rk4 (default: its own)");
   options.number("--rtol", rtol, "relative tolerance of dopri5 and sdirk4 (default 1e-9)");
   options.number("--atol", atol, "... and absolute, in the units of the state (default 1e-11)");
   options.flag("--no-constraints", no_constraints,
@@ -126,11 +127,12 @@ System LawOptions::robot() const {
   if (dt) loaded.options.timestep = *dt;
   static const std::map<std::string, RigidIntegrator> known = {
       {"euler", RigidIntegrator::euler},
+      {"implicit", RigidIntegrator::implicit},
       {"implicitfast", RigidIntegrator::implicitfast},
       {"rk4", RigidIntegrator::rk4}};
   if (!integrator.empty() && !known.contains(integrator)) {
     throw UsageError(message("a robot has no integrator \"", integrator,
-                             "\"; there are euler, implicitfast and rk4"));
+                             "\"; there are euler, implicit, implicitfast and rk4"));
   }
   if (rtol || atol) {
     throw UsageError("--rtol and --atol are for laws with dopri5 or sdirk4; a robot has none");

@@ -157,10 +157,8 @@ Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
   }
   const std::unique_ptr<mjSpec, DeleteSpec> spec(parsed, {&mujoco});
 
-  // One thread: messages of others would not be known as ours. Pictures play no part, nor do the
-  // length ranges of muscles.
+  // One thread: messages of others would not be known as ours. Pictures play no part.
   spec->compiler.usethread = false;
-  spec->compiler.LRopt.mode = mjLRMODE_NONE;
   spec->compiler.passthrough = mjPASSTHROUGH_TEXTURES;
   result.constraints = !(spec->option.disableflags & mjDSBL_CONSTRAINT);
   resolve_assets(mujoco, parsed, options,

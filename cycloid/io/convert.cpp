@@ -51,6 +51,7 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   Options o;
   o.integrator = m.opt.integrator == mjINT_RK4            ? RigidIntegrator::rk4
                  : m.opt.integrator == mjINT_IMPLICITFAST ? RigidIntegrator::implicitfast
+                 : m.opt.integrator == mjINT_IMPLICIT     ? RigidIntegrator::implicit
                                                           : RigidIntegrator::euler;
   o.timestep = m.opt.timestep;
   o.gravity = row<3>(m.opt.gravity, 0);
@@ -191,6 +192,10 @@ Wrap wrap_of(const mjModel& m, mjtSize i) {
   switch (m.wrap_type[i]) {
     case mjWRAP_JOINT: return {WrapKind::joint, m.wrap_objid[i], m.wrap_prm[i]};
     case mjWRAP_PULLEY: return {WrapKind::pulley, -1, m.wrap_prm[i]};
+    case mjWRAP_SPHERE:
+    case mjWRAP_CYLINDER:
+      return {m.wrap_type[i] == mjWRAP_SPHERE ? WrapKind::sphere : WrapKind::cylinder,
+              m.wrap_objid[i], 0, static_cast<int>(std::lround(m.wrap_prm[i]))};
     default: return {WrapKind::site, m.wrap_objid[i], 0};
   }
 }
@@ -230,24 +235,29 @@ bool is_enabled(const mjModel& m, mjtSize i) {
 }
 
 Named<Actuator> actuator_of(const mjModel& m, mjtSize i) {
-  constexpr ActuatorDynamics kDynamics[] = {ActuatorDynamics::none, ActuatorDynamics::integrator,
-                                            ActuatorDynamics::filter,
-                                            ActuatorDynamics::filter_exact};
+  constexpr ActuatorDynamics kDynamics[] = {
+      ActuatorDynamics::none, ActuatorDynamics::integrator, ActuatorDynamics::filter,
+      ActuatorDynamics::filter_exact, ActuatorDynamics::muscle};
   const int control = m.actuator_ctrladr[i];
   Named<Actuator> a;
   a.name = name_at(m, m.name_actuatoradr, i);
   a.transmission = transmission_of(m.actuator_trntype[i]);
   a.target = m.actuator_trnid[2 * i];
   if (a.transmission == TransmissionKind::site) a.reference_site = m.actuator_trnid[2 * i + 1];
-  a.gear = row<6>(m.actuator_gear, m.actuator_outadr[i]);
+  const int output = m.actuator_outadr[i];
+  a.gear = row<6>(m.actuator_gear, output);
   a.dynamics = kDynamics[m.actuator_dyntype[i]];
-  a.time_constant = m.actuator_dynprm[mjNDYN * i];
+  a.dynamics_numbers = row<mjNDYN>(m.actuator_dynprm, i);
   a.act = m.actuator_actadr[i];
   a.control = control;
   a.affine_gain = m.actuator_gaintype[i] == mjGAIN_AFFINE;
   a.affine_bias = m.actuator_biastype[i] == mjBIAS_AFFINE;
-  std::copy_n(m.actuator_gainprm + mjNGAIN * i, 3, a.gain.begin());
-  std::copy_n(m.actuator_biasprm + mjNBIAS * i, 3, a.bias.begin());
+  a.muscle_gain = m.actuator_gaintype[i] == mjGAIN_MUSCLE;
+  a.muscle_bias = m.actuator_biastype[i] == mjBIAS_MUSCLE;
+  a.gain = row<mjNGAIN>(m.actuator_gainprm, i);
+  a.bias = row<mjNBIAS>(m.actuator_biasprm, i);
+  a.length_range = row<2>(m.actuator_lengthrange, output);
+  a.acc0 = m.actuator_acc0[output];
   a.control_range = range(m.actuator_ctrllimited[control], m.actuator_ctrlrange, control);
   a.force_range = range(m.actuator_forcelimited[i], m.actuator_forcerange, i);
   a.activation_range = range(m.actuator_actlimited[i], m.actuator_actrange, i);

@@ -211,13 +211,13 @@ TEST_CASE("convert: actuators") {
   CHECK(servo.target == 1);
   CHECK(servo.gear[0] == 3);
   CHECK(servo.dynamics == ActuatorDynamics::filter_exact);
-  CHECK(servo.time_constant == .25);
+  CHECK(servo.dynamics_numbers[0] == .25);
   CHECK(servo.act == 0);
   CHECK(servo.control == 0);
   CHECK(servo.affine_gain);
   CHECK(servo.affine_bias);
-  CHECK(servo.gain == std::array<double, 3>{1, 2, 3});
-  CHECK(servo.bias == std::array<double, 3>{4, 5, 6});
+  CHECK(servo.gain == std::array<double, 10>{1, 2, 3});
+  CHECK(servo.bias == std::array<double, 10>{4, 5, 6});
   CHECK(servo.control_range.high == 2);
   CHECK(servo.force_range.low == -7);
   CHECK(servo.activation_range.on);

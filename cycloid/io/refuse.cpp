@@ -12,10 +12,9 @@ namespace {
 
 void judge_options(const mjModel& m, bool constraints) {
   const int integrator = m.opt.integrator;
-  if (integrator != mjINT_EULER && integrator != mjINT_RK4 && integrator != mjINT_IMPLICITFAST) {
-    refuse("options",
-           integrator == mjINT_IMPLICIT ? "the integrator implicit" : "the integrator discrete",
-           "set integrator to Euler, implicitfast or RK4");
+  if (integrator < mjINT_EULER || integrator > mjINT_IMPLICITFAST) {
+    refuse("options", "the integrator discrete",
+           "set integrator to Euler, implicit, implicitfast or RK4");
   }
   if (m.opt.enableflags & mjENBL_SLEEP) {
     for (mjtSize i = 0; i < m.ntree; ++i) {
@@ -33,15 +32,26 @@ void judge_options(const mjModel& m, bool constraints) {
   }
 }
 
+// MuJoCo itself stops at a tendon with inertia that goes around a geom.
 void judge_tendons(const mjModel& m) {
+  std::vector<bool> heavy(static_cast<std::size_t>(m.ntendon));
+  for (mjtSize i = 0; i < m.ntendon; ++i) {
+    heavy[static_cast<std::size_t>(i)] = m.tendon_armature[i] != 0;
+  }
+  for (mjtSize i = 0; i < m.nactuator; ++i) {
+    if (m.actuator_trntype[i] != mjTRN_TENDON || m.actuator_armature[i] == 0) continue;
+    heavy[static_cast<std::size_t>(m.actuator_trnid[2 * i])] = true;
+  }
   for (mjtSize i = 0; i < m.ntendon; ++i) {
     for (int w = m.tendon_adr[i]; w < m.tendon_adr[i] + m.tendon_num[i]; ++w) {
       const int type = m.wrap_type[w];
-      if (type == mjWRAP_JOINT || type == mjWRAP_PULLEY || type == mjWRAP_SITE) continue;
+      if (type != mjWRAP_SPHERE && type != mjWRAP_CYLINDER) continue;
+      if (!heavy[static_cast<std::size_t>(i)]) continue;
       refuse(element(m, "ntendon", i),
-             message("wrapping around ", type == mjWRAP_SPHERE ? "a sphere" : "a cylinder", " (",
+             message("armature with wrapping around ",
+                     type == mjWRAP_SPHERE ? "a sphere" : "a cylinder", " (",
                      element(m, "ngeom", m.wrap_objid[w]), ")"),
-             "route it through sites");
+             "remove the armature of the tendon and of its actuators, or route it through sites");
     }
   }
 }
@@ -50,7 +60,6 @@ void judge_tendons(const mjModel& m) {
 std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   const int dynamics = m.actuator_dyntype[i], gain = m.actuator_gaintype[i],
             bias = m.actuator_biastype[i], transmission = m.actuator_trntype[i];
-  if (dynamics == mjDYN_MUSCLE || gain == mjGAIN_MUSCLE || bias == mjBIAS_MUSCLE) return "a muscle";
   if (dynamics == mjDYN_DCMOTOR || gain == mjGAIN_DCMOTOR || bias == mjBIAS_DCMOTOR) {
     return "a DC motor";
   }
@@ -63,9 +72,8 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   if (dynamics == mjDYN_USER || gain == mjGAIN_USER || bias == mjBIAS_USER) {
     return "an actuator with user dynamics, gain or bias";
   }
-  const bool known = dynamics >= mjDYN_NONE && dynamics <= mjDYN_FILTEREXACT &&
-                     (gain == mjGAIN_FIXED || gain == mjGAIN_AFFINE) &&
-                     (bias == mjBIAS_NONE || bias == mjBIAS_AFFINE) &&
+  const bool known = dynamics >= mjDYN_NONE && dynamics <= mjDYN_MUSCLE && gain >= mjGAIN_FIXED &&
+                     gain <= mjGAIN_MUSCLE && bias >= mjBIAS_NONE && bias <= mjBIAS_MUSCLE &&
                      transmission >= mjTRN_JOINT && transmission <= mjTRN_SITE;
   if (!known) return "an actuator of this type";
   if (m.actuator_ctrlnum[i] != 1 || m.actuator_outnum[i] != 1 || m.actuator_actnum[i] > 1) {
@@ -79,7 +87,8 @@ void judge_actuators(const mjModel& m) {
     const std::string what = unsupported_actuator(m, i);
     if (!what.empty()) {
       refuse(element(m, "nactuator", i), what,
-             "use a motor, position, velocity, damper, cylinder or general actuator on a joint, a "
+             "use a motor, position, velocity, damper, cylinder, muscle or general actuator on a "
+             "joint, a "
              "tendon or a site");
     }
   }

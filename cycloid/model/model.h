@@ -24,11 +24,11 @@ constexpr int dof_numbers(JointKind k) {
   return k == JointKind::free ? 6 : k == JointKind::ball ? 3 : 1;
 }
 
-enum class RigidIntegrator { euler, implicitfast, rk4 };
+enum class RigidIntegrator { euler, implicitfast, rk4, implicit };
 enum class TendonKind { fixed, spatial };
-enum class WrapKind { joint, pulley, site };
+enum class WrapKind { joint, pulley, site, sphere, cylinder };
 enum class TransmissionKind { joint, joint_in_parent, tendon, site };
-enum class ActuatorDynamics { none, integrator, filter, filter_exact };
+enum class ActuatorDynamics { none, integrator, filter, filter_exact, muscle };
 
 // f(x) = linear x + quadratic x² + cubic x³; for damping x|x| in place of x².
 struct Polynomial {
@@ -145,8 +145,9 @@ struct Equality {
 
 struct Wrap {
   WrapKind kind = WrapKind::site;
-  int object = -1;   // joint or site
+  int object = -1;   // joint, site or geom
   double value = 0;  // coefficient of a joint; divisor of a pulley
+  int side = -1;     // of a geom: the site that says on which side the tendon goes
 };
 
 struct Tendon {
@@ -168,13 +169,15 @@ struct Actuator {
   int reference_site = -1;  // site transmission
   std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
   ActuatorDynamics dynamics = ActuatorDynamics::none;
-  double time_constant = 1;      // dynprm[0] [s]
-  int act = -1;                  // place in act
-  int control = -1;              // place in ctrl
-  bool affine_gain = false;      // else only gain[0] acts
-  bool affine_bias = false;      // else no bias
-  std::array<double, 3> gain{};  // gainprm: constant, per length, per velocity
-  std::array<double, 3> bias{};  // biasprm
+  std::array<double, 10> dynamics_numbers{1};     // dynprm; [0] the time constant of a filter [s]
+  int act = -1;                                   // place in act
+  int control = -1;                               // place in ctrl
+  bool affine_gain = false, muscle_gain = false;  // else only gain[0] acts
+  bool affine_bias = false, muscle_bias = false;  // else no bias
+  std::array<double, 10> gain{};  // gainprm: constant, per length, per velocity; or a muscle's
+  std::array<double, 10> bias{};  // biasprm
+  std::array<double, 2> length_range{};  // of the transmission, as compiled (muscles) [m]
+  double acc0 = 0;                       // acceleration by a unit force at qpos0 (muscles)
   Range control_range, force_range, activation_range;
   bool early = false;   // the force uses the next activation
   bool enabled = true;  // its group is not disabled

@@ -61,7 +61,7 @@ struct ConstrainedJacobianSpace {
 template <class S, class P>
 bool slopes_vary(const Robot<S, P>& r) {
   const auto curved = [](const Polynomial& p) { return p.quadratic != 0 || p.cubic != 0; };
-  if (r.implicit != Implicit::dampers) return r.implicit == Implicit::all_slopes;
+  if (r.implicit != Implicit::dampers) return r.all_slopes();
   const ModelView& model = r.tree.model;
   return std::any_of(model.dofs.begin(), model.dofs.end(),
                      [&](const Dof& d) { return curved(d.damping); }) ||
@@ -214,7 +214,8 @@ void add_spread_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Constr
 // x ← M̂⁻¹ x, for as many vectors as there are lanes.
 template <class S, class P>
 void solve_wide(const Robot<S, P>& r, const Workspace<S>& w, Wide<S>* x) {
-  if (!implicit_free_bodies(r)) return solve(r.tree, static_cast<const S*>(w.LD), x);
+  if (!implicit_free_bodies(r) && !r.bias_slope())
+    return solve(r.tree, static_cast<const S*>(w.LD), x);
   const int nv = r.tree.model.nv;
   for (int l = 0; l < kNativeLanes<S>; ++l) {
     for (int k = 0; k < nv; ++k) w.tau[k] = x[k][l];

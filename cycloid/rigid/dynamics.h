@@ -4,7 +4,8 @@
 //   b = τ - c                                                                      (2)
 //   (M + h B) q̈ = b                                                               (3)
 // B is the slope of the forces in the velocity that the integrator treats implicitly: none (rk4,
-// and the acceleration itself), the joints' dampers (euler), dampers and actuators (implicitfast).
+// and the acceleration itself), the joints' dampers (euler), dampers and actuators (implicitfast),
+// these and the bias c (implicit: bias_slope.h).
 // Gravity compensation of a body is the force -κ m g at its centre of mass; an applied force
 // (xfrc_applied) is a force and a couple at the centre of mass, in world axes.
 //
@@ -76,7 +77,7 @@ void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   set_zero(w.slope, r.tree.model.nv);
   if (r.implicit == Implicit::nothing) return;
   add_damper_slopes(r.tree, r.p, x.qvel, w.slope);
-  if (r.implicit == Implicit::all_slopes) actuation_slopes(r, x, w);
+  if (r.all_slopes()) actuation_slopes(r, x, w);
 }
 
 // Gravity compensation into w.wrench, and on the dofs where a joint's limit has to know it.
@@ -208,7 +209,7 @@ void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspa
   for (int k = 0; k < tree.model.nv; ++k) {
     w.LD[tree.row[static_cast<std::size_t>(k)]] += h * w.slope[k];
   }
-  if (r.implicit == Implicit::all_slopes) {
+  if (r.all_slopes()) {
     add_row_slopes(r, x, w, w.LD);
     if (r.medium()) add_fluid_slopes(r, w, w.LD);
   }
@@ -217,7 +218,13 @@ void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspa
     free_body_factor(tree, b, w.frames, w.composite[b], x.qvel, h, static_cast<const S*>(w.LD),
                      w.free_blocks + 36 * i);
   }
-  factor(tree, w.LD);
+  if (!r.bias_slope()) return factor(tree, w.LD);
+  for (int i = 0; i < tree.entries(); ++i) w.bias.upper[i] = w.LD[i];
+  add_bias_slope(tree, static_cast<const Motion<S>*>(w.frames.column),
+                 static_cast<const SpatialInertia<S>*>(w.inertia),
+                 static_cast<const SpatialInertia<S>*>(w.composite),
+                 static_cast<const Motion<S>*>(w.v), h, w.bias.rnea, w.LD, w.bias.upper);
+  factor_unsymmetric(tree, w.LD, w.bias.upper);
 }
 
 // The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
@@ -231,6 +238,11 @@ void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 template <class S, class P>
 void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed, S* x) {
   const TreeView& tree = r.tree;
+  if (r.bias_slope()) {
+    const S *const L = w.LD, *const U = w.bias.upper;
+    return transposed ? solve_unsymmetric_transposed(tree, L, U, x)
+                      : solve_unsymmetric(tree, L, U, x);
+  }
   const bool blocks = implicit_free_bodies(r);
   S* kept = w.armature;  // right-hand sides of the blocks
   for (std::size_t i = 0; blocks && i < tree.free_bodies.size(); ++i) {
@@ -395,7 +407,7 @@ Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
   Robot<S, P> r = given;
   const TreeView& tree = r.tree;
   if (!bar.p || !tree.feels_medium || r.medium()) return r;
-  if (r.implicit == Implicit::all_slopes) {
+  if (r.all_slopes()) {
     r.absent_medium = true;
     return r;
   }
@@ -423,7 +435,7 @@ void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspac
                              static_cast<const Motion<S>*>(w.a), qacc,
                              RowSinks<S>{w.bars, bar.q, bar.v, bar.p}, w.rows, w.row_mocap_bar);
   }
-  if (r.implicit == Implicit::all_slopes && r.medium()) {
+  if (r.all_slopes() && r.medium()) {
     gather_fluid_slopes(r, x, w, slopes, bar);
   }
   Vec3<S> gravity_bar{};
@@ -448,6 +460,12 @@ void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspac
                          w.rows.wrenches);
     }
   }
+  if (r.bias_slope()) {
+    const FieldSweepSpace<S>& space = w.rows.form.sweep;
+    bias_slope_pullback(BiasSlopePoint<S>{tree, w.frames, w.inertia, x.qpos, x.qvel}, r.p,
+                        r.timestep(), slopes.lambda, slopes.qacc, w.bias, space.bars,
+                        space.mocap_bar, bar.q, bar.v, bar.h, bar.p, w.row_mocap_bar);
+  }
   sweep_pullback(at, r.p, w.bars, more, bar.q, bar.v, bar.p, w.mocap_bar, pushed);
   gather_mocap(r, w, bar.u);
   gravity_bar -= w.bars.a[0].force;
@@ -461,7 +479,7 @@ template <class S, class P>
 void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* qacc,
                    const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
   velocity_field(r.tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
-  const bool implicit_medium = bar.p && r.tree.feels_medium && r.implicit == Implicit::all_slopes;
+  const bool implicit_medium = bar.p && r.tree.feels_medium && r.all_slopes();
   const bool pushed = pushes_bodies(r) || implicit_medium;
   if (pushed) w.bars.clear(r.tree.model.bodies.size());
   set_zero(w.row_mocap_bar, 6 * r.tree.model.nmocap);

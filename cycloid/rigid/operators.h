@@ -6,11 +6,12 @@
 namespace cycloid::inline rigid {
 
 inline constexpr Operator kOperators[] = {
-    // inertia.h, motion_pullback.h, dynamics.h, step.h, rk4_step.h
+    // inertia.h, motion_pullback.h, bias_slope.h, dynamics.h, step.h, rk4_step.h
     differentiable("body_inertia"),
     differentiable("sweep"),
     differentiable("smooth_acceleration"),
     differentiable("free_body"),
+    differentiable("bias_slope"),
     differentiable("retract_qpos"),
     differentiable("euler_step"),
     differentiable("chart_velocity"),
@@ -57,12 +58,24 @@ inline constexpr Operator kOperators[] = {
     differentiable("weld_turn"),
     differentiable("weld"),
     differentiable("static_rows"),
-    // passive.h, actuator.h, direct_actuator.h
+    // muscle.h, passive.h, actuator.h, direct_actuator.h
+    differentiable("muscle_units"),
+    differentiable("muscle_gain"),
+    differentiable("muscle_bias"),
+    differentiable("muscle_dynamics"),
     differentiable("add_springs"),
     differentiable("add_dampers"),
     differentiable("actuator_force"),
     differentiable("add_direct_actuators"),
     differentiable("activation_step"),
+    // wrap_path.h, wrapped_piece.h
+    differentiable("wrap_plane"),
+    differentiable("bend_around"),
+    differentiable("wrap_root"),
+    differentiable("bend_inside"),
+    differentiable("wrap_path"),
+    differentiable("wrapped_place"),
+    differentiable("wrapped_piece"),
     // row.h, tendon.h, tendon_force.h
     differentiable("site_point"),
     differentiable("tendon_piece"),

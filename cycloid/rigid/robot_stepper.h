@@ -185,6 +185,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     switch (tree.model.options.integrator) {
       case RigidIntegrator::rk4: return Implicit::nothing;
       case RigidIntegrator::implicitfast: return Implicit::all_slopes;
+      case RigidIntegrator::implicit: return Implicit::bias_too;
       default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
     }
   }
@@ -298,7 +299,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   }
 
   Robot<S, P> robot(const Layout& at) const {
-    return {*key_.tree, key_.inputs, at.p, implicit(), implicit() != Implicit::all_slopes};
+    return {*key_.tree, key_.inputs, at.p, implicit(), implicit() <= Implicit::dampers};
   }
 
   void clear_first(const Layout& at) const {

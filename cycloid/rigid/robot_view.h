@@ -12,7 +12,7 @@ struct InputPlaces {
 };
 
 // Slopes of forces in the velocity that the integrator treats implicitly (dynamics.h (3)).
-enum class Implicit { nothing, dampers, all_slopes };
+enum class Implicit { nothing, dampers, all_slopes, bias_too };
 
 // State and inputs; u in the order of InputPlaces.
 template <class S>
@@ -29,6 +29,10 @@ struct Robot {
   Implicit implicit;
   bool shortcut = false;       // direct actuators by their short form (direct_actuator.h)
   bool absent_medium = false;  // counts as there, for its cotangents
+
+  // Slopes of all forces but the bias, and that of the bias.
+  bool all_slopes() const { return implicit == Implicit::all_slopes || bias_slope(); }
+  bool bias_slope() const { return implicit == Implicit::bias_too; }
 
   // Whether the medium's forces act.
   bool medium() const {

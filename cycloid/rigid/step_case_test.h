@@ -56,6 +56,7 @@ struct StepCaseOf {
     switch (tree.model.options.integrator) {
       case RigidIntegrator::rk4: return Implicit::nothing;
       case RigidIntegrator::implicitfast: return Implicit::all_slopes;
+      case RigidIntegrator::implicit: return Implicit::bias_too;
       default: return Implicit::dampers;
     }
   }

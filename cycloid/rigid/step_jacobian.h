@@ -66,7 +66,7 @@ struct StepJacobian {
 template <class S, class P>
 bool joints_alone(const Robot<S, P>& r) {
   return !pushes_bodies(r) && !r.tree.limits_compensation && !implicit_free_bodies(r) &&
-         r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
+         !r.bias_slope() && r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
 }
 
 // The most dofs of a joint that feels forces of its own.
@@ -249,8 +249,9 @@ void accelerations_jacobian(const Robot<S, P>& r, const Workspace<S>& w,
                             const JacobianSpace<S>& space, int columns, S* rows) {
   const int nv = r.tree.model.nv;
   constexpr int kTogether = 4;
+  const bool symmetric = !implicit_free_bodies(r) && !r.bias_slope();
   int c = 0;
-  for (; c + kTogether <= columns && !implicit_free_bodies(r); c += kTogether) {
+  for (; c + kTogether <= columns && symmetric; c += kTogether) {
     solve_columns<kTogether>(r.tree, static_cast<const S*>(w.LD), columns, rows + c);
   }
   for (; c < columns; ++c) {

@@ -103,7 +103,7 @@ TEST_CASE(
   a.gear = {0.7, -0.5, 0.4, 0.3, 0.2, -0.6};
   a.gain = {2, 0, 0};
   a.dynamics = ActuatorDynamics::filter;
-  a.time_constant = 0.1;
+  a.dynamics_numbers = {0.1};
   a.act = m.na++;
   a.control = m.nu++;
   m.actuators.push_back(a);

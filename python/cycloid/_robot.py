@@ -168,8 +168,8 @@ def load(
     may differ between environments. search_paths: folders in which package://name/rest is looked
     up, before those above the file. noslip: what becomes of a model that asks for MuJoCo's noslip
     solver, "refuse", or "ignore", which runs without it and warns. The integrator and the time step
-    are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicitfast or
-    RK4.
+    are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicit,
+    implicitfast or RK4.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
     refuses the model or it contains dynamics that are not supported. What MuJoCo warns about, and
@@ -260,7 +260,8 @@ def refuse_keywords(unknown: Mapping[str, Any], function: str) -> None:
     """Keywords of laws are the model's options here."""
     step = (
         ': MuJoCo\'s integrators define a robot\'s step, so it is the model that says, in <option '
-        'integrator="implicitfast" timestep="0.002"/> (Euler, implicitfast or RK4) or mj_model.opt'
+        'integrator="implicitfast" timestep="0.002"/> (Euler, implicit, implicitfast or RK4) or '
+        "mj_model.opt"
     )
     hints = {"integrator": step, "dt": step, "timestep": step}
     tolerance = "; these integrators have steps of one length, and no tolerance"

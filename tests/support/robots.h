@@ -93,7 +93,7 @@ class RobotBuilder {
     a.bias = {0.1, -0.5, -0.3};
     a.control = model.nu++;
     a.dynamics = dynamics;
-    a.time_constant = 0.1;
+    a.dynamics_numbers = {0.1, 0.3};
     if (dynamics != ActuatorDynamics::none) a.act = model.na++;
     a.early = early;
     model.actuators.push_back(a);

@@ -25,16 +25,26 @@ void add_tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f,
     });
     return;
   }
-  for_each_piece(tree, p, t, f, [&](const TendonPiece<S>& piece) {
-    const Vec3<S> pull = piece.along.unit * (piece.share * scale);
-    const Force<S> W[2] = {wrench(-pull, piece.x[0], Vec3<S>{}),
-                           wrench(pull, piece.x[1], Vec3<S>{})};
-    int k[2] = {last_dof[piece.body[0]], last_dof[piece.body[1]]};
+  const auto add = [&](int first, int second, const Force<S>& on_first, const Force<S>& on_second) {
+    const Force<S> W[2] = {on_first, on_second};
+    int k[2] = {last_dof[first], last_dof[second]};
     while (k[0] != k[1]) {
       const int end = k[1] > k[0];
       const std::size_t dof = static_cast<std::size_t>(k[end]);
       J[dofs.place[dof]] += power(W[end], f.column[dof]);
       k[end] = dofs.parent[dof];
+    }
+  };
+  for_each_piece(tree, p, t, f, [&](const TendonPiece<S>& piece) {
+    const Vec3<S> pull = piece.along.unit * (piece.share * scale);
+    add(piece.body[0], piece.body[1], wrench(-pull, piece.x[0], Vec3<S>{}),
+        wrench(pull, piece.x[1], Vec3<S>{}));
+  });
+  for_each_wrapped(tree, p, t, f, [&](const WrappedPiece<S>& piece) {
+    for (int end = 0; end < 2; ++end) {
+      const Vec3<S> pull = piece.d[end] * (piece.share * scale);
+      add(piece.geom_body, piece.body[end], wrench(-pull, piece.from_g[end], Vec3<S>{}),
+          wrench(pull, piece.x[end], Vec3<S>{}));
     }
   });
 }
@@ -53,7 +63,9 @@ inline void add_tendon_blocks(const TreeView& tree, int t, const DofBlocks& dofs
   for (int w = 0; w + 1 < tendon.wraps; ++w) {
     if (wraps[w].kind == WrapKind::pulley || wraps[w + 1].kind == WrapKind::pulley) continue;
     const auto last = [&](int i) {
-      return last_dof[tree.model.sites[static_cast<std::size_t>(wraps[i].object)].body];
+      const std::size_t object = static_cast<std::size_t>(wraps[i].object);
+      return last_dof[is_geom(wraps[i].kind) ? tree.model.geoms[object].body
+                                             : tree.model.sites[object].body];
     };
     dofs.add_chain_difference(last(w), last(w + 1), set);
   }

@@ -22,7 +22,7 @@ struct SlopePoint {
 };
 
 inline bool has_slope(const TreeView& tree, const Actuator& a) {
-  return acts(tree, a) && (a.affine_gain || a.affine_bias);
+  return acts(tree, a) && looks_at_length(a);
 }
 // Whether an actuator's slope has a row of its own: not one dof, not its tendon's.
 inline bool has_own_row(const TreeView& tree, const Actuator& a) {
@@ -113,7 +113,7 @@ struct SlopeCotangents {
   const Workspace<S>& w;
   const SlopePoint<S>& slopes;
   const InstantBars<S>& bar;
-  bool implicit = r.implicit == Implicit::all_slopes;
+  bool implicit = r.all_slopes();
 
   void of_tendons() const {
     const TreeView& tree = r.tree;

@@ -6,6 +6,7 @@
 //   s   = u without dynamics, w with them, w⁺ with `early`                        (4)
 //   s  ← s - P round((s - l)/P)  for a position servo on a rotation, of period P   (4b)
 //   f   = (gain₀ + gain₁ l + gain₂ l̇) s + bias₀ + bias₁ l + bias₂ l̇                (5)
+//         or gain, bias and ẇ of muscle.h
 //   p   = clamp(f, force_range)                                                  (6)
 // gain₁, gain₂ act with an affine gain, bias with an affine bias. At a clamp's kink the derivative
 // of the inside is taken; outside it is zero. (4b): a setpoint counts by its nearest full turn
@@ -13,7 +14,7 @@
 // Source: MuJoCo's manual, Actuation model.
 #pragma once
 
-#include "cycloid/rigid/tree/kinematics.h"
+#include "cycloid/rigid/force/muscle.h"
 
 namespace cycloid::inline rigid {
 
@@ -50,7 +51,8 @@ inline Range held_range(const TreeView& tree, const Actuator& a) {
 
 // A position servo, gain = -bias₁, on a transmission that is an angle in space.
 inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
-  if (a.affine_gain || !a.affine_bias || a.gain[0] == 0 || a.gain[0] != -a.bias[1]) return false;
+  if (a.affine_gain || a.muscle_gain || !a.affine_bias || a.gain[0] == 0 || a.gain[0] != -a.bias[1])
+    return false;
   if (a.transmission == TransmissionKind::site) {
     return a.reference_site >= 0 && a.gear[0] == 0 && a.gear[1] == 0 && a.gear[2] == 0;
   }
@@ -61,12 +63,13 @@ inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
 
 template <class S>
 struct ActuatorForce {
-  S force;      // p
-  S act_dot;    // ẇ
-  S act_next;   // w⁺
-  S source;     // s
-  S unclamped;  // f
-  S turns;      // round(…) of (4b)
+  S force;             // p
+  S act_dot;           // ẇ
+  S act_next;          // w⁺
+  S source;            // s
+  S unclamped;         // f
+  S turns;             // round(…) of (4b)
+  S gain, gain_slope;  // its slope in l̇
 };
 
 template <class S, class P>
@@ -91,6 +94,9 @@ CYCLOID_INLINE ActuatorForce<S> actuator_force(const TreeView& tree, const P* p,
     if (a.dynamics == ActuatorDynamics::integrator) {
       out.act_dot = u;  // (2)
       moved = h * u;
+    } else if (a.dynamics == ActuatorDynamics::muscle) {
+      out.act_dot = muscle_dynamics(p + at.dynamics, u, x.act);
+      moved = h * out.act_dot;
     } else {
       const S t = max(S(p[at.dynamics]), S(1e-15));
       out.act_dot = (u - x.act) / t;
@@ -104,11 +110,19 @@ CYCLOID_INLINE ActuatorForce<S> actuator_force(const TreeView& tree, const P* p,
     out.turns = round_nearest((out.source - x.length) / x.period);
     out.source -= x.period * out.turns;  // (4b)
   }
-  S gain = S(p[at.gain]);
-  if (a.affine_gain) gain += S(p[at.gain + 1]) * x.length + S(p[at.gain + 2]) * x.rate;
-  S f = gain * out.source;
+  out.gain = S(p[at.gain]);
+  if (a.affine_gain) {
+    out.gain += S(p[at.gain + 1]) * x.length + S(p[at.gain + 2]) * x.rate;
+    out.gain_slope = S(p[at.gain + 2]);
+  } else if (a.muscle_gain) {
+    const MuscleGain<S> muscle = muscle_gain(a, p + at.gain, x.length, x.rate);
+    out.gain = muscle.gain, out.gain_slope = muscle.slope;
+  }
+  S f = out.gain * out.source;
   if (a.affine_bias) {
     f += S(p[at.bias]) + S(p[at.bias + 1]) * x.length + S(p[at.bias + 2]) * x.rate;  // (5)
+  } else if (a.muscle_bias) {
+    f += muscle_bias(a, p + at.bias, x.length);
   }
   out.unclamped = f;
   out.force = clamp(a.force_range, f);  // (6)
@@ -153,14 +167,18 @@ CYCLOID_HD void activation_step_pullback(const TreeView& tree, const P* p, std::
   }
 }
 
+// Whether (5) looks at length and rate, and its slope in l̇ is not zero.
+inline bool looks_at_length(const Actuator& a) {
+  return a.affine_gain || a.affine_bias || a.muscle_gain || a.muscle_bias;
+}
+
 // d p / d l̇.
 template <class S, class P>
 CYCLOID_INLINE S actuator_force_slope(const TreeView& tree, const P* p, std::size_t i,
                                       const ActuatorForce<S>& out) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& at = tree.actuators[i];
-  S slope(0);
-  if (a.affine_gain) slope += S(p[at.gain + 2]) * out.source;
+  S slope = out.gain_slope * out.source;
   if (a.affine_bias) slope += S(p[at.bias + 2]);
   return slope * inside(a.force_range, out.unclamped);
 }
@@ -187,21 +205,23 @@ CYCLOID_INLINE void actuator_force_pullback(const TreeView& tree, const P* p, st
     return;
   }
   const S open = inside(a.force_range, out.unclamped);
-  const S f_bar = bar.force * open, slope_bar = bar.slope * open;  // (6)
-  S source_bar(0), gain = S(p[at.gain]);
-  if (a.affine_gain) {  // (5)
-    const S g1 = S(p[at.gain + 1]), g2 = S(p[at.gain + 2]);
-    gain += g1 * x.length + g2 * x.rate;
-    x_bar.length += f_bar * out.source * g1;
-    x_bar.rate += f_bar * out.source * g2;
-    source_bar += slope_bar * g2;
-    if (p_bar) {
-      p_bar[at.gain + 1] += f_bar * out.source * x.length;
-      p_bar[at.gain + 2] += out.source * (f_bar * x.rate + slope_bar);
+  const S f_bar = bar.force * open, slope_bar = bar.slope * open;      // (6)
+  const S source_bar = f_bar * out.gain + slope_bar * out.gain_slope;  // (5)
+  if (a.muscle_gain) {
+    muscle_gain_pullback(a, p + at.gain, x.length, x.rate,
+                         MuscleGain<S>{f_bar * out.source, slope_bar * out.source}, x_bar.length,
+                         x_bar.rate, p_bar ? p_bar + at.gain : nullptr);
+  } else {
+    if (p_bar) p_bar[at.gain] += f_bar * out.source;
+    if (a.affine_gain) {
+      x_bar.length += f_bar * out.source * S(p[at.gain + 1]);
+      x_bar.rate += f_bar * out.source * S(p[at.gain + 2]);
+      if (p_bar) {
+        p_bar[at.gain + 1] += f_bar * out.source * x.length;
+        p_bar[at.gain + 2] += out.source * (f_bar * x.rate + slope_bar);
+      }
     }
   }
-  source_bar += f_bar * gain;
-  if (p_bar) p_bar[at.gain] += f_bar * out.source;
   if (a.affine_bias) {
     x_bar.length += f_bar * S(p[at.bias + 1]);
     x_bar.rate += f_bar * S(p[at.bias + 2]);
@@ -210,6 +230,9 @@ CYCLOID_INLINE void actuator_force_pullback(const TreeView& tree, const P* p, st
       p_bar[at.bias + 1] += f_bar * x.length;
       p_bar[at.bias + 2] += f_bar * x.rate + slope_bar;
     }
+  } else if (a.muscle_bias) {
+    muscle_bias_pullback(a, p + at.bias, x.length, f_bar, x_bar.length,
+                         p_bar ? p_bar + at.bias : nullptr);
   }
   if (setpoint_turns(tree, a)) x_bar.period -= source_bar * out.turns;  // (4b)
   S u_bar(0);
@@ -227,6 +250,11 @@ CYCLOID_INLINE void actuator_force_pullback(const TreeView& tree, const P* p, st
       next_bar *= inside(a.activation_range, x.act + h * u);  // (3)
       h_bar += next_bar * u;
       u_bar += next_bar * h + bar.act_dot;  // (2)
+    } else if (a.dynamics == ActuatorDynamics::muscle) {
+      next_bar *= inside(a.activation_range, x.act + h * out.act_dot);
+      h_bar += next_bar * out.act_dot;
+      muscle_dynamics_pullback(p + at.dynamics, u, x.act, next_bar * h + bar.act_dot, u_bar,
+                               x_bar.act, p_bar ? p_bar + at.dynamics : nullptr);
     } else {
       const S raw = S(p[at.dynamics]), t = max(raw, S(1e-15));
       const S decay = exp(-h / t), gap = u - x.act, inverse = S(1) / t;

@@ -32,7 +32,7 @@ CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t
   const int id = static_cast<int>(i);
   ActuatorPoint<S> point{r.inputs.ctrl < 0 ? S(0) : x.u[r.inputs.ctrl + a.control],
                          a.act < 0 ? S(0) : x.act[a.act], S(0), S(0), S(0)};
-  if (!a.affine_gain && !a.affine_bias) return point;  // (5) of actuator.h does not look at them
+  if (!looks_at_length(a)) return point;  // (5) of actuator.h does not look at them
   switch (a.transmission) {
     case TransmissionKind::joint:
     case TransmissionKind::joint_in_parent:

@@ -48,8 +48,9 @@ struct ActuatorCase {
 
 TEST_CASE("actuator_force: pullback equals dual numbers for every dynamics, early or not") {
   for (const bool early : {false, true}) {
-    for (const auto dynamics : {ActuatorDynamics::none, ActuatorDynamics::integrator,
-                                ActuatorDynamics::filter, ActuatorDynamics::filter_exact}) {
+    for (const auto dynamics :
+         {ActuatorDynamics::none, ActuatorDynamics::integrator, ActuatorDynamics::filter,
+          ActuatorDynamics::filter_exact, ActuatorDynamics::muscle}) {
       const ActuatorCase c(dynamics, early);
       c.check({c.point});
     }

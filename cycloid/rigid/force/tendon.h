@@ -12,10 +12,11 @@
 //   ȳ₂ += wrench(u c_y, x₂),   ȳ₁ -= wrench(u c_y, x₁)                                        (5)
 //   ū = Σ_y c_y (y₂(x₂) - y₁(x₁)),   r̄ = u l̄ + (ū - u(u·ū))/|r|                               (6)
 //   x̄₂ = r̄ + Σ_y c_y u × y₂_ω,       x̄₁ = -r̄ - Σ_y c_y u × y₁_ω                             (7)
-// A piece of no length has no direction: u = 0, and it pulls at nothing (math/norm.h).
+// A piece of no length has no direction: u = 0, and it pulls at nothing (math/norm.h). Pieces past
+// a geom are those of wrapped_piece.h; they are visited after the others.
 #pragma once
 
-#include "cycloid/rigid/tree/row.h"
+#include "cycloid/rigid/force/wrapped_piece.h"
 
 namespace cycloid::inline rigid {
 
@@ -39,7 +40,7 @@ void for_each_piece(const TreeView& tree, const P* p, int t, const Frames<S>& f,
   for (int w = 0; w + 1 < tendon.wraps; ++w) {
     if (wraps[w].kind == WrapKind::pulley) {
       piece.share = S(static_cast<Scalar<S>>(1 / wraps[w].value));
-    } else if (wraps[w + 1].kind != WrapKind::pulley) {
+    } else if (wraps[w].kind == WrapKind::site && wraps[w + 1].kind == WrapKind::site) {
       for (int end = 0; end < 2; ++end) {
         const int site = wraps[w + end].object;
         piece.site[end] = site;
@@ -49,6 +50,23 @@ void for_each_piece(const TreeView& tree, const P* p, int t, const Frames<S>& f,
       const Vec3<S> between = f.origin[piece.body[1]] - f.origin[piece.body[0]];
       piece.along = unit_and_norm(between + (piece.x[1] - piece.x[0]));
       visit(static_cast<const TendonPiece<S>&>(piece));
+    }
+  }
+}
+
+// Calls visit(piece) for every piece past a geom.
+template <class S, class P, class Visit>
+void for_each_wrapped(const TreeView& tree, const P* p, int t, const Frames<S>& f, Visit visit) {
+  const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
+  const Wrap* const wraps = tree.model.wraps.data() + tendon.first_wrap;
+  S share(1);
+  for (int w = 0; w < tendon.wraps; ++w) {
+    if (wraps[w].kind == WrapKind::pulley) {
+      share = S(static_cast<Scalar<S>>(1 / wraps[w].value));
+    } else if (is_geom(wraps[w].kind)) {
+      WrappedPiece<S> piece = wrapped_piece(tree, p, wraps + w, f);
+      piece.share = share;
+      visit(static_cast<const WrappedPiece<S>&>(piece));
     }
   }
 }
@@ -79,6 +97,8 @@ S tendon_length(const TreeView& tree, const P* p, int t, const S* qpos, const Fr
     for_each_piece(tree, p, t, f, [&](const TendonPiece<S>& piece) {
       length += piece.along.norm * piece.share;  // (2)
     });
+    for_each_wrapped(tree, p, t, f,
+                     [&](const WrappedPiece<S>& piece) { length += piece.length * piece.share; });
   }
   return length;
 }
@@ -104,6 +124,9 @@ S tendon_rate(const TreeView& tree, const P* p, int t, const Frames<S>& f, const
       if (!piece.moves()) return;
       rate += dot(piece.along.unit, piece_stretch(tree, piece, field)) * piece.share;  // (3)
     });
+    for_each_wrapped(tree, p, t, f, [&](const WrappedPiece<S>& piece) {
+      rate += wrapped_rate(tree, piece, field) * piece.share;
+    });
   }
   return rate;
 }
@@ -122,6 +145,9 @@ void apply_tendon_force(const TreeView& tree, const P* p, int t, const Frames<S>
     const Vec3<S> pull = piece.along.unit * (force * piece.share);  // (4)
     wrenches[piece.body[1]] += wrench(pull, piece.x[1], Vec3<S>{});
     wrenches[piece.body[0]] -= wrench(pull, piece.x[0], Vec3<S>{});
+  });
+  for_each_wrapped(tree, p, t, f, [&](const WrappedPiece<S>& piece) {
+    apply_wrapped_force(piece, S(force * piece.share), wrenches);
   });
 }
 
@@ -169,6 +195,9 @@ void tendon_pullback(const TreeView& tree, const P* p, int t, const RowPoint<S>&
   }
   for_each_piece(tree, p, t, at.frames, [&](const TendonPiece<S>& piece) {
     tendon_piece_pullback(tree, piece, at, bar, to);
+  });
+  for_each_wrapped(tree, p, t, at.frames, [&](const WrappedPiece<S>& piece) {
+    wrapped_piece_pullback(tree, piece, at, bar, to);
   });
 }
 

@@ -125,6 +125,19 @@ S gather_tendon_way(const Robot<S, P>& r, const Workspace<S>& w, int t, const S&
     site_point_pullback(r.tree, piece.site[0], w.frames, piece.x[0],
                         -r_bar - cross(u, Y1.angular) * pull, w.bars.pose, p_bar);
   });
+  for_each_wrapped(r.tree, r.p, t, w.frames, [&](const WrappedPiece<S>& piece) {
+    const S pull = force * piece.share;
+    Vec3<S> d_bar[2]{}, x_bar[2]{};
+    for (int end = 0; end < 2; ++end) {
+      if (!piece.moves(end)) continue;
+      const Motion<S>&Y1 = Y[piece.geom_body], &Y2 = Y[piece.body[end]];
+      const Vec3<S> apart = field_at(Y2, piece.x[end]) - field_at(Y1, piece.from_g[end]);
+      K += dot(piece.d[end], apart) * piece.share;
+      d_bar[end] = apart * pull;
+      x_bar[end] = cross(piece.d[end], Y2.angular - Y1.angular) * pull;
+    }
+    wrapped_place_pullback(r.tree, piece, w.frames, S(0), d_bar, x_bar, w.bars.pose, p_bar);
+  });
   return K;
 }
 

@@ -13,8 +13,8 @@ namespace {
 bool is_direct(const Model& m, const Actuator& a) {
   const bool on_joint = a.transmission == TransmissionKind::joint ||
                         a.transmission == TransmissionKind::joint_in_parent;
-  return on_joint && a.dynamics == ActuatorDynamics::none && a.enabled &&
-         m.options.acting.actuation &&
+  return on_joint && a.dynamics == ActuatorDynamics::none && !a.muscle_gain && !a.muscle_bias &&
+         a.enabled && m.options.acting.actuation &&
          dof_numbers(m.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
@@ -122,15 +122,10 @@ void add_actuators(const Model& m, Register& to, std::vector<ActuatorPlaces>& pl
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const Actuator& a = m.actuators[i];
     const std::string name = "actuator:" + Model::label(m.actuators, static_cast<int>(i)) + ".";
-    const auto padded = [](std::span<const double> first) {
-      std::vector<double> numbers(first.begin(), first.end());
-      numbers.resize(kActuatorNumbers, 0.0);
-      return numbers;
-    };
     ActuatorPlaces at;
-    at.gain = to.add(name + "gainprm", "1", padded(a.gain));
-    at.bias = to.add(name + "biasprm", "1", padded(a.bias));
-    at.dynamics = to.add(name + "dynprm", "1", padded(std::span(&a.time_constant, 1)));
+    at.gain = to.add(name + "gainprm", "1", a.gain);
+    at.bias = to.add(name + "biasprm", "1", a.bias);
+    at.dynamics = to.add(name + "dynprm", "1", a.dynamics_numbers);
     at.gear = to.add(name + "gear", "1", a.gear);
     places.push_back(at);
   }
@@ -188,6 +183,25 @@ void add_limits(const Model& m, Register& to, std::vector<JointPlaces>& joints,
   }
 }
 
+// Where a geom is and how large.
+void add_shape(const Model& m, std::size_t i, Register& to, GeomPlaces& at) {
+  if (at.pos >= 0) return;
+  const Geom& g = m.geoms[i];
+  const std::string name = "geom:" + Model::label(m.geoms, static_cast<int>(i)) + ".";
+  at.pos = to.add(name + "pos", "m", g.pos);
+  at.quat = to.add(name + "quat", "1", g.quat);
+  at.size = to.add(name + "size", "m", g.size);
+}
+
+// Those that tendons go around.
+void add_wrapped_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
+  for (const Wrap& w : m.wraps) {
+    if (w.kind != WrapKind::sphere && w.kind != WrapKind::cylinder) continue;
+    const std::size_t i = static_cast<std::size_t>(w.object);
+    add_shape(m, i, to, places[i]);
+  }
+}
+
 void add_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
   std::vector<char> touches(m.geoms.size(), 0);
   for (const CandidatePair& p : model_pairs(m)) {
@@ -196,17 +210,14 @@ void add_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
   for (std::size_t i = 0; i < m.geoms.size(); ++i) {
     const Geom& g = m.geoms[i];
     const std::string name = "geom:" + Model::label(m.geoms, static_cast<int>(i)) + ".";
-    GeomPlaces at;
+    GeomPlaces& at = places[i];
     if (touches[i]) {
-      at.pos = to.add(name + "pos", "m", g.pos);
-      at.quat = to.add(name + "quat", "1", g.quat);
-      at.size = to.add(name + "size", "m", g.size);
+      add_shape(m, i, to, at);
       at.friction = to.add(name + "friction", "1", g.friction);
       add_softness(name, g.soft, to, at);
       at.margin = to.add(name + "margin", "m", g.margin);
       at.gap = to.add(name + "gap", "m", g.gap);
     }
-    places.push_back(at);
   }
 }
 
@@ -314,6 +325,8 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
   add_sites(m, to, t.sites);
   add_tendons(m, to, t.tendons);
   add_actuators(m, to, t.actuators);
+  t.geoms.resize(m.geoms.size());
+  add_wrapped_geoms(m, to, t.geoms);
   options.gravity = to.add("option.gravity", "m/s²", m.options.gravity);
   options.timestep =
       to.add(std::string(kTimestepName), "s", m.options.timestep, Constraint::positive);
@@ -322,12 +335,11 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     add_limits(m, to, t.joints, t.tendons);
     if (acting.contacts) add_geoms(m, to, t.geoms);
     if (acting.equalities) add_equalities(m, to, t.equalities);
-    const auto touches = [](const GeomPlaces& g) { return g.pos >= 0; };
+    const auto touches = [](const GeomPlaces& g) { return g.friction >= 0; };
     if (std::any_of(t.geoms.begin(), t.geoms.end(), touches)) {
       options.impratio = to.add("option.impratio", "1", m.options.impratio, Constraint::positive);
     }
   }
-  t.geoms.resize(m.geoms.size());
   t.equalities.resize(m.equalities.size());
   const bool passive = m.options.acting.springs || m.options.acting.dampers;
   feels_medium = passive && (m.options.density != 0 || m.options.viscosity != 0);

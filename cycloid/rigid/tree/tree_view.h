@@ -59,9 +59,6 @@ struct OptionPlaces {
   int gravity = -1, timestep = -1, density = -1, viscosity = -1, wind = -1, impratio = -1;
 };
 
-// MuJoCo's lengths of gainprm, biasprm and dynprm, of which the first numbers act.
-inline constexpr int kActuatorNumbers = 10;
-
 // Dofs last, last - 1, … of which each is the parent of the one before; from tips to root.
 struct DofChain {
   int last, dofs;

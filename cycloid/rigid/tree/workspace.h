@@ -7,6 +7,7 @@
 #include "cycloid/base/arena.h"
 #include "cycloid/rigid/force/medium_damping.h"
 #include "cycloid/rigid/force/tendon_armature.h"
+#include "cycloid/rigid/tree/bias_slope.h"
 
 namespace cycloid::inline rigid {
 
@@ -33,6 +34,7 @@ struct Workspace {
   S* row_mocap_bar;            // (nmocap, 6)
   SpatialDamping<S>* damping;  // (bodies)
   S* free_blocks;              // (free bodies, 36) their factors
+  BiasSlopeSpace<S> bias;      // of the integrator `implicit`
   // Runge–Kutta: the stage's state, and cotangents of stage rates
   S *stage_state, *stage_rate, *q_bar, *v_bar, *act_bar;
 
@@ -102,6 +104,15 @@ struct Workspace {
     arena.take(row_mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
     arena.take(damping, bodies);
     arena.take(free_blocks, 36 * tree.free_bodies.size());
+    if (model.options.integrator == RigidIntegrator::implicit) {
+      arena.take(bias.upper, static_cast<std::size_t>(tree.entries()));
+      arena.take(bias.rnea.form, bodies);
+      arena.take(bias.rnea.phi_dot, nv);
+      for (Motion<S>** field : {&bias.m, &bias.v, &bias.a}) arena.take(*field, links);
+      for (S** vector : {&bias.lambda, &bias.rate, &bias.rate_bar, &bias.zeros}) {
+        arena.take(*vector, nv);
+      }
+    }
     arena.take(stage_state, 2 * state);
     arena.take(stage_rate, 8 * (2 * nv + na));
     arena.take(q_bar, nv);

@@ -1,0 +1,87 @@
+"""Robots with one kind of actuator, tendon, fluid force or integrator each, in all that acts."""
+
+ARM = """
+  <worldbody>
+    <site name="shoulder_back" pos="-0.08 0.02 0.1"/> <site name="shoulder_front" pos="0.1 0 0.08"/>
+    <geom name="shoulder" type="{shape}" size="0.06 0.1" pos="0 0 0" euler="90 10 0" {off}/>
+    <site name="shoulder_side" pos="0 0.01 {side}"/>
+    <body name="upper" gravcomp="0.1"> <joint name="shoulder" axis="0 1 0.1" damping="0.1"
+        armature="0.01"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03" mass="1.2" {off}/>
+      <site name="upper_front" pos="0.05 0 -0.12"/> <site name="upper_back" pos="-0.05 0 -0.2"/>
+      <site name="upper_low" pos="0.05 0.01 -0.32"/>
+      <geom name="elbow" type="{other}" size="0.045 0.1" pos="0 0 -0.4" euler="85 0 10" {off}/>
+      <site name="elbow_side" pos="-0.08 0 -0.4"/>
+      <body name="lower" pos="0 0 -0.4"> <joint name="elbow" axis="0 1 0" damping="0.05"
+          ref="-40" armature="0.01"/>
+        <geom type="capsule" fromto="0 0 0 0.02 0 -0.35" size="0.02" mass="0.7" {off}/>
+        <site name="lower_front" pos="0.04 0 -0.1"/> <site name="lower_back" pos="-0.05 0 -0.12"/>
+        <body name="hand" pos="0.02 0 -0.36"> <joint name="wrist" type="ball" damping="0.02"
+            armature="0.002"/>
+          <geom type="box" size="0.03 0.05 0.06" mass="0.2" {off}/>
+          <site name="hand" pos="0.01 0.02 -0.05"/> </body> </body> </body>
+  </worldbody>"""
+OFF = 'contype="0" conaffinity="0"'
+
+
+def arm(shape="cylinder", other="sphere", side=0.12):
+    return ARM.format(shape=shape, other=other, side=side, off=OFF)
+
+
+ROUTES = """
+  <tendon>
+    <spatial name="flexor" damping="0.1" stiffness="20"> <site site="shoulder_front"/>
+      <geom geom="shoulder" {first}/> <site site="upper_front"/> </spatial>
+    <spatial name="extensor" range="0 0.26" limited="{limited}"> <site site="shoulder_back"/>
+      <geom geom="shoulder"/> <site site="upper_back"/> <geom geom="elbow" sidesite="elbow_side"/>
+      <site site="lower_back"/> <pulley divisor="2"/> <site site="upper_low"/>
+      <geom geom="elbow"/> <site site="lower_front"/> </spatial>
+    <spatial name="cord" stiffness="30" springlength="0.1"> <site site="lower_front"/>
+      <site site="hand"/> </spatial>
+  </tendon>"""
+
+
+def routes(first='sidesite="shoulder_side"', limited="false"):
+    return ROUTES.format(first=first, limited=limited)
+
+
+MUSCLES = """
+  <actuator>
+    <muscle name="flexor" tendon="flexor" force="300" lengthrange="0.08 0.3"/>
+    <muscle name="extensor" tendon="extensor" scale="150" range="0.6 1.1" lmin="0.4" lmax="1.7"
+        vmax="2" fpmax="1.4" fvmax="1.3" timeconst="0.02 0.05" lengthrange="0.2 0.5"/>
+    <muscle name="elbow" joint="elbow" force="20" tausmooth="0.3" gear="-0.2"
+        lengthrange="-0.4 0.5"/>
+    <general name="mixed" joint="shoulder" gaintype="muscle" gainprm="0.7 1.1 30 200 0.5 1.6 1.5 1.3
+        1.2" biastype="affine" biasprm="0 -0.5 -0.1" lengthrange="-1.5 1.5"/>
+  </actuator>"""
+
+MOTORS = """
+  <actuator> <motor tendon="flexor" gear="3"/> <position tendon="extensor" kp="50" kv="2"/>
+    <motor joint="elbow"/> <general site="hand" gear="0.2 0.3 0.1 0.05 0 0.02" gainprm="2"/>
+  </actuator>"""
+
+
+def model(parts, option="", flags=""):
+    return (
+        f'<mujoco> <option timestep="0.002" {option}> <flag {flags}/> </option> '
+        f'{"".join(parts)} </mujoco>'
+    )
+
+
+# {name: XML with a place for the integrator}
+def xml(name, integrator="Euler", **more):
+    return model(PARTS[name](**more), f'integrator="{integrator}"')
+
+
+PARTS = {
+    "muscles": lambda: [arm(), routes(), MUSCLES],
+    "around cylinders and spheres": lambda: [arm(), routes(), MOTORS],
+    "around spheres and cylinders": lambda: [
+        arm("sphere", "cylinder"),
+        routes("", "true"),
+        MOTORS,
+    ],
+    "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
+    "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
+}

@@ -1,0 +1,189 @@
+"""Muscles, wrapped tendons, the other transmissions and integrators: steps as MuJoCo's, gradients
+and Jacobians as differences of steps.
+"""
+
+import functools
+
+import force_models
+import models
+import mujoco
+import numpy as np
+import pytest
+from contact_gradients import judged as judged_directions
+from robot_initial_derivative_test import blocks, estimates, settled
+from robot_rollout_gradient_test import Case, Loss, extrapolated, kind_and_field
+
+import cycloid as cy
+
+INTEGRATORS = ("Euler", "implicit", "implicitfast", "RK4")
+WITHOUT, WITH = 1e-10, 1e-8  # of the 95th percentile: without constraints and with them
+STEPS = 40  # of gradients
+RUN = 400  # of MuJoCo's runs
+MEDIAN, WORST = 1e-6, 1e-3  # of the relative errors of directions; of each block
+JACOBIAN = 5e-6  # of a block: robot_initial_derivative_test.py
+
+CASES = [
+    (name, integrator) for name in force_models.PARTS for integrator in INTEGRATORS
+]
+
+
+@functools.lru_cache(maxsize=None)
+def in_mujoco(name, integrator):
+    model = mujoco.MjModel.from_xml_string(force_models.xml(name, integrator))
+    model.opt.tolerance, model.opt.iterations = 0, 200
+    return model
+
+
+@functools.lru_cache(maxsize=None)
+def recorded(name, integrator):
+    """States of MuJoCo's run under controls that are held for a while."""
+    model = in_mujoco(name, integrator)
+    controls = np.repeat(models.random_controls(model, name, RUN // 10), 10, axis=0)
+    states, good = models.run(model, controls)
+    assert good.all()
+    return states, controls
+
+
+def constrained(model):
+    return bool(model.jnt_limited.any() or model.tendon_limited.any())
+
+
+@pytest.mark.parametrize("name, integrator", CASES)
+def test_a_step_equals_mujocos(name, integrator):
+    model, (states, controls) = in_mujoco(name, integrator), recorded(name, integrator)
+    got = cy.step(cy.from_mujoco(model), states[:-1], controls)
+    most = WITH if constrained(model) else WITHOUT
+    v = slice(model.nq, model.nq + model.nv)
+    change = models.relative_errors((got - states[:-1])[:, v], np.diff(states, axis=0)[:, v])
+    rest = models.relative_errors(got, states[1:])
+    assert max(np.quantile(change, 0.95), np.quantile(rest, 0.95)) <= most
+    assert np.abs(np.diff(states[:, : model.nq], axis=0)).max() > 1e-4  # it moves
+
+
+@pytest.mark.parametrize("name", force_models.PARTS)
+def test_lengths_and_rates_equal_mujocos(name):
+    model, (states, _) = in_mujoco(name, "Euler"), recorded(name, "Euler")
+    system, data, bent = cy.from_mujoco(model), mujoco.MjData(model), 0
+    for state in states[::20]:
+        data.qpos, data.qvel, data.act = np.split(state, [model.nq, model.nq + model.nv])
+        mujoco.mj_forward(model, data)
+        shown = cy.observe(system, state, names=["ten_length", "ten_velocity", "actuator_force"])
+        for field in ("ten_length", "ten_velocity", "actuator_force"):
+            np.testing.assert_allclose(shown[field], getattr(data, field), rtol=1e-9, atol=1e-11)
+        bent += (data.wrap_obj >= 0).sum()
+    assert bent or not (model.wrap_type >= mujoco.mjtWrap.mjWRAP_SPHERE).any()
+
+
+class ForceCase(Case):
+    """At a state of MuJoCo's run."""
+
+    least = 2e-3
+
+    def __init__(self, name, integrator):
+        self.start = recorded(name, integrator)[0][RUN // 2]
+        self.largest_step = 1e-3
+        self.set_up(in_mujoco(name, integrator), len(name))
+
+    def state(self):
+        return self.start
+
+    def parameters(self):
+        p = super().parameters()
+        for info in self.infos:  # away from ties and from the ends of ranges
+            if kind_and_field(info.name)[1] == "timestep":
+                p[info.offset] *= 0.97
+        return p
+
+    def directions(self):
+        """Numbers of a muscle have units of their own."""
+        d = super().directions()
+        for row, info in zip(d, self.infos):
+            at = slice(info.offset, info.offset + info.size)
+            if kind_and_field(info.name)[1] in ("gainprm", "biasprm", "dynprm", "size"):
+                row[at] = self.numbers(info.size) * 0.3 * np.abs(self.p[at])
+        return d
+
+
+@pytest.mark.parametrize("name, integrator", CASES)
+def test_gradients_of_runs_equal_differences(name, integrator):
+    case = ForceCase(name, integrator)
+    loss = Loss(case, STEPS)
+    found = []
+
+    def compare(block, what, centre, directions, got):
+        ends = extrapolated(
+            lambda s: loss(**{what: centre + s.reshape(-1, *[1] * directions.ndim) * directions}),
+            case.largest_step,
+            8,
+        )
+        found.extend(judged_directions(block, STEPS, got, ends))
+
+    nq, nv, na = case.model.nq, case.model.nv, case.model.na
+    ends_of = {"qpos": nq, "qvel": nq + nv, "act": nq + nv + na}
+    for (block, end), begin in zip(ends_of.items(), [0, *ends_of.values()]):
+        at = (begin, end)
+        if at[0] == at[1]:
+            continue
+        d = np.zeros((2, nq + nv + na))
+        d[:, slice(*at)] = case.numbers((2, at[1] - at[0]))
+        compare(block, "x", case.x, d, d @ loss.g.x0)
+    d = case.numbers((2, *case.u[:STEPS].shape)) * 0.1
+    compare("u", "u", case.u[:STEPS], d, np.einsum("dsi,si->d", d, loss.g.controls))
+    for row, info in zip(case.directions(), case.infos):
+        block = "params." + ".".join(kind_and_field(info.name))
+        compare(block, "p", case.p, row[None], row[None] @ loss.g.params)
+
+    kept = [c for c in found if not c.left_out()]
+    assert len(kept) > 0.8 * len(found)
+    assert np.median([c.error for c in kept]) <= MEDIAN
+    worst = {}
+    for c in kept:
+        worst[c.block] = max(worst.get(c.block, 0), c.error)
+    assert max(worst.values()) <= WORST, {b: e for b, e in worst.items() if e > MEDIAN}
+    expected = {"params.actuator.gear", "params.body.mass", "params.option.gravity"}
+    if (case.model.wrap_type >= mujoco.mjtWrap.mjWRAP_SPHERE).any():
+        expected |= {"params.geom.pos", "params.geom.quat", "params.geom.size"}
+    assert expected <= {c.block for c in found if c.gradient}
+
+
+# Where controls and activations of muscles begin, their clamps and time constants have kinks.
+KINKS = {"muscles": ("act/ctrl", "act/act")}
+
+
+@pytest.mark.parametrize("name, integrator", CASES)
+@pytest.mark.parametrize("point", ["initial", "moving"])
+def test_linearise_equals_centred_differences(name, integrator, point):
+    model = in_mujoco(name, integrator)
+    system = cy.from_mujoco(model)
+    x, u = system.initial_state(), np.zeros(system.input_size)
+    if point == "moving":
+        x, u = recorded(name, integrator)[0][RUN // 2], np.full(system.input_size, 0.4)
+    got = np.hstack(cy.linearise(system, x, u))
+    centred, ahead, back = map(settled, estimates(system, model, x, u))
+    for block, at in blocks(system, model).items():
+        scale = max(np.abs(centred[at]).max(), 1e-3)
+        if point == "initial" and block in KINKS.get(name, ()):
+            assert np.abs(ahead[at] - back[at]).max() > JACOBIAN * scale, f"no kink in {block}"
+            continue
+        assert np.abs(got[at] - centred[at]).max() <= JACOBIAN * scale, block
+
+
+@pytest.mark.parametrize("name", force_models.PARTS)
+def test_tangents_and_second_derivatives_follow(name):
+    case = ForceCase(name, "implicitfast")
+    run = cy.rollout(case.system, case.x, case.u[:5], case.p)
+    d = case.numbers(case.x.shape)
+    ahead = run.pushforward(x0_tan=d)
+    bar = case.draw.normal(size=run.states.shape)
+    g = run.pullback(bar)
+    assert np.isclose((bar * ahead).sum(), g.x0 @ d, rtol=1e-10)
+    second = run.hvp(bar, x0_tan=d)
+
+    def gradient(s):
+        starts = [case.x + h * d for h in s]
+        runs = [cy.rollout(case.system, x, case.u[:5], case.p) for x in starts]
+        return np.stack([run.pullback(bar).x0 for run in runs])
+
+    candidates = extrapolated(gradient, 1e-3, 6)
+    error = np.abs(candidates - second.x0).max(axis=1).min()
+    assert error <= 1e-6 * max(np.abs(second.x0).max(), 1e-3)
