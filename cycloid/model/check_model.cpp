@@ -205,6 +205,14 @@ void check_tendons(const Model& m) {
       }
       if (w.kind == WrapKind::joint) check_scalar(own, "object", w.object, m);
       if (w.kind == WrapKind::site) own.index_of("object", w.object, m.sites);
+      if (w.kind != WrapKind::sphere && w.kind != WrapKind::cylinder) continue;
+      own.index_of("object", w.object, m.geoms);
+      own.index_or_none("side", w.side, m.sites);
+      const auto site = [&](int k) {
+        return k >= 0 && k < t.wraps &&
+               m.wraps[static_cast<std::size_t>(t.first_wrap + k)].kind == WrapKind::site;
+      };
+      if (!site(i - 1) || !site(i + 1)) own.fail("kind", "is that of a geom not between two sites");
     }
   });
 }

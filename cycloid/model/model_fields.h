@@ -37,7 +37,8 @@ inline const EnumeratorNames<RigidIntegrator>& enumerators(RigidIntegrator) {
   static const EnumeratorNames<RigidIntegrator> names = {
       {RigidIntegrator::euler, "euler"},
       {RigidIntegrator::implicitfast, "implicitfast"},
-      {RigidIntegrator::rk4, "rk4"}};
+      {RigidIntegrator::rk4, "rk4"},
+      {RigidIntegrator::implicit, "implicit"}};
   return names;
 }
 inline const EnumeratorNames<TendonKind>& enumerators(TendonKind) {
@@ -47,7 +48,11 @@ inline const EnumeratorNames<TendonKind>& enumerators(TendonKind) {
 }
 inline const EnumeratorNames<WrapKind>& enumerators(WrapKind) {
   static const EnumeratorNames<WrapKind> names = {
-      {WrapKind::joint, "joint"}, {WrapKind::pulley, "pulley"}, {WrapKind::site, "site"}};
+      {WrapKind::joint, "joint"},
+      {WrapKind::pulley, "pulley"},
+      {WrapKind::site, "site"},
+      {WrapKind::sphere, "sphere"},
+      {WrapKind::cylinder, "cylinder"}};
   return names;
 }
 inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {
@@ -63,7 +68,8 @@ inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
       {ActuatorDynamics::none, "none"},
       {ActuatorDynamics::integrator, "integrator"},
       {ActuatorDynamics::filter, "filter"},
-      {ActuatorDynamics::filter_exact, "filter_exact"}};
+      {ActuatorDynamics::filter_exact, "filter_exact"},
+      {ActuatorDynamics::muscle, "muscle"}};
   return names;
 }
 inline const EnumeratorNames<Shape>& enumerators(Shape) {
@@ -214,6 +220,7 @@ void fields(Archive& a, T& w) {
   a("kind", w.kind);
   a("object", w.object);
   a("value", w.value);
+  a("side", w.side);
 }
 
 template <class Archive, Is<Tendon> T>
@@ -241,13 +248,17 @@ void fields(Archive& a, T& u) {
   a("reference_site", u.reference_site);
   a("gear", u.gear);
   a("dynamics", u.dynamics);
-  a("time_constant", u.time_constant);
+  a("dynamics_numbers", u.dynamics_numbers);
   a("act", u.act);
   a("control", u.control);
   a("affine_gain", u.affine_gain);
+  a("muscle_gain", u.muscle_gain);
   a("affine_bias", u.affine_bias);
+  a("muscle_bias", u.muscle_bias);
   a("gain", u.gain);
   a("bias", u.bias);
+  a("length_range", u.length_range);
+  a("acc0", u.acc0);
   a("control_range", u.control_range);
   a("force_range", u.force_range);
   a("activation_range", u.activation_range);
