@@ -225,6 +225,7 @@ TransmissionKind transmission_of(int type) {
     case mjTRN_JOINTINPARENT: return TransmissionKind::joint_in_parent;
     case mjTRN_TENDON: return TransmissionKind::tendon;
     case mjTRN_SITE: return TransmissionKind::site;
+    case mjTRN_SLIDERCRANK: return TransmissionKind::slider_crank;
     default: return TransmissionKind::joint;
   }
 }
@@ -243,8 +244,12 @@ Named<Actuator> actuator_of(const mjModel& m, mjtSize i) {
   a.name = name_at(m, m.name_actuatoradr, i);
   a.transmission = transmission_of(m.actuator_trntype[i]);
   a.target = m.actuator_trnid[2 * i];
-  if (a.transmission == TransmissionKind::site) a.reference_site = m.actuator_trnid[2 * i + 1];
+  if (a.transmission == TransmissionKind::site ||
+      a.transmission == TransmissionKind::slider_crank) {
+    a.reference_site = m.actuator_trnid[2 * i + 1];
+  }
   const int output = m.actuator_outadr[i];
+  a.crank_length = m.actuator_cranklength[output];
   a.gear = row<6>(m.actuator_gear, output);
   a.dynamics = kDynamics[m.actuator_dyntype[i]];
   a.dynamics_numbers = row<mjNDYN>(m.actuator_dynprm, i);

@@ -46,7 +46,8 @@ constexpr Group kGroups[] = {
      "actuator_trnid actuator_dynprm actuator_gainprm actuator_biasprm actuator_actlimited "
      "actuator_actrange actuator_actearly actuator_damping actuator_dampingpoly "
      "actuator_armature actuator_group actuator_forcelimited actuator_forcerange "
-     "actuator_ctrllimited actuator_ctrlrange actuator_gear actuator_lengthrange actuator_acc0"},
+     "actuator_ctrllimited actuator_ctrlrange actuator_gear actuator_lengthrange actuator_acc0 "
+     "actuator_cranklength"},
     {FieldUse::used, "sensors",
      "sensor_type sensor_datatype sensor_objtype sensor_objid sensor_reftype sensor_refid "
      "sensor_dim sensor_cutoff sensor_intprm sensor_historyadr sensor_delay sensor_interval"},
@@ -101,7 +102,7 @@ constexpr Group kGroups[] = {
      "actuator_length0 ngravcomp B_rownnz B_rowadr B_colind M_rownnz M_rowadr "
      "M_colind mapM2M D_rownnz D_rowadr D_diag D_colind mapM2D mapD2M"},
     {FieldUse::irrelevant, "only for what is refused by another field",
-     "actuator_ctrlspec actuator_cranklength actuator_history "
+     "actuator_ctrlspec actuator_history "
      "actuator_delay jnt_springyield tendon_springyield key_plastic nplastic nhistory nplugin "
      "npluginattr npluginstate plugin plugin_stateadr plugin_statenum plugin_attr plugin_attradr "
      "opt.sleep_tolerance opt.noslip_tolerance"},

@@ -67,7 +67,6 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   if (transmission == mjTRN_SO3 || gain == mjGAIN_SO3 || bias == mjBIAS_SO3) {
     return "an SO3 actuator";
   }
-  if (transmission == mjTRN_SLIDERCRANK) return "a slider-crank transmission";
   if (transmission == mjTRN_BODY) return "a body transmission (adhesion)";
   if (dynamics == mjDYN_USER || gain == mjGAIN_USER || bias == mjBIAS_USER) {
     return "an actuator with user dynamics, gain or bias";

@@ -53,8 +53,6 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   check_refused(actuator("<general name='u' joint='hinge' gaintype='user'/>"), "actuator \"u\"",
                 "user");
   check_refused(actuator("<general joint='hinge' biastype='user'/>"), "actuator #0", "user");
-  check_refused(actuator("<motor name='c' cranksite='tip' slidersite='slider' cranklength='1'/>"),
-                "actuator \"c\"", "slider-crank");
   check_refused(actuator("<adhesion name='a' body='arm' ctrlrange='0 1'/>"), "actuator \"a\"",
                 "body transmission");
   check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),

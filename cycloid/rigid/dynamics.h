@@ -80,20 +80,34 @@ void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   if (r.all_slopes()) actuation_slopes(r, x, w);
 }
 
-// Gravity compensation into w.wrench, and on the dofs where a joint's limit has to know it.
+// Gravity compensation of the bodies, into w.rows.wrenches.
 template <class S, class P>
-void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
-  const TreeView& tree = r.tree;
-  for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) {
+void compensation_wrenches(const Robot<S, P>& r, const Workspace<S>& w) {
+  for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
     w.rows.wrenches[b] = Force<S>{};
     if (!is_compensated(r, b)) continue;
     w.rows.wrenches[b] = wrench(compensation_force(r, b), com_of(r, b, w.frames), Vec3<S>{});
-    w.wrench[b] += w.rows.wrenches[b];
   }
-  if (!tree.limits_compensation) return;
+}
+
+// The same on the dofs, into w.compensation.
+template <class S, class P>
+void compensation_on_dofs(const Robot<S, P>& r, const Workspace<S>& w) {
+  const TreeView& tree = r.tree;
+  compensation_wrenches(r, w);
   set_zero(w.compensation, tree.model.nv);
   complete_row(tree, w.frames.column, static_cast<const Force<S>*>(w.rows.wrenches), w.rows.links,
                w.compensation);
+}
+
+// Gravity compensation into w.wrench, and on the dofs where a joint's limit has to know it.
+template <class S, class P>
+void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
+  compensation_wrenches(r, w);
+  for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
+    if (is_compensated(r, b)) w.wrench[b] += w.rows.wrenches[b];
+  }
+  if (r.tree.limits_compensation) compensation_on_dofs(r, w);
 }
 
 // Forces on bodies: gravity compensation, applied forces and the medium, into w.wrench.

@@ -88,8 +88,9 @@ inline constexpr Operator kOperators[] = {
     differentiable("row_form"),
     differentiable("tendon_acceleration"),
     differentiable("tendon_armature"),
-    // joint_transmission.h, site_transmission.h
+    // joint_transmission.h, slider_crank.h, site_transmission.h
     differentiable("joint_transmission"),
+    differentiable("slider_crank"),
     differentiable("site_turn"),
     differentiable("site_field"),
     differentiable("site_transmission"),

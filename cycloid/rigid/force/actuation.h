@@ -78,6 +78,7 @@ void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
       case TransmissionKind::tendon:
         tendon_force[a.target] += S(r.p[tree.actuators[i].gear]) * force * force_scale(tree, a, w);
         break;
+      case TransmissionKind::slider_crank:
       case TransmissionKind::site:
         apply_site_transmission(tree, r.p, id, w.frames, force, w.wrench);
         break;
@@ -132,6 +133,20 @@ CYCLOID_INLINE S limit_open(const TreeView& tree, const Joint& j, int k, const W
   return inside(j.actuator_force, limited_total(j, k, w));
 }
 
+// What is left of the actuators' total at dof k after (4), as qfrc_actuator shows it.
+template <class S>
+CYCLOID_INLINE S joint_actuation(const TreeView& tree, const Joint& j, int k,
+                                 const Workspace<S>& w) {
+  if (!tree.model.options.acting.actuation) return S(0);
+  return clamp(j.actuator_force, limited_total(j, k, w));
+}
+// Whether some joint counts gravity compensation among its actuators' forces.
+inline bool counts_compensation(const TreeView& tree) {
+  bool some = false;
+  for (const Joint& j : tree.model.joints) some = some || j.compensation_by_actuator;
+  return some;
+}
+
 // All of (3) and (4): adds to w.tau and w.wrench.
 template <class S, class P>
 void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
@@ -148,8 +163,7 @@ void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
       for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
         // What the bodies' compensation does to other joints has been applied as it is.
         const S own = j.compensation_by_actuator ? w.compensation[k] : S(0);
-        const bool acting = tree.model.options.acting.actuation;
-        w.tau[k] += (acting ? clamp(j.actuator_force, limited_total(j, k, w)) : S(0)) - own;  // (4)
+        w.tau[k] += joint_actuation(tree, j, k, w) - own;  // (4)
       }
     }
     set_zero(tendon_force, static_cast<int>(tree.model.tendons.size()));
@@ -222,6 +236,7 @@ S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
       w.tendon_force[a.target] += gear * p * scale;
       return p_bar;
     }
+    case TransmissionKind::slider_crank:
     case TransmissionKind::site: break;
   }
   if (tree.limits_actuators) {
@@ -265,6 +280,7 @@ void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& 
       gear_bar +=
           point_bar.length * w.tendon_length[a.target] + point_bar.rate * w.tendon_rate[a.target];
       break;
+    case TransmissionKind::slider_crank:
     case TransmissionKind::site:
       if (tree.limits_actuators) {
         gather_limited_row(

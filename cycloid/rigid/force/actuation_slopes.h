@@ -152,7 +152,7 @@ struct SlopeCotangents {
     return -gather_row_slope(
         r, x, w, slopes, w.actuator_slope[i], bar,
         [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
-          if (tree.model.actuators[at].transmission == TransmissionKind::site) {
+          if (pulls_at_sites(tree.model.actuators[at])) {
             site_transmission_pullback(tree, r.p, i, point, row_bar, sinks);
           } else {
             joint_transmission_pullback(tree, r.p, i, point, row_bar, sinks);

@@ -45,6 +45,7 @@ CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t
       point.rate = gear * w.tendon_rate[a.target];
       break;
     }
+    case TransmissionKind::slider_crank:
     case TransmissionKind::site:
       point.length = site_transmission_length(tree, r.p, id, w.frames);
       point.rate =
@@ -84,7 +85,7 @@ template <class S, class P>
 void actuator_row(const Robot<S, P>& r, int i, const Instant<S>& x, const Workspace<S>& w, S* J) {
   const TreeView& tree = r.tree;
   set_zero(J, tree.model.nv);
-  if (tree.model.actuators[static_cast<std::size_t>(i)].transmission != TransmissionKind::site) {
+  if (!pulls_at_sites(tree.model.actuators[static_cast<std::size_t>(i)])) {
     apply_joint_transmission(tree, r.p, i, x.qpos, S(1), J);
     return;
   }

@@ -17,7 +17,7 @@
 //   d × d̄ + e × ē turns F,   φ̄ = l̄ g_ω turns q_s and q_r (math/rotation.h),   ḡ_ω += l̄ φ    (8)
 #pragma once
 
-#include "cycloid/rigid/tree/row.h"
+#include "cycloid/rigid/force/slider_crank.h"
 
 namespace cycloid::inline rigid {
 
@@ -91,8 +91,19 @@ SiteRow<S> site_row(const TreeView& tree, const P* p, int actuator, const Frames
   return row;
 }
 
+// Whether an actuator pulls at sites; those by a slider-crank go to slider_crank.h.
+inline bool pulls_at_sites(const Actuator& a) {
+  return a.transmission == TransmissionKind::site ||
+         a.transmission == TransmissionKind::slider_crank;
+}
+inline bool by_slider_crank(const TreeView& tree, int actuator) {
+  return tree.model.actuators[static_cast<std::size_t>(actuator)].transmission ==
+         TransmissionKind::slider_crank;
+}
+
 template <class S, class P>
 S site_transmission_length(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
+  if (by_slider_crank(tree, actuator)) return slider_crank_length(tree, p, actuator, f);
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   if (!row.relative) return S(0);
   return dot(row.d, row.r) + dot(row.g_w, difference(row.reference.q, row.site.q));  // (3)
@@ -118,6 +129,7 @@ CYCLOID_INLINE Motion<S> relative_motion(const TreeView& tree, const SiteRow<S>&
 template <class S, class P>
 S site_transmission_rate(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
                          const Motion<S>* field) {
+  if (by_slider_crank(tree, actuator)) return slider_crank_rate(tree, p, actuator, f, field);
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   const Motion<S> y = relative_motion(tree, row, field);
   return dot(row.d, y.linear) + dot(row.e, y.angular);
@@ -127,6 +139,9 @@ S site_transmission_rate(const TreeView& tree, const P* p, int actuator, const F
 template <class S, class P>
 void apply_site_transmission(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
                              const S& force, Force<S>* wrenches) {
+  if (by_slider_crank(tree, actuator)) {
+    return apply_slider_crank(tree, p, actuator, f, force, wrenches);
+  }
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   wrenches[row.site.body] += wrench(row.d, row.site.x, row.e) * force;
   if (!row.relative) return;
@@ -162,6 +177,9 @@ template <class S, class P>
 void site_transmission_pullback(const TreeView& tree, const P* p, int actuator,
                                 const RowPoint<S>& at, const RowBars<S>& bar,
                                 const RowSinks<S>& to) {
+  if (by_slider_crank(tree, actuator)) {
+    return slider_crank_pullback(tree, p, actuator, at, bar, to);
+  }
   const SiteRow<S> row = site_row(tree, p, actuator, at.frames);
   Force<S>* const pose = to.bodies.pose;
   SiteRow<S> row_bar{};

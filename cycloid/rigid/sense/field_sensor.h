@@ -42,7 +42,7 @@ void sense_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
     case SensorKind::joint_qacc: return copy(w.qacc + tree.model.joints[i].dof);
     case SensorKind::joint_actuation: {  // (2)
       const Joint& j = tree.model.joints[i];
-      for (int k = 0; k < s.dimension; ++k) out[k] = clamp(j.actuator_force, w.tau_act[j.dof + k]);
+      for (int k = 0; k < s.dimension; ++k) out[k] = joint_actuation(tree, j, j.dof + k, w);
       return;
     }
     case SensorKind::joint_constraint:  // (3)
@@ -93,8 +93,7 @@ void gather_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
     case SensorKind::joint_actuation: {  // (2)
       const Joint& j = tree.model.joints[i];
       for (int k = 0; k < s.dimension; ++k) {
-        space.joint_force_bar[j.dof + k] +=
-            y_bar[k] * inside(j.actuator_force, w.tau_act[j.dof + k]);
+        space.joint_force_bar[j.dof + k] += y_bar[k] * limit_open(tree, j, j.dof + k, w);
       }
       return;
     }

@@ -83,12 +83,6 @@ void add_part(const Model& m, const FieldEntry& f, int i, ObservedField& out) {
   s.object_type = static_cast<int>(f.object);
   s.object = i;
   s.dimension = numbers_of(m, f, i);
-  if (f.kind == SensorKind::joint_actuation &&
-      m.joints[static_cast<std::size_t>(i)].compensation_by_actuator) {
-    throw ModelError(
-        message("field \"", f.name, "\" cannot be observed: joint \"", Model::label(m.joints, i),
-                "\" counts gravity compensation as actuator force, which is not supported"));
-  }
   if (s.dimension > 0) out.parts.push_back(s);
 }
 

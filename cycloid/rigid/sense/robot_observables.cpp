@@ -60,19 +60,9 @@ const char* unit_of(const Model& m, const Sensor& s) {
   }
 }
 
-// Why a sensor cannot be observed, or nothing.
-std::string refusal(const Model& m, const ListedSensor& s) {
-  if (!s.unsupported.empty()) return s.unsupported;
-  if (kind_of(s) == SensorKind::joint_actuator_force &&
-      m.joints[static_cast<std::size_t>(s.object)].compensation_by_actuator) {
-    return "its joint counts gravity compensation as actuator force, which is not supported";
-  }
-  return {};
-}
-
 int sensor_count(const Model& m) { return static_cast<int>(m.sensors.size()); }
 bool is_supported(const Model& m, int i) {
-  return refusal(m, m.sensors[static_cast<std::size_t>(i)]).empty();
+  return m.sensors[static_cast<std::size_t>(i)].unsupported.empty();
 }
 
 // A name and what it stands for.
@@ -111,7 +101,7 @@ Chosen chosen_field(const Model& m, const std::string& name, ObservedField field
 std::optional<Chosen> choose(const Model& m, const std::string& name) {
   for (int i = 0; i < sensor_count(m); ++i) {
     if (Model::label(m.sensors, i) != name) continue;
-    const std::string reason = refusal(m, m.sensors[static_cast<std::size_t>(i)]);
+    const std::string& reason = m.sensors[static_cast<std::size_t>(i)].unsupported;
     if (reason.empty()) return chosen_sensor(m, i);
     throw ModelError(message("sensor \"", name, "\" cannot be observed: ", reason));
   }

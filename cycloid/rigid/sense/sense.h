@@ -4,7 +4,8 @@
 //   tendons      length l and rate J q̇ (tendon.h)                                      (2)
 //   actuators    length and rate of the transmission, force p scaled by its tendon's   (3)
 //                limit (actuation.h)
-//   forces       a tendon's Σ p, a joint's actuator force after its limit              (4)
+//   forces       a tendon's Σ p, a joint's actuator force after its limit, gravity     (4)
+//                compensation included where the joint counts it
 //   frames       frame_sensor.h, accelerations of instant_dynamics.h                   (5)
 //   subtrees     subtree.h                                                             (6)
 //   energies     energy.h                                                              (7)
@@ -54,7 +55,10 @@ void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
     set_zero(w.qacc, tree.model.nv);
     for (std::size_t l = 0; l < tree.links.size(); ++l) w.a[l] = Motion<S>{};
   }
-  if (list.joint_forces) limited_actuator_forces(r, x, w);
+  if (list.joint_forces) {
+    limited_actuator_forces(r, x, w);
+    if (counts_compensation(tree)) compensation_on_dofs(r, w);
+  }
   if (list.roots) {
     place_roots(tree, r.p, w.frames, w.inertia, static_cast<const Motion<S>*>(w.v), space.roots);
   }
@@ -68,6 +72,7 @@ S transmission_length(const Robot<S, P>& r, int i, const Instant<S>& x, const Wo
   switch (a.transmission) {
     case TransmissionKind::tendon:
       return S(r.p[r.tree.actuators[k].gear]) * w.tendon_length[a.target];
+    case TransmissionKind::slider_crank:
     case TransmissionKind::site: return site_transmission_length(r.tree, r.p, i, w.frames);
     default: return joint_transmission_length(r.tree, r.p, i, x.qpos);
   }
@@ -79,6 +84,7 @@ S transmission_rate(const Robot<S, P>& r, int i, const Instant<S>& x, const Work
   switch (a.transmission) {
     case TransmissionKind::tendon:
       return S(r.p[r.tree.actuators[k].gear]) * w.tendon_rate[a.target];
+    case TransmissionKind::slider_crank:
     case TransmissionKind::site:
       return site_transmission_rate(r.tree, r.p, i, w.frames, static_cast<const Motion<S>*>(w.v));
     default: return joint_transmission_rate(r.tree, r.p, i, x.qpos, x.qvel);
@@ -149,7 +155,7 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
     }
     case SensorKind::joint_actuator_force: {
       const Joint& j = tree.model.joints[k];
-      out[0] = clamp(j.actuator_force, w.tau_act[j.dof]);
+      out[0] = joint_actuation(tree, j, j.dof, w);
       break;
     }
     case SensorKind::potential_energy: out[0] = potential_energy(r, x, w); break;  // (7)

@@ -81,7 +81,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
       break;
     case SensorKind::joint_actuator_force: {
       const Joint& j = tree.model.joints[k];
-      space.joint_force_bar[j.dof] += y_bar[0] * inside(j.actuator_force, w.tau_act[j.dof]);
+      space.joint_force_bar[j.dof] += y_bar[0] * limit_open(tree, j, j.dof, w);
       break;
     }
     case SensorKind::potential_energy:  // (7)
@@ -119,6 +119,7 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
         tendon_pullback(tree, r.p, a.target, at, RowBars<S>{S(0), gear * shown, S(0)}, to);
         break;
       }
+      case TransmissionKind::slider_crank:
       case TransmissionKind::site:
         space.force_bar[i] += site_transmission_rate(tree, r.p, id, w.frames, field);
         site_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
@@ -131,6 +132,17 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
   }
   field_sweep_pullback(tree, r.p, w.frames, x.qpos, c, field, form.sweep, bar.q, bar.p,
                        w.row_mocap_bar);
+  if (!counts_compensation(tree)) return;
+  for (const Joint& j : tree.model.joints) {
+    for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
+      w.mu_limited[k] = j.compensation_by_actuator ? c[k] : S(0);
+    }
+  }
+  Vec3<S> gravity_bar{};
+  gather_limited_compensation(r, x, w, gravity_bar, bar);
+  if (bar.p && tree.model.options.acting.gravity) {
+    add_to(bar.p + tree.options.gravity, gravity_bar);
+  }
 }
 
 // (3), (2): forces first, through the limits of tendons; then lengths and rates, along the rows.
@@ -177,7 +189,7 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
       if (bar.p) {
         bar.p[place] += length_bar * w.tendon_length[a.target] + rate_bar * w.tendon_rate[a.target];
       }
-    } else if (a.transmission == TransmissionKind::site) {
+    } else if (pulls_at_sites(a)) {
       site_transmission_pullback(tree, r.p, id, at, row, to);
     } else {
       joint_transmission_pullback(tree, r.p, id, at, row, to);

@@ -43,6 +43,28 @@ TEST_CASE("sense: ... where ranges hold controls, forces, joints and tendons") {
   check_sense("sense", s.model);
 }
 
+TEST_CASE("sense: ... where joints count gravity compensation, held by a limit or not") {
+  SensorModel s;
+  s.add_rows();
+  for (Body& b : s.model.bodies) b.gravity_compensation = 0.6;
+  for (const std::size_t j : {std::size_t(1), std::size_t(2), std::size_t(4)}) {
+    s.model.joints[j].compensation_by_actuator = true;
+  }
+  const Numbers before = SenseCase(SensorModel(s).model).values();
+  for (Joint& j : s.model.joints) j.compensation_by_actuator = false;
+  const Numbers without = SenseCase(SensorModel(s).model).values();
+  double apart = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    apart = std::max(apart, std::abs(before[i] - without[i]));
+  }
+  CHECK(apart > 0.1);
+  for (Joint& j : s.model.joints) j.compensation_by_actuator = j.kind == JointKind::hinge;
+  check_sense("sense", s.model);
+  s.model.joints[1].actuator_force = {true, -0.01, 0.01};
+  s.model.joints[4].actuator_force = {true, -50, 50};
+  check_sense("sense", s.model);
+}
+
 TEST_CASE("sense: ... every kind at once, some of them cut off") {
   SensorModel s;
   s.add_position_frames();

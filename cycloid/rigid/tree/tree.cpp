@@ -360,7 +360,8 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
   }
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const Actuator& a = m.actuators[i];
-    has_wrenches = has_wrenches || a.transmission == TransmissionKind::site;
+    has_wrenches = has_wrenches || a.transmission == TransmissionKind::site ||
+                   a.transmission == TransmissionKind::slider_crank;
     has_tendon_armature =
         has_tendon_armature || (a.transmission == TransmissionKind::tendon && a.armature != 0);
     const bool on_joint = a.transmission == TransmissionKind::joint ||
