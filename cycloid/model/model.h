@@ -115,8 +115,8 @@ struct Geom : Marker {
   int contype = 1, conaffinity = 1;
 };
 
-// The vertices of a compiled mesh in its own frame, which is that of the geoms that have it, and its
-// convex hull: that is what touches. A hull's corners, triangles and polygons name vertices.
+// The vertices of a compiled mesh in its own frame, which is that of the geoms that have it, and
+// its convex hull: that is what touches. Corners, triangles and polygons of the hull name vertices.
 struct Mesh {
   std::string name;
   std::vector<double> vertex;    // (n, 3) [m]
@@ -259,7 +259,7 @@ struct Model {
   std::vector<Dof> dofs;
   std::vector<Marker> sites, cameras;
   std::vector<Geom> geoms;
-  std::vector<Mesh> meshes;  // those that can touch, and so below
+  std::vector<Mesh> meshes;  // empty where no geom that can touch has it, and so below
   std::vector<HeightData> height_fields;
   std::vector<NamedPair> pairs;
   std::vector<Exclusion> exclusions;

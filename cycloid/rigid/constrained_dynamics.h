@@ -25,17 +25,18 @@ inline int recorded_slots(const ConstraintPlan& plan) {
 }
 
 // The places of a record's numbers, [ a | â, where the integrator has slopes | slots | contacts ]:
-// all but the contacts, two numbers for each slot that was kept (contact_record.h), are as long in
-// every step.
+// all but the contacts, two or three numbers for each slot that was kept (contact_record.h), are as
+// long in every step.
 struct ConstrainedRecord {
   int nv;
   bool slopes;
-  int room;  // slots
+  int room;   // slots
+  int width;  // numbers of a slot
 
   int slots() const { return (slopes ? 2 : 1) * nv; }
   int contacts() const { return slots() + 1; }
   int most() const { return used(room); }
-  int used(int kept) const { return contacts() + 2 * std::max(kept, 0); }
+  int used(int kept) const { return contacts() + width * std::max(kept, 0); }
 };
 
 // Memory of a robot's constraints, besides the step's.
@@ -99,7 +100,7 @@ struct ConstrainedDynamics {
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
 
   ConstrainedRecord layout(const Tree& tree) const {
-    return {tree.model.nv, slopes, recorded_slots(plan)};
+    return {tree.model.nv, slopes, recorded_slots(plan), record_width(plan.contacts)};
   }
   int record_numbers(const Tree& tree) const { return layout(tree).most(); }
   // How many of these a step has written.
@@ -113,7 +114,7 @@ struct ConstrainedDynamics {
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   S* record) const {
     const ConstrainedRecord at = layout(r.tree);
-    RobotRows<S> rows{plan, memory, {record + at.contacts(), at.room}, false};
+    RobotRows<S> rows{plan, memory, {record + at.contacts(), at.room, 0, at.width}, false};
     const NewtonOptions options{.scale = plan.residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
     const NewtonResult<S> found =
@@ -158,7 +159,7 @@ struct ConstrainedDynamics {
     const ConstrainedRecord at = layout(tree);
     return {plan,
             memory,
-            {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()])},
+            {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()]), at.width},
             true};
   }
 

@@ -88,6 +88,8 @@ struct Tree {
   std::vector<EqualityPlaces> equalities;
   OptionPlaces options;
   std::vector<int> quaternions;  // places of quaternion parameters
+  // Of each mesh and height field, which of the arrays of parameters it is, or -1: none.
+  std::vector<int> mesh_arrays, field_arrays;
 
   // Dofs last, last - 1, … of which each is the parent of the one before; from tips to root.
   struct Chain {
