@@ -54,7 +54,7 @@ bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& 
   for (int l = 0; l < map.active; ++l) {
     if (l == 0 || run.parameter_rows > 1) {
       take(buffers.parameters.data(), l, s.parameters, p);
-      one.begin({p}, *buffers.lane_workspace);
+      one.begin({p, sweep.parameters().arrays}, *buffers.lane_workspace);
     }
     take(in.x, l, s.state, x);
     take(in.u, l, s.input, u);

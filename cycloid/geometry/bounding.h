@@ -1,6 +1,7 @@
 // Bounding spheres of geoms, and whether a pair can be within its margin.
 //
 //   sphere r;   capsule r + h;   cylinder √(r² + h²);   ellipsoid max a_i;   box |a|           (1)
+//   mesh, height field: size[0], a ball about its origin
 //   plane: 0, by MuJoCo's convention (geom_rbound); it has no bounding sphere
 // A pair with centres p₁, p₂, radii ρ₁, ρ₂ is near where
 //   |p₂ - p₁|² ≤ (ρ₁ + ρ₂ + margin)²,   or n·(p₂ - p₁) ≤ ρ₂ + margin for a plane with normal n  (2)
@@ -18,6 +19,8 @@ template <class S>
 CYCLOID_HD S bounding_radius(GeomKind kind, const S* size) {
   switch (kind) {  // (1)
     case GeomKind::plane: return S(0);
+    case GeomKind::hfield:
+    case GeomKind::mesh:
     case GeomKind::sphere: return size[0];
     case GeomKind::capsule: return size[0] + size[1];
     case GeomKind::ellipsoid: return max(size[0], max(size[1], size[2]));

@@ -10,12 +10,14 @@
 //                                 features of each, and its normal; returns their number
 //   touch(pair, code, normal)     the contact of such a code, generic in the scalar and
 //                                 differentiable at fixed code; `normal` starts iterations
-// The code is what a place's `feature` holds: an integer below 2^24, exact in float.
+// The code is what a place's `feature` holds: an integer below 2^24, exact in float. (Pairs with a
+// mesh have larger ones, in two numbers: mesh_pair.h.)
 #pragma once
 
 #include <type_traits>
 
 #include "cycloid/geometry/bounding.h"
+#include "cycloid/geometry/hull.h"
 #include "cycloid/math/pack.h"
 
 namespace cycloid::inline geometry {
@@ -112,6 +114,8 @@ struct GeomPair {
   Vec3<T> size1;
   Pose<T> x2;
   Vec3<T> size2;
+  const Hull* hull1 = nullptr;  // of a mesh
+  const Hull* hull2 = nullptr;
 };
 template <class T>
 struct GeomPairBar {
@@ -119,6 +123,7 @@ struct GeomPairBar {
   Vec3<T> size1{};
   PoseBar<T> x2{};
   Vec3<T> size2{};
+  HullBar hull1{}, hull2{};
 };
 
 template <class T>
@@ -130,11 +135,12 @@ GeomPair<double> primal_pair(const GeomPair<T>& g) {
     out.x1.p[i] = primal(g.x1.p[i]), out.size1[i] = primal(g.size1[i]);
     out.x2.p[i] = primal(g.x2.p[i]), out.size2[i] = primal(g.size2[i]);
   }
+  out.hull1 = g.hull1, out.hull2 = g.hull2;
   return out;
 }
 
 struct FoundContact {
-  int code;
+  std::int64_t code;
   Vec3<double> normal;
 };
 
@@ -179,7 +185,10 @@ CYCLOID_INLINE void take_lane_of(const A& from, int l, B& to) {
 template <class X>
 GeomPair<double> take_lane(const GeomPair<X>& g, int l) {
   GeomPair<double> own;
-  take_lane_of<X>(g, l, own);
+  take_lane_of<X>(g.x1, l, own.x1);
+  take_lane_of<X>(g.size1, l, own.size1);
+  take_lane_of<X>(g.x2, l, own.x2);
+  take_lane_of<X>(g.size2, l, own.size2);
   return own;
 }
 
@@ -201,7 +210,7 @@ void touches_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Po
     FoundContact found[kPlaces];
     const int n = find(primal_pair(g), primal(take_lane(margin, l)), found);
     for (int k = 0; k < n; ++k) {
-      const Touch<T> t = touch(g, found[k].code, found[k].normal);
+      const Touch<T> t = touch(g, static_cast<int>(found[k].code), found[k].normal);
       put_lane(out[k].dist, l, t.dist);
       put_lane(out[k].pos, l, t.pos);
       put_lane(out[k].normal, l, t.normal);
@@ -217,6 +226,24 @@ bool is_zero(const TouchBar<T>& bar) {
   return zero;
 }
 
+// The cotangent of a touch in lane l; tangents are those of the default frame.
+template <class S>
+TouchBar<LaneScalar<S>> take_lane(const TouchBar<S>& bar, int l) {
+  return {take_lane(bar.dist, l), take_lane(bar.pos, l), take_lane(bar.normal, l), {}};
+}
+
+// Adds the cotangents of lane l.
+template <class S>
+void add_pair_bar(GeomKind k1, GeomKind k2, const GeomPairBar<LaneScalar<S>>& sum, int l,
+                  PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar) {
+  add_lane(x1_bar.force, l, sum.x1.force);
+  add_lane(x1_bar.torque, l, sum.x1.torque);
+  add_lane(x2_bar.force, l, sum.x2.force);
+  add_lane(x2_bar.torque, l, sum.x2.torque);
+  for (int i = 0; i < size_numbers(k1); ++i) add_lane(size1_bar[i], l, sum.size1[i]);
+  for (int i = 0; i < size_numbers(k2); ++i) add_lane(size2_bar[i], l, sum.size2[i]);
+}
+
 // pull(pair, code, place, lane, bar, pair_bar) adds the cotangents of one contact.
 template <GeomKind k1, GeomKind k2, int kPlaces, class S, class Pull>
 void bars_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
@@ -230,10 +257,7 @@ void bars_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Pose<
     for (int k = 0; k < kPlaces; ++k) {
       const int code = static_cast<int>(primal(take_lane(feature[k], l)));
       if (code < 0) continue;
-      const TouchBar<T> bar{take_lane(out_bar[k].dist, l),
-                            take_lane(out_bar[k].pos, l),
-                            take_lane(out_bar[k].normal, l),
-                            {}};
+      const TouchBar<T> bar = take_lane(out_bar[k], l);
       if constexpr (std::is_same_v<T, double>) {
         if (is_zero(bar)) continue;
       }
@@ -241,13 +265,7 @@ void bars_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Pose<
       any_used = true;
       pull(g, code, k, l, bar, sum);
     }
-    if (!any_used) continue;
-    add_lane(x1_bar.force, l, sum.x1.force);
-    add_lane(x1_bar.torque, l, sum.x1.torque);
-    add_lane(x2_bar.force, l, sum.x2.force);
-    add_lane(x2_bar.torque, l, sum.x2.torque);
-    for (int i = 0; i < size_numbers(k1); ++i) add_lane(size1_bar[i], l, sum.size1[i]);
-    for (int i = 0; i < size_numbers(k2); ++i) add_lane(size2_bar[i], l, sum.size2[i]);
+    if (any_used) add_pair_bar(k1, k2, sum, l, x1_bar, x2_bar, size1_bar, size2_bar);
   }
 }
 

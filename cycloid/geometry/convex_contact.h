@@ -40,13 +40,24 @@ struct LinePair {
 inline constexpr int kLinePairs = 6;
 inline constexpr int kConvexCodes = kFeatureCodes * kFeatureCodes * kLinePairs;
 
-inline int encode(int feature1, int feature2, const LinePair& lines) {
-  const int pair = lines.cross_sign != 0 ? (lines.cross_sign > 0) : 2 + 2 * lines.low + lines.high;
-  return (feature1 * kFeatureCodes + feature2) * kLinePairs + pair;
+inline int line_pair_code(const LinePair& lines) {
+  return lines.cross_sign != 0 ? (lines.cross_sign > 0) : 2 + 2 * lines.low + lines.high;
 }
-inline LinePair decode_lines(int code) {
-  const int pair = code % kLinePairs;
+inline LinePair line_pair_of(int pair) {
   return {pair == 0 ? -1 : pair == 1 ? 1 : 0, (pair - 2) / 2, pair % 2};
+}
+inline int encode(int feature1, int feature2, const LinePair& lines) {
+  return (feature1 * kFeatureCodes + feature2) * kLinePairs + line_pair_code(lines);
+}
+
+// Which features meet, and how.
+struct MeetingFeatures {
+  int code1 = 0, code2 = 0;
+  LinePair lines{-1, 0, 0};
+};
+inline MeetingFeatures decode_meeting(int code) {
+  return {code / kLinePairs / kFeatureCodes, code / kLinePairs % kFeatureCodes,
+          line_pair_of(code % kLinePairs)};
 }
 
 template <class T>
@@ -119,14 +130,13 @@ Vec3<T> bound_normal(const GeomPair<T>& g, const ConvexContact<T>& c, const Vec3
 }
 
 template <class T>
-ConvexContact<T> convex_contact(GeomKind k1, GeomKind k2, const GeomPair<T>& g, int code,
-                                const Vec3<T>& start, int rounds = kRefinements) {
+ConvexContact<T> convex_contact(GeomKind k1, GeomKind k2, const GeomPair<T>& g,
+                                const MeetingFeatures& at, const Vec3<T>& start,
+                                int rounds = kRefinements) {
   ConvexContact<T> c;
-  c.code1 = code / kLinePairs / kFeatureCodes;
-  c.code2 = code / kLinePairs % kFeatureCodes;
-  c.lines = decode_lines(code);
-  c.f1 = shape_feature(k1, g.x1, g.size1, c.code1);
-  c.f2 = shape_feature(k2, g.x2, g.size2, c.code2);
+  c.code1 = at.code1, c.code2 = at.code2, c.lines = at.lines;
+  c.f1 = shape_feature(k1, g.x1, g.size1, c.code1, g.hull1);
+  c.f2 = shape_feature(k2, g.x2, g.size2, c.code2, g.hull2);
   c.pointed1 = is_pointed(c.f1.form), c.pointed2 = is_pointed(c.f2.form);
   Vec3<T> n;
   for (int k = 0; k < 3; ++k) n[k] = T(primal(start[k]));
@@ -147,6 +157,11 @@ ConvexContact<T> convex_contact(GeomKind k1, GeomKind k2, const GeomPair<T>& g, 
   }
   c.dist = c.s - c.f1.r - c.f2.r;  // (1)
   return c;
+}
+template <class T>
+ConvexContact<T> convex_contact(GeomKind k1, GeomKind k2, const GeomPair<T>& g, int code,
+                                const Vec3<T>& start, int rounds = kRefinements) {
+  return convex_contact(k1, k2, g, decode_meeting(code), start, rounds);
 }
 
 }  // namespace cycloid::inline geometry

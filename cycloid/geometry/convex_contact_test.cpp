@@ -28,7 +28,8 @@ TEST_CASE("find_meeting: the features are stationary to rounding") {
 TEST_CASE("convex codes: features and lines survive encoding") {
   for (int code = 0; code < kConvexCodes; ++code) {
     const int pair = code / kLinePairs;
-    CHECK(encode(pair / kFeatureCodes, pair % kFeatureCodes, decode_lines(code)) == code);
+    const LinePair lines = line_pair_of(code % kLinePairs);
+    CHECK(encode(pair / kFeatureCodes, pair % kFeatureCodes, lines) == code);
   }
 }
 

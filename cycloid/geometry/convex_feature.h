@@ -8,6 +8,8 @@
 //   line       through c along e, half-length l: a capsule's segment (r), a cylinder's axis (r: its
 //              side), a box's edge
 //   face       through c, outward normal e: a cylinder's cap, a box's face
+// The hull of a mesh has points, lines and faces (hull.h): a corner v; an edge from a to b, c its
+// middle, e along b - a, l = ½|b - a|; a triangle a, b, d, c its centroid, e along (b-a) × (d-a).
 // The point of the form furthest along a unit vector m and its derivative, symmetric and ⪰ 0:
 //   point, line, face   x = c (a line or face has many; its middle stands for them)          (1)
 //   ellipsoid           q = D Rᵀ m, h = |q|, x = c + R D q/h,  K = R D (1 - q qᵀ/h²) D Rᵀ / h (2)
@@ -53,7 +55,13 @@ inline void box_signs(int code, int* sign) {
   }
 }
 
-inline Form feature_form(GeomKind kind, int code) {
+inline Form feature_form(GeomKind kind, int code, const Hull* hull = nullptr) {
+  if (kind == GeomKind::mesh) {
+    const HullFeature piece = hull_piece(*hull->table, code).kind;
+    return piece == HullFeature::corner ? Form::point
+           : piece == HullFeature::edge ? Form::line
+                                        : Form::face;
+  }
   if (kind == GeomKind::ellipsoid) return Form::ellipsoid;
   if (kind == GeomKind::capsule) return code == kSegment ? Form::line : Form::point;
   if (kind == GeomKind::cylinder) {
@@ -66,7 +74,26 @@ inline Form feature_form(GeomKind kind, int code) {
 }
 
 template <class T>
-ShapeFeature<T> shape_feature(GeomKind kind, const Pose<T>& x, const Vec3<T>& size, int code) {
+ShapeFeature<T> hull_feature(const Hull& h, const Pose<T>& x, int code) {
+  const HullPiece piece = hull_piece(*h.table, code);
+  const Vec3<T> a = h.corner<T>(piece.at[0]);
+  if (piece.kind == HullFeature::corner) {
+    return {Form::point, x.R * a, axis(x, 2), T(0), T(0), T(0)};
+  }
+  const Vec3<T> b = h.corner<T>(piece.at[1]);
+  if (piece.kind == HullFeature::edge) {
+    const Direction<T> e = direction(b - a, Vec3<T>{T(0), T(0), T(1)});
+    return {Form::line, x.R * ((a + b) * T(0.5)), x.R * e.u, T(0), T(0), T(0.5) * e.length};
+  }
+  const Vec3<T> d = h.corner<T>(piece.at[2]);
+  const Direction<T> e = direction(cross(b - a, d - a), Vec3<T>{T(0), T(0), T(1)});
+  return {Form::face, x.R * ((a + b + d) * T(1.0 / 3)), x.R * e.u, T(0), T(0), T(0)};
+}
+
+template <class T>
+ShapeFeature<T> shape_feature(GeomKind kind, const Pose<T>& x, const Vec3<T>& size, int code,
+                              const Hull* hull = nullptr) {
+  if (kind == GeomKind::mesh) return hull_feature(*hull, x, code);
   const Vec3<T> z = axis(x, 2), zero{T(0), T(0), T(0)};
   ShapeFeature<T> f{feature_form(kind, code), zero, z, T(0), T(0), T(0)};
   if (kind == GeomKind::sphere || kind == GeomKind::capsule) f.r = size.x;
@@ -156,6 +183,32 @@ void feature_point_bar(GeomKind kind, int code, const ShapeFeature<T>& f, const 
     box_signs(code, sign);
     for (int k = 0; k < 3; ++k) size_bar[k] += dot(axis(pose, k), x_bar) * T(sign[k]);
   }
+}
+
+// Cotangents of a hull's points, given those of c, e and l.
+template <class T>
+void hull_feature_bar(const Hull& h, const Pose<T>& x, int code, const Vec3<T>& c_bar,
+                      const Vec3<T>& e_bar, const T& half_bar, const HullBar& bar) {
+  if (!bar.value) return;
+  const HullPiece piece = hull_piece(*h.table, code);
+  const Vec3<T> middle = transpose_vector_product(x.R, c_bar);
+  if (piece.kind == HullFeature::corner) return bar.add(h, piece.at[0], middle);
+  const Vec3<T> along = transpose_vector_product(x.R, e_bar), up{T(0), T(0), T(1)};
+  const Vec3<T> u = h.corner<T>(piece.at[1]) - h.corner<T>(piece.at[0]);
+  if (piece.kind == HullFeature::edge) {
+    const Direction<T> e = direction(u, up);
+    const Vec3<T> u_bar = direction_bar(e, along) + e.u * (T(0.5) * half_bar);
+    bar.add(h, piece.at[0], middle * T(0.5) - u_bar);
+    bar.add(h, piece.at[1], middle * T(0.5) + u_bar);
+    return;
+  }
+  const Vec3<T> v = h.corner<T>(piece.at[2]) - h.corner<T>(piece.at[0]);
+  Vec3<T> u_bar{}, v_bar{};
+  cross_pullback(u, v, direction_bar(direction(cross(u, v), up), along), u_bar, v_bar);
+  const Vec3<T> third = middle * T(1.0 / 3);
+  bar.add(h, piece.at[0], third - u_bar - v_bar);
+  bar.add(h, piece.at[1], third + u_bar);
+  bar.add(h, piece.at[2], third + v_bar);
 }
 
 }  // namespace cycloid::inline geometry

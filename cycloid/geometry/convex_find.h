@@ -5,6 +5,9 @@
 // (convex_contact.h), and the one with the largest separation of the whole shapes wins: the
 // separation along any direction is at most the distance, and only the true features reach it.
 // Among equals the pair with more extended features wins.
+//
+// Where both shapes have corners only, GJK and EPA end at the corners that carry the closest
+// points; what these span are the features, and nothing need be tried.
 #pragma once
 
 #include "cycloid/geometry/convex_touch.h"
@@ -15,9 +18,11 @@ namespace cycloid::inline geometry {
 // The closest features of two shapes.
 struct ConvexMeeting {
   bool found;  // within the limit
-  int code;    // convex_contact.h
+  int code;    // convex_contact.h; not set where a shape is a mesh
   Vec3<double> n;
   double dist;
+  MeetingFeatures at{};
+  int span1 = 0, span2 = 0;  // what the closest corners of each span, which may be more than `at`
 };
 
 ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin);

@@ -1,5 +1,7 @@
 #include "cycloid/geometry/convex_manifold.h"
 
+#include "cycloid/geometry/polygon.h"
+
 namespace cycloid::inline geometry {
 
 namespace {
@@ -46,65 +48,7 @@ Ends ends_of(GeomKind kind, int code) {
   return e;
 }
 
-// A polygon that is clipped: corners where two lines meet, and the line that leads on.
-struct Corner {
-  V at;
-  int line[2], next;
-};
-struct Polygon {
-  Corner corner[kMaxCorners];
-  int size = 0;
-  void add(const Corner& c) {
-    if (size < kMaxCorners) corner[size++] = c;
-  }
-};
-
-// What lies within m·at ≤ o (Sutherland & Hodgman 1974); starts at the corner after the first.
-Polygon clip(const Polygon& in, const V& m, double o, int line, double rounding) {
-  Polygon out;
-  for (int k = 0; k < in.size; ++k) {
-    const Corner &p = in.corner[k], &q = in.corner[(k + 1) % in.size];
-    const double beyond_p = dot(m, p.at) - o, beyond_q = dot(m, q.at) - o;
-    const bool p_in = !(beyond_p > rounding), q_in = !(beyond_q > rounding);
-    if (p_in != q_in) {
-      const double t = beyond_p / (beyond_p - beyond_q);
-      out.add({p.at + (q.at - p.at) * t, {p.next, line}, p_in ? line : p.next});
-    }
-    if (q_in) out.add(q);
-  }
-  return out;
-}
-
-// Area of the quadrilateral on four corners, times two.
-double quad_area(const Polygon& p, int a, int b, int c, int d) {
-  const V n = cross(p.corner[a].at - p.corner[c].at, p.corner[b].at - p.corner[d].at);
-  return sqrt(dot(n, n));
-}
-
-// Four corners that span a large area: each is moved on around the polygon while that helps. Those
-// of a disc span equal areas in many ways, and rounding must not decide which of them are taken.
-void large_quad(const Polygon& p, int* best) {
-  const int n = p.size;
-  int q[4] = {0, 1, 2, 3};
-  for (int i = 0; i < 4; ++i) best[i] = i;
-  double area = quad_area(p, 0, 1, 2, 3);
-  const auto advance = [&](int i) {
-    int r[4] = {q[0], q[1], q[2], q[3]};
-    r[i] = (r[i] + 1) % n;
-    const double moved = quad_area(p, r[0], r[1], r[2], r[3]);
-    if (!(moved > area * (1 + kTie))) return false;
-    area = moved, q[i] = r[i];
-    for (int k = 0; k < 4; ++k) best[k] = q[k];
-    return true;
-  };
-  for (; q[0] < n; ++q[0]) {
-    for (int rounds = 0; rounds < 4 * n && advance(3); ++rounds) {
-      while (rounds < 4 * n && advance(2)) ++rounds;
-      while (rounds < 4 * n && advance(1)) ++rounds;
-    }
-    for (int i = 1; i < 4 && q[i] == q[i - 1]; ++i) q[i] = (q[i] + 1) % n;
-  }
-}
+using Corners = Polygon<kMaxCorners>;
 
 double extent(const GeomPair<double>& g) {
   double sum = 0;
@@ -116,7 +60,7 @@ double extent(const GeomPair<double>& g) {
 int cap_manifold(GeomKind k2, const GeomPair<double>& g, double margin, int cap, int face,
                  FoundContact* found) {
   CapFeature f{cap, face, {0, 0}};
-  Polygon polygon;
+  Corners polygon, clipped;
   const int corners = face_corners(k2);
   for (int k = 0; k < corners; ++k) {
     const Vec<double, 2> at = plane_corner(g, k2, f, false, k);
@@ -126,16 +70,21 @@ int cap_manifold(GeomKind k2, const GeomPair<double>& g, double margin, int cap,
     const int i = cap_sign(cap) > 0 ? kCapCorners - 1 - j : j;  // around the outward normal
     const FaceSide<double> side =
         face_side(GeomKind::cylinder, cap, i, {identity_matrix<double, 3>(), {}}, g.size1);
-    polygon = clip(polygon, side.m, side.o, 16 + i, kInside * extent(g));
+    clip(polygon, side.m, side.o, 16 + i, kInside * extent(g), clipped);
+    polygon = clipped;
     if (polygon.size == 0) return 0;
   }
-  Polygon kept;
+  Corners kept;
   for (int k = 0; k < polygon.size; ++k) {
     f.line[0] = polygon.corner[k].line[0], f.line[1] = polygon.corner[k].line[1];
     if (cap_contact(g, k2, f).dist <= margin) kept.add(polygon.corner[k]);
   }
   int chosen[kManifoldTouches] = {0, 1, 2, 3};
-  if (kept.size > kManifoldTouches) large_quad(kept, chosen);
+  if (kept.size > kManifoldTouches) {
+    // Those of a disc span equal areas in many ways, and rounding must not decide which are taken.
+    const auto at = [&](int k) -> const V& { return kept.corner[k].at; };
+    large_quad(kept.size, at, kTie, true, chosen);
+  }
   const int n = kept.size < kManifoldTouches ? kept.size : kManifoldTouches;
   for (int k = 0; k < n; ++k) {
     f.line[0] = kept.corner[chosen[k]].line[0], f.line[1] = kept.corner[chosen[k]].line[1];
@@ -151,7 +100,7 @@ int edge_manifold(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double ma
   const GeomKind face_kind = second ? k1 : k2;
   const Pose<double>&x = second ? g.x2 : g.x1, &y = second ? g.x1 : g.x2;
   const V& face_size = second ? g.size1 : g.size2;
-  Polygon polygon;
+  Corners polygon, clipped;
   for (int place = kUpperPlace; place <= kLowerPlace; ++place) {
     f.place = place;
     const EdgeContact<double> c = edge_contact(k1, k2, g, f, n);
@@ -160,10 +109,11 @@ int edge_manifold(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double ma
   const int sides = face_corners(face_kind);
   for (int j = 0; j < sides; ++j) {
     const FaceSide<double> side = face_side(face_kind, f.face, j, y, face_size);
-    polygon = clip(polygon, side.m, side.o, kFirstSide + j, kInside * extent(g));
+    clip(polygon, side.m, side.o, kFirstSide + j, kInside * extent(g), clipped);
+    polygon = clipped;
     if (polygon.size == 0) return 0;
   }
-  Polygon kept;
+  Corners kept;
   for (int k = 0; k < polygon.size; ++k) {
     f.place = polygon.corner[k].line[1];
     if (edge_contact(k1, k2, g, f, n).dist <= margin) kept.add(polygon.corner[k]);

@@ -32,7 +32,7 @@ int kind_of_convex_contact(int code) {
     const Form f2 = feature_form(Pair::kKind2, pair % kFeatureCodes);
     const bool lines = f1 == Form::line && f2 == Form::line;
     return 10 * static_cast<int>(f1) + static_cast<int>(f2) +
-           (lines && decode_lines(code).cross_sign == 0 ? 100 : 0);
+           (lines && line_pair_of(code % kLinePairs).cross_sign == 0 ? 100 : 0);
   }
   if (code < kEdgeBase) {
     const CapFeature f = decode_cap(code - kConvexCodes, Pair::kKind2);

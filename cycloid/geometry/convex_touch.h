@@ -27,10 +27,11 @@ LinePlace<T> line_place(const ConvexContact<T>& c) {
   return p;
 }
 
-template <class T>
-Touch<T> convex_touch(GeomKind k1, GeomKind k2, const GeomPair<T>& g, int code,
+// A contact is named by its features, or by their code.
+template <class T, class Features>
+Touch<T> convex_touch(GeomKind k1, GeomKind k2, const GeomPair<T>& g, const Features& at,
                       const Vec3<T>& start) {
-  const ConvexContact<T> c = convex_contact(k1, k2, g, code, start);
+  const ConvexContact<T> c = convex_contact(k1, k2, g, at, start);
   const T half = T(0.5) * c.dist;
   Vec3<T> pos;
   if (c.pointed1) {
@@ -48,12 +49,13 @@ template <class T>
 struct ConvexBar {
   Vec3<T> n, x1, x2;  // of n; of the support points at fixed n
   T r1, r2;
+  Vec3<T> e1, e2;  // of the directions of lines and faces
+  T half1, half2;  // of lines' half-lengths
 };
 
 // (3) and the place of crossing lines. `pos_bar` is that of w₁.
 template <class T>
-void crossing_bar(const ConvexContact<T>& c, const Vec3<T>& pos_bar, ConvexBar<T>& bar,
-                  GeomPairBar<T>& g_bar) {
+void crossing_bar(const ConvexContact<T>& c, const Vec3<T>& pos_bar, ConvexBar<T>& bar) {
   const Vec3<T>&e1 = c.f1.e, &e2 = c.f2.e;
   const LinePlace<T> p = line_place(c);
   const T b = p.cosine * p.a - dot(e2, c.g);
@@ -69,34 +71,32 @@ void crossing_bar(const ConvexContact<T>& c, const Vec3<T>& pos_bar, ConvexBar<T
   e2_bar -= gap * l2 + pull * b;
   bar.x1 += pull;
   bar.x2 -= pull;
-  add_direction(g_bar.x1, e1, e1_bar);
-  add_direction(g_bar.x2, e2, e2_bar);
+  bar.e1 += e1_bar;
+  bar.e2 += e2_bar;
 }
 
 // (4) and the middle of the common stretch.
 template <class T>
-void parallel_bar(const ConvexContact<T>& c, const Vec3<T>& pos_bar, ConvexBar<T>& bar,
-                  GeomPairBar<T>& g_bar, T& half1_bar, T& half2_bar) {
+void parallel_bar(const ConvexContact<T>& c, const Vec3<T>& pos_bar, ConvexBar<T>& bar) {
   const Vec3<T>& e = c.f1.e;
   const T along = dot(e, c.g), a_bar = T(0.5) * dot(e, pos_bar);
   const Vec3<T> v_bar = direction_bar(direction(c.g - e * along, c.n), bar.n);
   const T e_v = dot(e, v_bar);
   T along_bar = -e_v;
   Vec3<T> e_bar = pos_bar * line_place(c).a - v_bar * along;
-  (c.lines.low == 0 ? half1_bar : half2_bar) -= a_bar;
-  (c.lines.high == 0 ? half1_bar : half2_bar) += a_bar;
+  (c.lines.low == 0 ? bar.half1 : bar.half2) -= a_bar;
+  (c.lines.high == 0 ? bar.half1 : bar.half2) += a_bar;
   along_bar += a_bar * T((c.lines.low != 0) + (c.lines.high != 0));
   const Vec3<T> q_bar = v_bar + e * along_bar;
   e_bar += c.g * along_bar;
   bar.x2 += q_bar;
   bar.x1 -= q_bar;
-  add_direction(g_bar.x1, e, e_bar);
+  bar.e1 += e_bar;
 }
 
 // (5): adds what n's cotangent means for the support points and the line's direction.
 template <class T>
-void line_bar_of(const GeomPair<T>& g, const ConvexContact<T>& c, ConvexBar<T>& bar,
-                 PoseBar<T>& line_bar) {
+void line_bar_of(const GeomPair<T>& g, const ConvexContact<T>& c, ConvexBar<T>& bar) {
   const bool first = c.f1.form == Form::line;
   const Vec3<T>& e = first ? c.f1.e : c.f2.e;
   const Vec3<T> bent = first ? apply_curvature(c.f2, g.x2, g.size2, c.p2, c.t1)
@@ -106,7 +106,7 @@ void line_bar_of(const GeomPair<T>& g, const ConvexContact<T>& c, ConvexBar<T>& 
   bar.x1 -= c.t1 * alpha_bar;
   const Vec3<T> e_bar =
       c.n * (alpha_bar * dot(e, bent) - dot(e, bar.n)) - c.t1 * (alpha_bar * dot(e, c.g));
-  add_direction(line_bar, e, e_bar);
+  (first ? bar.e1 : bar.e2) += e_bar;
 }
 
 // Cotangents of a feature's own sizes besides those of its support point.
@@ -119,10 +119,10 @@ void add_own_sizes(GeomKind kind, int code, const ShapeFeature<T>& f, const T& r
   if (kind == GeomKind::capsule || kind == GeomKind::cylinder) size_bar.y += half_bar;
 }
 
-template <class T>
-void convex_touch_bar(GeomKind k1, GeomKind k2, const GeomPair<T>& g, int code,
+template <class T, class Features>
+void convex_touch_bar(GeomKind k1, GeomKind k2, const GeomPair<T>& g, const Features& at,
                       const Vec3<T>& start, const TouchBar<T>& out_bar, GeomPairBar<T>& g_bar) {
-  const ConvexContact<T> c = convex_contact(k1, k2, g, code, start);
+  const ConvexContact<T> c = convex_contact(k1, k2, g, at, start);
   const bool at1 = c.pointed1 || !c.pointed2;  // which form of (7)
   const T half = T(0.5) * c.dist, along = dot(c.n, out_bar.pos);
   const T dist_bar = out_bar.dist + along * T(at1 ? 0.5 : -0.5);
@@ -135,27 +135,34 @@ void convex_touch_bar(GeomKind k1, GeomKind k2, const GeomPair<T>& g, int code,
   if (at1) bar.n += apply_curvature(c.f1, g.x1, g.size1, c.p1, out_bar.pos);
   if (!at1) bar.n -= apply_curvature(c.f2, g.x2, g.size2, c.p2, out_bar.pos);
 
-  T half1_bar(0), half2_bar(0);
   if (c.f1.form == Form::face) {
-    add_direction(g_bar.x1, c.n, bar.n);  // (2)
+    bar.e1 = bar.n;  // (2)
   } else if (c.f2.form == Form::face) {
-    add_direction(g_bar.x2, c.n, bar.n);
+    bar.e2 = -bar.n;
   } else if (c.pointed1 && c.pointed2) {
     const T a = dot(c.t1, bar.n), b = dot(c.t2, bar.n);
     const Vec3<T> w = c.t1 * (c.i11 * a + c.i12 * b) + c.t2 * (c.i12 * a + c.i22 * b);  // (6)
     bar.x2 += w;
     bar.x1 -= w;
   } else if (c.pointed1 || c.pointed2) {
-    line_bar_of(g, c, bar, c.pointed1 ? g_bar.x2 : g_bar.x1);
+    line_bar_of(g, c, bar);
   } else if (c.lines.cross_sign != 0) {
-    crossing_bar(c, out_bar.pos, bar, g_bar);
+    crossing_bar(c, out_bar.pos, bar);
   } else {
-    parallel_bar(c, out_bar.pos, bar, g_bar, half1_bar, half2_bar);
+    parallel_bar(c, out_bar.pos, bar);
   }
+  add_direction(g_bar.x1, c.f1.e, bar.e1);
+  add_direction(g_bar.x2, c.f2.e, bar.e2);
   feature_point_bar(k1, c.code1, c.f1, g.x1, g.size1, c.n, c.p1, bar.x1, g_bar.x1, g_bar.size1);
   feature_point_bar(k2, c.code2, c.f2, g.x2, g.size2, -c.n, c.p2, bar.x2, g_bar.x2, g_bar.size2);
-  add_own_sizes(k1, c.code1, c.f1, bar.r1, half1_bar, g_bar.size1);
-  add_own_sizes(k2, c.code2, c.f2, bar.r2, half2_bar, g_bar.size2);
+  add_own_sizes(k1, c.code1, c.f1, bar.r1, bar.half1, g_bar.size1);
+  add_own_sizes(k2, c.code2, c.f2, bar.r2, bar.half2, g_bar.size2);
+  if (k1 == GeomKind::mesh) {
+    hull_feature_bar(*g.hull1, g.x1, c.code1, bar.x1, bar.e1, bar.half1, g_bar.hull1);
+  }
+  if (k2 == GeomKind::mesh) {
+    hull_feature_bar(*g.hull2, g.x2, c.code2, bar.x2, bar.e2, bar.half2, g_bar.hull2);
+  }
 }
 
 }  // namespace cycloid::inline geometry

@@ -1,9 +1,10 @@
 // Room geometry: where two shapes touch, and how that moves with their poses and sizes.
 //
-// Planes, spheres, capsules, ellipsoids, cylinders and boxes, pair by pair, with the contacts that
-// MuJoCo 4.0 finds: their number, order, distance, position, normal and tangent. Each pair is a
-// function and its pullback over one chunk of environments; what a lane decides (which corner,
-// which side of a clamp) is stored as a number, its feature, and the pullback follows it.
+// Planes, spheres, capsules, ellipsoids, cylinders, boxes, hulls of meshes and height fields, pair
+// by pair, with the contacts that MuJoCo 4.0 finds: their number, order, distance, position, normal
+// and tangent. Each pair is a function and its pullback over one chunk of environments; what a lane
+// decides (which corner, which side of a clamp) is stored as a number, its feature, and the
+// pullback follows it.
 //
 //   candidate_pairs, find_near_pairs, collide_X_Y, then contact_frame and mix_surfaces
 //
@@ -18,5 +19,7 @@
 //   pair_filter.h      which geoms can touch at all; bounding.h, broad_phase.h: which are near
 //   by_lane.h          pairs that are searched lane by lane: capsule_box.h, box_box.h, and the
 //                      convex pairs
+//   hull.h             the hull of a mesh; plane_mesh.h, mesh_pair.h: what touches it
+//   height_field.h     terrain, as prisms; field_pair.h: what touches it
 // This header holds no code.
 #pragma once

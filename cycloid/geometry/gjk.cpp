@@ -7,13 +7,26 @@ namespace {
 using V = Vec3<double>;
 
 constexpr int kMaxRounds = 100;
-constexpr double kGap = 1e-7;     // relative: squared distance that a round must still gain
-constexpr double kTouch = 1e-11;  // distance, relative to the shapes, below which they overlap
+constexpr double kGap = 1e-7;         // relative: squared distance that a round must still gain
+constexpr double kCornerGap = 1e-14;  // likewise, of polytopes
+constexpr double kTouch = 1e-11;      // distance, relative to the shapes, below which they overlap
 
 // Points of b - a.
 struct Simplex {
   V w[4];
+  int a[4], b[4];  // corners
   int size = 0;
+
+  void take(const Simplex& from, int i) {
+    w[size] = from.w[i], a[size] = from.a[i], b[size] = from.b[i];
+    ++size;
+  }
+  bool has(int i, int j) const {
+    for (int k = 0; k < size; ++k) {
+      if (a[k] == i && b[k] == j) return true;
+    }
+    return false;
+  }
 };
 
 // The point nearest to the origin in the affine hull of the chosen points, if it lies among them.
@@ -64,7 +77,7 @@ V reduce(Simplex& s) {
   for (int subset = 1; subset < 1 << s.size; ++subset) {
     Simplex chosen;
     for (int i = 0; i < s.size; ++i) {
-      if (subset >> i & 1) chosen.w[chosen.size++] = s.w[i];
+      if (subset >> i & 1) chosen.take(s, i);
     }
     V at;
     if (!nearest_in(chosen.w, chosen.size, at)) continue;
@@ -75,32 +88,42 @@ V reduce(Simplex& s) {
   return nearest;
 }
 
-double extent(const ConvexShape& a) { return a.size.x + a.size.y + a.size.z; }
-
 }  // namespace
 
 ClosestDirection closest_direction(const ConvexShape& a, const ConvexShape& b, double limit) {
   const double touch = kTouch * (extent(a) + extent(b));
+  const bool corners = is_polytope(a) && is_polytope(b);
+  const double gap = corners ? kCornerGap : kGap;
+  const auto overlap = [&] {
+    ClosestDirection found{Closeness::overlapping, {}, {}};
+    found.n = least_overlap(a, b, &found.at);
+    return found;
+  };
   Simplex s;
   V v = b.x.p - a.x.p;
   if (!(dot(v, v) > touch * touch)) v = {1, 0, 0};
   for (int round = 0; round < kMaxRounds; ++round) {
-    const V w = support_point(b, -v) - support_point(a, v);
+    const SupportCorner from = support_corner(a, v), to = support_corner(b, -v);
+    const V w = to.x - from.x;
     const double square = dot(v, v), along = dot(v, w);
     if (along > 0 && along * along > limit * limit * square && limit >= 0) {
-      return {Closeness::far, {}};
+      return {Closeness::far, {}, {}};
     }
-    if (round > 0 && square - along <= kGap * square) break;
-    s.w[s.size++] = w;
+    if (round > 0 && square - along <= gap * square) break;
+    if (corners && s.has(from.number, to.number)) break;
+    s.w[s.size] = w, s.a[s.size] = from.number, s.b[s.size] = to.number;
+    ++s.size;
     v = reduce(s);
-    if (s.size == 4 || !(dot(v, v) > touch * touch)) {
-      return {Closeness::overlapping, least_overlap(a, b)};
-    }
+    if (s.size == 4 || !(dot(v, v) > touch * touch)) return overlap();
   }
   const double length = sqrt(dot(v, v));
   const V n = v * (1 / length);
-  if (!(separation(a, b, n) > 0)) return {Closeness::overlapping, least_overlap(a, b)};
-  return {Closeness::apart, n};
+  if (!(separation(a, b, n) > 0)) return overlap();
+  ClosestDirection found{Closeness::apart, n, {}};
+  if (!corners) return found;
+  found.at.size = s.size;
+  for (int k = 0; k < s.size; ++k) found.at.a[k] = s.a[k], found.at.b[k] = s.b[k];
+  return found;
 }
 
 }  // namespace cycloid::inline geometry

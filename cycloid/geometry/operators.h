@@ -34,6 +34,10 @@ inline constexpr Operator kOperators[] = {
     differentiable("collide_ellipsoid_box"),
     differentiable("collide_cylinder_cylinder"),
     differentiable("collide_cylinder_box"),
+    // pairs with a mesh, and height fields
+    differentiable("collide_plane_mesh"),
+    differentiable("collide_mesh"),
+    differentiable("collide_field"),
     // bounding.h, broad_phase.h, pair_filter.h
     not_differentiable("bounding_radius", "it decides which pairs are looked at, nothing else"),
     not_differentiable("find_near_pairs", "the choice of pairs is discrete"),

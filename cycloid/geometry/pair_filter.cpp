@@ -16,7 +16,10 @@ int at(std::span<const int> v, int i) { return v[static_cast<std::size_t>(i)]; }
 GeomKind kind_of(const PairFilter& f, int geom) { return f.kind[static_cast<std::size_t>(geom)]; }
 
 bool collider_exists(const PairFilter& f, int g1, int g2) {
-  return kind_of(f, g1) != GeomKind::plane || kind_of(f, g2) != GeomKind::plane;
+  const auto is_ground = [&](int g) {
+    return kind_of(f, g) == GeomKind::plane || kind_of(f, g) == GeomKind::hfield;
+  };
+  return !is_ground(g1) || !is_ground(g2);
 }
 
 // Two geoms in the order of their kinds, the given order at a tie.

@@ -4,6 +4,8 @@
 //   plane      none: z > 0 is free                 ellipsoid  semi-axes x, y, z
 //   sphere     radius                              cylinder   radius, half-length (along z)
 //   capsule    radius, half-length (along z)       box        half-lengths x, y, z
+//   mesh       none: its hull has points (hull.h)  hfield     none: its data has heights
+// Of a mesh or a height field the first number is the radius of a ball about its origin.
 // A pair of geoms is ordered by kind; its touches are those of MuJoCo, in MuJoCo's order:
 //   dist     distance of the surfaces, negative when they overlap [m]
 //   pos      point midway between the surfaces [m]
@@ -29,12 +31,12 @@
 namespace cycloid::inline geometry {
 
 // In MuJoCo's order: the first geom of a pair has the smaller kind.
-enum class GeomKind { plane, sphere, capsule, ellipsoid, cylinder, box };
-inline constexpr int kGeomKinds = 6;
+enum class GeomKind { plane, hfield, sphere, capsule, ellipsoid, cylinder, box, mesh };
+inline constexpr int kGeomKinds = 8;
 
-// The numbers of `size` that a kind uses.
+// The numbers of `size` that a kind has as parameters.
 constexpr int size_numbers(GeomKind k) {
-  constexpr int numbers[kGeomKinds] = {0, 1, 2, 3, 2, 3};
+  constexpr int numbers[kGeomKinds] = {0, 0, 1, 2, 3, 2, 3, 0};
   return numbers[static_cast<int>(k)];
 }
 

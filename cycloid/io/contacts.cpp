@@ -1,6 +1,7 @@
 #include "cycloid/io/contacts.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,8 @@ constexpr std::string_view kLeaveOut = "load with constraints=False";
 GeomKind kind_of(int type) {
   switch (type) {
     case mjGEOM_PLANE: return GeomKind::plane;
+    case mjGEOM_HFIELD: return GeomKind::hfield;
+    case mjGEOM_MESH: return GeomKind::mesh;
     case mjGEOM_SPHERE: return GeomKind::sphere;
     case mjGEOM_CAPSULE: return GeomKind::capsule;
     case mjGEOM_ELLIPSOID: return GeomKind::ellipsoid;
@@ -28,8 +31,6 @@ GeomKind kind_of(int type) {
     default: return GeomKind::box;
   }
 }
-
-bool is_unbounded(int type) { return type == mjGEOM_PLANE || type == mjGEOM_HFIELD; }
 
 // Empty when the geom's shape is supported.
 std::string_view unsupported_shape(const mjModel& m, int geom) {
@@ -40,9 +41,9 @@ std::string_view unsupported_shape(const mjModel& m, int geom) {
     case mjGEOM_CAPSULE:
     case mjGEOM_ELLIPSOID:
     case mjGEOM_CYLINDER:
+    case mjGEOM_HFIELD:
+    case mjGEOM_MESH:
     case mjGEOM_BOX: return {};
-    case mjGEOM_HFIELD: return "a height field";
-    case mjGEOM_MESH: return "a mesh";
     case mjGEOM_SDF: return "a signed distance field";
     default: return "a shape of this type";
   }
@@ -51,6 +52,9 @@ std::string_view unsupported_shape(const mjModel& m, int geom) {
 // Pairs without a collider of their own, which MuJoCo leaves to its convex pipeline.
 bool is_convex_pair(int type1, int type2) {
   if (type1 == mjGEOM_PLANE || type2 == mjGEOM_PLANE) return false;
+  for (const int type : {type1, type2}) {
+    if (type == mjGEOM_HFIELD || type == mjGEOM_MESH) return true;
+  }
   if (type1 == mjGEOM_ELLIPSOID || type2 == mjGEOM_ELLIPSOID) return true;
   const auto [low, high] = std::minmax(type1, type2);
   return (high == mjGEOM_CYLINDER && low != mjGEOM_SPHERE) ||
@@ -79,7 +83,11 @@ void judge_convex(const mjModel& m, const CandidatePair& pair) {
     refuse(where, "convex collision without the flag nativeccd (by the older library libccd)",
            "enable the flag or load with constraints=False");
   }
-  const bool one_contact = type1 == mjGEOM_ELLIPSOID || type2 == mjGEOM_ELLIPSOID;
+  bool one_contact = false;  // whatever the flag says
+  for (const int type : {type1, type2}) {
+    one_contact = one_contact || type == mjGEOM_ELLIPSOID || type == mjGEOM_SPHERE ||
+                  type == mjGEOM_HFIELD;
+  }
   if (!one_contact && (m.opt.disableflags & mjDSBL_MULTICCD)) {
     refuse(where, "convex collision without the flag multiccd (one contact for faces on faces)",
            "enable the flag or load with constraints=False");
@@ -124,6 +132,22 @@ void judge_condim(const mjModel& m, const CandidatePair& pair) {
   throw ModelError(message(where, ": condim is ", dim, "; expected 1, 3, 4 or 6"));
 }
 
+// Pairs are kept and looked at one by one: more than these are a scene for another engine.
+void refuse_too_many(const mjModel& m) {
+  constexpr std::int64_t kMostPairs = 4000000;
+  std::int64_t moving = 0, all = 0;
+  for (mjtSize i = 0; i < m.ngeom; ++i) {
+    if (m.geom_contype[i] == 0 && m.geom_conaffinity[i] == 0) continue;
+    ++all;
+    moving += m.body_weldid[m.geom_bodyid[i]] != 0;
+  }
+  const std::int64_t pairs = moving * all - moving * (moving + 1) / 2;
+  if (pairs <= kMostPairs) return;
+  throw ModelError(message("the model has ", moving, " geoms that move and ", all - moving,
+                           " that stand, which makes ", pairs, " pairs that may collide; at most ",
+                           kMostPairs, " are supported: use contype and conaffinity to part them"));
+}
+
 std::string pair_name(const mjModel& m, mjtSize i) { return readable(m.names + m.name_pairadr[i]); }
 
 Named<GivenPair> own_pair(const mjModel& m, mjtSize i) {
@@ -163,6 +187,7 @@ Exclusion exclusion(const mjModel& m, mjtSize i) {
 }
 
 std::vector<CandidatePair> colliding_pairs(const mjModel& m) {
+  refuse_too_many(m);
   std::vector<GeomKind> kinds;
   for (mjtSize i = 0; i < m.ngeom; ++i) kinds.push_back(kind_of(m.geom_type[i]));
   std::vector<std::pair<int, int>> excluded, explicit_geoms;
@@ -188,11 +213,15 @@ std::vector<CandidatePair> colliding_pairs(const mjModel& m) {
   filter.explicit_geoms = explicit_geoms;
   filter.filter_parent = !(m.opt.disableflags & mjDSBL_FILTERPARENT);
   filter.midphase = !(m.opt.disableflags & mjDSBL_MIDPHASE);
-  std::vector<CandidatePair> pairs = candidate_pairs(filter);
-  std::erase_if(pairs, [&](const CandidatePair& p) {
-    return is_unbounded(m.geom_type[p.geom1]) && is_unbounded(m.geom_type[p.geom2]);
-  });
-  return pairs;
+  return candidate_pairs(filter);
+}
+
+std::vector<bool> touching_geoms(const mjModel& m) {
+  std::vector<bool> touches(static_cast<std::size_t>(m.ngeom), false);
+  for (const CandidatePair& p : colliding_pairs(m)) {
+    touches[static_cast<std::size_t>(p.geom1)] = touches[static_cast<std::size_t>(p.geom2)] = true;
+  }
+  return touches;
 }
 
 void refuse_unsupported_contacts(const mjModel& m) {

@@ -2,7 +2,7 @@
 //
 // Only what can touch is judged: a mesh that is for drawing only is no reason to refuse a model.
 // Refused are:
-//   meshes, height fields, signed distance fields and shapes by a plugin that can collide
+//   signed distance fields and shapes by a plugin that can collide
 //   adhesion, surface velocity, speculative contacts
 //   the flags nativeccd and multiccd switched off, where a pair of convex shapes depends on them
 //
@@ -22,6 +22,9 @@ namespace cycloid::inline io {
 // The pairs of geoms that MuJoCo tries, in its order. Shapes that room geometry does not know count
 // as boxes.
 std::vector<CandidatePair> colliding_pairs(const mjModel& compiled);
+
+// Of each geom, whether it is in one of them.
+std::vector<bool> touching_geoms(const mjModel& compiled);
 
 // Throws ModelError naming the geom or the pair, with a hint.
 void refuse_unsupported_contacts(const mjModel& compiled);

@@ -62,10 +62,10 @@ TEST_CASE("colliding_pairs: types, welds, parents, exclusions and explicit pairs
                     "geom1='post' geom2='g'/></contact>")) == "2-1! ");
 }
 
-TEST_CASE("refuse_unsupported_contacts: every primitive shape is supported") {
+TEST_CASE("refuse_unsupported_contacts: primitive shapes and meshes are supported") {
   for (const char* geom :
        {"size='.1'", "type='capsule' size='.1 .1'", "type='ellipsoid' size='.1 .2 .3'",
-        "type='cylinder' size='.1 .1'", "type='box' size='.1 .1 .1'"}) {
+        "type='cylinder' size='.1 .1'", "type='box' size='.1 .1 .1'", "type='mesh' mesh='m'"}) {
     for (const int condim : {1, 3, 4, 6}) {
       const std::string dim = "' condim='" + std::to_string(condim) + "' contype='3";
       CHECK(refusal(scene(std::string(geom).insert(std::string(geom).size() - 1, dim))) == "");
@@ -75,14 +75,15 @@ TEST_CASE("refuse_unsupported_contacts: every primitive shape is supported") {
 
 TEST_CASE("refuse_unsupported_contacts: other shapes by name, where they can collide") {
   const std::string hint = "set its contype and conaffinity to 0 or load with constraints=False";
-  CHECK(refusal(scene("type='mesh' mesh='m'")) ==
-        "geom \"g\": a mesh that can collide (with geom \"floor\") is not supported; " + hint);
-  CHECK(refusal(scene("type='sdf' mesh='m'")).find("distance field") != std::string::npos);
-  CHECK(refusal(scene("type='mesh' mesh='m' contype='0' conaffinity='0'")) == "");
-  CHECK(refusal(scene("type='mesh' mesh='m' contype='4' conaffinity='4'")) == "");
-  CHECK(refusal(scene("type='mesh' mesh='m'", "",
+  CHECK(refusal(scene("type='sdf' mesh='m'")) ==
+        "geom \"g\": a signed distance field that can collide (with geom \"floor\") is not "
+        "supported; " +
+            hint);
+  CHECK(refusal(scene("type='sdf' mesh='m' contype='0' conaffinity='0'")) == "");
+  CHECK(refusal(scene("type='sdf' mesh='m' contype='4' conaffinity='4'")) == "");
+  CHECK(refusal(scene("type='sdf' mesh='m'", "",
                       "<contact><exclude body1='world' body2='b'/></contact>")) == "");
-  CHECK(refusal(scene("type='mesh' mesh='m' contype='0' conaffinity='0'", "",
+  CHECK(refusal(scene("type='sdf' mesh='m' contype='0' conaffinity='0'", "",
                       "<contact><pair geom1='g' geom2='post'/></contact>"))
             .find("remove the contact pair") != std::string::npos);
   const auto terrain = [](const std::string& more, const std::string& contact = "") {
@@ -93,10 +94,17 @@ TEST_CASE("refuse_unsupported_contacts: other shapes by name, where they can col
   };
   CHECK(refusal(terrain("")) == "");
   CHECK(refusal(terrain("<body><geom size='1'/></body>")) == "");  // it cannot move
-  CHECK(refusal(terrain("<body><freejoint/><geom size='1'/></body>"))
-            .starts_with("geom \"terrain\": a height field that can collide (with geom #2)"));
+  CHECK(refusal(terrain("<body><freejoint/><geom size='1'/></body>")) == "");
   // MuJoCo has no collider for two unbounded shapes.
   CHECK(refusal(terrain("", "<contact><pair geom1='terrain' geom2='floor'/></contact>")) == "");
+}
+
+TEST_CASE("colliding_pairs: a scene with too many pairs is refused before they are made") {
+  std::string balls;
+  for (int i = 0; i < 3000; ++i) balls += "<body><freejoint/><geom size='.1'/></body>";
+  CHECK(refusal("<mujoco><worldbody>" + balls + "</worldbody></mujoco>")
+            .starts_with("the model has 3000 geoms that move and 0 that stand, which makes "
+                         "4498500 pairs"));
 }
 
 TEST_CASE("refuse_unsupported_contacts: adhesion and surface velocity of what can collide") {

@@ -9,6 +9,7 @@
 #include "cycloid/io/contacts.h"
 #include "cycloid/io/messages.h"
 #include "cycloid/io/refuse.h"
+#include "cycloid/io/shapes.h"
 
 namespace cycloid::inline io {
 namespace {
@@ -140,6 +141,8 @@ Dof dof_of(const mjModel& m, mjtSize i) {
 Shape shape_of(int type) {
   switch (type) {
     case mjGEOM_PLANE: return Shape::plane;
+    case mjGEOM_HFIELD: return Shape::hfield;
+    case mjGEOM_MESH: return Shape::mesh;
     case mjGEOM_SPHERE: return Shape::sphere;
     case mjGEOM_CAPSULE: return Shape::capsule;
     case mjGEOM_ELLIPSOID: return Shape::ellipsoid;
@@ -156,6 +159,7 @@ Named<Geom> geom_of(const mjModel& m, mjtSize i) {
   g.pos = row<3>(m.geom_pos, i);
   g.quat = row<4>(m.geom_quat, i);
   g.shape = shape_of(m.geom_type[i]);
+  g.data = m.geom_dataid[i];
   g.size = row<3>(m.geom_size, i);
   g.friction = row<3>(m.geom_friction, i);
   g.soft = softness(m.geom_solref, m.geom_solimp, i);
@@ -381,7 +385,7 @@ std::string unsupported_sensor(const mjModel& m, int i) {
     return "sensors at a camera that tracks or targets a body are not supported";
   }
   const int zone = zone_of(m, i);
-  if (zone >= 0 && shape_of(m.site_type[zone]) == Shape::other) {
+  if (zone >= 0 && m.site_type[zone] == mjGEOM_MESH) {
     return "sensors at a site with the shape of a mesh are not supported";
   }
   if (m.sensor_type[i] == mjSENS_TORQUE && m.site_bodyid[m.sensor_objid[i]] == 0) {
@@ -405,6 +409,11 @@ Model convert(const mjModel& m, const LoadOptions& options) {
   fill(model.dofs, m.nv, m, dof_of);
   model.sites = markers(m, m.nsite, m.name_siteadr, m.site_bodyid, m.site_pos, m.site_quat);
   fill(model.geoms, m.ngeom, m, geom_of);
+  if (model.options.acting.constraints && model.options.acting.contacts) {
+    const std::vector<bool> touches = touching_geoms(m);
+    model.meshes = touching_meshes(m, touches);
+    model.height_fields = touching_fields(m, touches);
+  }
   model.cameras = markers(m, m.ncam, m.name_camadr, m.cam_bodyid, m.cam_pos, m.cam_quat);
   const Acting& acting = model.options.acting;
   model.pairs = contact_pairs(m, acting.constraints && acting.contacts);

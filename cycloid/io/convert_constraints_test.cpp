@@ -158,8 +158,8 @@ TEST_CASE("convert: geoms") {
   const Converted meshes(R"(<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
     <hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset><worldbody>
     <geom type="mesh" mesh="m"/><geom type="hfield" hfield="h"/></worldbody></mujoco>)");
-  CHECK(meshes.model.geoms[0].shape == Shape::other);
-  CHECK(meshes.model.geoms[1].shape == Shape::other);
+  CHECK(meshes.model.geoms[0].shape == Shape::mesh);
+  CHECK(meshes.model.geoms[1].shape == Shape::hfield);
 }
 
 TEST_CASE("convert: explicit pairs and exclusions") {

@@ -72,6 +72,11 @@ constexpr Group kGroups[] = {
      "geom_margin geom_gap geom_surfacevel geom_adhesion pair_dim pair_solref "
      "pair_solreffriction pair_solimp pair_margin pair_gap pair_adhesion pair_friction "
      "name_pairadr"},
+    {FieldUse::used_by_constraints, "meshes and height fields that can touch",
+     "geom_dataid nmesh nmeshvert nmeshgraph nmeshpoly nmeshpolyvert nhfield nhfielddata "
+     "mesh_vertadr mesh_vertnum mesh_graphadr mesh_extrema mesh_vert mesh_graph mesh_polynum "
+     "mesh_polyadr mesh_polyvertadr mesh_polyvertnum mesh_polyvert hfield_size hfield_nrow "
+     "hfield_ncol hfield_adr hfield_data name_meshadr name_hfieldadr"},
     {FieldUse::used_by_constraints, "equalities",
      "eq_type eq_obj1id eq_obj2id eq_objtype eq_solref eq_solimp eq_data"},
 
@@ -80,15 +85,13 @@ constexpr Group kGroups[] = {
     {FieldUse::irrelevant, "the precision of MuJoCo's collision search; ours goes to rounding",
      "opt.ccd_tolerance opt.ccd_iterations"},
     {FieldUse::irrelevant, "only for shapes that are refused where they can collide",
-     "opt.sdf_initpoints opt.sdf_iterations geom_dataid noct oct_depth oct_child oct_aabb "
-     "oct_coeff nmesh nmeshvert nmeshnormal nmeshtexcoord nmeshface nmeshgraph nmeshpoly "
-     "nmeshpolyvert nmeshpolymap npolygonmax nmeshdegmax nhfield nhfielddata mesh_vertadr "
-     "mesh_vertnum mesh_faceadr mesh_facenum mesh_bvhadr mesh_bvhnum mesh_octadr mesh_octnum "
-     "mesh_normaladr mesh_normalnum mesh_texcoordadr mesh_texcoordnum mesh_graphadr "
-     "mesh_extrema mesh_vert mesh_normal mesh_texcoord mesh_face mesh_facenormal "
-     "mesh_facetexcoord mesh_graph mesh_scale mesh_pos mesh_quat mesh_polynum mesh_polyadr "
-     "mesh_polynormal mesh_polyvertadr mesh_polyvertnum mesh_polyvert mesh_polymapadr "
-     "mesh_polymapnum mesh_polymap hfield_size hfield_nrow hfield_ncol hfield_adr hfield_data"},
+     "opt.sdf_initpoints opt.sdf_iterations noct oct_depth oct_child oct_aabb oct_coeff "
+     "mesh_octadr mesh_octnum"},
+    {FieldUse::irrelevant, "of meshes: drawing, inertia that is compiled already, or derived",
+     "nmeshnormal nmeshtexcoord nmeshface nmeshpolymap npolygonmax nmeshdegmax mesh_faceadr "
+     "mesh_facenum mesh_bvhadr mesh_bvhnum mesh_normaladr mesh_normalnum mesh_texcoordadr "
+     "mesh_texcoordnum mesh_normal mesh_texcoord mesh_face mesh_facenormal mesh_facetexcoord "
+     "mesh_scale mesh_pos mesh_quat mesh_polynormal mesh_polymapadr mesh_polymapnum mesh_polymap"},
     {FieldUse::irrelevant, "bounding volumes and other shortcuts of collision, derived",
      "nbvh nbvhstatic nbvhdynamic body_bvhadr body_bvhnum bvh_depth bvh_child bvh_nodeid "
      "bvh_aabb body_contype body_conaffinity body_margin geom_aabb geom_rbound pair_signature"},
@@ -148,7 +151,7 @@ constexpr Group kGroups[] = {
      "numeric_size numeric_data text_adr text_size text_data tuple_adr tuple_size tuple_objtype "
      "tuple_objid tuple_objprm"},
     {FieldUse::irrelevant, "labels of what is not in the Model, paths, memory",
-     "name_lightadr name_meshadr name_skinadr name_hfieldadr name_texadr name_matadr "
+     "name_lightadr name_skinadr name_texadr name_matadr "
      "name_excludeadr name_numericadr name_textadr name_tupleadr name_pluginadr "
      "nnames_map names_map npaths paths mesh_pathadr skin_pathadr hfield_pathadr tex_pathadr "
      "tex_contenttypeadr narena buffer signature"},

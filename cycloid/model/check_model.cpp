@@ -152,6 +152,8 @@ void check_shapes(const Model& m) {
   each("camera", m.cameras, placed);
   each("geom", m.geoms, [&](Where at, const Geom& g) {
     placed(at, g);
+    if (g.shape == Shape::mesh) at.index_of("data", g.data, m.meshes);
+    if (g.shape == Shape::hfield) at.index_of("data", g.data, m.height_fields);
     check_condim(at, g.condim);
   });
   each("contact pair", m.pairs, [&](Where at, const GivenPair& p) {
@@ -194,6 +196,49 @@ void check_equalities(const Model& m) {
   });
 }
 
+// `ends`: where each of some lists ends, one behind the other.
+void check_lists(Where at, std::string_view field, const std::vector<int>& ends,
+                 std::size_t members) {
+  int before = 0;
+  for (const int end : ends) {
+    if (end < before) at.fail(field, message("falls from ", before, " to ", end));
+    before = end;
+  }
+  at.equal(field, before, static_cast<long long>(members));
+}
+
+void check_meshes(const Model& m) {
+  each("mesh", m.meshes, [&](Where at, const Mesh& mesh) {
+    at.equal("vertex", static_cast<long long>(mesh.vertex.size() % 3), 0);
+    at.equal("triangles", static_cast<long long>(mesh.triangles.size() % 3), 0);
+    std::vector<char> corner(mesh.vertex.size() / 3, 0);
+    for (const int v : mesh.corners) {
+      at.between("corners", v, 0, corner.size());
+      corner[static_cast<std::size_t>(v)] = 1;
+    }
+    const auto are_corners = [&](std::string_view field, const std::vector<int>& all) {
+      for (const int v : all) {
+        at.between(field, v, 0, corner.size());
+        if (!corner[static_cast<std::size_t>(v)]) at.fail(field, message(v, " is no corner"));
+      }
+    };
+    are_corners("triangles", mesh.triangles);
+    are_corners("polygons", mesh.polygons);
+    are_corners("neighbours", mesh.neighbours);
+    check_lists(at, "polygon_end", mesh.polygon_end, mesh.polygons.size());
+    check_lists(at, "neighbour_end", mesh.neighbour_end, mesh.neighbours.size());
+    at.equal("neighbour_end", static_cast<long long>(mesh.neighbour_end.size()),
+             static_cast<long long>(mesh.corners.size()));
+    for (const int c : mesh.seeds) at.index_of("seeds", c, mesh.corners);
+  });
+  each("height field", m.height_fields, [&](Where at, const HeightData& h) {
+    const bool empty = h.data.empty() && h.rows == 0 && h.columns == 0;
+    if (!empty && (h.rows < 2 || h.columns < 2)) at.fail("rows", "or columns are less than 2");
+    at.equal("data", static_cast<long long>(h.data.size()),
+             static_cast<long long>(h.rows) * h.columns);
+  });
+}
+
 void check_tendons(const Model& m) {
   each("tendon", m.tendons, [&](Where at, const Tendon& t) {
     at.stretch("wraps", t.first_wrap, t.wraps, m.wraps.size());
@@ -223,9 +268,13 @@ void check_actuators(const Model& m) {
       case TransmissionKind::joint:
       case TransmissionKind::joint_in_parent: at.index_of("target", a.target, m.joints); break;
       case TransmissionKind::tendon: at.index_of("target", a.target, m.tendons); break;
-      case TransmissionKind::site: at.index_of("target", a.target, m.sites); break;
+      case TransmissionKind::site:
+      case TransmissionKind::slider_crank: at.index_of("target", a.target, m.sites); break;
     }
     at.index_or_none("reference_site", a.reference_site, m.sites);
+    if (a.transmission == TransmissionKind::slider_crank) {
+      at.index_of("reference_site", a.reference_site, m.sites);
+    }
     at.between("control", a.control, 0, static_cast<std::size_t>(m.nu));
     const bool stateful = a.dynamics != ActuatorDynamics::none;
     at.between("act", a.act, stateful ? 0 : -1, static_cast<std::size_t>(m.na));
@@ -364,6 +413,7 @@ void check_model(const Model& m) {
   check_bodies(m);
   check_joints(m);
   check_shapes(m);
+  check_meshes(m);
   check_tendons(m);
   check_equalities(m);
   check_actuators(m);

@@ -104,11 +104,12 @@ struct Marker {
   std::array<double, 4> quat{1, 0, 0, 0};
 };
 
-enum class Shape { plane, sphere, capsule, ellipsoid, cylinder, box, other };
+enum class Shape { plane, hfield, sphere, capsule, ellipsoid, cylinder, box, mesh, other };
 
-// What touches. `other` (meshes, height fields, …) touches nothing here.
+// What touches. `other` (signed distance fields, …) touches nothing here.
 struct Geom : Marker {
   Shape shape = Shape::sphere;
+  int data = -1;                                   // its mesh or height field
   std::array<double, 3> size{};                    // as in room geometry [m]
   std::array<double, 3> friction{1, 0.005, 1e-4};  // sliding, spinning, rolling
   Compliance soft;
@@ -116,6 +117,29 @@ struct Geom : Marker {
   int condim = 3, priority = 0;
   double solmix = 1;
   int contype = 1, conaffinity = 1;
+};
+
+// The vertices of a compiled mesh in its own frame, which is that of the geoms that have it, and
+// its convex hull: that is what touches. Corners, triangles and polygons of the hull name vertices.
+struct Mesh {
+  std::string name;
+  std::vector<double> vertex;    // (n, 3) [m]
+  std::vector<int> corners;      // of the hull; empty: it has none, and touches nothing
+  std::vector<int> triangles;    // (t, 3), counter-clockwise from outside
+  std::vector<int> polygons;     // corners of one after the other
+  std::vector<int> polygon_end;  // where each of them ends
+  std::vector<int> neighbours;   // of corners, of one after the other
+  std::vector<int> neighbour_end;
+  std::vector<int> seeds;  // (27) places in `corners` where a search may start
+};
+
+// Heights over a rectangle: size is half-lengths along x and y, the height of data = 1, and the
+// depth of what is below [m].
+struct HeightData {
+  std::string name;
+  int rows = 0, columns = 0;
+  std::array<double, 4> size{};
+  std::vector<double> data;  // (rows, columns)
 };
 
 // Two geoms that touch by the numbers given here and not by their own.
@@ -241,6 +265,8 @@ struct Model {
   std::vector<Dof> dofs;
   std::vector<Named<Marker>> sites, cameras;
   std::vector<Named<Geom>> geoms;
+  std::vector<Mesh> meshes;  // empty where no geom that can touch has it, and so below
+  std::vector<HeightData> height_fields;
   std::vector<Named<GivenPair>> pairs;
   std::vector<Exclusion> exclusions;
   std::vector<Named<Equality>> equalities;

@@ -60,7 +60,8 @@ inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {
       {TransmissionKind::joint, "joint"},
       {TransmissionKind::joint_in_parent, "joint_in_parent"},
       {TransmissionKind::tendon, "tendon"},
-      {TransmissionKind::site, "site"}};
+      {TransmissionKind::site, "site"},
+      {TransmissionKind::slider_crank, "slider_crank"}};
   return names;
 }
 inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
@@ -74,9 +75,9 @@ inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
 }
 inline const EnumeratorNames<Shape>& enumerators(Shape) {
   static const EnumeratorNames<Shape> names = {
-      {Shape::plane, "plane"},         {Shape::sphere, "sphere"},     {Shape::capsule, "capsule"},
-      {Shape::ellipsoid, "ellipsoid"}, {Shape::cylinder, "cylinder"}, {Shape::box, "box"},
-      {Shape::other, "other"}};
+      {Shape::plane, "plane"},     {Shape::hfield, "hfield"},       {Shape::sphere, "sphere"},
+      {Shape::capsule, "capsule"}, {Shape::ellipsoid, "ellipsoid"}, {Shape::cylinder, "cylinder"},
+      {Shape::box, "box"},         {Shape::mesh, "mesh"},           {Shape::other, "other"}};
   return names;
 }
 inline const EnumeratorNames<EqualityKind>& enumerators(EqualityKind) {
@@ -174,6 +175,7 @@ void fields(Archive& a, T& g) {
   a("pos", g.pos);
   a("quat", g.quat);
   a("shape", g.shape);
+  a("data", g.data);
   a("size", g.size);
   a("friction", g.friction);
   a("soft", g.soft);
@@ -184,6 +186,28 @@ void fields(Archive& a, T& g) {
   a("solmix", g.solmix);
   a("contype", g.contype);
   a("conaffinity", g.conaffinity);
+}
+
+template <class Archive, Is<Mesh> T>
+void fields(Archive& a, T& m) {
+  a("name", m.name);
+  a("vertex", m.vertex);
+  a("corners", m.corners);
+  a("triangles", m.triangles);
+  a("polygons", m.polygons);
+  a("polygon_end", m.polygon_end);
+  a("neighbours", m.neighbours);
+  a("neighbour_end", m.neighbour_end);
+  a("seeds", m.seeds);
+}
+
+template <class Archive, Is<HeightData> T>
+void fields(Archive& a, T& h) {
+  a("name", h.name);
+  a("rows", h.rows);
+  a("columns", h.columns);
+  a("size", h.size);
+  a("data", h.data);
 }
 
 template <class Archive, Is<GivenPair> T>
@@ -246,6 +270,7 @@ void fields(Archive& a, T& u) {
   a("transmission", u.transmission);
   a("target", u.target);
   a("reference_site", u.reference_site);
+  a("crank_length", u.crank_length);
   a("gear", u.gear);
   a("dynamics", u.dynamics);
   a("dynamics_numbers", u.dynamics_numbers);
@@ -363,6 +388,8 @@ void fields(Archive& a, T& m) {
   a("sites", m.sites);
   a("cameras", m.cameras);
   a("geoms", m.geoms);
+  a("meshes", m.meshes);
+  a("height_fields", m.height_fields);
   a("pairs", m.pairs);
   a("exclusions", m.exclusions);
   a("equalities", m.equalities);

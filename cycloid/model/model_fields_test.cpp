@@ -85,6 +85,8 @@ TEST_CASE("fields: names every member of every element of a Model, once") {
   check_complete<Dof>();
   check_complete<Marker>();
   check_complete<Geom, Marker>();
+  check_complete<Mesh>();
+  check_complete<HeightData>();
   check_complete<GivenPair>();
   check_complete<Exclusion>();
   check_complete<Equality>();
@@ -104,7 +106,7 @@ TEST_CASE("enumerators: each value has a name of its own") {
   check_enumerators(RigidIntegrator::implicit);
   check_enumerators(TendonKind::spatial);
   check_enumerators(WrapKind::cylinder);
-  check_enumerators(TransmissionKind::site);
+  check_enumerators(TransmissionKind::slider_crank);
   check_enumerators(ActuatorDynamics::muscle);
   check_enumerators(Shape::other);
   check_enumerators(EqualityKind::tendon);

@@ -25,17 +25,18 @@ inline int recorded_slots(const ConstraintPlan& plan) {
 }
 
 // The places of a record's numbers, [ a | â, where the integrator has slopes | slots | contacts ]:
-// all but the contacts, two numbers for each slot that was kept (contact_record.h), are as long in
-// every step.
+// all but the contacts, two or three numbers for each slot that was kept (contact_record.h), are as
+// long in every step.
 struct ConstrainedRecord {
   int nv;
   bool slopes;
-  int room;  // slots
+  int room;   // slots
+  int width;  // numbers of a slot
 
   int slots() const { return (slopes ? 2 : 1) * nv; }
   int contacts() const { return slots() + 1; }
   int most() const { return used(room); }
-  int used(int kept) const { return contacts() + 2 * std::max(kept, 0); }
+  int used(int kept) const { return contacts() + width * std::max(kept, 0); }
 };
 
 // Memory of a robot's constraints, besides the step's.
@@ -143,7 +144,7 @@ struct ConstrainedDynamics {
   Scalar<S> near_width = 0;   // FromDistance (system/gradient_mode.h)
 
   ConstrainedRecord layout(const TreeView& tree) const {
-    return {tree.model.nv, slopes, recorded_slots(plan)};
+    return {tree.model.nv, slopes, recorded_slots(plan), record_width(plan.contacts)};
   }
   int record_numbers(const TreeView& tree) const { return layout(tree).most(); }
   // How many of these a step has written.
@@ -157,7 +158,7 @@ struct ConstrainedDynamics {
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   S* record) const {
     const ConstrainedRecord at = layout(r.tree);
-    RobotRows<S> rows{plan, memory, {record + at.contacts(), at.room}, false};
+    RobotRows<S> rows{plan, memory, {record + at.contacts(), at.room, 0, at.width}, false};
     const NewtonOptions options{.scale = plan.residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
     const NewtonResult<S> found =
@@ -206,7 +207,7 @@ struct ConstrainedDynamics {
     const ConstrainedRecord at = layout(tree);
     return {plan,
             memory,
-            {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()])},
+            {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()]), at.width},
             true};
   }
 

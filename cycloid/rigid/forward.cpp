@@ -28,13 +28,14 @@ class ObservedInstants {
         key_(key_of(robot)),
         tree_(*key_.tree),
         memory_(carve_memory(*this)) {
-    p_.resize(static_cast<std::size_t>(tree_.parameters.size()));
+    p_.resize(static_cast<std::size_t>(tree_.parameters.lane_size()));
     length_.resize(tree_.quaternions.size());
     if (plan()) constraints.contacts.begin(plan()->contacts);
     const std::size_t nv = static_cast<std::size_t>(tree_.model.nv);
     d_bar_.resize(2 * nv + static_cast<std::size_t>(tree_.model.na));
     u_bar_.resize(static_cast<std::size_t>(key_.input_size));
     p_bar_.resize(p_.size());
+    array_bars_.resize(static_cast<std::size_t>(tree_.parameters.size()) - p_.size());
   }
   ObservedInstants(const ObservedInstants&) = delete;
 
@@ -57,8 +58,9 @@ class ObservedInstants {
     if (i == 0 || seen_.parameter_rows > 1) {
       std::copy_n(seen_.p.begin() + place_of_parameters(), p_.size(), p_.begin());
       prepare_parameters(tree_, p_.data(), length_.data());
+      set_solids();
     }
-    for (std::vector<double>* bar : {&d_bar_, &u_bar_, &p_bar_}) {
+    for (std::vector<double>* bar : {&d_bar_, &u_bar_, &p_bar_, &array_bars_}) {
       std::fill(bar->begin(), bar->end(), 0.0);
     }
     h_bar_ = 0;
@@ -92,6 +94,7 @@ class ObservedInstants {
                            g.states.data() + row_ * nx);
     double* own = g.parameters.data() + place_of_parameters();
     for (std::size_t k = 0; k < p_bar_.size(); ++k) own[k] += p_bar_[k];
+    for (std::size_t k = 0; k < array_bars_.size(); ++k) own[p_bar_.size() + k] += array_bars_[k];
   }
 
   Workspace<double> work;
@@ -102,13 +105,27 @@ class ObservedInstants {
   std::ptrdiff_t place_of_parameters() const {
     return static_cast<std::ptrdiff_t>(seen_.parameter_place(static_cast<std::int64_t>(row_)));
   }
+  // Points of meshes and heights of fields.
+  void set_solids() {
+    if (!plan()) return;
+    arrays_.clear(), bars_.clear();
+    for (const Parameter& p : tree_.parameters.all()) {
+      if (!p.array) continue;
+      arrays_.push_back(seen_.p.data() + place_of_parameters() + p.offset);
+      bars_.push_back(array_bars_.data() + (p.offset - tree_.parameters.lane_size()));
+    }
+    constraints.contacts.set_solids(plan()->contacts, tree_.source,
+                                    SolidArrays<double>{arrays_.data(), bars_.data(), nullptr});
+  }
 
   const Space& states_;
   const CheckedRows& seen_;
   const ObserverKey& key_;
   const Tree& tree_;
   std::size_t row_ = 0;
-  std::vector<double> p_, length_, d_bar_, u_bar_, p_bar_;
+  std::vector<double> p_, length_, d_bar_, u_bar_, p_bar_, array_bars_;
+  std::vector<const double*> arrays_;
+  std::vector<double*> bars_;
   Arena memory_;
   double h_bar_ = 0;
 };

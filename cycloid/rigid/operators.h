@@ -36,6 +36,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("pair_numbers"),
     differentiable("geom_pose"),
     differentiable("collide"),
+    differentiable("collide_solids"),
     differentiable("contact_rows"),
     // limit_rows.h, friction_rows.h, row_block.h, joint_equality.h, tendon_rows.h,
     // tendon_equality.h, connect.h, weld.h, static_rows.h

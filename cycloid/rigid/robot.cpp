@@ -107,7 +107,12 @@ Parameters with_values(const Parameters& parameters,
 
 template <class T>
 void stand_still(const RobotKey& key, Steppers<T>& steppers) {
-  steppers.one = std::make_shared<StillStepper<T>>(key.input_size, key.tree->parameters.size());
+  std::vector<std::int64_t> arrays;
+  for (const Parameter& p : key.tree->parameters.all()) {
+    if (p.array) arrays.push_back(p.size);
+  }
+  steppers.one = std::make_shared<StillStepper<T>>(
+      key.input_size, key.tree->parameters.lane_size(), std::move(arrays));
   steppers.packed = steppers.one;
 }
 
@@ -177,7 +182,9 @@ System make_robot(const Model& model, const RobotOptions& options) {
       if (precision == Precision::float64) of.float32 = {};
     };
   }
-  if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
+  // Dual numbers do not carry the tangents of arrays: the Jacobians of the steps take their place.
+  const bool arrays = parts.parameters.size() > parts.parameters.lane_size();
+  if (parts.states.size() > 0 && !arrays) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));
 }

@@ -38,8 +38,14 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     prepare_parameters(*key_.tree, at.p, at.quat_length);
     *at.sums = {};
     if constexpr (kConstrained) {
-      at.constraints.contacts.begin(key_.constraints->contacts);
-      if (key_.near_width > 0) at.constraints.near.begin(key_.constraints->contacts);
+      const ContactPlan& contacts = key_.constraints->contacts;
+      const SolidArrays<T> arrays{p.arrays, p.arrays_bar, p.left_out};
+      at.constraints.contacts.begin(contacts);
+      at.constraints.contacts.set_solids(contacts, key_.tree->source, arrays);
+      if (key_.near_width > 0) {
+        at.constraints.near.begin(contacts);
+        at.constraints.near.set_solids(contacts, key_.tree->source, arrays);
+      }
     }
   }
 
@@ -156,7 +162,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   static constexpr std::int64_t kStepsPerSum = 16;
 
   RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
-  int parameters() const { return key_.tree->parameters.size(); }
+  int parameters() const { return key_.tree->parameters.lane_size(); }
 
   static double lane_value(const P& x, int l) {
     if constexpr (BuiltinScalar<P>) {
@@ -222,7 +228,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
   struct Layout {
     void carve(const RobotKey& key, int record_size, Arena& arena) {
       arena.take<Layout>(1);  // itself
-      const std::size_t n = static_cast<std::size_t>(key.tree->parameters.size());
+      const std::size_t n = static_cast<std::size_t>(key.tree->parameters.lane_size());
       arena.take(sums, 1);
       arena.take(notes, kNotes);
       arena.take(p_sum, n);
@@ -285,7 +291,10 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     s.state = tree.model.nq + tree.model.nv + tree.model.na;
     s.tangent = 2 * tree.model.nv + tree.model.na;
     s.input = key.input_size;
-    s.parameters = key.tree->parameters.size();
+    s.parameters = key.tree->parameters.lane_size();
+    for (const Parameter& p : key.tree->parameters.all()) {
+      if (p.array) s.arrays.push_back(p.size);
+    }
     s.record = record_numbers(key);
     s.record_is_costly = true;
     s.jacobian_by_lane = kByLane;

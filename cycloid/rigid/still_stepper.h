@@ -10,7 +10,8 @@ namespace cycloid::inline rigid {
 template <class T>
 class StillStepper final : public Stepper<T> {
  public:
-  StillStepper(int inputs, int parameters) : Stepper<T>(sizes_of(inputs, parameters)) {}
+  StillStepper(int inputs, int parameters, std::vector<std::int64_t> arrays = {})
+      : Stepper<T>(sizes_of(inputs, parameters, std::move(arrays))) {}
 
   void begin(const StepParameters<T>&, StepWorkspace&) const override {}
   StepStatus step(const StepInput<T>&, T*, StepRecord*, StepWorkspace&) const override {
@@ -26,10 +27,11 @@ class StillStepper final : public Stepper<T> {
   }
 
  private:
-  static StepperSizes sizes_of(int inputs, int parameters) {
+  static StepperSizes sizes_of(int inputs, int parameters, std::vector<std::int64_t> arrays) {
     StepperSizes s;
     s.input = inputs;
     s.parameters = parameters;
+    s.arrays = std::move(arrays);
     return s;
   }
 };

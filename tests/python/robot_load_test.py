@@ -136,13 +136,12 @@ def test_constraints_act_unless_they_are_left_out():
 
 
 STONE = """<mujoco> <asset> <mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
-  <hfield name="hills" nrow="3" ncol="3" size="1 1 1 1"/> </asset> <option {option}/>
-  <worldbody> <geom name="floor" type="{floor}" size="1 1 1" {hills}/>
+  </asset> <option {option}/>
+  <worldbody> <geom name="floor" type="plane" size="1 1 1"/>
     <body> <freejoint/> <geom name="stone" {shape}/> </body> </worldbody> </mujoco>"""
-PLAIN = {"floor": "plane", "hills": "", "shape": 'size="0.1"', "option": ""}
+PLAIN = {"shape": 'size="0.1"', "option": ""}
 REFUSED_CONSTRAINTS = [
-    ({"shape": 'type="mesh" mesh="wedge"'}, 'geom "stone": a mesh that can collide'),
-    ({"floor": "hfield", "hills": 'hfield="hills"'}, 'geom "floor": a height field'),
+    ({"shape": 'type="sdf" mesh="wedge"'}, 'geom "stone": a signed distance field'),
     ({"shape": 'size="0.1" adhesion="1"'}, 'geom "stone": adhesion'),
     ({"option": 'noslip_iterations="3"'}, "options: the noslip solver"),
 ]

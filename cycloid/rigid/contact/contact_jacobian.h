@@ -116,13 +116,14 @@ void touch_gradients(const ContactScene<S, P>& s, const ContactSpace<S>& w,
   const PlacedPair<S> at(s, w, pair);
   const PairTouch<S>& own = w.touch[group.touch];
   Touch<S> touch[kMostTouches];
-  S feature[kMostTouches];
+  S feature[2 * kMostTouches];
   const S zero = S(0), one = S(1);
   const Vec3<S> zeros{zero, zero, zero};
   for (S& none : feature) none = S(kNoFeature);
   for (int i = owner.first; i < owner.first + owner.count; ++i) {
     touch[w.touch[i].place] = w.touch[i].at;
     feature[w.touch[i].place] = w.touch[i].feature;
+    feature[kMostTouches + w.touch[i].place] = w.touch[i].feature2;
   }
   const Vec3<S>* const axis = &F.n;
   TouchBar<S> bar[kMostTouches] = {}, &b = bar[own.place];
@@ -140,7 +141,8 @@ void touch_gradients(const ContactScene<S, P>& s, const ContactSpace<S>& w,
     S size1_bar[3] = {zero, zero, zero}, size2_bar[3] = {zero, zero, zero};
     collide_pullback(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2,
                      static_cast<const S*>(feature), static_cast<const Touch<S>*>(touch),
-                     static_cast<const TouchBar<S>*>(bar), x1_bar, x2_bar, size1_bar, size2_bar);
+                     static_cast<const TouchBar<S>*>(bar), x1_bar, x2_bar, size1_bar, size2_bar,
+                     at.solids);
     const auto seen = [&](const PoseBar<S>& x_bar, const Pose<S>& pose) {
       return Force<S>{in_frame(F, x_bar.torque + cross(pose.p - own.at.pos, x_bar.force)),
                       in_frame(F, x_bar.force)};

@@ -9,6 +9,12 @@
 namespace cycloid::inline rigid {
 namespace {
 
+int array_of(const Tree& tree, const Geom& g) {
+  const std::size_t data = static_cast<std::size_t>(g.data);
+  if (g.shape == Shape::mesh) return tree.mesh_arrays[data];
+  return g.shape == Shape::hfield ? tree.field_arrays[data] : -1;
+}
+
 // The geoms of `pairs`, which from then on name them by their places.
 std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<CandidatePair>& pairs) {
   const ModelView& m = tree.model;
@@ -22,8 +28,8 @@ std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<Candidate
     const Geom& g = m.geoms[i];
     place[i] = static_cast<int>(geoms.size());
     const GeomKind kind = kind_of(g);
-    const bool whole =
-        kind == GeomKind::ellipsoid || kind == GeomKind::cylinder || kind == GeomKind::box;
+    const bool whole = kind == GeomKind::ellipsoid || kind == GeomKind::cylinder ||
+                       kind == GeomKind::box || is_solid(kind);
     bool moves = m.bodies[static_cast<std::size_t>(g.body)].tree >= 0, fixed = !moves;
     for (int b = g.body; b > 0; b = m.bodies[static_cast<std::size_t>(b)].parent) {
       fixed = fixed && m.bodies[static_cast<std::size_t>(b)].mocap < 0;
@@ -36,7 +42,9 @@ std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<Candidate
                      moves,
                      fixed,
                      tree.geoms[i],
-                     {g.priority, g.condim, g.solmix}});
+                     {g.priority, g.condim, g.solmix},
+                     g.data,
+                     array_of(tree, g)});
   }
   for (CandidatePair& p : pairs) {
     p.geom1 = place[static_cast<std::size_t>(p.geom1)];
@@ -96,6 +104,13 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
   if (m.options.acting.constraints && m.options.acting.contacts)
     candidates = model_pairs(tree.source);
   geoms = touching_geoms(tree, candidates);
+  hulls.resize(m.meshes.size());
+  for (const TouchingGeom& g : geoms) {
+    solids = solids || is_solid(g.kind);
+    if (g.kind != GeomKind::mesh) continue;
+    HullTable& hull = hulls[static_cast<std::size_t>(g.data)];
+    if (hull.vertex.empty()) hull = make_hull(hull_parts(m.meshes[static_cast<std::size_t>(g.data)]));
+  }
   for (const CandidatePair& c : candidates) {
     const ContactPair p = make_pair(m, geoms, c);
     const auto tree_of = [&](int body) { return m.bodies[static_cast<std::size_t>(body)].tree; };

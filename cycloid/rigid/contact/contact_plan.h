@@ -14,6 +14,7 @@
 
 #include "cycloid/geometry/broad_phase.h"
 #include "cycloid/geometry/mixing.h"
+#include "cycloid/rigid/contact/solid_shape.h"
 #include "cycloid/rigid/solver/constraint_problem.h"
 #include "cycloid/rigid/tree/tree_view.h"
 
@@ -22,7 +23,6 @@ namespace cycloid::inline rigid {
 struct Tree;
 
 inline constexpr int kMostContacts = 256;  // of one environment
-inline constexpr int kMostTouches = 8;     // of one pair
 
 // A geom that some pair looks at.
 struct TouchingGeom {
@@ -34,6 +34,7 @@ struct TouchingGeom {
   bool fixed = false;       // or stands still for good: not on a mocap body either
   GeomPlaces at;
   SurfaceRank rank;
+  int data = -1, array = -1;  // its mesh or height field; which array of parameters that is
 };
 
 struct ContactPair {
@@ -54,6 +55,8 @@ struct ContactPlan {
   ContactPlan(const Tree& tree, const DofBlocks& dofs, int most = kMostContacts);
 
   std::vector<TouchingGeom> geoms;
+  std::vector<HullTable> hulls;  // of the model's meshes
+  bool solids = false;           // some geom is a mesh or a height field
   std::vector<ContactPair> pairs;
   BroadPhase broad;
 

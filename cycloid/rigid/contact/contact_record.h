@@ -1,4 +1,5 @@
-// What a chunk's contacts were, in two numbers per contact and lane.
+// What a chunk's contacts were, in two numbers per contact and lane, or three where there are
+// solids.
 //
 //   keep_contacts     writes, for each lane's k-th contact, its pair and place, and the touch's
 //                     feature
@@ -14,20 +15,25 @@
 
 namespace cycloid::inline rigid {
 
-// Two S per contact: pair · kMostTouches + place (-1 where there is none), and the feature.
+// Per contact: pair · kMostTouches + place (-1 where there is none), and the feature in one number
+// or two.
 template <class S>
 struct ContactRecord {
   S* numbers;
   int room;       // contacts of a lane
   int slots = 0;  // kept; -1: there was no room, they are to be found again
+  int width = 2;  // numbers per slot
+
+  S* at(int slot) const { return numbers + width * slot; }
 };
+inline int record_width(const ContactPlan& plan) { return plan.solids ? 3 : 2; }
 
 template <class S>
 void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
   const int most = *std::max_element(w.count, w.count + kLanes<S>);
   record.slots = most <= record.room ? most : -1;
   if (record.slots < 0) return;
-  std::fill_n(record.numbers, 2 * record.slots, S(-1));
+  std::fill_n(record.numbers, record.width * record.slots, S(-1));
   int next[kLanes<S>] = {};
   for (int i = 0; i < w.touched_count; ++i) {
     const TouchedPair& owner = w.touched[i];
@@ -36,9 +42,10 @@ void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
       const S code = S(owner.pair * kMostTouches + touch.place);
       for (unsigned bits = touch.lanes; bits != 0; bits &= bits - 1) {
         const int l = std::countr_zero(bits);
-        S* const to = record.numbers + 2 * next[l]++;
+        S* const to = record.at(next[l]++);
         move_lane(code, l, to[0]);
         move_lane(touch.feature, l, to[1]);
+        if (record.width > 2) move_lane(touch.feature2, l, to[2]);
       }
     }
   }
@@ -57,10 +64,11 @@ struct RecordWalk {
   void read(int l) {
     code[l] = kEnd;
     if (next[l] >= record.slots) return;
-    const int kept = static_cast<int>(elements(record.numbers + 2 * next[l])[l]);
+    const int kept = static_cast<int>(elements(record.at(next[l]))[l]);
     if (kept >= 0) code[l] = kept;
   }
-  // The first pair that some lane has not passed, or -1. Passes it, and writes its features.
+  // The first pair that some lane has not passed, or -1. Passes it, and writes its features
+  // (2, kMostTouches).
   int next_pair(S* feature) {
     int lowest = kEnd;
     for (const int c : code) lowest = std::min(lowest, c);
@@ -69,7 +77,9 @@ struct RecordWalk {
     for (int i = 0; i < kMostTouches; ++i) feature[i] = S(kNoFeature);
     for (int l = 0; l < kLanes<S>; ++l) {
       for (; code[l] < end; read(l)) {
-        move_lane(record.numbers[2 * next[l]++ + 1], l, feature[code[l] % kMostTouches]);
+        S *from = record.at(next[l]++), *to = feature + code[l] % kMostTouches;
+        move_lane(from[1], l, to[0]);
+        if (record.width > 2) move_lane(from[2], l, to[kMostTouches]);
       }
     }
     return k;
@@ -85,7 +95,7 @@ void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record
   std::fill_n(w.placed, s.plan.geoms.size(), false);
   RecordWalk<S> walk(record);
   Touch<S> touch[kMostTouches];
-  S feature[kMostTouches];
+  S feature[2 * kMostTouches];
   Mask<S> used[kMostTouches];
   for (int k = walk.next_pair(feature); k >= 0; k = walk.next_pair(feature)) {
     const ContactPair& pair = s.pair(k);
@@ -95,7 +105,8 @@ void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record
     }
     const PlacedPair<S> at(s, w, pair);
     collide_again(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2,
-                  S(detection_margin(s, w, pair)), static_cast<const S*>(feature), touch);
+                  S(detection_margin(s, w, pair)), static_cast<const S*>(feature), touch,
+                  at.solids);
     for (int i = 0; i < pair.touches; ++i) used[i] = feature[i] >= S(0);
     add_touches(s, k, touch, static_cast<const S*>(feature),
                 pair_numbers(s.plan, s.tree.model, s.p, pair), used, w);

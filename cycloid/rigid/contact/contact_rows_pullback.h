@@ -140,12 +140,13 @@ void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w, const 
   const PlacedPair<S> at(s, w, pair);
   Touch<S> touch[kMostTouches];
   TouchBar<S> bar[kMostTouches];
-  S feature[kMostTouches];
+  S feature[2 * kMostTouches];
   for (int i = 0; i < pair.touches; ++i) feature[i] = S(kNoFeature);
   for (int t = owner.first; t < owner.first + owner.count; ++t) {
     const int place = w.touch[t].place;
     touch[place] = w.touch[t].at;
     feature[place] = w.touch[t].feature;
+    feature[kMostTouches + place] = w.touch[t].feature2;
     bar[place] = w.touch_bars[t];
   }
   const S zero = S(0);
@@ -154,7 +155,8 @@ void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w, const 
   S size1_bar[3] = {zero, zero, zero}, size2_bar[3] = {zero, zero, zero};
   collide_pullback(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2,
                    static_cast<const S*>(feature), static_cast<const Touch<S>*>(touch),
-                   static_cast<const TouchBar<S>*>(bar), x1_bar, x2_bar, size1_bar, size2_bar);
+                   static_cast<const TouchBar<S>*>(bar), x1_bar, x2_bar, size1_bar, size2_bar,
+                   {at.solids.one, at.solids.two, sink.p_bar != nullptr});
   const TouchingGeom &g1 = s.geom(pair.geom1), &g2 = s.geom(pair.geom2);
   const auto give = [&](const TouchingGeom& g, const Pose<S>& pose, const PoseBar<S>& x_bar) {
     if (g.fixed && !sink.p_bar) return;

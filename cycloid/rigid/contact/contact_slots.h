@@ -27,6 +27,9 @@ struct ContactScene {
 
   const TouchingGeom& geom(int g) const { return plan.geoms[static_cast<std::size_t>(g)]; }
   const ContactPair& pair(int k) const { return plan.pairs[static_cast<std::size_t>(k)]; }
+  bool has_solid(int k) const {
+    return plan.solids && (is_solid(geom(pair(k).geom1).kind) || is_solid(geom(pair(k).geom2).kind));
+  }
 };
 
 enum class Detection { forces, all };
@@ -42,7 +45,13 @@ template <class S, class P>
 void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w, int i) {
   const TouchingGeom& g = s.geom(i);
   w.pose[i] = geom_pose(g, s.p, s.frames.R[g.body], s.frames.pos[g.body] + placed_from(s, g));
-  store(w.size + 3 * i, vec3_of<S>(s.p + g.at.size));
+  if (is_solid(g.kind)) {
+    constexpr double wide = 1 + 4 * double(std::numeric_limits<Scalar<S>>::epsilon());
+    const S zero = S(0), radius = S(static_cast<Scalar<S>>(w.solid[i].radius * wide));
+    store(w.size + 3 * i, Vec3<S>{radius, zero, zero});
+  } else {
+    store(w.size + 3 * i, vec3_of<S>(s.p + g.at.size));
+  }
   w.near_margin[i] = primal(S(s.p[g.at.margin] + s.p[g.at.gap]));
 }
 template <class S, class P>
@@ -66,6 +75,7 @@ struct PlacedPair {
   const S *size1, *size2;
   const Pose<S>*x1, *x2;
   Pose<S> moved;  // of the geom whose own origin is another
+  PairSolids solids;
 
   template <class P>
   PlacedPair(const ContactScene<S, P>& s, const ContactSpace<S>& w, const ContactPair& pair)
@@ -75,6 +85,8 @@ struct PlacedPair {
         size2(w.size + 3 * pair.geom2),
         x1(w.pose + pair.geom1),
         x2(w.pose + pair.geom2) {
+    if (is_solid(kind1)) solids.one = w.solid + pair.geom1;
+    if (is_solid(kind2)) solids.two = w.solid + pair.geom2;
     if (pair.one_origin || s.plan.one_tree) return;
     const bool second = pair.reference == pair.body2;
     const Pose<S>*& other = second ? x1 : x2;
@@ -141,8 +153,8 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
 
 // Adds one place of the pair that was touched last, in the lanes that use it and have room.
 template <class S>
-void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature, int place,
-               const Mask<S>& used, ContactSpace<S>& w) {
+void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature,
+               const S& feature2, int place, const Mask<S>& used, ContactSpace<S>& w) {
   S kept = feature;
   unsigned lanes = lane_bits(used);
   for (unsigned bits = lanes; bits != 0; bits &= bits - 1) {
@@ -156,17 +168,20 @@ void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature,
     }
   }
   if (lanes == 0) return;
-  w.touch[w.touch_count++] = {touch, select(used, kept, S(kNoFeature)), place, lanes};
+  w.touch[w.touch_count++] = {touch, select(used, kept, S(kNoFeature)), feature2, place, lanes};
   ++w.touched[w.touched_count - 1].count;
 }
 
-// Adds the touches of a pair, in the lanes of `used` (kMostTouches).
+// Adds the touches of a pair, in the lanes of `used` (kMostTouches). feature: (2, kMostTouches).
 template <class S, class P>
 void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch, const S* feature,
                  const PairNumbers<P>& numbers, const Mask<S>* used, ContactSpace<S>& w) {
   w.touched[w.touched_count++] = {k, w.touch_count, 0};
+  const bool solid = s.has_solid(k);
   for (int i = 0; i < s.pair(k).touches; ++i) {
-    if (any(used[i])) add_touch(s.plan, touch[i], feature[i], i, used[i], w);
+    if (!any(used[i])) continue;
+    add_touch(s.plan, touch[i], feature[i], solid ? feature[kMostTouches + i] : S(0), i, used[i],
+              w);
   }
   if (w.touched[w.touched_count - 1].count == 0) {
     --w.touched_count;
@@ -183,7 +198,7 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
   place_geoms(s, w);
   const int near = find_near(s, w);
   Touch<S> touch[kMostTouches];
-  S feature[kMostTouches];
+  S feature[2 * kMostTouches];
   Mask<S> used[kMostTouches];
   for (int i = 0; i < near; ++i) {
     const int k = w.near[i];
@@ -192,7 +207,8 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     const Mask<S> apart =
         shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(w.margin[k]));
     if (all(apart)) continue;
-    collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(w.margin[k]), touch, feature);
+    collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(w.margin[k]), touch, feature,
+            at.solids);
     Mask<S> some = Mask<S>(false);
     for (int place = 0; place < pair.touches; ++place) some = some | (feature[place] >= S(0));
     if (!any(some)) continue;

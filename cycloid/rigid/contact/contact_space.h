@@ -21,6 +21,7 @@ template <class S>
 struct PairTouch {
   Touch<S> at;  // pos about the pair's reference origin
   S feature;    // kNoFeature in lanes that do not touch here
+  S feature2;   // of solids: the second half of its code
   int place;    // among the pair's
   unsigned lanes;
 };
@@ -145,6 +146,7 @@ struct ContactSpace {
   B* margin;                // (pairs) margin + gap of the pair
   Scalar<S>* reach;         // (geoms)
   bool* placed;             // (geoms)
+  SolidShape* solid;        // (geoms) of those that are meshes or height fields
   int* near;                // (pairs)
   TouchedPair* touched;     // in rising order of pairs
   PairTouch<S>* touch;
@@ -172,6 +174,20 @@ struct ContactSpace {
   void carve(const ContactPlan& plan, Arena& arena);
   // To be called once in the life of the memory, before contacts are looked for.
   void begin(const ContactPlan& plan) const { scratch.begin(plan.broad); }
+  // To be called whenever the parameters change, before contacts are looked for.
+  template <class T>
+  void set_solids(const ContactPlan& plan, const Model& m, const SolidArrays<T>& arrays) const {
+    if (!plan.solids) return;
+    for (std::size_t i = 0; i < plan.geoms.size(); ++i) {
+      const TouchingGeom& g = plan.geoms[i];
+      const std::size_t data = static_cast<std::size_t>(g.data);
+      if (g.kind == GeomKind::mesh) {
+        solid[i] = solid_mesh(m.meshes[data], plan.hulls[data], g.array, arrays);
+      } else if (g.kind == GeomKind::hfield) {
+        solid[i] = solid_field(m.height_fields[data], g.array, arrays);
+      }
+    }
+  }
   // Forgets all contacts.
   void clear() {
     touched_count = touch_count = slots = 0;
@@ -195,6 +211,7 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(margin, pairs);
   arena.take(reach, geoms);
   arena.take(placed, geoms);
+  arena.take(solid, plan.solids ? geoms : 0);
   arena.take(near, pairs);
   arena.take(touched, owners);
   arena.take(touch, touches);

@@ -1,7 +1,7 @@
 // A second look at pairs whose bounding spheres meet: how far shapes reach towards each other.
 //
 // Along the line d = p₂ - p₁ between the centres (for a plane d is its normal n, and |d| = 1):
-//   e(d) = r |d|   sphere;   h |z·d| + r |d|   capsule, cylinder (at most);
+//   e(d) = r |d|   sphere, ball about a mesh;   h |z·d| + r |d|   capsule, cylinder (at most);
 //          √Σ (a_i x_i·d)²   ellipsoid;   Σ a_i |x_i·d|   box                                  (1)
 //   apart:  d·d > e₁(d) + e₂(d) + margin |d|,   or n·(p₂ - p₁) > e₂(n) + margin               (2)
 // Shapes that are apart do not touch; most limbs whose spheres overlap are. The right-hand side is
@@ -20,6 +20,8 @@ CYCLOID_INLINE S extent_along(GeomKind kind, const S* size, const Pose<S>& x, co
                               const S& length) {
   switch (kind) {
     case GeomKind::plane: return S(0);
+    case GeomKind::hfield:
+    case GeomKind::mesh:
     case GeomKind::sphere: return size[0] * length;
     case GeomKind::capsule:
     case GeomKind::cylinder: return size[1] * abs(dot(axis(x, 2), d)) + size[0] * length;

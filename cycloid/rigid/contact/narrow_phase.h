@@ -20,6 +20,7 @@
 #include "cycloid/geometry/sphere_capsule.h"
 #include "cycloid/geometry/sphere_cylinder.h"
 #include "cycloid/geometry/sphere_sphere.h"
+#include "cycloid/rigid/contact/solid_shape.h"
 
 namespace cycloid::inline rigid {
 
@@ -53,6 +54,7 @@ enum KindPair : int {
 
 // Places for touches that a pair has.
 constexpr int most_touches(GeomKind k1, GeomKind k2) {
+  if (is_solid(k1) || is_solid(k2)) return most_solid_touches(k1, k2);
   switch (kinds_code(k1, k2)) {
     case kPlaneCapsule: return kPlaneCapsuleTouches;
     case kPlaneCylinder: return kPlaneCylinderTouches;
@@ -74,12 +76,16 @@ constexpr int most_touches(GeomKind k1, GeomKind k2) {
 // Whether lanes are searched one by one.
 constexpr bool is_searched(GeomKind k1, GeomKind k2) {
   const int code = kinds_code(k1, k2);
-  return code == kSphereEllipsoid || code > kCapsuleCapsule;
+  return is_solid(k1) || is_solid(k2) || code == kSphereEllipsoid || code > kCapsuleCapsule;
 }
 
 template <class S>
 void collide(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
-             const Pose<S>& x2, const S& margin, Touch<S>* out, S* feature) {
+             const Pose<S>& x2, const S& margin, Touch<S>* out, S* feature,
+             const PairSolids& solids = {}) {
+  if (is_solid(k1) || is_solid(k2)) {
+    return collide_solids(k1, k2, s1, x1, s2, x2, margin, solids, out, feature);
+  }
   const auto by = [&](auto pair) { pair(s1, x1, s2, x2, margin, out, feature); };
   switch (kinds_code(k1, k2)) {
     case kPlaneSphere: return by(collide_plane_sphere<S>);
@@ -111,7 +117,11 @@ template <class S>
 void collide_pullback(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
                       const Pose<S>& x2, const S* feature, const Touch<S>* out,
                       const TouchBar<S>* out_bar, PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* s1_bar,
-                      S* s2_bar) {
+                      S* s2_bar, const PairSolids& solids = {}) {
+  if (is_solid(k1) || is_solid(k2)) {
+    return collide_solids_pullback(k1, k2, s1, x1, s2, x2, solids, feature, out, out_bar, x1_bar,
+                                   x2_bar, s1_bar, s2_bar);
+  }
   const auto by = [&](auto pair) {
     pair(s1, x1, s2, x2, feature, out_bar, x1_bar, x2_bar, s1_bar, s2_bar);
   };
@@ -169,7 +179,8 @@ void touches_of_features(const S* s1, const Pose<S>& x1, const S* s2, const Pose
 // `collide` where the features that it found are known, bit for bit.
 template <class S>
 void collide_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
-                   const Pose<S>& x2, const S& margin, const S* feature, Touch<S>* out) {
+                   const Pose<S>& x2, const S& margin, const S* feature, Touch<S>* out,
+                   const PairSolids& solids = {}) {
   constexpr GeomKind capsule = GeomKind::capsule, box = GeomKind::box;
   switch (kinds_code(k1, k2)) {
     case kCapsuleBox:
@@ -185,8 +196,8 @@ void collide_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, con
             [](const auto& g, int code) { return box_contact_touch(g, code); });
       }
     default: {
-      S found[kBoxBoxTouches];
-      collide(k1, k2, s1, x1, s2, x2, margin, out, found);
+      S found[2 * kMostTouches];
+      collide(k1, k2, s1, x1, s2, x2, margin, out, found, solids);
     }
   }
 }

@@ -36,7 +36,7 @@ void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& conta
   place_geoms(s, w);
   const int near = find_near(s, w, PlainScalar<S>(width));
   Touch<S> touch[kMostTouches];
-  S feature[kMostTouches];
+  S feature[2 * kMostTouches];
   Mask<S> used[kMostTouches];
   for (int i = 0, from = 0; i < near; ++i) {
     const int k = w.near[i];
@@ -46,7 +46,8 @@ void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& conta
         shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(width));
     const Mask<S> asked = Mask<S>(!apart) & Mask<S>(!touching_lanes(contacts, k, from));
     if (!any(asked)) continue;
-    collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(width), touch, feature);
+    collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(width), touch, feature,
+            at.solids);
     Mask<S> some(false);
     for (int place = 0; place < pair.touches; ++place) {
       const S& dist = touch[place].dist;
@@ -57,6 +58,7 @@ void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& conta
     add_touches(s, k, touch, static_cast<const S*>(feature),
                 pair_numbers(s.plan, s.tree.model, s.p, pair), used, w);
   }
+  fill_slots(s.plan, w);
 }
 
 // Adds one group for each slot.

@@ -46,7 +46,7 @@ class RobotObserver final : public RobotSenses<S, DifferentiableObserver> {
   }
 
  private:
-  int parameters() const { return this->tree().parameters.size(); }
+  int parameters() const { return this->tree().parameters.lane_size(); }
 };
 
 }  // namespace cycloid::inline rigid

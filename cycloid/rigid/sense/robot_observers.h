@@ -26,9 +26,9 @@ struct ObserverMemory {
   SenseSpace<S> space;
 
   void carve(const ObserverKey& key, Arena& arena) {
-    arena.take(p, static_cast<std::size_t>(key.tree->parameters.size()));
+    arena.take(p, static_cast<std::size_t>(key.tree->parameters.lane_size()));
     arena.take(quat_length, key.tree->quaternions.size());
-    arena.take(p_bar, static_cast<std::size_t>(key.tree->parameters.size()));
+    arena.take(p_bar, static_cast<std::size_t>(key.tree->parameters.lane_size()));
     arena.take(notes, static_cast<std::size_t>(kLanes<S>));
     space.carve(*key.tree, key.constraints.get(), arena);
   }
@@ -38,7 +38,7 @@ struct ObserverMemory {
     return measure.used();
   }
   void read_parameters(const ObserverKey& key, const Scalar<S>* from) const {
-    std::copy_n(reinterpret_cast<const S*>(from), key.tree->parameters.size(), p);
+    std::copy_n(reinterpret_cast<const S*>(from), key.tree->parameters.lane_size(), p);
     prepare_parameters(*key.tree, p, quat_length);
   }
   Robot<S, S> robot(const ObserverKey& key) const {

@@ -27,7 +27,12 @@ class RobotSenses : public Base {
   }
 
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
-    carved(workspace).read_parameters(key_, p.lanes);
+    const Memory at = carved(workspace);
+    at.read_parameters(key_, p.lanes);
+    if (key_.constraints) {
+      at.space.constraints.contacts.set_solids(key_.constraints->contacts, tree().source,
+                                               SolidArrays<T>{p.arrays, p.arrays_bar, p.left_out});
+    }
   }
 
   void observe(const ObservedPoint<T>& at, T* values, StepWorkspace& workspace) const override {

@@ -190,7 +190,8 @@ void add_shape(const Model& m, std::size_t i, Register& to, GeomPlaces& at) {
   const std::string name = "geom:" + Model::label(m.geoms, static_cast<int>(i)) + ".";
   at.pos = to.add(name + "pos", "m", g.pos);
   at.quat = to.add(name + "quat", "1", g.quat);
-  at.size = to.add(name + "size", "m", g.size);
+  const bool sized = g.shape != Shape::mesh && g.shape != Shape::hfield;
+  if (sized) at.size = to.add(name + "size", "m", g.size);
 }
 
 // Those that tendons go around.
@@ -231,6 +232,39 @@ void add_equalities(const Model& m, Register& to, std::vector<EqualityPlaces>& p
       add_softness(name, e.soft, to, at);
     }
     places.push_back(at);
+  }
+}
+
+// Points of meshes and heights of fields that touch: arrays, which come last.
+void add_shapes(const Model& m, const std::vector<GeomPlaces>& geoms, Parameters& parameters,
+                std::vector<int>& mesh_arrays, std::vector<int>& field_arrays) {
+  int arrays = 0;
+  const auto add = [&](const std::string& name, const char* unit, std::vector<int> shape,
+                       const std::vector<double>& value, int& array) {
+    if (array >= 0) return;
+    Parameter p;
+    p.name = name;
+    p.unit = unit;
+    p.shape = std::move(shape);
+    p.array = true;
+    parameters.add(std::move(p), value);
+    array = arrays++;
+  };
+  mesh_arrays.assign(m.meshes.size(), -1);
+  field_arrays.assign(m.height_fields.size(), -1);
+  for (std::size_t i = 0; i < geoms.size(); ++i) {
+    const Geom& g = m.geoms[i];
+    if (geoms[i].friction < 0) continue;
+    const std::size_t data = static_cast<std::size_t>(g.data);
+    if (g.shape == Shape::mesh) {
+      const Mesh& mesh = m.meshes[data];
+      add("mesh:" + Model::label(m.meshes, g.data) + ".vertex", "m",
+          {static_cast<int>(mesh.vertex.size() / 3), 3}, mesh.vertex, mesh_arrays[data]);
+    } else if (g.shape == Shape::hfield) {
+      const HeightData& field = m.height_fields[data];
+      add("hfield:" + Model::label(m.height_fields, g.data) + ".data", "1",
+          {field.rows, field.columns}, field.data, field_arrays[data]);
+    }
   }
 }
 
@@ -350,6 +384,7 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
         to.add("option.viscosity", "Pa·s", m.options.viscosity, Constraint::non_negative);
     options.wind = to.add("option.wind", "m/s", m.options.wind);
   }
+  add_shapes(m, t.geoms, parameters, mesh_arrays, field_arrays);
   if (!passive) {  // MuJoCo then leaves out all passive forces
     for (Body& b : t.model.bodies) b.gravity_compensation = 0;
   }

@@ -16,6 +16,8 @@ struct Tree : TreeView {
 
   Model source;  // as given, with the names of its elements
   Parameters parameters;
+  // Of each mesh and height field, which of the arrays of parameters it is, or -1: none.
+  std::vector<int> mesh_arrays, field_arrays;
 
   const TableBlock& block() const { return block_; }
 
