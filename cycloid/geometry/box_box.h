@@ -134,9 +134,8 @@ bool search_boxes(const GeomPair<DoubleLanes<S>>& g, const DoubleLanes<S>& margi
   for (int l = 0; l < kLanes<S>; ++l) {
     const int direction = static_cast<int>(elements_of(which)[l]);
     if (direction < 0) continue;
-    GeomPair<double> own;
     BoxRelative<double> own_r;
-    take_lane_of<X>(g, l, own);
+    const GeomPair<double> own = take_lane(g, l);
     take_lane_of<X>(r, l, own_r);
     FoundContact found[kBoxBoxTouches];
     const int n = clip_boxes(own, own_r, direction, elements_of(margin)[l], found);

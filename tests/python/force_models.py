@@ -56,6 +56,12 @@ MUSCLES = """
         1.2" biastype="affine" biasprm="0 -0.5 -0.1" lengthrange="-1.5 1.5"/>
   </actuator>"""
 
+CRANKS = """
+  <actuator> <motor name="crank" cranksite="lower_front" slidersite="shoulder_back" cranklength="0.9"
+      gear="2"/> <general name="sprung" cranksite="hand" slidersite="upper_back" cranklength="0.6"
+      gainprm="3" biastype="affine" biasprm="0.1 -4 -0.3"/>
+    <position joint="shoulder" kp="20" kv="1"/> </actuator>"""
+
 MOTORS = """
   <actuator> <motor tendon="flexor" gear="3"/> <position tendon="extensor" kp="50" kv="2"/>
     <motor joint="elbow"/> <general site="hand" gear="0.2 0.3 0.1 0.05 0 0.02" gainprm="2"/>
@@ -82,6 +88,7 @@ PARTS = {
         routes("", "true"),
         MOTORS,
     ],
+    "slider-cranks": lambda: [arm(), CRANKS],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
     "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
 }

@@ -104,12 +104,13 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
   if (m.options.acting.constraints && m.options.acting.contacts)
     candidates = model_pairs(tree.source);
   geoms = touching_geoms(tree, candidates);
-  hulls.resize(m.meshes.size());
+  const std::vector<Mesh>& meshes = tree.source.meshes;
+  hulls.resize(meshes.size());
   for (const TouchingGeom& g : geoms) {
     solids = solids || is_solid(g.kind);
     if (g.kind != GeomKind::mesh) continue;
     HullTable& hull = hulls[static_cast<std::size_t>(g.data)];
-    if (hull.vertex.empty()) hull = make_hull(hull_parts(m.meshes[static_cast<std::size_t>(g.data)]));
+    if (hull.vertex.empty()) hull = make_hull(hull_parts(meshes[static_cast<std::size_t>(g.data)]));
   }
   for (const CandidatePair& c : candidates) {
     const ContactPair p = make_pair(m, geoms, c);

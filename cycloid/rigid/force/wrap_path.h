@@ -14,7 +14,7 @@
 //            asin z - asin(r z/n_k) = ψ_k,  ψ₀ + ψ₁ = γ               (6)  equal angles
 //   straight l = |p₁ - p₀|, also where an end is inside the geom      (7)
 //   cylinder l² = P² + Δz²,  d_k = D_k P/l ± ẑ Δz/l                   (8)
-// (6) is solved by MuJoCo's own iteration, which ends at 1e-6, and differentiated as a root. Where
+// (6) is solved by MuJoCo's own iteration and differentiated as a root. Where
 // (2) begins the directions have a kink; the straight side is taken. l jumps where an end crosses
 // the ray opposite of the side site. Ends opposite of each other leave the plane open: the
 // derivative leaves it where it is. Source: MuJoCo's manual, spatial tendons (sidesite).
@@ -163,7 +163,9 @@ template <class S>
 CYCLOID_HD WrapRoot<S> wrap_root(bool sphere, const WrapPlane<S>& plane, const S& r) {
   using Q = std::remove_cvref_t<decltype(primal(r))>;  // iterates are not differentiated
   constexpr int kMost = 20;
-  const Q tolerance = Q(sizeof(Scalar<S>) == 4 ? 1e-4 : 1e-6), start = Q(1 - 1e-7);
+  constexpr bool kFloat = sizeof(Scalar<S>) == 4;
+  const Q tolerance = Q(kFloat ? 1e-5 : 1e-12), enough = Q(kFloat ? 1e-3 : 1e-6);
+  const Q start = Q(1 - 1e-7);
   WrapRoot<S> root;
   for (int k = 0; k < 2; ++k) root.ratio[k] = min(r * plane.p[k].inverse, S(1));
   const Q a = primal(root.ratio[0]), b = primal(root.ratio[1]), angle = primal(plane.angle);
@@ -174,10 +176,10 @@ CYCLOID_HD WrapRoot<S> wrap_root(bool sphere, const WrapPlane<S>& plane, const S
     good = good & ((!moving) | ((slope <= Q(-1e-15)) & (next <= z)));
     z = select(moving & good, next, z);
     f = wrap_root_value(a, b, z, angle);
-    good = good & ((!moving) | (f <= tolerance));
+    good = good & ((!moving) | (f <= enough));
     moving = good & (abs(f) > tolerance);
   }
-  root.found = good & (!moving);
+  root.found = good & (abs(f) <= enough);
   const S value = wrap_root_value(root.ratio[0], root.ratio[1], S(z), plane.angle);
   root.slope = wrap_root_slope(root.ratio[0], root.ratio[1], S(z));
   root.z = S(z) - (value - S(primal(value))) / root.slope;  // the root's tangent

@@ -97,7 +97,7 @@ TEST_CASE("wrapped_piece: each of the tendons bends somewhere, and the rate is i
       for (std::size_t k = 0; k < nv; ++k) moved[k].tangent[0] = in[nv + k];
       D out[3];
       measure(tree, t, moved.data(), out);
-      CHECK(out[0].tangent[0] == doctest::Approx(out[2].value).epsilon(1e-6));  // wrap_path.h
+      CHECK(out[0].tangent[0] == doctest::Approx(out[2].value).epsilon(1e-10));
     }
     CHECK(bent > 0);
   }
