@@ -29,7 +29,14 @@ def test_the_examples_in_docstrings_are_true(name):
 
 
 @pytest.mark.parametrize(
-    "page, least", [("python", 41), ("time", 8), ("gym", 15), ("coming_from_mujoco", 20)]
+    "page, least",
+    [
+        ("python", 41),
+        ("time", 8),
+        ("gym", 15),
+        ("coming_from_mujoco", 20),
+        ("models_without_xml", 25),
+    ],
 )
 def test_the_examples_of_the_guides_are_true(page, least):
     guide = ROOT / "docs" / f"{page}.md"
