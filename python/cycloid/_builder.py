@@ -217,7 +217,7 @@ class Builder:
         self,
         dtype: Any = "float64",
         constraints: bool = True,
-        gradient: str = "exact",
+        gradient: Any = "exact",
         inputs: Sequence[str] = ("ctrl",),
         vary: Sequence[str] = (),
         search_paths: Sequence[str | os.PathLike[str]] = (),

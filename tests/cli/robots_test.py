@@ -2,6 +2,8 @@
 
 import pytest
 
+import cycloid as cy
+
 SWING = """
 <mujoco model="swing">
   <option integrator="implicitfast" timestep="0.004"/>
@@ -97,25 +99,24 @@ def test_a_model_in_which_nothing_moves_is_answered_for(program, command):
 
 
 def test_a_saved_model_needs_no_mujoco(program, swing):
-    cy = pytest.importorskip("cycloid")
     cy.load(program.folder / swing).save(program.folder / "swing.cym")
     words = ["--steps", 50, "--batch", 3]
     nowhere = {"CYCLOID_MUJOCO_LIBRARY": str(program.folder / "none.so")}
     expected = program.answer("simulate", swing, *words)
     answer = program.answer("simulate", "swing.cym", *words, environment=nowhere)
     assert answer["final_state"] == expected["final_state"]
-    assert program.run("simulate", swing, *words, environment=nowhere).returncode == 1
+    assert program.run("simulate", swing, *words, environment=nowhere).returncode == 2
     data = (program.folder / "swing.cym").read_bytes()
     (program.folder / "cut.cym").write_bytes(data[:-3])
     done = program.run("info", "cut.cym")
-    assert done.returncode == 1 and 'cannot read "cut.cym" as a model: it is cut' in done.stderr
+    assert done.returncode == 2 and 'cannot read "cut.cym" as a model: it is cut' in done.stderr
 
 
 def test_noslip_is_refused_or_left_out_with_a_warning(program):
     text = SWING.format(limit='range="-60 60"').replace("<option", '<option noslip_iterations="3"')
     (program.folder / "noslip.xml").write_text(text)
     done = program.run("simulate", "noslip.xml")
-    assert done.returncode == 1 and "the noslip solver is not supported" in done.stderr
+    assert done.returncode == 2 and "the noslip solver is not supported" in done.stderr
     done = program.run("simulate", "noslip.xml", "--noslip", "ignore", "--json")
     assert done.returncode == 0
     assert done.stderr.startswith("cycloid: warning: the noslip solver (noslip_iterations 3)")

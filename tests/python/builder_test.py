@@ -1,5 +1,7 @@
 """cy.Builder: robots without XML, the same as those with it."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,12 @@ def test_keywords_of_build_are_those_of_load():
         builder.build(dt=0.1)
     with pytest.raises(cy.ParameterError, match="did you mean"):
         builder.build(vary="body:pole.mas")
+
+
+def test_build_and_load_have_the_same_keywords():
+    load, build = (inspect.signature(f).parameters for f in (cy.load, cy.Builder.build))
+    assert list(load)[1:] == list(build)[1:]
+    assert all(load[name].default == build[name].default for name in list(load)[1:])
 
 
 def test_a_builder_goes_on_after_it_has_built():
