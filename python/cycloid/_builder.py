@@ -10,7 +10,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import as_numbers
-from cycloid._core import Error
+from cycloid._core import Error, ModelError
 from cycloid._options import as_text, shown
 from cycloid._robot import Keywords, Robot, encoded_paths, find_library, refuse_keywords, warn_user
 
@@ -118,8 +118,16 @@ class Builder:
 
     @property
     def world(self) -> Body:
-        """The world, to which a floor belongs: b.world.geom(type="plane", size=(1, 1, 1))."""
+        """The world, as a body."""
         return Body(self, self._core.world(), "world")
+
+    def geom(self, name: str | None = None, **attributes: Any) -> Body:
+        """A shape of the world; returns the world."""
+        return self.world.geom(name, **attributes)
+
+    def site(self, name: str | None = None, **attributes: Any) -> Body:
+        """A place in the world; returns the world."""
+        return self.world.site(name, **attributes)
 
     def body(
         self, name: str | None = None, parent: str | Body | None = None, **attributes: Any
@@ -127,6 +135,8 @@ class Builder:
         """A body in the world, or in `parent`, a Body or the name of one: pos [m], quat, ..."""
         given = _given("body", None, attributes)
         own = "" if name is None else _name(name, "name")
+        if own == "world":
+            raise Error('the body "world" is there already: b.world')
         if parent is None:
             parent = "world"
         if isinstance(parent, Body):
@@ -254,7 +264,12 @@ class Builder:
             raise Error(f"{section}: which kind? For example {example}")
         if first is not None and "name" in attributes:
             raise TypeError(f"{section}: the name is given twice, {shown(first)} and by name=")
-        add(_name(kind, "the kind"), _given(kind, first, attributes))
+        given = _given(kind, first, attributes)
+        if type is None and kind not in _core.kinds_of(section):
+            hint = _core.did_you_mean(as_text(kind), _core.kinds_of(section))
+            name = f"; a name goes with type=: b.{section}({shown(kind)}, type=...)"
+            raise ModelError(f'no {section} is called "{as_text(kind)}"{hint}{name}')
+        add(_name(kind, "the kind"), given)
 
     def __repr__(self) -> str:
         return f"<{self._core.describe()}>"

@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 
+#include "cycloid/io/mjcf_schema.h"
 #include "load_options.h"
 #include "unlocked.h"
 
@@ -30,6 +31,9 @@ void add_element(Builder& builder, const std::string& kind, const Given& attribu
 }  // namespace
 
 void bind_builder(nb::module_& m) {
+  m.def(
+      "kinds_of", [](const std::string& section) { return mjcf_schema().at(section).children; },
+      nb::arg("section"), "The kinds of elements in a section of MJCF.");
   nb::class_<Builder::Body>(m, "BuilderBody")
       .def("add", [](const Builder::Body& body, const std::string& kind,
                      const Given& attributes) { body.add(kind, attributes_of(attributes)); })

@@ -47,7 +47,8 @@ def humanoid():
     b = cy.Builder("humanoid", integrator="implicitfast", cone="elliptic", flag=flag)
     b.default("joint", damping=0.5, armature=0.01)
     b.default("geom", "limb", density=800, friction=(0.9, 0.01, 0.001))
-    b.world.geom("floor", type="plane", size=(5, 5, 1)).site("hook", pos=(0, 0, 2))
+    b.geom("floor", type="plane", size=(5, 5, 1))
+    b.site("hook", pos=(0, 0, 2))
     trunk = b.body("trunk", pos=(0, 0, 1.0)).freejoint("root")
     trunk.geom(type="box", size=(0.1, 0.15, 0.25)).site("imu")
     for side, sign in (("left", 1), ("right", -1)):
@@ -183,6 +184,8 @@ MISTAKES = [
     (lambda b: b.body("leg"), "repeated name .leg. in body"),
     (lambda b: b.actuator("moter", joint="hip"), 'no actuator is called "moter"; did you mean'),
     (lambda b: b.actuator("m", type="motor", joint="hop"), 'motor "m": no joint is called "hop"'),
+    (lambda b: b.actuator("push", joint="hip"), "a name goes with type=: b.actuator..push., type="),
+    (lambda b: b.body("world"), "is there already: b.world"),
     (lambda b: b.tendon("spatial", path=["tap"]), 'no site is called "tap"; did you mean "tip"?'),
     (lambda b: b.tendon(path=["tip"]), "tendon: which kind"),
     (lambda b: b.equality("weld", body1="leg", body3="x"), 'weld #0: no attribute is called'),
