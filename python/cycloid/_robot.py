@@ -281,7 +281,9 @@ class Keywords:
         if not isinstance(constraints, (bool, np.bool_)):
             raise TypeError(f"constraints must be True or False; got {shown(constraints)}")
         self.constraints = bool(constraints)
-        self.gradient = as_mode("exact" if gradient is None else gradient)
+        if gradient is None:
+            check_one_of(gradient, ("exact",), "gradient")
+        self.gradient = as_mode(gradient)
         self.inputs = [as_text(name) for name in as_names(inputs, "inputs")]
         self.vary = [as_text(name) for name in as_names(vary, "vary")]
         check_one_of(noslip, ("refuse", "ignore"), "noslip")
