@@ -1,7 +1,8 @@
 // Which pairs of geoms can touch: decided once, from the model's structure.
 //
 // As MuJoCo has it, two geoms are a candidate if there is a collider for their kinds (all but two
-// of planes and height fields) and either the model names them as an explicit pair, or all of the following hold:
+// of planes and height fields) and either the model names them as an explicit pair, or all of the
+// following hold:
 //   1. their bodies are not welded together (body_weld: the nearest body up the tree, itself
 //      included, that has a joint or is a mocap body; else the world, 0), and one of the welded
 //      groups has a degree of freedom;

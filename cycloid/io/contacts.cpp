@@ -85,8 +85,8 @@ void judge_convex(const mjModel& m, const CandidatePair& pair) {
   }
   bool one_contact = false;  // whatever the flag says
   for (const int type : {type1, type2}) {
-    one_contact = one_contact || type == mjGEOM_ELLIPSOID || type == mjGEOM_SPHERE ||
-                  type == mjGEOM_HFIELD;
+    one_contact =
+        one_contact || type == mjGEOM_ELLIPSOID || type == mjGEOM_SPHERE || type == mjGEOM_HFIELD;
   }
   if (!one_contact && (m.opt.disableflags & mjDSBL_MULTICCD)) {
     refuse(where, "convex collision without the flag multiccd (one contact for faces on faces)",

@@ -120,8 +120,8 @@ std::vector<HeightData> touching_fields(const mjModel& m, const std::vector<bool
     }
     const std::int64_t cells = std::int64_t{field.rows} * field.columns;
     if (cells > kMostFieldCells) {
-      throw ModelError(message(where, ": ", cells, " heights; at most ", kMostFieldCells,
-                               " are supported"));
+      throw ModelError(
+          message(where, ": ", cells, " heights; at most ", kMostFieldCells, " are supported"));
     }
     const float* first = m.hfield_data + m.hfield_adr[i];
     field.data.assign(first, first + cells);

@@ -66,8 +66,9 @@ TEST_CASE("touching_meshes, touching_fields: what is no shape is refused by name
   CHECK(refusal([&](mjModel& m) {
           for (int i = 2; i < 12; i += 3) m.mesh_vert[i] = 0;
         }).starts_with("mesh \"tetra\": its hull is flat"));
-  CHECK(refusal([&](mjModel& m) { m.mesh_graphadr[0] = -1; })
-            .starts_with("mesh \"tetra\" has no convex hull"));
+  CHECK(refusal([&](mjModel& m) {
+          m.mesh_graphadr[0] = -1;
+        }).starts_with("mesh \"tetra\" has no convex hull"));
   CHECK(refusal([&](mjModel& m) { m.hfield_data[2] = nan; }) ==
         "hfield \"hills\": a height is not finite");
   CHECK(refusal([&](mjModel& m) { m.hfield_size[0] = 0; }).starts_with("hfield \"hills\": 2 rows"));

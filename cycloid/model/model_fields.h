@@ -47,12 +47,11 @@ inline const EnumeratorNames<TendonKind>& enumerators(TendonKind) {
   return names;
 }
 inline const EnumeratorNames<WrapKind>& enumerators(WrapKind) {
-  static const EnumeratorNames<WrapKind> names = {
-      {WrapKind::joint, "joint"},
-      {WrapKind::pulley, "pulley"},
-      {WrapKind::site, "site"},
-      {WrapKind::sphere, "sphere"},
-      {WrapKind::cylinder, "cylinder"}};
+  static const EnumeratorNames<WrapKind> names = {{WrapKind::joint, "joint"},
+                                                  {WrapKind::pulley, "pulley"},
+                                                  {WrapKind::site, "site"},
+                                                  {WrapKind::sphere, "sphere"},
+                                                  {WrapKind::cylinder, "cylinder"}};
   return names;
 }
 inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {

@@ -205,10 +205,11 @@ struct ConstrainedDynamics {
   // The rows, with the contacts of the record.
   RobotRows<S> recorded_rows(const TreeView& tree, const S* record) const {
     const ConstrainedRecord at = layout(tree);
-    return {plan,
-            memory,
-            {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()]), at.width},
-            true};
+    return {
+        plan,
+        memory,
+        {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()]), at.width},
+        true};
   }
 
  private:

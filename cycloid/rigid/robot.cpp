@@ -111,8 +111,8 @@ void stand_still(const RobotKey& key, Steppers<T>& steppers) {
   for (const Parameter& p : key.tree->parameters.all()) {
     if (p.array) arrays.push_back(p.size);
   }
-  steppers.one = std::make_shared<StillStepper<T>>(
-      key.input_size, key.tree->parameters.lane_size(), std::move(arrays));
+  steppers.one = std::make_shared<StillStepper<T>>(key.input_size, key.tree->parameters.lane_size(),
+                                                   std::move(arrays));
   steppers.packed = steppers.one;
 }
 

@@ -28,7 +28,8 @@ struct ContactScene {
   const TouchingGeom& geom(int g) const { return plan.geoms[static_cast<std::size_t>(g)]; }
   const ContactPair& pair(int k) const { return plan.pairs[static_cast<std::size_t>(k)]; }
   bool has_solid(int k) const {
-    return plan.solids && (is_solid(geom(pair(k).geom1).kind) || is_solid(geom(pair(k).geom2).kind));
+    return plan.solids &&
+           (is_solid(geom(pair(k).geom1).kind) || is_solid(geom(pair(k).geom2).kind));
   }
 };
 
@@ -153,8 +154,8 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
 
 // Adds one place of the pair that was touched last, in the lanes that use it and have room.
 template <class S>
-void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature,
-               const S& feature2, int place, const Mask<S>& used, ContactSpace<S>& w) {
+void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature, const S& feature2,
+               int place, const Mask<S>& used, ContactSpace<S>& w) {
   S kept = feature;
   unsigned lanes = lane_bits(used);
   for (unsigned bits = lanes; bits != 0; bits &= bits - 1) {

@@ -139,15 +139,14 @@ void collide_solids_pullback(GeomKind k1, GeomKind k2, const S* s1, const Pose<S
                              const Touch<S>* out, const TouchBar<S>* out_bar, PoseBar<S>& x1_bar,
                              PoseBar<S>& x2_bar, S* s1_bar, S* s2_bar) {
   const S* const feature2 = feature + kMostTouches;
-  const SolidShape &own = k1 == GeomKind::hfield ? *solids.one : *solids.two;
+  const SolidShape& own = k1 == GeomKind::hfield ? *solids.one : *solids.two;
   const bool* const left_out = own.left_out;
   const Hull* const hull2 = k2 == GeomKind::mesh ? &solids.two->hull : nullptr;
   const HullBar none{}, bar2 = hull2 && solids.gives ? solids.two->hull_bar : none;
   if (k1 == GeomKind::hfield) {
-    return collide_field_pullback(k2, s1, x1, s2, x2, solids.one->field, hull2, feature, feature2,
-                                  out_bar, x1_bar, x2_bar, s1_bar, s2_bar,
-                                  solids.gives ? solids.one->field_bar : HeightBar{}, bar2,
-                                  left_out, out);
+    return collide_field_pullback(
+        k2, s1, x1, s2, x2, solids.one->field, hull2, feature, feature2, out_bar, x1_bar, x2_bar,
+        s1_bar, s2_bar, solids.gives ? solids.one->field_bar : HeightBar{}, bar2, left_out, out);
   }
   if (k1 == GeomKind::plane) {
     return collide_plane_mesh_pullback(x1, x2, *hull2, feature, out_bar, x1_bar, x2_bar, bar2,
