@@ -58,7 +58,8 @@ MUSCLES = """
 
 CRANKS = """
   <actuator> <motor name="crank" cranksite="lower_front" slidersite="shoulder_back"
-      cranklength="0.9" gear="2"/> <general name="sprung" cranksite="hand" slidersite="upper_back" cranklength="0.6"
+      cranklength="0.9" gear="2"/>
+      <general name="sprung" cranksite="hand" slidersite="upper_back" cranklength="0.6"
       gainprm="3" biastype="affine" biasprm="0.1 -4 -0.3"/>
     <position joint="shoulder" kp="20" kv="1"/> </actuator>"""
 
