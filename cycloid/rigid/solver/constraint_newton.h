@@ -46,6 +46,7 @@ struct NewtonResult {
   S residual, steps;
   Mask<S> solved;  // within tolerance, or near it and as far as rounding allows
   Mask<S> finite;
+  Mask<S> rounded = Mask<S>(false);  // left where rounding allows no better
 };
 
 // n: of whole blocks. What is summed with what depends on places within blocks alone: an island
@@ -210,6 +211,7 @@ NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem, const NewtonOp
     const Mask<S> done = near_enough | at_rounding;
     result.solved = result.solved | (active & finite & near_enough);
     const Mask<S> rounded = active & finite & at_rounding;
+    result.rounded = result.rounded | rounded;
     if (any(rounded)) {
       const S forces = scale * sqrt(inner_product<S>(n, w.Md, w.Md));
       const S most = S(kRoundedTolerances) * tolerance * (S(1) + forces);

@@ -362,7 +362,8 @@ NewtonResult<S> solve_islands(ConstraintProblem<S>& problem, const NewtonOptions
   for (S* rows : {newton.r, at.f, at.diagonal, at.cross, at.z}) {
     std::fill_n(rows, problem.all_rows(), S(0));
   }
-  NewtonResult<S> result{S(0), S(0), Mask<S>(true), Mask<S>(true)};
+  NewtonResult<S> result{S(0), S(0), Mask<S>(true), Mask<S>(true), Mask<S>(true)};
+  S forces = S(0);
   for (int name = 0; name < w.plan->units; ++name) {
     if (w.lanes[name] == 0) continue;
     take_units(problem, name, w);
@@ -375,7 +376,12 @@ NewtonResult<S> solve_islands(ConstraintProblem<S>& problem, const NewtonOptions
     result.steps = max(result.steps, one.steps);
     result.solved = result.solved & one.solved;
     result.finite = result.finite & one.finite;
+    result.rounded = result.rounded & (one.solved | one.rounded);
+    forces = max(forces, sqrt(inner_product<S>(w.part.size(), w.newton.Md, w.newton.Md)));
   }
+  // What rounding leaves is judged by the forces of the lane, as if all were one island.
+  const S most = S(kRoundedTolerances * options.tolerance) * (S(1) + S(options.scale) * forces);
+  result.solved = result.solved | (result.rounded & result.finite & (result.residual <= most));
   return result;
 }
 
