@@ -81,11 +81,11 @@ TEST_CASE(
 }
 
 TEST_CASE("ConstrainedRecord: accelerations first, then so many slots, and two numbers for each") {
-  const ConstrainedRecord slopes{.nv = 7, .slopes = true, .room = 24};
+  const ConstrainedRecord slopes{.nv = 7, .slopes = true, .room = 24, .width = 2};
   CHECK(slopes.slots() == 14);
   CHECK(slopes.contacts() == 15);
   CHECK(slopes.most() == 15 + 48);
   CHECK(slopes.used(3) == 15 + 6);
   CHECK(slopes.used(-1) == 15);  // contacts that had no room are found again
-  CHECK(ConstrainedRecord{.nv = 7, .slopes = false, .room = 24}.slots() == 7);
+  CHECK(ConstrainedRecord{.nv = 7, .slopes = false, .room = 24, .width = 2}.slots() == 7);
 }
