@@ -19,7 +19,8 @@ struct FilterCase {
 
   std::vector<CandidatePair> find() const {
     std::vector<GeomKind> kinds;
-    for (const int k : kind) kinds.push_back(static_cast<GeomKind>(k));
+    // 0 a plane, 1 … 5 sphere, capsule, ellipsoid, cylinder, box: without height fields.
+    for (const int k : kind) kinds.push_back(static_cast<GeomKind>(k == 0 ? 0 : k + 1));
     return candidate_pairs({kinds, body, contype, conaffinity, weld, parent, dofs, excluded, named,
                             filter_parent, midphase});
   }

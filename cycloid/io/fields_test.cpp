@@ -104,10 +104,10 @@ TEST_CASE("refuse_by_field: what only constraints use counts only with them") {
 TEST_CASE("field_rules: what the Model takes for constraints is used, how a solver works is not") {
   for (const char* field :
        {"geom_friction", "geom_solref", "pair_friction", "eq_data", "jnt_solimp", "dof_invweight0",
-        "opt.cone", "opt.impratio", "opt.o_friction"}) {
+        "opt.cone", "opt.impratio", "opt.o_friction", "mesh_vert"}) {
     CHECK(field_rule(field)->use == FieldUse::used_by_constraints);
   }
-  for (const char* field : {"opt.solver", "opt.tolerance", "opt.iterations", "mesh_vert"}) {
+  for (const char* field : {"opt.solver", "opt.tolerance", "opt.iterations", "mesh_normal"}) {
     CHECK(field_rule(field)->use == FieldUse::irrelevant);
   }
 }
