@@ -154,7 +154,7 @@ void check_shapes(const Model& m) {
     placed(at, g);
     check_condim(at, g.condim);
   });
-  each("contact pair", m.pairs, [&](Where at, const NamedPair& p) {
+  each("contact pair", m.pairs, [&](Where at, const GivenPair& p) {
     at.index_of("geom1", p.geom1, m.geoms);
     at.index_of("geom2", p.geom2, m.geoms);
     check_condim(at, p.condim);
@@ -272,7 +272,7 @@ void check_object(Where at, std::string_view field, const Model& m, int type, in
 }
 
 void check_sensors(const Model& m) {
-  each("sensor", m.sensors, [&](Where at, const Sensor& s) {
+  each("sensor", m.sensors, [&](Where at, const ListedSensor& s) {
     constexpr int kMost = 1 << 20;
     if (s.dimension < 1 || s.dimension > kMost) at.fail("dimension", message("is ", s.dimension));
     if (!s.unsupported.empty()) return;

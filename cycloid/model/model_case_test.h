@@ -13,7 +13,7 @@ inline Model small_robot() {
   m.options.elliptic = true;
   m.options.acting.midphase = false;
   const auto body = [&](const char* name, int parent, int tree) -> Body& {
-    Body b;
+    Named<Body> b;
     b.name = name;
     b.parent = parent;
     b.tree = tree;
@@ -27,7 +27,7 @@ inline Model small_robot() {
   };
   const auto joint = [&](const char* name, JointKind kind, int dof_parent) {
     Body& b = m.bodies.back();
-    Joint j;
+    Named<Joint> j;
     j.name = name;
     j.kind = kind;
     j.body = static_cast<int>(m.bodies.size()) - 1;
@@ -61,9 +61,9 @@ inline Model small_robot() {
   body("hand", 0, -1).mocap = 0;
   m.bodies.back().welded = 0;
 
-  m.sites = {{"tip", 2, {0, 0, 1}, {1, 0, 0, 0}}, {"base", 1, {}, {1, 0, 0, 0}}};
-  m.cameras = {{"eye", 1, {0, 1, 0}, {1, 0, 0, 0}}};
-  Geom floor, block;
+  m.sites = {{{2, {0, 0, 1}, {1, 0, 0, 0}}, "tip"}, {{1, {}, {1, 0, 0, 0}}, "base"}};
+  m.cameras = {{{1, {0, 1, 0}, {1, 0, 0, 0}}, "eye"}};
+  Named<Geom> floor, block;
   floor.shape = Shape::plane;
   block.name = "block";
   block.body = 4;
@@ -73,9 +73,9 @@ inline Model small_robot() {
   block.contype = 3;
   block.conaffinity = 5;
   m.geoms = {floor, block};
-  m.pairs = {{.name = "pair", .geom1 = 0, .geom2 = 1, .condim = 6, .soft = {}}};
+  m.pairs = {{{.geom1 = 0, .geom2 = 1, .condim = 6, .soft = {}}, "pair"}};
   m.exclusions = {{1, 4}};
-  Equality tie, hold;
+  Named<Equality> tie, hold;
   tie.kind = EqualityKind::joint;
   tie.object1 = 1;
   hold.name = "hold";
@@ -85,14 +85,14 @@ inline Model small_robot() {
   hold.active = false;
   m.equalities = {tie, hold};
   m.wraps = {{WrapKind::joint, 1, 2.0}, {WrapKind::site, 0, 0}, {WrapKind::site, 1, 0}};
-  Tendon fixed, cable;
+  Named<Tendon> fixed, cable;
   fixed.name = "fixed";
   fixed.wraps = 1;
   cable.kind = TendonKind::spatial;
   cable.first_wrap = 1;
   cable.wraps = 2;
   m.tendons = {fixed, cable};
-  Actuator motor, muscle;
+  Named<Actuator> motor, muscle;
   motor.name = "motor";
   motor.target = 0;
   motor.control = 0;
@@ -105,7 +105,7 @@ inline Model small_robot() {
   m.actuators = {motor, muscle};
   m.na = 1;
   m.nu = 2;
-  Sensor place, clock, other;
+  ListedSensor place, clock, other;
   place.name = "place";
   place.type = 26;
   place.object_type = 6;

@@ -105,9 +105,28 @@ void fields(Archive& a, T& r) {
 
 // ---- elements -----------------------------------------------------------------------------------
 
+template <class Element>
+Named<Element>& named(Named<Element>& element) {
+  return element;
+}
+template <class Element>
+const Named<Element>& named(const Named<Element>& element) {
+  return element;
+}
+
+template <class Archive, class Element>
+void fields(Archive& a, Named<Element>& e) {
+  a("name", e.name);
+  fields(a, static_cast<Element&>(e));
+}
+template <class Archive, class Element>
+void fields(Archive& a, const Named<Element>& e) {
+  a("name", e.name);
+  fields(a, static_cast<const Element&>(e));
+}
+
 template <class Archive, Is<Body> T>
 void fields(Archive& a, T& b) {
-  a("name", b.name);
   a("parent", b.parent);
   a("tree", b.tree);
   a("first_joint", b.first_joint);
@@ -128,7 +147,6 @@ void fields(Archive& a, T& b) {
 
 template <class Archive, Is<Joint> T>
 void fields(Archive& a, T& j) {
-  a("name", j.name);
   a("kind", j.kind);
   a("body", j.body);
   a("qpos", j.qpos);
@@ -159,7 +177,6 @@ void fields(Archive& a, T& d) {
 
 template <class Archive, Is<Marker> T>
 void fields(Archive& a, T& m) {
-  a("name", m.name);
   a("body", m.body);
   a("pos", m.pos);
   a("quat", m.quat);
@@ -167,7 +184,6 @@ void fields(Archive& a, T& m) {
 
 template <class Archive, Is<Geom> T>
 void fields(Archive& a, T& g) {
-  a("name", g.name);
   a("body", g.body);
   a("pos", g.pos);
   a("quat", g.quat);
@@ -184,9 +200,8 @@ void fields(Archive& a, T& g) {
   a("conaffinity", g.conaffinity);
 }
 
-template <class Archive, Is<NamedPair> T>
+template <class Archive, Is<GivenPair> T>
 void fields(Archive& a, T& p) {
-  a("name", p.name);
   a("geom1", p.geom1);
   a("geom2", p.geom2);
   a("condim", p.condim);
@@ -205,7 +220,6 @@ void fields(Archive& a, T& e) {
 
 template <class Archive, Is<Equality> T>
 void fields(Archive& a, T& e) {
-  a("name", e.name);
   a("kind", e.kind);
   a("active", e.active);
   a("on_sites", e.on_sites);
@@ -224,7 +238,6 @@ void fields(Archive& a, T& w) {
 
 template <class Archive, Is<Tendon> T>
 void fields(Archive& a, T& t) {
-  a("name", t.name);
   a("kind", t.kind);
   a("first_wrap", t.first_wrap);
   a("wraps", t.wraps);
@@ -243,7 +256,6 @@ void fields(Archive& a, T& t) {
 
 template <class Archive, Is<Actuator> T>
 void fields(Archive& a, T& u) {
-  a("name", u.name);
   a("transmission", u.transmission);
   a("target", u.target);
   a("reference_site", u.reference_site);
@@ -267,7 +279,6 @@ void fields(Archive& a, T& u) {
 
 template <class Archive, Is<Sensor> T>
 void fields(Archive& a, T& s) {
-  a("name", s.name);
   a("type", s.type);
   a("object_type", s.object_type);
   a("object", s.object);
@@ -279,6 +290,11 @@ void fields(Archive& a, T& s) {
   a("zone_size", s.zone_size);
   a("fields", s.fields);
   a("reduction", s.reduction);
+}
+
+template <class Archive, Is<ListedSensor> T>
+void fields(Archive& a, T& s) {
+  fields(a, named(s));
   a("unsupported", s.unsupported);
 }
 
