@@ -174,12 +174,22 @@ Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
   return result;
 }
 
-[[noreturn]] void fail(const Source& source, const std::string& error) {
+// Where a package was looked for (assets.h).
+std::string searched(const LoadOptions& options) {
+  std::string folders;
+  for (const std::string& folder : options.search_paths) {
+    folders += message(folders.empty() ? "" : ", ", "\"", readable(folder), "\"");
+  }
+  return message("; name the folder that holds the package in search_paths (looked in ",
+                 folders.empty() ? "no folders of search_paths" : folders,
+                 " and in the folders above the file)");
+}
+
+[[noreturn]] void fail(const Source& source, const std::string& error, const LoadOptions& options) {
   const std::string file = unopened_file(error);
   std::error_code ignored;
   if (!file.empty() && !fs::exists(file, ignored)) {
-    const std::string hint =
-        names_a_package(file) ? "; name the folder that holds the package in search_paths" : "";
+    const std::string hint = names_a_package(file) ? searched(options) : "";
     throw FileNotFound(message("cannot load ", source.label(), ": there is no file \"",
                                readable(file), "\", which it names", hint));
   }
@@ -259,7 +269,7 @@ CompiledModel compile_model(const std::string& path_or_xml, const LoadOptions& o
     log.warnings.clear();
     result = attempt(mujoco, log, source, options, true);
   }
-  if (!result.model) fail(source, result.error);
+  if (!result.model) fail(source, result.error, options);
 
   if (options.warnings) {
     for (const std::string& warning : log.warnings) {

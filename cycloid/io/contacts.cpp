@@ -134,7 +134,7 @@ void judge_condim(const mjModel& m, const CandidatePair& pair) {
 
 // Pairs are kept and looked at one by one: more than these are a scene for another engine.
 void refuse_too_many(const mjModel& m) {
-  constexpr std::int64_t kMostPairs = 4000000;
+  constexpr std::int64_t kMostPairs = 330000;  // their contacts are numbered in float too
   std::int64_t moving = 0, all = 0;
   for (mjtSize i = 0; i < m.ngeom; ++i) {
     if (m.geom_contype[i] == 0 && m.geom_conaffinity[i] == 0) continue;

@@ -196,10 +196,12 @@ std::vector<FieldRule> all_rules() {
 }
 
 // A number in use may be infinite only where it is a bound. Keyframes are judged when one is used;
-// sensors and cameras are never a reason to refuse.
+// sensors and cameras are never a reason to refuse, meshes and height fields only where they touch
+// (shapes.h).
 bool must_be_finite(std::string_view field) {
   return !field.ends_with("range") && !field.starts_with("key_") && !field.starts_with("sensor_") &&
-         !field.starts_with("cam_") && field != "site_size";
+         !field.starts_with("cam_") && !field.starts_with("mesh_") &&
+         !field.starts_with("hfield_") && field != "site_size";
 }
 
 template <class T>

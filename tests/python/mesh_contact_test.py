@@ -297,6 +297,6 @@ def test_a_missing_mesh_file_is_named_with_the_folders_searched(tmp_path):
         """<robot name="arm"> <link name="l"> <collision> <geometry>
         <mesh filename="package://arm/nowhere.obj"/> </geometry> </collision> </link> </robot>"""
     )
-    with pytest.raises(cy.ModelError) as error:
+    with pytest.raises(FileNotFoundError) as error:
         cy.load(path, search_paths=[str(tmp_path / "elsewhere")])
     assert "nowhere.obj" in str(error.value) and "elsewhere" in str(error.value)
