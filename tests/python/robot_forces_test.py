@@ -82,6 +82,7 @@ class ForceCase(Case):
     least = 2e-3
 
     def __init__(self, name, integrator):
+        self.name = name
         self.start = recorded(name, integrator)[0][RUN // 2]
         self.largest_step = 1e-3
         self.set_up(in_mujoco(name, integrator), len(name))
