@@ -13,7 +13,8 @@ import cycloid as cy
 # found by search.
 EXACT, SEARCHED = (1e-6, 1e-5, 1e-5), (1e-5, 1e-3, 2e-3)
 # Of the change of velocity in a step, relative to the largest (95th percentile).
-# dense: hulls with a corner every few degrees, where MuJoCo's search ends at its own tolerance.
+# dense: hulls with a corner every few degrees. 3e-6 is seen; why is not known: a smaller
+# ccd_tolerance of MuJoCo's changes nothing.
 STEP = {"exact": 1e-6, "searched": 1e-4, "flat": 1e-3, "dense": 1e-5}
 STATES = 60
 PAIRS = [
@@ -190,16 +191,37 @@ def touching_start(xml, qpos):
     return cy.from_mujoco(model), np.r_[qpos, velocity]
 
 
+def check_vertices(system, x0, field):
+    """A face of more than three corners bends where one of them moves: there is a derivative only
+    where both one-sided ones agree, and ours is held to that."""
+    points = np.array(system.parameters[field])
+    run = cy.rollout(system, x0, 1, save="last")
+    bar = np.random.default_rng(1).normal(size=run.states.shape)
+    ours = system.parameters.unpack(run.pullback(bar).params)[field].ravel()
+
+    def loss(moved):
+        given = {field: moved.reshape(points.shape)}
+        return (bar * cy.rollout(system, x0, 1, given, save="last").states).sum()
+
+    here, step = loss(points.ravel()), 1e-7
+    for i in range(points.size):
+        move = step * (np.arange(points.size) == i)
+        ahead = (loss(points.ravel() + move) - here) / step
+        back = (here - loss(points.ravel() - move)) / step
+        if abs(ahead - back) <= 1e-3 * np.abs(ours).max():
+            assert abs(ours[i] - ahead) <= 1e-3 * np.abs(ours).max(), (i, ours[i], ahead, back)
+
+
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_equal_differences(name):
     xml, qpos, solid = GRADIENTS[name]
     system, x0 = touching_start(xml, qpos)
     assert len(cy.forward(system, x0).contacts.dist) > 0
     check = cy.check_gradient(system, x0, 1, numbers_per_block=40)
-    # A face of more than three corners has no derivative by one of them: it would bend. Ours is
-    # that of one of its triangles.
     blocks = {b: e for b, e in check.by_block.items() if not b.startswith("params.mesh:prism")}
     assert len(blocks) > 10 and max(blocks.values()) <= check.tolerance, check
+    if len(blocks) < len(check.by_block):
+        check_vertices(system, x0, "mesh:prism.vertex")
     run = cy.rollout(system, x0, 3)
     gradient = run.pullback(np.random.default_rng(0).normal(size=run.states.shape))
     field = next(n for n in system.parameters.names if n.startswith(solid))
