@@ -69,12 +69,13 @@ struct RecordWalk {
   }
   // The first pair that some lane has not passed, or -1. Passes it, and writes its features
   // (2, kMostTouches).
-  int next_pair(S* feature) {
+  int next_pair(const ContactPlan& plan, S* feature) {
     int lowest = kEnd;
     for (const int c : code) lowest = std::min(lowest, c);
     if (lowest == kEnd) return -1;
     const int k = lowest / kMostTouches, end = (k + 1) * kMostTouches;
-    for (int i = 0; i < kMostTouches; ++i) feature[i] = S(kNoFeature);
+    const int places = plan.pairs[static_cast<std::size_t>(k)].touches;
+    for (int i = 0; i < places; ++i) feature[i] = S(kNoFeature);
     for (int l = 0; l < kLanes<S>; ++l) {
       for (; code[l] < end; read(l)) {
         S *from = record.at(next[l]++), *to = feature + code[l] % kMostTouches;
@@ -97,7 +98,7 @@ void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record
   Touch<S> touch[kMostTouches];
   S feature[2 * kMostTouches];
   Mask<S> used[kMostTouches];
-  for (int k = walk.next_pair(feature); k >= 0; k = walk.next_pair(feature)) {
+  for (int k = walk.next_pair(s.plan, feature); k >= 0; k = walk.next_pair(s.plan, feature)) {
     const ContactPair& pair = s.pair(k);
     for (const int g : {pair.geom1, pair.geom2}) {
       if (!w.placed[g]) place_geom(s, w, g);
