@@ -33,9 +33,9 @@ function(cycloid_instruction_set_objects target)
   endforeach()
 endfunction()
 
-# What most tests of a room include from elsewhere, read by the compiler once. Headers of the room
-# itself are not among it: whoever changes one builds the tests that include it, not all.
-function(cycloid_precompile_tests target)
+# What most units of a target include from elsewhere, read by the compiler once. Headers of the room
+# itself are not among it: whoever changes one builds the units that include it, not all.
+function(cycloid_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>")
 endfunction()
@@ -43,8 +43,9 @@ endfunction()
 # Every program of tests; `make test` builds them, `make build` does not.
 add_custom_target(all_tests)
 
+# PRECOMPILE: of the tests;  PRECOMPILE_ROOM: of the room itself, its *_isa.cpp excepted.
 function(cycloid_room room)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;PRECOMPILE;PRECOMPILE_ROOM" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/cycloid/${room}")
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${folder}/*.cpp")
   set(tests ${all})
@@ -79,6 +80,10 @@ function(cycloid_room room)
   if(isa)
     cycloid_instruction_set_objects(${target} SOURCES ${isa} LINK ${depends})
   endif()
+  if(ARG_PRECOMPILE_ROOM)
+    list(TRANSFORM ARG_PRECOMPILE_ROOM PREPEND "${PROJECT_SOURCE_DIR}/")
+    cycloid_precompile(${target} ${ARG_PRECOMPILE_ROOM})
+  endif()
 
   if(CYCLOID_TESTS AND tests)
     add_executable(test_${room} EXCLUDE_FROM_ALL ${tests}
@@ -94,7 +99,7 @@ function(cycloid_room room)
     endif()
     if(ARG_PRECOMPILE)
       list(TRANSFORM ARG_PRECOMPILE PREPEND "${PROJECT_SOURCE_DIR}/")
-      cycloid_precompile_tests(test_${room} <doctest/doctest.h> ${ARG_PRECOMPILE})
+      cycloid_precompile(test_${room} <doctest/doctest.h> ${ARG_PRECOMPILE})
     endif()
     if(isa_tests)
       cycloid_instruction_set_objects(test_${room} SOURCES ${isa_tests} LINK ${target})
