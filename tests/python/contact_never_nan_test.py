@@ -70,7 +70,7 @@ def test_values_and_gradients_are_finite_or_the_environment_is_named(name, dtype
         moved += np.abs(g.x0).max(axis=-1).astype(bool).sum()
         overflowed = {*kind[failed], *kind[good[named]]}
         assert overflowed <= allowed, (overflowed, run.report.failed[:3])
-    assert moved >= STATES / 2  # a gradient of nothing would be finite
+    assert moved > STATES / 2  # a gradient of nothing would be finite
 
 
 @pytest.mark.parametrize("name", ["shapes, pyramids", "shapes, ellipses", "dm_control/humanoid"])

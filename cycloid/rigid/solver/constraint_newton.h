@@ -12,10 +12,10 @@
 //
 // A lane leaves when its residual, ‖g‖ times `scale`, is within tolerance (in float, a hundred
 // times that where the step was exact), or when rounding forbids more: twice, the slope at x was
-// lost in the rounding of the terms that it is the sum of, and the residual did not fall; it is
-// then solved if the residual is below a hundred tolerances, relative to forces above 1. From then
-// on its x is not touched. A lane with NaN or infinity leaves at once, marked. The loop ends when
-// no lane is left.
+// lost in the rounding of the terms that it is the sum of, and the residual did not fall. From then
+// on its x is not touched. Such a lane, and one that has used up its steps, is solved if the
+// residual is below a hundred tolerances, relative to forces above 1. A lane with NaN or infinity
+// leaves at once, marked. The loop ends when no lane is left.
 //
 // In dual numbers the loop looks at values alone, and the tangents lag behind. Those of the
 // minimum are the implicit function theorem's, which is one step more from an x without tangents:
@@ -38,7 +38,7 @@ struct NewtonOptions {
 template <class T>
 inline constexpr double kNewtonTolerance = sizeof(T) == 4 ? 1e-5 : 1e-10;
 
-// Tolerances that a lane may be off, relative to forces above 1, where rounding forbids more.
+// Tolerances that a lane may be off, relative to forces above 1, when it comes no nearer.
 inline constexpr double kRoundedTolerances = 100;
 
 template <class S>
@@ -46,7 +46,7 @@ struct NewtonResult {
   S residual, steps;
   Mask<S> solved;  // within tolerance, or near it and as far as rounding allows
   Mask<S> finite;
-  Mask<S> rounded = Mask<S>(false);  // left where rounding allows no better
+  Mask<S> rounded = Mask<S>(false);  // left where rounding allows no better, or out of steps
 };
 
 // n: of whole blocks. What is summed with what depends on places within blocks alone: an island
@@ -210,14 +210,14 @@ NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem, const NewtonOp
     const Mask<S> near_enough = residual <= select(changed, tolerance, exact);
     const Mask<S> done = near_enough | at_rounding;
     result.solved = result.solved | (active & finite & near_enough);
-    const Mask<S> rounded = active & finite & at_rounding;
-    result.rounded = result.rounded | rounded;
-    if (any(rounded)) {
-      const S forces = scale * sqrt(inner_product<S>(n, w.Md, w.Md));
-      const S most = S(kRoundedTolerances) * tolerance * (S(1) + forces);
-      result.solved = result.solved | (rounded & (result.residual <= most));
-    }
+    result.rounded = result.rounded | (active & finite & at_rounding);
     active = active & finite & Mask<S>(!done);
+  }
+  result.rounded = result.rounded | active;
+  if (any(result.rounded)) {
+    const S forces = scale * sqrt(inner_product<S>(n, w.Md, w.Md));
+    const S most = S(kRoundedTolerances) * tolerance * (S(1) + forces);
+    result.solved = result.solved | (result.rounded & (result.residual <= most));
   }
   if constexpr (kDualLevels<S> > 0) settle_tangents(problem, w, x);
   respond(problem, w.r, w.at);

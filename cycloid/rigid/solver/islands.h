@@ -349,6 +349,13 @@ void put_back(const ConstraintProblem<S>& problem, int name, const IslandSpace<S
   });
 }
 
+// √(a² + b²), exactly b where a is 0; a, b ≥ 0. NaN stays.
+template <class S>
+S add_in_square(const S& a, const S& b) {
+  const S most = max(a, b), share = min(a, b) / select(most > S(0), most, S(1));
+  return select(is_finite(a + b), most * sqrt(S(1) + share * share), a + b);
+}
+
 // (1): the minimum of a problem that is not closed yet, as solve_newton leaves it.
 template <class S>
 NewtonResult<S> solve_islands(ConstraintProblem<S>& problem, const NewtonOptions& options,
@@ -371,16 +378,16 @@ NewtonResult<S> solve_islands(ConstraintProblem<S>& problem, const NewtonOptions
     w.part.close();
     const NewtonResult<S> one = solve_newton(w.part, options, w.newton, w.x);
     put_back(problem, name, w, newton, x);
-    const Mask<S> worse = result.finite & Mask<S>(!(one.residual <= result.residual));
-    result.residual = select(worse, one.residual, result.residual);
+    result.residual = add_in_square(result.residual, one.residual);
     result.steps = max(result.steps, one.steps);
     result.solved = result.solved & one.solved;
     result.finite = result.finite & one.finite;
     result.rounded = result.rounded & (one.solved | one.rounded);
-    forces = max(forces, sqrt(inner_product<S>(w.part.size(), w.newton.Md, w.newton.Md)));
+    const S of_island = sqrt(inner_product<S>(w.part.size(), w.newton.Md, w.newton.Md));
+    forces = add_in_square(forces, S(options.scale) * of_island);
   }
   // What rounding leaves is judged by the forces of the lane, as if all were one island.
-  const S most = S(kRoundedTolerances * options.tolerance) * (S(1) + S(options.scale) * forces);
+  const S most = S(kRoundedTolerances) * S(options.tolerance) * (S(1) + forces);
   result.solved = result.solved | (result.rounded & result.finite & (result.residual <= most));
   return result;
 }
