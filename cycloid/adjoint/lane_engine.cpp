@@ -92,8 +92,9 @@ class ChunkPullback {
     return static_cast<std::size_t>(run_.system.parameters().size());
   }
   // Where the cotangents of the chunk's parameters go: a row of parts.params.
-  double* parameter_row(const LaneMap& map, std::int64_t group) const {
-    const std::int64_t row = task_.own_parameters() ? map.environment(0) : group;
+  // Of a chunk whose lanes share one; with `lane`, of one that does not.
+  double* parameter_row(const LaneMap& map, std::int64_t group, int lane = 0) const {
+    const std::int64_t row = task_.own_parameters() ? map.environment(lane) : group;
     return parts_.params.data() + static_cast<std::size_t>(row) * parameter_numbers();
   }
 
@@ -110,7 +111,7 @@ void ChunkPullback<T>::clear_parts() {
   const std::size_t numbers = task_.inputs_per_run();
   const bool sum = task_.sum_controls(), own = task_.own_parameters();
   const std::int64_t array_bytes = 8 * sizes_.array_numbers();
-  if (own && array_bytes > 0 && sizes_.lanes > 1) {
+  if (own && array_bytes > 0 && sizes_.lanes > 1 && run_.pair_width != 1) {
     throw Error(
         "environments share the arrays among these parameters and have one gradient of them; give "
         "each environment a row of parameters of its own for a gradient of its own");
@@ -150,19 +151,24 @@ void ChunkPullback<T>::pull(std::int64_t chunk, std::int64_t group, SweepBuffers
     sweep.give_event_times_bar(times_bar_[static_cast<std::size_t>(chunk)].data());
   }
   const LaneMap& map = sweep.map();
-  std::vector<double*> arrays_bar;
+  std::vector<double*> arrays_bar, arrays_bar_tan;
   const std::unique_ptr<bool[]> left_out(new bool[static_cast<std::size_t>(map.lanes)]);
   if (!sizes_.arrays.empty() && task_.options.params) {
-    double* row = parameter_row(map, group) + sizes_.parameters;
-    for (const std::int64_t n : sizes_.arrays) {
-      arrays_bar.push_back(row);
-      row += n;
-    }
+    const auto find = [&](int lane, std::vector<double*>& arrays) {
+      double* row = parameter_row(map, group, lane) + sizes_.parameters;
+      for (const std::int64_t n : sizes_.arrays) {
+        arrays.push_back(row);
+        row += n;
+      }
+    };
+    find(0, arrays_bar);
+    if (run_.pair_width > 0) find(static_cast<int>(run_.pair_width), arrays_bar_tan);
     for (int l = 0; l < map.lanes; ++l) {
       left_out[static_cast<std::size_t>(l)] =
           l >= map.active || parts_.left_out[static_cast<std::size_t>(map.environment(l))] != 0;
     }
-    sweep.begin(arrays_bar.data(), left_out.get());
+    sweep.begin(arrays_bar.data(), left_out.get(),
+                arrays_bar_tan.empty() ? nullptr : arrays_bar_tan.data());
   }
   StateBarReader<T> reader(run_, map, task_.states_bar);
   InputBarWriter<T> writer(

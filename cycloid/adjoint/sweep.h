@@ -85,7 +85,8 @@ class Sweep {
 
   // Begins the chunk anew: parameters, and their cotangents as zeros. Those of arrays are added
   // where the caller says, but for the lanes that it leaves out.
-  void begin(double* const* arrays_bar = nullptr, const bool* left_out = nullptr);
+  void begin(double* const* arrays_bar = nullptr, const bool* left_out = nullptr,
+             double* const* arrays_bar_tan = nullptr);
   // Whether the visits of `reverse` owe the parameters' cotangents.
   void want_parameters(bool wanted) { wants_parameters_ = wanted; }
   // The cotangents of the times of the chunk's events, in the tape's order, for `reverse`.
@@ -156,7 +157,7 @@ class Sweep {
   std::int64_t chunk_, state_numbers_;  // ... of a checkpoint in lanes
   LaneMap map_;
   const StopToken& stop_;
-  std::vector<const T*> arrays_;  // of parameters
+  std::vector<const T*> arrays_, arrays_tan_;  // of parameters
   std::int64_t *failed_step_, *ended_step_;
   std::vector<TapeEvent>& events_;
   const LaneNote* notes_;                                  // of the last step, or null

@@ -182,9 +182,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
       if (precision == Precision::float64) of.float32 = {};
     };
   }
-  // Dual numbers do not carry the tangents of arrays: the Jacobians of the steps take their place.
-  const bool arrays = parts.parameters.size() > parts.parameters.lane_size();
-  if (parts.states.size() > 0 && !arrays) parts.float64.dual = dual_stepper(key);
+  if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));
 }

@@ -39,7 +39,8 @@ class RobotStepper final : public Stepper<Scalar<S>> {
     *at.sums = {};
     if constexpr (kConstrained) {
       const ContactPlan& contacts = key_.constraints->contacts;
-      const SolidArrays<T> arrays{p.arrays, p.arrays_bar, p.left_out};
+      const SolidArrays<T> arrays{p.arrays, p.arrays_bar, p.left_out, p.arrays_tan,
+                                  p.arrays_bar_tan};
       at.constraints.contacts.begin(contacts);
       at.constraints.contacts.set_solids(contacts, key_.tree->source, arrays);
       if (key_.near_width > 0) {

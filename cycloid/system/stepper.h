@@ -107,6 +107,9 @@ struct StepParameters {
   // left out; null: nobody asked.
   double* const* arrays_bar = nullptr;
   const bool* left_out = nullptr;  // (W), or null: none
+  // In dual numbers, the tangents of both; null: zero, and nobody asked.
+  const T* const* arrays_tan = nullptr;
+  double* const* arrays_bar_tan = nullptr;
 };
 
 class SubstepLog;  // substep_log.h

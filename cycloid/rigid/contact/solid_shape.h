@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "cycloid/geometry/field_pair.h"
 #include "cycloid/geometry/plane_mesh.h"
@@ -42,7 +43,20 @@ struct SolidArrays {
   const T* const* values = nullptr;  // of each array
   double* const* bars = nullptr;
   const bool* left_out = nullptr;
+  const T* const* tangents = nullptr;  // in dual numbers, those of the values and of their bars
+  double* const* bar_tangents = nullptr;
 };
+
+// Where array `i` of a run has its tangents and the cotangents of both.
+template <class T, class Values, class Bar>
+void set_derivatives(const SolidArrays<T>& arrays, int i, Values& to, Bar& bar) {
+  if (i < 0) return;
+  if (arrays.bars) bar.value = arrays.bars[i];
+  if (arrays.bar_tangents) bar.tangent = arrays.bar_tangents[i];
+  if constexpr (std::is_same_v<T, double>) {
+    if (arrays.tangents) to.tangent = arrays.tangents[i];
+  }
+}
 
 template <class T, class Values>
 void set_numbers(const T* run, const std::vector<double>& usual, Values& to, const double*& wide) {
@@ -63,7 +77,7 @@ SolidShape solid_mesh(const Mesh& mesh, const HullTable& table, int array,
   s.hull.table = &table;
   set_numbers(arrays.values && array >= 0 ? arrays.values[array] : nullptr, mesh.vertex, s.hull,
               s.hull.points);
-  if (arrays.bars && array >= 0) s.hull_bar.value = arrays.bars[array];
+  set_derivatives(arrays, array, s.hull, s.hull_bar);
   double square = 0;
   for (int c = 0; c < table.corners(); ++c) {
     const Vec3<double> v = s.hull.corner<double>(c);
@@ -81,7 +95,7 @@ SolidShape solid_field(const HeightData& data, int array, const SolidArrays<T>& 
   std::copy_n(data.size.begin(), 4, s.field.size);
   set_numbers(arrays.values && array >= 0 ? arrays.values[array] : nullptr, data.data, s.field,
               s.field.data);
-  if (arrays.bars && array >= 0) s.field_bar.value = arrays.bars[array];
+  set_derivatives(arrays, array, s.field, s.field_bar);
   double tall = std::abs(s.field.size[3]);
   for (int i = 0; i < data.rows * data.columns; ++i) {
     tall = std::max(tall, std::abs(s.field.height(i)));
