@@ -13,6 +13,7 @@
 #include "cycloid/couple/close_loop.h"
 #include "cycloid/optimise/lbfgs.h"
 #include "cycloid/optimise/levenberg_marquardt.h"
+#include "cycloid/page/page.h"
 #include "cycloid/rigid/forward.h"
 #include "cycloid/rigid/robot.h"
 #include "cycloid/system/heat.h"
