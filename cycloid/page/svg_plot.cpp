@@ -76,17 +76,27 @@ Plot::Plot(std::string id, std::string description, double width, double height)
 
 Plot& Plot::x_axis(std::string label, double low, double high, Scale scale) {
   CYCLOID_CHECK(low < high && (scale == Scale::linear || low > 0), low, high);
-  x_ = {std::move(label), low, high, scale, true};
+  x_ = {std::move(label), low, high, scale, true, {}};
   return *this;
 }
 
 Plot& Plot::y_axis(std::string label, double low, double high, Scale scale) {
   CYCLOID_CHECK(low < high && (scale == Scale::linear || low > 0), low, high);
-  y_ = {std::move(label), low, high, scale, true};
+  y_ = {std::move(label), low, high, scale, true, {}};
   std::size_t widest = 1;
   const std::vector<double> ticks = y_.tick_values(height_ - top_ - bottom_, 42);
   for (const double v : ticks) widest = std::max(widest, characters(y_.tick_text(v, ticks)));
   left_ = 16 + kCharacter * static_cast<double>(widest);
+  return *this;
+}
+
+Plot& Plot::y_names(std::vector<std::string> names) {
+  CYCLOID_CHECK(!names.empty());
+  y_ = {"", 0, static_cast<double>(names.size()), Scale::linear, true, std::move(names)};
+  std::size_t widest = 1;
+  for (const std::string& name : y_.names) widest = std::max(widest, characters(name));
+  left_ = 16 + kCharacter * static_cast<double>(widest);
+  top_ = 8;
   return *this;
 }
 
@@ -215,7 +225,12 @@ void Plot::axes(std::string& out) const {
   const std::vector<double> xs = x_.tick_values(width_ - left_ - right_, 70);
   const std::vector<double> ys = y_.tick_values(height_ - top_ - bottom_, 42);
   std::string grid, labels;
-  for (const double v : ys) {
+  for (std::size_t i = 0; i < y_.names.size(); ++i) {
+    const double v = static_cast<double>(y_.names.size() - i) - 0.5;
+    labels += message("<text x=\"", pixels(left_ - 7), "\" y=\"", pixels(py(v) + 4),
+                      "\" text-anchor=\"end\">", escape_html(y_.names[i]), "</text>\n");
+  }
+  for (const double v : y_.names.empty() ? ys : std::vector<double>()) {
     grid += message("M", pixels(left_), " ", pixels(py(v)), "H", pixels(right));
     labels += message("<text x=\"", pixels(left_ - 7), "\" y=\"", pixels(py(v) + 4),
                       "\" text-anchor=\"end\">", y_.tick_text(v, ys), "</text>\n");

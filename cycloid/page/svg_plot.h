@@ -37,6 +37,8 @@ class Plot {
   Plot& y_axis(std::string label, PlotRange range) {
     return y_axis(std::move(label), range.low, range.high);
   }
+  // A row for each name in place of numbers: the first, at the top, is y from n - 1 to n.
+  Plot& y_names(std::vector<std::string> names);
   // No ticks on the x axis, where its numbers mean nothing.
   Plot& without_x_ticks();
 
@@ -77,7 +79,8 @@ class Plot {
     double low = 0, high = 1;
     Scale scale = Scale::linear;
     bool ticks = true;
-    double share(double v) const;  // 0 at low, 1 at high
+    std::vector<std::string> names = {};  // of rows, in place of ticks
+    double share(double v) const;         // 0 at low, 1 at high
     std::vector<double> tick_values(double length, double spacing) const;
     std::string tick_text(double v, const std::vector<double>& all) const;
   };

@@ -72,6 +72,16 @@ TEST_CASE("svg_plot: lines, dots, bars and texts are there, escaped and clipped"
   CHECK(count(svg, "<svg") == count(svg, "</svg>"));
 }
 
+TEST_CASE("svg_plot: rows have names in place of numbers, the first at the top") {
+  Plot plot("p", "a plot", 300, 100);
+  plot.x_axis("", 0, 100).y_names({"first <", "second"});
+  CHECK(plot.py(1.5) < plot.py(0.5));
+  const std::string svg = plot.svg();
+  CHECK(svg.find("first &lt;") < svg.find("second"));
+  CHECK(!contains(svg, ">1.5<"));
+  CHECK_THROWS_AS(plot.y_names({}), InternalError);
+}
+
 TEST_CASE("svg_plot: a line drops points too near to see, an exact line keeps all") {
   Row x, y;
   for (int i = 0; i <= 1000; ++i) x.push_back(0.01 * i), y.push_back(0.5);

@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
   bind_robot(m);
   bind_forward(m);
   bind_page(m);
+  bind_verify(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);
 #endif
