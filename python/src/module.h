@@ -50,6 +50,7 @@ void bind_rollout(nb::module_& m);
 void bind_python_law(nb::module_& m);
 void bind_jax(nb::module_& m);
 void bind_observe(nb::module_& m);
+void bind_plan(nb::module_& m);
 void bind_robot(nb::module_& m);
 void bind_forward(nb::module_& m);
 void bind_builder(nb::module_& m);  // where room io is built
