@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import systems
+from cycloid import cost, systems
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
@@ -41,6 +41,7 @@ from cycloid._mj_data import (
 from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
+from cycloid._plan import MPC, Plan, difference, plan
 from cycloid._randomise import LogNormal, Normal, Uniform, randomise
 from cycloid._results import (
     Crowded,
@@ -84,6 +85,7 @@ __all__ = [
     "LinearFeedback",
     "Linearisation",
     "LogNormal",
+    "MPC",
     "ModelError",
     "Normal",
     "Observation",
@@ -91,6 +93,7 @@ __all__ = [
     "ParameterError",
     "ParameterInfo",
     "Parameters",
+    "Plan",
     "Report",
     "Robot",
     "Smoothed",
@@ -104,7 +107,9 @@ __all__ = [
     "advance",
     "check_gradient",
     "close_loop",
+    "cost",
     "diagnose",
+    "difference",
     "forward",
     "from_mujoco",
     "input_from_mujoco",
@@ -114,6 +119,7 @@ __all__ = [
     "load",
     "observe",
     "own_law",
+    "plan",
     "randomise",
     "rollout",
     "state_from_mujoco",

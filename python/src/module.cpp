@@ -57,6 +57,7 @@ NB_MODULE(_core, m) {
   bind_system(m);
   bind_rollout(m);
   bind_observe(m);
+  bind_plan(m);
   bind_python_law(m);
   bind_robot(m);
   bind_forward(m);
