@@ -7,6 +7,7 @@
 #include "cycloid/adjoint/advance.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
+#include "cycloid/optimise/trajectory_cost.h"
 #include "cycloid/page/number_text.h"
 #include "cycloid/system/randomise.h"
 
@@ -266,13 +267,29 @@ Trust verify(const System& system, const PlanUnderTest& plan, const VerifyOption
   const Judge judge = [&plan](const TestWorld& world) {
     const PlanRuns runs = run_plan(plan, world);
     const double failed = std::numeric_limits<double>::infinity();
-    return TestCosts{runs.start_failed ? failed : plan.cost(runs.start_states, runs.start_controls),
-                     runs.failed ? failed : plan.cost(runs.states, runs.controls)};
+    const auto cost = [&](const Row& x, const Row& u) { return plan.cost(world.system, x, u); };
+    return TestCosts{runs.start_failed ? failed : cost(runs.start_states, runs.start_controls),
+                     runs.failed ? failed : cost(runs.states, runs.controls)};
   };
   return verify(
       in_double, judge,
       find_exploits(in_double, plan.states, plan.controls, options.threads, options.keep_going),
       options);
+}
+
+Trust verify(const System& system, std::span<const double> x0, const Cost& cost, const Plan& plan,
+             const PlanOptions& planned, const VerifyOptions& options) {
+  PlanUnderTest tested{{x0.begin(), x0.end()}, plan.controls, plan.states, plan.gains, planned.low,
+                       planned.high,           planned.t0,    {}};
+  system.states().normalise(tested.x0.data());
+  const std::int64_t steps =
+      plan.states.empty() ? 0 : static_cast<std::int64_t>(plan.states.size() / x0.size()) - 1;
+  tested.cost = [&](const System& world, std::span<const double> states,
+                    std::span<const double> controls) {
+    const TrajectoryCost judged(world, cost, steps, {}, options.threads);
+    return judged.values(states, controls, 1, options.keep_going)[0];
+  };
+  return verify(with_parameters(system, planned.params), tested, options);
 }
 
 Page Trust::page(const std::string& title) const {

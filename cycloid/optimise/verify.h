@@ -24,6 +24,7 @@
 
 #include "cycloid/base/interrupt.h"
 #include "cycloid/optimise/exploits.h"
+#include "cycloid/optimise/plan.h"
 #include "cycloid/page/page.h"
 
 namespace cycloid::inline optimise {
@@ -92,19 +93,25 @@ Trust verify(const System& system, const Judge& judge, std::vector<Exploit> expl
 // The System with other defaults.
 System with_parameters(const System& system, std::span<const double> params);
 
-// A plan, and what it costs: cost(states (T+1, n), controls (T, m)).
+// A plan, and what a run costs in a world: cost(system, states (T+1, n), controls (T, m)).
 struct PlanUnderTest {
   std::vector<double> x0, controls, states;  // (n), (T, m), (T+1, n)
   std::vector<double> gains = {};            // (T, m, tangents); empty: none
   std::vector<double> low = {}, high = {};   // (m); empty: no bounds
   double t0 = 0;
-  std::function<double(std::span<const double> states, std::span<const double> controls)> cost;
+  std::function<double(const System& system, std::span<const double> states,
+                       std::span<const double> controls)>
+      cost;
 };
 
 // Throws Error on sizes that do not fit.
 Trust verify(const System& system, const PlanUnderTest& plan, const VerifyOptions& options = {});
 
-// The runs of a plan (2) in one world: with zero inputs, and `draws` times with the plan.
+// Of what `plan` found, with the cost and the options that it was given.
+Trust verify(const System& system, std::span<const double> x0, const Cost& cost, const Plan& plan,
+             const PlanOptions& planned = {}, const VerifyOptions& options = {});
+
+// The runs of a plan (2) in one world: with zero inputs, and with the plan.
 struct PlanRuns {
   std::vector<double> start_states, start_controls;  // (T+1, n), (T, m)
   std::vector<double> states, controls;              // (T+1, n), (T, m)

@@ -24,7 +24,7 @@ PlanUnderTest plan_of(const System& system, const Row& x0, const Row& controls, 
     plan.gains.insert(plan.gains.end(), gain.begin(), gain.end());
   }
   const Row goal(plan.states.end() - 2, plan.states.end());
-  plan.cost = [goal](std::span<const double> states, std::span<const double>) {
+  plan.cost = [goal](const System&, std::span<const double> states, std::span<const double>) {
     const double a = states[states.size() - 2] - goal[0], w = states.back() - goal[1];
     return a * a + 0.1 * w * w;
   };
@@ -106,6 +106,17 @@ TEST_CASE("verify: a plan in its own world is the plan; delay and noise act on i
   CHECK(noisy.controls[0] != plan.controls[0]);
   CHECK(noisy.start_controls[0] == doctest::Approx(noisy.controls[0] - plan.controls[0]));
   CHECK(run_plan(plan, {.system = system, .noise = 0.1, .seed = 5}).states == noisy.states);
+}
+
+TEST_CASE("verify: a plan that plan found is judged by its own cost") {
+  const System system = systems::pendulum({.damping = 0.1}, {.dt = 0.02});
+  const Cost cost = Cost(Reach{"angle", {1.0}, {100}}) + Effort{{1e-2}};
+  const PlanOptions options{.low = {-4}, .high = {4}};
+  const Plan found = plan(system, Row{0, 0}, cost, 80, options);
+  const Trust trust = verify(system, Row{0, 0}, cost, found, options);
+  CHECK(trust.ok);
+  CHECK(trust.costs.result == doctest::Approx(found.cost).epsilon(1e-9));
+  CHECK(trust.costs.start == doctest::Approx(100));
 }
 
 TEST_CASE("verify: uncertainty of parameters is what is given, and bad plans are refused") {

@@ -60,6 +60,7 @@ from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
 from cycloid._trust import check_gradient, diagnose, linearise
+from cycloid._verify import Trust, verify
 
 for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
     _error.__module__ = __name__  # so that a traceback names them as users do
@@ -101,6 +102,7 @@ __all__ = [
     "System",
     "Trajectory",
     "Truncate",
+    "Trust",
     "Uniform",
     "Unsolved",
     "__version__",
@@ -126,4 +128,5 @@ __all__ = [
     "state_to_mujoco",
     "step",
     "systems",
+    "verify",
 ]

@@ -51,7 +51,7 @@ class Plan:
         n, m, k = system.state_size, system.input_size, system.tangent_size
         self.system, self.objective, self.x0 = system, problem.cost, problem.x0
         self.params, self.method = problem.params, problem.options["method"]
-        self.bounds = problem.bounds
+        self.bounds, self.t0 = problem.bounds, problem.options.get("t0", 0.0)
         self.controls = found["controls"].reshape((T, m))
         self.states = found["states"].reshape((T + 1, n))
         self.gains = found["gains"].reshape((T, m, k))

@@ -62,7 +62,7 @@ void bind_verify(nb::module_& m) {
 
   using Named = std::map<std::string, std::vector<double>>;
   using Draws = std::vector<std::vector<double>>;
-  // cost(states, controls), rows as flat arrays.
+  // cost(core system, states, controls), rows as flat arrays.
   m.def(
       "verify_plan",
       [](const System& system, const Rows<double>& x0, const Rows<double>& controls,
@@ -78,9 +78,10 @@ void bind_verify(nb::module_& m) {
                            numbers(high),
                            t0,
                            {}};
-        plan.cost = [&cost](std::span<const double> xs, std::span<const double> us) {
+        plan.cost = [&cost](const System& world, std::span<const double> xs,
+                            std::span<const double> us) {
           const nb::gil_scoped_acquire lock;
-          return nb::cast<double>(cost(to_numpy(std::vector<double>(xs.begin(), xs.end())),
+          return nb::cast<double>(cost(world, to_numpy(std::vector<double>(xs.begin(), xs.end())),
                                        to_numpy(std::vector<double>(us.begin(), us.end()))));
         };
         const std::vector<double> p = numbers(params);
