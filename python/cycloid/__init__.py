@@ -32,6 +32,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
     input_to_mujoco,
@@ -42,6 +43,7 @@ from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
 from cycloid._randomise import LogNormal, Normal, Uniform, randomise
+from cycloid._recording import Recording
 from cycloid._results import (
     Crowded,
     Diagnosis,
@@ -73,6 +75,7 @@ __all__ = [
     "Error",
     "Events",
     "Failure",
+    "Fit",
     "Forward",
     "FromDistance",
     "Gradient",
@@ -91,6 +94,7 @@ __all__ = [
     "ParameterError",
     "ParameterInfo",
     "Parameters",
+    "Recording",
     "Report",
     "Robot",
     "Smoothed",
@@ -107,6 +111,7 @@ __all__ = [
     "diagnose",
     "forward",
     "from_mujoco",
+    "identify",
     "input_from_mujoco",
     "input_to_mujoco",
     "inverse_dynamics",
@@ -120,4 +125,5 @@ __all__ = [
     "state_to_mujoco",
     "step",
     "systems",
+    "tie",
 ]
