@@ -194,8 +194,7 @@ Weakness find_weakness(const WeakInput& input) {
     const Matrix logs = complement_of(B);
     if (logs.rows() == 0) {
       out.sentences.push_back(quoted_list(names) + (n == 1 ? " does" : " do") +
-                              " not act on what was measured: " +
-                              (n == 1 ? "it stays" : "they stay") + " at the guess");
+                              " not act on what was measured");
       continue;
     }
     Matrix linear = B;  // absolute changes
