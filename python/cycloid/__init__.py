@@ -32,6 +32,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
     input_to_mujoco,
@@ -43,6 +44,7 @@ from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
 from cycloid._plan import MPC, Plan, difference, plan
 from cycloid._randomise import LogNormal, Normal, Uniform, randomise
+from cycloid._recording import Recording
 from cycloid._results import (
     Crowded,
     Diagnosis,
@@ -75,6 +77,7 @@ __all__ = [
     "Error",
     "Events",
     "Failure",
+    "Fit",
     "Forward",
     "FromDistance",
     "Gradient",
@@ -95,6 +98,7 @@ __all__ = [
     "ParameterInfo",
     "Parameters",
     "Plan",
+    "Recording",
     "Report",
     "Robot",
     "Smoothed",
@@ -114,6 +118,7 @@ __all__ = [
     "difference",
     "forward",
     "from_mujoco",
+    "identify",
     "input_from_mujoco",
     "input_to_mujoco",
     "inverse_dynamics",
@@ -128,5 +133,6 @@ __all__ = [
     "state_to_mujoco",
     "step",
     "systems",
+    "tie",
     "verify",
 ]
