@@ -24,6 +24,7 @@ from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
+from cycloid._estimate import Estimate, estimate
 from cycloid._forward import (
     Contacts,
     Forward,
@@ -75,6 +76,7 @@ __all__ = [
     "Crowded",
     "Diagnosis",
     "Error",
+    "Estimate",
     "Events",
     "Failure",
     "Fit",
@@ -116,6 +118,7 @@ __all__ = [
     "cost",
     "diagnose",
     "difference",
+    "estimate",
     "forward",
     "from_mujoco",
     "identify",

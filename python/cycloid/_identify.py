@@ -207,14 +207,21 @@ class Fit:
             if name.startswith("output:")
         ]
 
-    def _start_fit(self, recording: Recording) -> dict[str, Any]:
+    def _start_fit(
+        self, recording: Recording, core: Any = None, vector: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        """The start that fits a recording best, and what it then shows; in another world, if one is
+        given, with other parameters."""
         measured = set(_outputs(self.system, recording))
         sensors = [s for s in self._sensors() if s[0][7:].rpartition(".")[0] in measured]
         options = self._options | {
             "bounds": sensors, "priors": [], "theta": [], "starts": [], "x0": [], "known": False,
         }
         return _core.fit_start(
-            self.system._core, recording._rows, self.vector.tolist(), options
+            self.system._core if core is None else core,
+            recording._rows,
+            (self.vector if vector is None else vector).tolist(),
+            options,
         )
 
     def _hold_out(self, recordings: list[Recording]) -> None:
@@ -527,16 +534,16 @@ def _guess(system: System, at: list[float], requests: list[Request]) -> np.ndarr
     return flat
 
 
+def places_of(system: System, name: str) -> slice:
+    """Where a parameter, or one component of it, has its numbers in the flat vector."""
+    if name in system.parameters:
+        p = system.parameters.info(name)
+        return slice(p.offset, p.offset + p.size)
+    base, _, index = name.rstrip("]").rpartition("[")
+    p = system.parameters.info(base)
+    return slice(p.offset + int(index), p.offset + int(index) + 1)
+
+
 def _put(system: System, flat: np.ndarray, name: str, guess: list[float], first: str) -> None:
-    if name.startswith("output:"):
-        return
-
-    def place(of: str) -> slice:
-        if of in system.parameters:
-            p = system.parameters.info(of)
-            return slice(p.offset, p.offset + p.size)
-        base, _, index = of.rstrip("]").rpartition("[")
-        p = system.parameters.info(base)
-        return slice(p.offset + int(index), p.offset + int(index) + 1)
-
-    flat[place(name)] = guess if guess else flat[place(first)]
+    if not name.startswith("output:"):
+        flat[places_of(system, name)] = guess if guess else flat[places_of(system, first)]

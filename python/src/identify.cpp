@@ -1,44 +1,18 @@
 #include "cycloid/optimise/identify.h"
 
-#include <nanobind/stl/tuple.h>
-
 #include "cycloid/base/error.h"
 #include "cycloid/record/csv.h"
-#include "module.h"
+#include "recording.h"
 #include "unlocked.h"
 #include "watch.h"
 
 namespace cycloid::python {
 namespace {
 
-// times, values, controls, names, sigma, x0; empty where there is none.
-using RecordingRows = std::tuple<Rows<double>, Rows<double>, Rows<double>, std::vector<std::string>,
-                                 std::vector<double>, std::vector<double>>;
-
-std::vector<double> copied(const Rows<double>& rows) {
-  const auto all = span_of(rows);
-  return {all.begin(), all.end()};
-}
-
-Recording recording_of(const RecordingRows& rows) {
-  const auto& [times, values, controls, names, sigma, x0] = rows;
-  Recording r{copied(times), copied(values)};
-  r.controls = copied(controls);
-  r.names = names;
-  r.sigma = sigma;
-  r.x0 = x0;
-  return r;
-}
-
 nb::tuple rows_of(const Recording& r) {
   return nb::make_tuple(to_numpy(r.times), to_numpy(r.values), to_numpy(r.controls), r.names,
                         r.sigma, r.x0);
 }
-
-// names, numbers (guess)
-using Request = std::pair<std::vector<std::string>, std::vector<double>>;
-// name, numbers, numbers
-using Range = std::tuple<std::string, std::vector<double>, std::vector<double>>;
 
 Loss loss_of(const std::string& word) {
   for (const Loss loss : {Loss::squared, Loss::huber, Loss::cauchy}) {

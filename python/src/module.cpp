@@ -63,6 +63,7 @@ NB_MODULE(_core, m) {
   bind_forward(m);
   bind_page(m);
   bind_verify(m);
+  bind_estimate(m);
   bind_identify(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);

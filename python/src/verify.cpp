@@ -95,6 +95,12 @@ void bind_verify(nb::module_& m) {
       nb::arg("low"), nb::arg("high"), nb::arg("params"), nb::arg("t0"), nb::arg("cost"),
       nb::arg("delay"), nb::arg("noise"), nb::arg("draws"), nb::arg("spread"), nb::arg("std"),
       nb::arg("parameters"), nb::arg("seed"), nb::arg("threads"));
+  m.def(
+      "with_parameters",
+      [](const System& system, const Rows<double>& params) {
+        return with_parameters(system, span_of(params));
+      },
+      nb::arg("system"), nb::arg("params"));
   // judge(core system, substeps, delay, noise, seed) -> (start, result).
   m.def(
       "verify_judged",

@@ -39,7 +39,8 @@ def test_a_report_is_whole_and_fits_the_screen(browser, report, screen):
         assert name in text and f"{100 * share:.0f} %" in text
     assert page.evaluate("document.querySelectorAll('script').length") == 0
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    outside = page.evaluate("""[...document.querySelectorAll('svg.plot text, td, th, p')].filter(e => {
+    outside = page.evaluate("""[...document.querySelectorAll('svg.plot text, td, th, p')]
+        .filter(e => {
           const box = e.getBoundingClientRect();
           return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1);
         }).filter(e => !e.closest('.table')).map(e => e.outerHTML)""")
