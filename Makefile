@@ -73,7 +73,7 @@ test-python:
 	@$(PYTHON_VENV) -B -m pytest tests -m alone
 
 # Rooms under the address and undefined-behaviour sanitizers, leaks included.
-SANITIZED := base math model geometry system adjoint optimise
+SANITIZED := base math model geometry system adjoint record optimise
 empty :=
 SANITIZED_PATTERN := ^($(subst $(empty) ,|,$(SANITIZED)))$$
 test-dev: build-dev/build.ninja

@@ -84,13 +84,13 @@ Run<T> run_of_step(const System& system, std::span<const T> x, std::span<const T
 }
 
 // Throws GradientError where the step has no derivative.
-void check_step(const RunOutcome& outcome) {
+void check_step(const RunOutcome& outcome, bool unsolved = false) {
   const auto refuse = [](const std::string& reason) {
     throw GradientError(message("the step cannot be linearised: ", reason));
   };
   const Report& report = outcome.report;
   if (!report.failed.empty()) refuse(describe(report.failed.front()));
-  if (!report.unsolved.empty()) refuse(describe(report.unsolved.front()));
+  if (!report.unsolved.empty() && !unsolved) refuse(describe(report.unsolved.front()));
   for (const Event& event : outcome.events) {
     if (event.grazing) refuse(message("a grazing event: ", describe(event)));
   }
@@ -112,7 +112,7 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   out.A.resize(batch * tangents * tangents);
   out.B.resize(batch * tangents * inputs);
   if (options.params) out.P.resize(batch * tangents * parameters);
-  check_step(engine_of<T>(system).linearise(run, out, options.keep_going));
+  check_step(engine_of<T>(system).linearise(run, out, options.keep_going), options.unsolved);
   check_derivative(system.states(), out.A, tangents, "the state");
   check_derivative(system.states(), out.B, inputs, "the input");
   check_derivative(system.states(), out.P, parameters, "a parameter");

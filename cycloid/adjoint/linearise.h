@@ -22,6 +22,7 @@ namespace cycloid::inline adjoint {
 
 struct LineariseOptions {
   bool params = false;    // P too
+  bool unsolved = false;  // accept steps whose solver stopped short of its tolerance
   double t = 0;           // time of x [s], when it is state 0
   std::int64_t step = 0;  // number of x in a run from t: its time is t + step h, of which P knows
   int threads = 0;

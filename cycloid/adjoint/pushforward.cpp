@@ -145,6 +145,9 @@ Run<double> paired_run(const Run<double>& run, const Tangents& tangents, const M
   pairs.steps = run.steps;
   pairs.t0 = run.t0;
   pairs.saved = run.saved;
+  pairs.samples = run.samples;
+  pairs.sample_times = run.sample_times;
+  pairs.sample_parts = run.sample_parts;
   const std::vector<double> start = start_tangents(run, tangents.x0);
   pairs.x0 = paired(at, {run.x0, nx}, {start, nx});
   pairs.x0_raw = pairs.x0;
@@ -266,6 +269,12 @@ void finish_x0(const Run<double>& run, const Rows& x0_tan, HessianProduct& out) 
   }
 }
 
+// Whether states inside a step come from the step itself, in dual numbers too.
+bool dual_takes_parts(const System& system) {
+  const auto& dual = system.steppers<double>().dual;
+  return dual && dual->sizes().takes_parts;
+}
+
 // The run's numbers in double, on the same System in double.
 template <class T>
 Run<double> run_in_double(const Run<T>& of) {
@@ -283,6 +292,8 @@ Run<double> run_in_double(const Run<T>& of) {
   run.control_rows = of.control_rows, run.parameter_rows = of.parameter_rows;
   run.saved = of.saved;
   run.samples = of.samples;
+  run.sample_times = of.sample_times;
+  run.sample_parts = of.sample_parts;
   return run;
 }
 
@@ -303,9 +314,10 @@ Pushforward push_run(Run<double> of, const Direction& direction, const Memory& m
   auto run = std::make_shared<Run<double>>(std::move(of));
   const System& system = run->system;
   result.run_ = run;
-  if (!run->samples.empty()) {
+  if (!run->samples.empty() && !dual_takes_parts(system)) {
     throw Error(
-        "pushforward gives tangents of states of steps; pass save = … in place of times = …");
+        "this system's pushforward gives tangents of states of steps; pass save = … in place of "
+        "times = …");
   }
   for (const EventSpec& event : system.events()) {
     if (event.effect != EventEffect::end) continue;
@@ -375,6 +387,10 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
               "(laws "
               "of this library and robots have; a law in Python and a large world do not)"
             : "its events are found by a search, whose derivative is known to first order only"));
+  }
+  if (!run_->samples.empty()) {
+    throw Error(
+        "second derivatives are those of states of steps; pass save = … in place of times = …");
   }
   if (states_bar.size() != states_.size() || states_bar_tan.size() != states_.size()) {
     throw Error(message("states_bar and states_bar_tan must have ", states_.size(),

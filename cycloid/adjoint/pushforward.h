@@ -11,6 +11,9 @@
 // as in the pullback. A System without them gets (1) from its steps' own pushforward
 // (Stepper::pushforward) or else from their Jacobians, and refuses (3).
 //
+// States at times of the user's choice have tangents where the integrator takes a part of a step
+// (laws with dual kernels); second derivatives are those of states of steps.
+//
 // In its lanes a dual stepper of 2 W rows holds W environments and then one tangent of each, so the
 // whole machinery of rollouts, tapes and pullbacks works on such rows unchanged.
 //

@@ -189,10 +189,10 @@ TEST_CASE("samples: the derivative by the time step is that at fixed times") {
   CHECK(std::abs(g - slope) < 1e-9 * std::abs(slope));
 }
 
-TEST_CASE("samples: a pushforward has none") {
+TEST_CASE("samples: between the ends of a step a pushforward has none") {
   const Case c(1);
   CHECK_THROWS_WITH_AS(pushforward(c.system, c.x0, kSteps, {}, {}, at(times_of(kStep))),
-                       "pushforward gives tangents of states of steps; pass save = … in place of "
-                       "times = …",
+                       "this system's pushforward gives tangents of states of steps; pass save = … "
+                       "in place of times = …",
                        Error);
 }

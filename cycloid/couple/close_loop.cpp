@@ -259,6 +259,28 @@ void check_size(const std::vector<double>& given, int expected, const char* name
   }
 }
 
+// The loop around the varied inner system, with the defaults and the initial state of `of`.
+void compute_otherwise(const System& system, const LinearFeedback& feedback, const Variant& variant,
+                       SystemParts& of) {
+  std::map<std::string, std::vector<double>> values =
+      of.parameters.unpack(of.parameters.default_values());
+  SystemParts inner = system.parts();
+  inner.timestep = of.timestep;
+  const auto inner_values = [&] {
+    std::map<std::string, std::vector<double>> own = values;
+    for (const char* name : kNames) own.erase(name);
+    return own;
+  };
+  inner.parameters = with_defaults(inner.parameters, inner_values());
+  inner.ways.use(variant, inner);
+  const Parameters& varied = inner.parameters;
+  for (auto& [name, value] : varied.unpack(varied.default_values())) values[name] = value;
+  SystemParts other = close_loop(System(std::move(inner)), feedback).parts();
+  other.parameters = with_defaults(other.parameters, values);
+  other.initial_state = std::move(of.initial_state);
+  of = std::move(other);
+}
+
 }  // namespace
 
 System close_loop(const System& system, const LinearFeedback& feedback) {
@@ -318,6 +340,11 @@ System close_loop(const System& system, const LinearFeedback& feedback) {
   parts.float32 = closed(inner.float32, inner.states);
   parts.float64 = closed(inner.float64, inner.states);
   parts.observables = closed_observables(inner);
+  if (inner.ways.use) {
+    parts.ways.use = [system, feedback](const Variant& variant, SystemParts& of) {
+      compute_otherwise(system, feedback, variant, of);
+    };
+  }
   return System(std::move(parts));
 }
 

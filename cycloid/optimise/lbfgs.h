@@ -10,6 +10,10 @@
 //   levenberg_marquardt.h   a sum of squares: fitting a model to a recording, with error bars
 //   wolfe.h                 the line search of the first;   qr.h  the linear algebra of the second
 //   status.h                why an optimiser stopped, and what to try
+//   identify.h              parameters of a System from recordings, with unknowns.h (names to
+//                           numbers), fit_problem.h (residuals), stretch_run.h (runs and tangents),
+//                           measured.h (outputs), arrow_system.h (normal equations), weak.h and
+//                           whiteness.h (what the data say), sobol.h (starts)
 //
 // lbfgs: minimises f(x) by limited-memory BFGS (Algorithm 7.5 of [NocedalWright2006]).
 //   d_k = -H_k ∇f(x_k)                                  (1)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/contact/contact_view.h"
@@ -224,6 +225,21 @@ bool given(std::span<const double> bar, std::size_t size, const char* what) {
   return true;
 }
 
+// Of the box around a mesh's vertices, the least half width.
+double mesh_half_width(const std::vector<Mesh>& meshes, int mesh) {
+  if (mesh < 0) return 0;
+  const std::vector<double>& v = meshes[static_cast<std::size_t>(mesh)].vertex;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::size_t i = axis; i < v.size(); i += 3) {
+      low = std::min(low, v[i]), high = std::max(high, v[i]);
+    }
+    least = std::min(least, 0.5 * (high - low));
+  }
+  return least;
+}
+
 }  // namespace
 
 Forward forward(const System& robot, const ObservedRows& rows_at) {
@@ -290,6 +306,24 @@ ObservationGradient Forward::pullback(const ForwardBars& bars) const {
     at.hand_over(g);
   }
   return g;
+}
+
+std::vector<double> half_widths(const System& robot) {
+  const Model& model = key_of(robot).tree->source;
+  std::vector<double> widths;
+  for (const Geom& g : model.geoms) {
+    const auto& s = g.size;
+    switch (g.shape) {
+      case Shape::sphere:
+      case Shape::capsule: widths.push_back(s[0]); break;
+      case Shape::cylinder: widths.push_back(std::min(s[0], s[1])); break;
+      case Shape::ellipsoid:
+      case Shape::box: widths.push_back(std::min({s[0], s[1], s[2]})); break;
+      case Shape::mesh: widths.push_back(mesh_half_width(model.meshes, g.data)); break;
+      default: widths.push_back(std::numeric_limits<double>::infinity());
+    }
+  }
+  return widths;
 }
 
 InverseDynamics inverse_dynamics(const System& robot, const ObservedRows& rows_at,

@@ -53,6 +53,11 @@ struct Forward {
 // Throws as CheckedRows (system/observed_rows.h), and ModelError for a System that is no robot.
 Forward forward(const System& robot, const ObservedRows& at);
 
+// Of each geom of the model the least half width [m]: how deep something may be in it at most. Of
+// planes and height fields, which have no other side, it is infinite. Throws ModelError for a
+// System that is no robot.
+std::vector<double> half_widths(const System& robot);
+
 struct InverseDynamicsGradient {
   ObservationGradient at;    // states, inputs and parameters
   std::vector<double> qacc;  // (rows, nv)

@@ -1,13 +1,12 @@
 #include "cycloid/rigid/robot.h"
 
-#include <span>
-
 #include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/rigid/robot_counters.h"
 #include "cycloid/rigid/robot_steppers.h"
+#include "cycloid/rigid/robot_variant.h"
 #include "cycloid/rigid/sense/robot_observables.h"
 #include "cycloid/rigid/still_stepper.h"
 
@@ -91,20 +90,6 @@ std::vector<Bounds> input_bounds(const Model& m, const InputLayout& inputs) {
   return bounds;
 }
 
-// The registry with other defaults.
-Parameters with_values(const Parameters& parameters,
-                       const std::map<std::string, std::vector<double>>& values) {
-  if (values.empty()) return parameters;
-  const std::vector<double> all = parameters.pack(values);  // knows unknown names and wrong sizes
-  parameters.check(all);
-  Parameters out;
-  for (const Parameter& p : parameters.all()) {
-    out.add(p, std::span(all).subspan(static_cast<std::size_t>(p.offset),
-                                      static_cast<std::size_t>(p.size)));
-  }
-  return out;
-}
-
 template <class T>
 void stand_still(const RobotKey& key, Steppers<T>& steppers) {
   std::vector<std::int64_t> arrays;
@@ -136,6 +121,18 @@ void choose_steppers(const RobotKey& key, SystemParts& parts) {
   choose_steppers(key, parts.float64);
 }
 
+// The robot of a varied model, with the defaults and the initial state of `of`.
+void compute_otherwise(const Model& model, RobotOptions options, const Variant& variant,
+                       SystemParts& of) {
+  Variant now = variant;
+  if (now.integrator.empty()) now.integrator = of.ways.integrator;
+  options.values = of.parameters.unpack(varied_parameters(of.parameters, variant).default_values());
+  SystemParts other = make_robot(varied_model(model, now), options).parts();
+  other.timestep = of.timestep;
+  other.initial_state = std::move(of.initial_state);
+  of = std::move(other);
+}
+
 }  // namespace
 
 std::vector<double> initial_state(const Model& m, const Keyframe* keyframe) {
@@ -165,7 +162,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();
   key.vary = !options.vary.empty();
-  parts.parameters = with_values(key.tree->parameters, options.values);
+  parts.parameters = with_defaults(key.tree->parameters, options.values);
   parts.vary = options.vary;
   parts.initial_state = initial_state(model);
   if (key.constraints) {
@@ -182,6 +179,10 @@ System make_robot(const Model& model, const RobotOptions& options) {
       if (precision == Precision::float64) of.float32 = {};
     };
   }
+  parts.ways = robot_ways(model);
+  parts.ways.use = [tree = key.tree, options](const Variant& variant, SystemParts& of) {
+    compute_otherwise(tree->source, options, variant, of);
+  };
   if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));

@@ -19,6 +19,7 @@
 //                  events: bouncing ball, bead on a curve, stick-slip block, rimless wheel
 //   systems.h      ... as Systems, by name
 //   gradient_mode.h  what the way back differentiates
+//   variant.h      the same world with another step, integrator or contact
 //   observer.h     what a System shows besides its state: an energy, a robot's sensors
 #pragma once
 
@@ -35,6 +36,7 @@
 #include "cycloid/system/parameters.h"
 #include "cycloid/system/space.h"
 #include "cycloid/system/stepper.h"
+#include "cycloid/system/variant.h"
 
 namespace cycloid::inline system {
 
@@ -80,6 +82,7 @@ struct SystemParts {
   // Gives parts the steppers that see pairs which do not touch up to this width [m] (0: none), for
   // FromDistance; null: nothing touches.
   std::function<void(double width, SystemParts& parts)> feel_distance = {};
+  Ways ways = {};  // other ways to compute the same world
 };
 
 // Immutable and cheap to copy.
@@ -124,6 +127,11 @@ class System {
   void check_gradient_mode(const GradientMode& mode) const;
   // The same system with another gradient. Throws Error where it has none such.
   System with_gradient(const GradientMode& mode) const;
+
+  // What `variant` can vary besides the time step.
+  const Ways& ways() const { return parts_->ways; }
+  // The same world, computed otherwise. Throws Error that names what cannot be varied.
+  System variant(const Variant& variant) const;
 
   // The system's kernels in precision T. Throws Error when the system computes in the other one.
   template <class T>

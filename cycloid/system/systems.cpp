@@ -134,6 +134,20 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
   throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
 }
 
+// The law with another integrator, with the defaults and the initial state of `of`.
+void compute_otherwise(const std::string& law, Settings settings, int n, const Variant& variant,
+                       SystemParts& of) {
+  if (!variant.integrator.empty()) settings.integrator = variant.integrator;
+  if (!is_adaptive(settings.integrator)) settings.rtol = settings.atol = 0;
+  settings.dt = of.timestep;
+  std::map<std::string, std::vector<double>> values =
+      of.parameters.unpack(of.parameters.default_values());
+  values.erase(std::string(kTimestepName));
+  SystemParts other = make(law, values, settings, n).parts();
+  other.initial_state = std::move(of.initial_state);
+  of = std::move(other);
+}
+
 }  // namespace
 
 const std::vector<std::string>& names() {
@@ -180,6 +194,11 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
   }
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);
+  parts.ways.integrator = settings.integrator;
+  parts.ways.integrators = integrators();
+  parts.ways.use = [law = std::string(law), settings, n](const Variant& variant, SystemParts& of) {
+    compute_otherwise(law, settings, n, variant, of);
+  };
   return System(std::move(parts));
 }
 

@@ -18,12 +18,13 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import systems
+from cycloid import cost, systems
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
+from cycloid._estimate import Estimate, estimate
 from cycloid._forward import (
     Contacts,
     Forward,
@@ -32,6 +33,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
     input_to_mujoco,
@@ -41,7 +43,9 @@ from cycloid._mj_data import (
 from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
+from cycloid._plan import MPC, Plan, difference, plan
 from cycloid._randomise import LogNormal, Normal, Uniform, randomise
+from cycloid._recording import Recording
 from cycloid._results import (
     Crowded,
     Diagnosis,
@@ -59,6 +63,7 @@ from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
 from cycloid._trust import check_gradient, diagnose, linearise
+from cycloid._verify import Trust, verify
 
 for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
     _error.__module__ = __name__  # so that a traceback names them as users do
@@ -71,8 +76,10 @@ __all__ = [
     "Crowded",
     "Diagnosis",
     "Error",
+    "Estimate",
     "Events",
     "Failure",
+    "Fit",
     "Forward",
     "FromDistance",
     "Gradient",
@@ -84,6 +91,7 @@ __all__ = [
     "LinearFeedback",
     "Linearisation",
     "LogNormal",
+    "MPC",
     "ModelError",
     "Normal",
     "Observation",
@@ -91,6 +99,8 @@ __all__ = [
     "ParameterError",
     "ParameterInfo",
     "Parameters",
+    "Plan",
+    "Recording",
     "Report",
     "Robot",
     "Smoothed",
@@ -98,15 +108,20 @@ __all__ = [
     "System",
     "Trajectory",
     "Truncate",
+    "Trust",
     "Uniform",
     "Unsolved",
     "__version__",
     "advance",
     "check_gradient",
     "close_loop",
+    "cost",
     "diagnose",
+    "difference",
+    "estimate",
     "forward",
     "from_mujoco",
+    "identify",
     "input_from_mujoco",
     "input_to_mujoco",
     "inverse_dynamics",
@@ -114,10 +129,13 @@ __all__ = [
     "load",
     "observe",
     "own_law",
+    "plan",
     "randomise",
     "rollout",
     "state_from_mujoco",
     "state_to_mujoco",
     "step",
     "systems",
+    "tie",
+    "verify",
 ]

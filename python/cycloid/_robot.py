@@ -116,6 +116,11 @@ class Robot(System):
             raise Error(f'no keyframe is called "{text}"{hint}')
         return self._model.keyframe_state(keyframe).astype(self.dtype)
 
+    def _varied(self, dt: float, integrator: str, contact: str) -> System:
+        made = super()._varied(dt, integrator, contact)
+        made._model = _core.varied_model(self._model, dt, integrator, contact)
+        return made
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the compiled model to a file, by convention "robot.cym", which `load` reads
         without MuJoCo: bodies, joints, actuators, sensors, keyframes and their names. dtype,

@@ -57,9 +57,14 @@ NB_MODULE(_core, m) {
   bind_system(m);
   bind_rollout(m);
   bind_observe(m);
+  bind_plan(m);
   bind_python_law(m);
   bind_robot(m);
   bind_forward(m);
+  bind_page(m);
+  bind_verify(m);
+  bind_estimate(m);
+  bind_identify(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);
 #endif

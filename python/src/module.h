@@ -49,9 +49,14 @@ void bind_system(nb::module_& m);
 void bind_rollout(nb::module_& m);
 void bind_python_law(nb::module_& m);
 void bind_jax(nb::module_& m);
+void bind_page(nb::module_& m);
+void bind_verify(nb::module_& m);
+void bind_estimate(nb::module_& m);
 void bind_observe(nb::module_& m);
+void bind_plan(nb::module_& m);
 void bind_robot(nb::module_& m);
 void bind_forward(nb::module_& m);
+void bind_identify(nb::module_& m);
 void bind_builder(nb::module_& m);  // where room io is built
 
 }  // namespace cycloid::python

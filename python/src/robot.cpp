@@ -6,6 +6,7 @@
 
 #include "cycloid/base/check.h"
 #include "cycloid/model/model_file.h"
+#include "cycloid/rigid/robot_variant.h"
 #include "module.h"
 #include "unlocked.h"
 #ifdef CYCLOID_MUJOCO
@@ -109,6 +110,12 @@ void bind_robot(nb::module_& m) {
         save_model(file, {model, notes});
       },
       nb::arg("path"), nb::arg("model"), nb::arg("notes"));
+  m.def(
+      "varied_model",
+      [](const Model& model, double dt, const std::string& integrator, const std::string& contact) {
+        return varied_model(model, {dt, integrator, contact});
+      },
+      nb::arg("model"), nb::arg("dt"), nb::arg("integrator"), nb::arg("contact"));
   m.def(
       "make_robot",
       [](const Model& model, const std::string& dtype, const std::vector<std::string>& inputs,

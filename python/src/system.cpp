@@ -84,6 +84,16 @@ void bind_system(nb::module_& m) {
            [](const System& s, const nb::tuple& mode) {
              return s.with_gradient(*gradient_of_call(mode));
            })
+      .def(
+          "variant",
+          [](const System& s, double dt, const std::string& integrator,
+             const std::string& contact) { return s.variant({dt, integrator, contact}); },
+          nb::arg("dt"), nb::arg("integrator"), nb::arg("contact"))
+      .def_prop_ro("ways",
+                   [](const System& s) {
+                     const Ways& ways = s.ways();
+                     return nb::make_tuple(ways.integrator, ways.integrators, ways.contacts);
+                   })
       .def("input_bounds",
            [](const System& s) {
              std::vector<double> bounds;

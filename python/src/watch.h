@@ -9,7 +9,7 @@ namespace cycloid::python {
 // Calls watch(iteration, most, cost, seconds, steps) with the interpreter lock; an answer of False
 // stops the optimisation, an exception ends the call with it. `watch` must outlive the call; None
 // gives an empty Watch.
-inline Watch watch_of(const nb::object& watch) {
+inline optimise::Watch watch_of(const nb::object& watch) {
   if (watch.is_none()) return {};
   return [&watch](const Progress& now) {
     const nb::gil_scoped_acquire lock;

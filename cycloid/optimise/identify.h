@@ -1,0 +1,113 @@
+// identify: parameters of a System from recordings of the real thing, with error bars.
+//
+// Minimised over θ (parameters and sensors) and the starts s of all stretches (fit_problem.h), with
+// r in units of σ:
+//   F = Σ ρ(r_i) + ½ Σ ((θ_j - mean_j) / std_j)²   subject to   c_e = 0, low ≤ θ ≤ high         (1)
+//   ρ(r) = ½ r²                    squared
+//        = ½ r², k |r| - ½ k²      Huber, |r| above k = 1.345
+//        = ½ k² log(1 + (r/k)²)    Cauchy, k = 2.385                                            (2)
+// by Levenberg and Marquardt with analytic Jacobians: residuals are weighted by ρ'(r)/r, starts are
+// eliminated (arrow_system.h), a step that leaves the bounds is projected onto them. Gaps c_e of
+// multiple shooting are closed by an augmented Lagrangian,
+//   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (3)
+// until they are below 1e-6. Where σ is not known it is estimated, per output, from the residuals,
+// and the fit is repeated with it:
+//   σ² = Σ (w - v)² / (n - share of the unknowns)                                               (4)
+// Large problems go without Jacobians: the gradient of F comes from the pullback of the runs, and
+// L-BFGS or Adam follows it.
+//
+// Covariance, to first order. With J the Jacobian of all residuals by (θ, s_0 of each recording)
+// where gaps are closed, and Q_s an orthonormal basis of its columns by starts,
+//   cov θ = ((1 - Q_s Q_sᵀ) J_θ)⁺ ((1 - Q_s Q_sᵀ) J_θ)⁺ᵀ                                        (5)
+// which is the θ block of (JᵀJ)⁻¹. Directions that the data do not determine are found in J_θ
+// scaled by the values (weak.h) and said in words; the numbers that they move have an infinite
+// standard error, and stay where the guess was if they do not act at all.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cycloid/optimise/fit_problem.h"
+#include "cycloid/optimise/status.h"
+#include "cycloid/optimise/watch.h"
+
+namespace cycloid::inline optimise {
+
+enum class Loss { squared, huber, cauchy };
+enum class FitMethod { automatic, levenberg_marquardt, lbfgs, adam };
+
+struct IdentifyOptions {
+  FitStarts x0 = {};  // free, from what was measured
+  UnknownOptions unknowns = {};
+  Loss loss = Loss::squared;
+  double shooting = 0;  // length of a segment [s]; 0: whole recordings
+  int restarts = 0;     // further starts, the best of a Sobol set
+  std::uint64_t seed = 0;
+  int iterations = 100;  // at most, of each descent
+  FitMethod method = FitMethod::automatic;
+  std::vector<double> theta = {};  // to go on from, with `starts`; empty: the guess
+  std::vector<double> starts = {};
+  int threads = 0;
+  KeepGoing keep_going = {};
+  Watch watch = {};
+  // Whether an exception out of a run is a wish to stop, as Interrupted is.
+  std::function<bool(const std::exception_ptr&)> is_stop = {};
+};
+
+// An output over all recordings.
+struct FitOutput {
+  std::string name;
+  double rms = 0;        // of w - v; of quaternions the angle [rad]
+  double sigma = 0;      // in use; of several the root mean square
+  double whiteness = 1;  // p-value of Ljung and Box: small where residuals are not white
+  std::int64_t count = 0;
+};
+
+// What belongs to one name: θ and fit numbers from `place` on.
+struct FitParameter {
+  std::string name;
+  int place = 0, size = 1;
+  std::vector<int> shape;
+};
+
+struct Fit {
+  std::vector<FitParameter> parameters;  // tied ones each by their own name
+  std::vector<std::string> names;        // one per number
+  std::vector<double> values, std;       // (K)
+  std::vector<double> covariance;        // (K, K)
+  std::vector<double> flat;              // all parameters of the System
+  std::vector<double> x0;                // (recordings, states)
+  std::vector<FitOutput> outputs;
+  std::vector<std::vector<double>> shown;  // of each recording, (samples, columns)
+  std::vector<std::vector<double>> sigma;  // of each recording, (columns)
+  std::vector<std::string> weak;           // sentences
+  std::vector<bool> determined;            // (K)
+  OptimiserStatus status = OptimiserStatus::max_iterations;
+  bool converged = false;
+  std::string message;
+  double cost = 0, start_cost = 0;  // F; start_cost with the guess
+  double largest_gap = 0;           // of multiple shooting
+  int iterations = 0;
+  std::vector<double> history;  // F at the start and after each iteration of the best descent
+  std::int64_t steps = 0;       // a run of T steps counts T, a Jacobian T more
+  double seconds = 0;
+  std::vector<double> theta, starts;  // to go on from
+};
+
+// Requests whose names begin with "output:" are sensors'. Throws Error, ModelError and
+// ParameterError on what cannot be fitted; passes on what a System throws.
+Fit identify(const System& system, const std::vector<Recording>& recordings,
+             const std::vector<UnknownRequest>& params, const IdentifyOptions& options = {});
+
+// The state at the start of a recording that fits it best with these parameters, in Fit::x0, and
+// what the recording should then show. Recording::x0 is taken as it is. Sensors are those that the
+// options bound to one value each.
+Fit fit_start(const System& system, const Recording& recording, std::span<const double> parameters,
+              const IdentifyOptions& options = {});
+
+const char* name(Loss loss);
+
+}  // namespace cycloid::inline optimise

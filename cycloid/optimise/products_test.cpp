@@ -1,0 +1,51 @@
+#include "cycloid/optimise/products.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "cycloid/base/random.h"
+
+namespace cycloid {
+namespace {
+
+TEST_CASE("products: every set gives the sums of the definition, in tiles and at their edges") {
+  for (const InstructionSet set : available_instruction_sets()) {
+    const ScopedInstructionSet scope(set);
+    const Products p = products();
+    for (const int m : {1, 3, 4, 9}) {
+      for (const int n : {1, 2, 5, 8, 17, 37}) {
+        for (const int k : {1, 6}) {
+          const auto numbers = [](std::uint64_t seed, int count) {
+            std::vector<double> out;
+            RandomStream random(seed);
+            for (int i = 0; i < count; ++i) out.push_back(random.uniform(-1.0, 1.0));
+            return out;
+          };
+          const std::vector<double> A = numbers(1, m * k), B = numbers(2, k * n);
+          std::vector<double> At(A.size());
+          for (int i = 0; i < m; ++i) {
+            for (int l = 0; l < k; ++l) At[l * m + i] = A[i * k + l];
+          }
+          std::vector<double> C(m * n, 0.5), Ct = C;
+          p.add(m, n, k, A.data(), B.data(), C.data());
+          p.add_transposed(m, n, k, At.data(), B.data(), Ct.data());
+          CHECK(C == Ct);
+          double worst = 0;
+          for (int i = 0; i < m; ++i) {
+            for (int j = 0; j < n; ++j) {
+              double sum = 0.5;
+              for (int l = 0; l < k; ++l) sum += A[i * k + l] * B[l * n + j];
+              worst = std::max(worst, std::abs(C[i * n + j] - sum));
+            }
+          }
+          CHECK(worst < 1e-14);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cycloid

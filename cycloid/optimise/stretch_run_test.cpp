@@ -1,0 +1,102 @@
+#include "cycloid/optimise/stretch_run.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cycloid/adjoint/rollout.h"
+#include "cycloid/system/systems.h"
+
+namespace cycloid {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// Tangents of two stretches against central differences.
+void check_tangents(const System& system, const std::vector<Stretch>& stretches,
+                    const Numbers& starts, const std::vector<int>& parameters) {
+  const std::size_t np = static_cast<std::size_t>(system.parameters().size()),
+                    nx = static_cast<std::size_t>(system.states().size()), q = parameters.size();
+  const Numbers p = system.parameters().default_values();
+  Numbers directions(q * np, 0.0);
+  for (std::size_t j = 0; j < q; ++j)
+    directions[j * np + static_cast<std::size_t>(parameters[j])] = 1;
+  const StretchStates run = run_stretches_with_tangents(system, stretches, starts, p, directions);
+  const StretchStates plain = run_stretches(system, stretches, starts, p);
+  const double h = 1e-6;
+  double largest = 0;
+  for (std::size_t e = 0; e < stretches.size(); ++e) {
+    for (std::size_t i = 0; i < plain.states[e].size(); ++i) {
+      CHECK(run.states[e][i] == doctest::Approx(plain.states[e][i]).epsilon(1e-11));
+    }
+    for (std::size_t j = 0; j < q + nx; ++j) {
+      const auto moved = [&](double by) {
+        Numbers x = starts, own = p;
+        if (j < q) {
+          own[static_cast<std::size_t>(parameters[j])] += by;
+        } else {
+          x[e * nx + j - q] += by;
+        }
+        return run_stretches(system, stretches, x, own);
+      };
+      const StretchStates up = moved(h), down = moved(-h);
+      for (std::size_t i = 0; i < plain.states[e].size(); ++i) {
+        const double slope = (up.states[e][i] - down.states[e][i]) / (2 * h);
+        CHECK(run.states_tan[e][i * (q + nx) + j] == doctest::Approx(slope).epsilon(1e-6).scale(1));
+        largest = std::max(largest, std::abs(slope));
+      }
+      for (std::size_t i = 0; i < nx; ++i) {
+        const double slope = (up.ends[e][i] - down.ends[e][i]) / (2 * h);
+        CHECK(run.ends_tan[e][i * (q + nx) + j] == doctest::Approx(slope).epsilon(1e-6).scale(1));
+      }
+    }
+  }
+  CHECK(largest > 0.1);
+}
+
+}  // namespace
+
+TEST_CASE("stretches: states are those of rollouts, on steps and between them") {
+  const System system = systems::pendulum({.damping = 0.1});
+  const Numbers offsets{0, 0.02, 0.033, 0.1, 0.1, 0.247};
+  Stretch s{0, 30, Numbers(30, 0.5), offsets}, shorter{1.5, 25, Numbers(25, -0.5), {0.01, 0.25}};
+  const Numbers starts{1, 0, 0.3, -1};
+  const StretchStates run =
+      run_stretches(system, {s, shorter}, starts, system.parameters().default_values());
+  REQUIRE(run.ok);
+  RolloutOptions options;
+  options.times = {0, 0.02, 0.033, 0.1, 0.247, 0.3};
+  const Trajectory<double> wanted =
+      rollout(system, std::span(starts).first(2), Controls<double>(s.controls, 30), {}, options);
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const std::int64_t at = static_cast<std::int64_t>(i > 3 ? i - 1 : i);
+    CHECK(run.states[0][2 * i] == doctest::Approx(wanted.state(0, at)[0]).epsilon(1e-13));
+  }
+  CHECK(run.ends[0][1] == doctest::Approx(wanted.state(0, 5)[1]).epsilon(1e-13));
+  options.times = {0.01, 0.25};
+  const Trajectory<double> other = rollout(system, std::span(starts).last(2),
+                                           Controls<double>(shorter.controls, 25), {}, options);
+  CHECK(run.states[1][2] == doctest::Approx(other.state(0, 1)[0]).epsilon(1e-13));
+  CHECK(run.ends[1][0] == doctest::Approx(other.state(0, 1)[0]).epsilon(1e-13));
+}
+
+TEST_CASE("stretches: tangents are those of differences, by dual numbers and by Jacobians") {
+  const std::vector<Stretch> even{{0, 20, {}, {0, 0.1, 0.2}}, {0, 17, {}, {0.05, 0.17}}},
+      uneven{{0, 20, {}, {0, 0.013, 0.111, 0.2}}, {0, 20, {}, {0.05, 0.1234}}};
+  const Numbers starts{1, 0, 0.3, -1};
+  check_tangents(systems::pendulum({.damping = 0.1}), even, starts, {0, 2});
+  check_tangents(systems::pendulum({.damping = 0.1}), uneven, starts, {0, 2});
+  // A law with events has no dual numbers. Its stretches bounce.
+  const std::vector<Stretch> falls{{0, 60, {}, {0, 0.113, 0.511, 0.6}}, {0, 60, {}, {0.05, 0.56}}};
+  check_tangents(systems::bouncing_ball(), falls, {1, 0, 1.2, -1}, {0});
+}
+
+TEST_CASE("stretches: a run that fails says so") {
+  const System system = systems::lorenz({}, {.dt = 1.0, .integrator = "euler"});
+  const StretchStates run = run_stretches(system, {{0, 60, {}, {1}}}, Numbers{1e3, 1e3, 1e3},
+                                          system.parameters().default_values());
+  CHECK_FALSE(run.ok);
+  CHECK(run.reason.find("finite") != std::string::npos);
+}
+
+}  // namespace cycloid

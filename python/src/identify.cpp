@@ -1,0 +1,184 @@
+#include "cycloid/optimise/identify.h"
+
+#include "cycloid/base/error.h"
+#include "cycloid/record/csv.h"
+#include "recording.h"
+#include "unlocked.h"
+#include "watch.h"
+
+namespace cycloid::python {
+namespace {
+
+nb::tuple rows_of(const Recording& r) {
+  return nb::make_tuple(to_numpy(r.times), to_numpy(r.values), to_numpy(r.controls), r.names,
+                        r.sigma, r.x0);
+}
+
+Loss loss_of(const std::string& word) {
+  for (const Loss loss : {Loss::squared, Loss::huber, Loss::cauchy}) {
+    if (word == name(loss)) return loss;
+  }
+  throw Error(message("loss must be \"squared\", \"huber\" or \"cauchy\", got \"", word, "\""));
+}
+
+FitMethod method_of(const std::string& word) {
+  if (word == "auto") return FitMethod::automatic;
+  if (word == "lm") return FitMethod::levenberg_marquardt;
+  if (word == "lbfgs") return FitMethod::lbfgs;
+  if (word == "adam") return FitMethod::adam;
+  throw Error(
+      message("method must be \"auto\", \"lm\", \"lbfgs\" or \"adam\", got \"", word, "\""));
+}
+
+// What Python says about a call, besides the recordings and the unknowns.
+IdentifyOptions options_of(const nb::dict& given) {
+  IdentifyOptions o;
+  o.x0.known = nb::cast<bool>(given["known"]);
+  o.x0.rows = nb::cast<std::vector<double>>(given["x0"]);
+  for (const auto& [name, low, high] : nb::cast<std::vector<Range>>(given["bounds"])) {
+    o.unknowns.bounds.push_back({name, low, high});
+  }
+  for (const auto& [name, mean, std] : nb::cast<std::vector<Range>>(given["priors"])) {
+    o.unknowns.priors.push_back({name, mean, std});
+  }
+  o.unknowns.parameters = nb::cast<std::vector<double>>(given["parameters"]);
+  o.loss = loss_of(nb::cast<std::string>(given["loss"]));
+  o.method = method_of(nb::cast<std::string>(given["method"]));
+  o.shooting = nb::cast<double>(given["shooting"]);
+  o.restarts = nb::cast<int>(given["restarts"]);
+  o.seed = nb::cast<std::uint64_t>(given["seed"]);
+  o.iterations = nb::cast<int>(given["iterations"]);
+  o.theta = nb::cast<std::vector<double>>(given["theta"]);
+  o.starts = nb::cast<std::vector<double>>(given["starts"]);
+  o.threads = nb::cast<int>(given["threads"]);
+  o.is_stop = [](const std::exception_ptr& thrown) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      std::rethrow_exception(thrown);
+    } catch (nb::python_error& error) {
+      return error.matches(PyExc_KeyboardInterrupt);
+    } catch (...) {
+      return false;
+    }
+  };
+  return o;
+}
+
+nb::dict fit_of(Fit fit) {
+  nb::dict d;
+  nb::list parameters, outputs, shown, sigma;
+  for (const FitParameter& p : fit.parameters) {
+    parameters.append(nb::make_tuple(p.name, p.place, p.size, p.shape));
+  }
+  for (const FitOutput& o : fit.outputs) {
+    outputs.append(nb::make_tuple(o.name, o.rms, o.sigma, o.whiteness, o.count));
+  }
+  for (auto& rows : fit.shown) shown.append(to_numpy(std::move(rows)));
+  for (const auto& row : fit.sigma) sigma.append(to_numpy(row));
+  d["parameters"] = parameters;
+  d["names"] = fit.names;
+  d["values"] = to_numpy(std::move(fit.values));
+  d["std"] = to_numpy(std::move(fit.std));
+  d["covariance"] = to_numpy(std::move(fit.covariance));
+  d["flat"] = to_numpy(std::move(fit.flat));
+  d["x0"] = to_numpy(std::move(fit.x0));
+  d["outputs"] = outputs;
+  d["shown"] = shown;
+  d["sigma"] = sigma;
+  d["weak"] = fit.weak;
+  d["determined"] = fit.determined;
+  d["converged"] = fit.converged;
+  d["message"] = fit.message;
+  d["cost"] = fit.cost;
+  d["start_cost"] = fit.start_cost;
+  d["largest_gap"] = fit.largest_gap;
+  d["iterations"] = fit.iterations;
+  d["history"] = to_numpy(std::move(fit.history));
+  d["steps"] = fit.steps;
+  d["seconds"] = fit.seconds;
+  d["theta"] = to_numpy(std::move(fit.theta));
+  d["starts"] = to_numpy(std::move(fit.starts));
+  return d;
+}
+
+}  // namespace
+
+void bind_identify(nb::module_& m) {
+  m.def(
+      "identify",
+      [](const System& system, const std::vector<RecordingRows>& recordings,
+         const std::vector<Request>& params, const nb::dict& given, const nb::object& watch) {
+        IdentifyOptions options = options_of(given);
+        options.watch = watch_of(watch);
+        std::vector<Recording> all;
+        for (const RecordingRows& rows : recordings) all.push_back(recording_of(rows));
+        std::vector<UnknownRequest> requests;
+        for (const auto& [names, guess] : params) requests.push_back({names, guess});
+        Fit fit;
+        {
+          const Unlocked call;
+          options.keep_going = call.keep_going();
+          fit = identify(system, all, requests, options);
+        }
+        return fit_of(std::move(fit));
+      },
+      nb::arg("system"), nb::arg("recordings"), nb::arg("params"), nb::arg("options"),
+      nb::arg("watch").none());
+  m.def(
+      "fit_start",
+      [](const System& system, const RecordingRows& rows, const std::vector<double>& parameters,
+         const nb::dict& given) {
+        IdentifyOptions options = options_of(given);
+        const Recording recording = recording_of(rows);
+        Fit fit;
+        {
+          const Unlocked call;
+          options.keep_going = call.keep_going();
+          fit = fit_start(system, recording, parameters, options);
+        }
+        return fit_of(std::move(fit));
+      },
+      nb::arg("system"), nb::arg("recording"), nb::arg("parameters"), nb::arg("options"));
+  m.def(
+      "tied_names",
+      [](const System& system, const std::vector<std::string>& patterns) {
+        return tied_names(system, patterns);
+      },
+      nb::arg("system"), nb::arg("patterns"), "The groups of names that tied patterns stand for.");
+  m.def(
+      "read_recording_csv",
+      [](const System& system, const std::string& path) {
+        std::vector<std::string> notes;
+        const Recording r = recording_from_table(system, read_csv(path), &notes);
+        return nb::make_tuple(rows_of(r), notes);
+      },
+      nb::arg("system"), nb::arg("path"));
+  m.def(
+      "write_recording_csv",
+      [](const System& system, const RecordingRows& rows, const std::string& path) {
+        const Recording r = recording_of(rows);
+        check_recording(system, r, "the recording");
+        write_bytes(path, csv_text(table_from_recording(system, r)));
+      },
+      nb::arg("system"), nb::arg("recording"), nb::arg("path"));
+  m.def(
+      "recorded_outputs",
+      [](const System& system, const RecordingRows& rows) {
+        const Recording r = recording_of(rows);
+        check_recording(system, r, "the recording");
+        std::vector<std::tuple<std::string, int, int>> all;
+        for (const RecordedOutput& o : outputs_of(system, r)) {
+          all.emplace_back(o.name, o.column, o.size);
+        }
+        const Measured measured(system, r);
+        std::vector<int> columns;
+        for (int i = 0; i < system.states().size(); ++i) {
+          columns.push_back(measured.column_of_state(i));
+        }
+        return nb::make_tuple(all, columns);
+      },
+      nb::arg("system"), nb::arg("recording"),
+      "Name, first column and size of each output; the column of each number of the state, or -1.");
+}
+
+}  // namespace cycloid::python
