@@ -37,16 +37,20 @@ class Ilqr {
   explicit Ilqr(Planner& p)
       : p_(p), backward_(p), damping_{p.options.regularisation, 1, p.options.regularise_state} {}
 
-  Plan run() {
+  Plan run(bool goes_on) {
     Planner& p = p_;
-    p.begin_with_start();
-    cost_ = first_ = p.best.cost;
+    if (!goes_on) p.begin_with_start();
+    cost_ = p.best.cost;
     OptimiserStatus status = OptimiserStatus::stopped;
     try {
-      if (p.report(cost_)) status = outer();
+      if (goes_on || p.report(cost_)) {
+        first_ = p.best.history.front();
+        status = outer();
+      }
     } catch (const Interrupted&) {
       status = OptimiserStatus::stopped;
     }
+    if (is_converged(status)) undamped_gains(status);
     p.best.gains = public_gains(gains_, p.T, p.nu, p.nt, backward_.columns());
     return p.finish(status, words_);
   }
@@ -89,7 +93,7 @@ class Ilqr {
         return OptimiserStatus::converged_gradient;
       }
       const double before = cost_;
-      expand = search(expected);
+      expand = search();
       if (!p_.report(cost_)) return OptimiserStatus::stopped;
       if (expand) {
         damping_.lower();
@@ -102,6 +106,17 @@ class Ilqr {
       if (expected <= kRounding * scale) return OptimiserStatus::converged_value;
       damping_.raise();
       if (damping_.mu > kMost) return OptimiserStatus::line_search_failed;
+    }
+  }
+
+  // Gains around the very result, and without damping where that is possible.
+  void undamped_gains(OptimiserStatus status) {
+    try {
+      if (status != OptimiserStatus::converged_gradient && !model()) return;
+      Gains exact;
+      if (backward_.run({0, false}, exact)) gains_ = std::move(exact);
+    } catch (const Interrupted&) {
+    } catch (const GradientError&) {
     }
   }
 
@@ -128,7 +143,7 @@ class Ilqr {
   }
 
   // (3), (4). True where the best moved.
-  bool search(double expected) {
+  bool search() {
     Policy policy;
     policy.states = p_.best.states;
     policy.controls = p_.best.controls;
@@ -143,7 +158,6 @@ class Ilqr {
     }
     const double a = kLengths[least],
                  hoped = -(a * gains_.linear + 0.5 * a * a * gains_.quadratic);
-    (void)expected;
     if (!(costs[least] < cost_) || cost_ - costs[least] < kShare * hoped) return false;
     const std::int64_t nx = (p_.T + 1) * p_.nx, nu = p_.T * p_.nu,
                        row = static_cast<std::int64_t>(least);
@@ -267,6 +281,8 @@ std::vector<double> public_gains(const Gains& gains, std::int64_t T, int inputs,
   return out;
 }
 
-Plan plan_ilqr(Planner& planner) { return Ilqr(planner).run(); }
+Plan plan_ilqr(Planner& planner) { return Ilqr(planner).run(false); }
+
+Plan continue_by_ilqr(Planner& planner) { return Ilqr(planner).run(true); }
 
 }  // namespace cycloid::inline optimise

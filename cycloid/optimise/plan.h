@@ -49,9 +49,9 @@ struct PlanOptions {
   // bounds' half width (1 where there are none).
   int samples = 256;
   double elite = 0.1;
-  double noise = 0.3;
+  double noise = 0.5;
   double temperature = 0.1;  // mppi: relative to the spread of the samples' costs
-  int knots = 0;             // noise is linear between so many knots; 0: T/8, at least 4
+  int knots = 0;             // noise is linear between so many knots; 0: T/10, at least 4
   Watch watch = {};
   KeepGoing keep_going = {};
 };
