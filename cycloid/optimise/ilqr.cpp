@@ -74,6 +74,7 @@ class Ilqr {
 
   OptimiserStatus inner() {
     bool expand = true;
+    int still = 0;  // small decreases one after another
     for (;;) {
       if (std::ssize(p_.best.history) > p_.options.iterations) {
         return OptimiserStatus::max_iterations;
@@ -97,7 +98,8 @@ class Ilqr {
       if (!p_.report(cost_)) return OptimiserStatus::stopped;
       if (expand) {
         damping_.lower();
-        if (before - cost_ <= p_.options.tolerance * scale && damping_.mu <= kSmallDamping) {
+        still = before - cost_ <= p_.options.tolerance * scale ? still + 1 : 0;
+        if (still >= kStill && damping_.mu <= kSmallDamping) {
           return OptimiserStatus::converged_value;
         }
         continue;
@@ -188,6 +190,7 @@ class Ilqr {
     return model();
   }
 
+  static constexpr int kStill = 2;
   static constexpr double kSmallDamping = 1e-4, kRounding = 1e-10;
 
   Planner& p_;

@@ -36,7 +36,7 @@ struct PlanOptions {
   int iterations = 200;
   std::optional<double> time_limit;  // [s]; the iteration that it ends in is finished
   std::uint64_t seed = 0;
-  double tolerance = 1e-8;  // on the decrease of the cost that is still expected, relative
+  double tolerance = 1e-6;  // on the decrease of the cost that is still expected, relative
   double constraint_tolerance = 1e-4;  // on Keep, in units of its output
   int threads = 0;
   double t0 = 0;                              // time of x0 [s]

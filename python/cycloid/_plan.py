@@ -256,7 +256,7 @@ def plan(
     iterations: int = 200,
     time_limit: float | None = None,
     seed: int = 0,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-6,
     constraint_tolerance: float = 1e-4,
     hessian: str = "gauss_newton",
     regularise: str = "input",
