@@ -37,16 +37,20 @@ class Ilqr {
   explicit Ilqr(Planner& p)
       : p_(p), backward_(p), damping_{p.options.regularisation, 1, p.options.regularise_state} {}
 
-  Plan run() {
+  Plan run(bool goes_on) {
     Planner& p = p_;
-    p.begin_with_start();
-    cost_ = first_ = p.best.cost;
+    if (!goes_on) p.begin_with_start();
+    cost_ = p.best.cost;
     OptimiserStatus status = OptimiserStatus::stopped;
     try {
-      if (p.report(cost_)) status = outer();
+      if (goes_on || p.report(cost_)) {
+        first_ = p.best.history.front();
+        status = outer();
+      }
     } catch (const Interrupted&) {
       status = OptimiserStatus::stopped;
     }
+    if (is_converged(status)) undamped_gains(status);
     p.best.gains = public_gains(gains_, p.T, p.nu, p.nt, backward_.columns());
     return p.finish(status, words_);
   }
@@ -70,6 +74,7 @@ class Ilqr {
 
   OptimiserStatus inner() {
     bool expand = true;
+    int still = 0;  // small decreases one after another
     for (;;) {
       if (std::ssize(p_.best.history) > p_.options.iterations) {
         return OptimiserStatus::max_iterations;
@@ -89,11 +94,12 @@ class Ilqr {
         return OptimiserStatus::converged_gradient;
       }
       const double before = cost_;
-      expand = search(expected);
+      expand = search();
       if (!p_.report(cost_)) return OptimiserStatus::stopped;
       if (expand) {
         damping_.lower();
-        if (before - cost_ <= p_.options.tolerance * scale && damping_.mu <= kSmallDamping) {
+        still = before - cost_ <= p_.options.tolerance * scale ? still + 1 : 0;
+        if (still >= kStill && damping_.mu <= kSmallDamping) {
           return OptimiserStatus::converged_value;
         }
         continue;
@@ -102,6 +108,17 @@ class Ilqr {
       if (expected <= kRounding * scale) return OptimiserStatus::converged_value;
       damping_.raise();
       if (damping_.mu > kMost) return OptimiserStatus::line_search_failed;
+    }
+  }
+
+  // Gains around the very result, and without damping where that is possible.
+  void undamped_gains(OptimiserStatus status) {
+    try {
+      if (status != OptimiserStatus::converged_gradient && !model()) return;
+      Gains exact;
+      if (backward_.run({0, false}, exact)) gains_ = std::move(exact);
+    } catch (const Interrupted&) {
+    } catch (const GradientError&) {
     }
   }
 
@@ -128,7 +145,7 @@ class Ilqr {
   }
 
   // (3), (4). True where the best moved.
-  bool search(double expected) {
+  bool search() {
     Policy policy;
     policy.states = p_.best.states;
     policy.controls = p_.best.controls;
@@ -143,7 +160,6 @@ class Ilqr {
     }
     const double a = kLengths[least],
                  hoped = -(a * gains_.linear + 0.5 * a * a * gains_.quadratic);
-    (void)expected;
     if (!(costs[least] < cost_) || cost_ - costs[least] < kShare * hoped) return false;
     const std::int64_t nx = (p_.T + 1) * p_.nx, nu = p_.T * p_.nu,
                        row = static_cast<std::int64_t>(least);
@@ -174,6 +190,7 @@ class Ilqr {
     return model();
   }
 
+  static constexpr int kStill = 2;
   static constexpr double kSmallDamping = 1e-4, kRounding = 1e-10;
 
   Planner& p_;
@@ -267,6 +284,8 @@ std::vector<double> public_gains(const Gains& gains, std::int64_t T, int inputs,
   return out;
 }
 
-Plan plan_ilqr(Planner& planner) { return Ilqr(planner).run(); }
+Plan plan_ilqr(Planner& planner) { return Ilqr(planner).run(false); }
+
+Plan continue_by_ilqr(Planner& planner) { return Ilqr(planner).run(true); }
 
 }  // namespace cycloid::inline optimise

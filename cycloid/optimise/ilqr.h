@@ -41,4 +41,7 @@ class BackwardPass {
 std::vector<double> public_gains(const Gains& gains, std::int64_t T, int inputs, int tangents,
                                  int columns);
 
+// Goes on from the planner's best.
+Plan continue_by_ilqr(Planner& planner);
+
 }  // namespace cycloid::inline optimise

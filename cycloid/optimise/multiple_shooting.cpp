@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLengths[] = {1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125};
 constexpr double kShare = 1e-4, kMostDamping = 1e10, kClosed = 1e-9;
+constexpr double kMostOpen = 10;
 constexpr int kMostOuter = 30;
 constexpr double kPenaltyGrowth = 5;
 
@@ -43,8 +44,9 @@ class MultipleShooting {
       if (p_.report(p_.best.cost)) status = outer();
     } catch (const Interrupted&) {
     }
+    if (stuck_) return continue_by_ilqr(p_);
+    if (Gains exact; is_converged(status) && backward_.run({0, false}, exact)) gains_ = exact;
     p_.best.gains = public_gains(gains_, p_.T, p_.nu, p_.nt, backward_.columns());
-    // What is planned with closed gaps is what a rollout gives; else the best rollout stands.
     return p_.finish(status, words_);
   }
 
@@ -69,6 +71,9 @@ class MultipleShooting {
     if (gaps.failed[0]) throw StartFails("plan: a step from the start's states fails");
     gaps_ = gaps.d;
     open_ = sum_of(gaps_.data(), std::ssize(gaps_));
+    filter_.clear();
+    // Gaps may grow by as much as the states themselves could.
+    most_open_ = kMostOpen * std::max(1.0, open_ + static_cast<double>(p_.T));
     keep_best();
   }
 
@@ -94,8 +99,8 @@ class MultipleShooting {
       direction();
       const double scale = std::max(std::abs(cost_), 1e-9 * std::abs(first_));
       const bool closed = open_ <= kClosed * std::max<double>(1, std::ssize(gaps_));
-      const double expected = -(slope_ + 0.5 * bend_);
-      if (closed && std::abs(expected) <= p_.options.tolerance * scale && mu_ <= 1e-4) {
+      const double expected = -(gains_.linear + 0.5 * gains_.quadratic);
+      if (closed && expected <= p_.options.tolerance * scale && mu_ <= 1e-4) {
         return OptimiserStatus::converged_gradient;
       }
       const bool moved = search();
@@ -106,12 +111,15 @@ class MultipleShooting {
         continue;
       }
       if (closed && expected <= 1e-10 * scale) return OptimiserStatus::converged_value;
-      mu_ = std::max(1e-8, 10 * mu_);
+      mu_ = std::max(1e-6, 10 * mu_);
       if (mu_ > kMostDamping) return OptimiserStatus::line_search_failed;
+      if (closed) continue;
+      stuck_ = true;
+      return OptimiserStatus::line_search_failed;
     }
   }
 
-  // (2), the slope of the cost along it, and the costates' size for (4).
+  // (2), and slope and curvature of the cost along it.
   void direction() {
     const std::int64_t T = p_.T;
     const int nt = p_.nt, nu = p_.nu, columns = backward_.columns();
@@ -158,21 +166,6 @@ class MultipleShooting {
         bend_ += 2 * w * change * change;
       }
     }
-    // Costates λ_t = l_x + Aᵀ λ_{t+1} at the present point.
-    std::vector<double> costate(expansion_.lx.end() - nt, expansion_.lx.end());
-    double most = 0;
-    for (std::int64_t t = T - 1; t >= 0; --t) {
-      for (const double v : costate) most = std::max(most, std::abs(v));
-      std::vector<double> before(expansion_.lx.begin() + t * nt,
-                                 expansion_.lx.begin() + (t + 1) * nt);
-      for (int i = 0; i < nt; ++i) {
-        for (int j = 0; j < nt; ++j) before[j] += steps_.A[(t * nt + i) * nt + j] * costate[i];
-      }
-      costate = std::move(before);
-    }
-    // The cost may rise by closing gaps: the weight makes (4) fall along (2) all the same.
-    if (open_ > 0) weight_ = std::max(weight_, 2 * (slope_ + 0.5 * std::max(bend_, 0.0)) / open_);
-    weight_ = std::max(weight_, std::min(most, 1e8));
   }
 
   // (3), (4).
@@ -193,15 +186,23 @@ class MultipleShooting {
     }
     const Gaps gaps = gaps_of(p_, states, controls, rows);
     const std::vector<double> costs = p_.costs(states, controls, gaps.failed);
+    // (4), the longest step first.
+    filter_.push_back({open_, cost_});
     std::int64_t least = -1;
-    double merit = cost_ + weight_ * open_, lowest = merit;  // (4)
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const double own = costs[r] + weight_ * sum_of(gaps.d.data() + r * T * nt, T * nt),
-                   a = kLengths[r],
-                   hoped = -(a * slope_ + 0.5 * a * a * bend_) + a * weight_ * open_;
-      if (own < lowest && merit - own >= kShare * hoped) lowest = own, least = r;
+    for (std::int64_t r = 0; r < rows && least < 0; ++r) {
+      const double open = sum_of(gaps.d.data() + r * T * nt, T * nt), a = kLengths[r],
+                   hoped = -(a * slope_ + 0.5 * a * a * bend_);
+      if (!std::isfinite(costs[r]) || open > most_open_) continue;
+      const bool passes = std::all_of(filter_.begin(), filter_.end(), [&](const Entry& e) {
+        return open < (1 - kShare) * e.open || costs[r] < e.cost - kShare * e.open;
+      });
+      // Without gaps to close, the cost itself must fall as it should.
+      const bool falls = open_ > kClosed * std::ssize(gaps_) || cost_ - costs[r] > kShare * hoped;
+      if (passes && falls) least = r;
     }
+    filter_.pop_back();
     if (least < 0) return false;
+    filter_.push_back({open_, cost_});
     states_.assign(states.begin() + least * (T + 1) * nx, states.begin() + (least + 1) * (T + 1) * nx);
     controls_.assign(controls.begin() + least * T * nu, controls.begin() + (least + 1) * T * nu);
     gaps_.assign(gaps.d.begin() + least * T * nt, gaps.d.begin() + (least + 1) * T * nt);
@@ -211,34 +212,44 @@ class MultipleShooting {
     return true;
   }
 
-  // The best that a user can run: by its own rollout while gaps are open, else as it stands.
+  // The best that a user can run: as it stands where gaps are closed, else what the gains make of
+  // it.
   void keep_best() {
     if (open_ <= kClosed * std::max<double>(1, std::ssize(gaps_))) {
-      if (cost_ > p_.best.cost && best_is_closed_) return;
-      best_is_closed_ = true;
-      p_.best.controls = controls_;
-      p_.best.states = states_;
-      p_.best.cost = cost_;
+      if (cost_ <= p_.best.cost) take(controls_, states_, cost_);
       return;
     }
-    if (best_is_closed_) return;
-    std::vector<double> rolled;
-    if (!p_.roll_out(controls_, rolled)) return;
-    const double cost = p_.cost.values(rolled, controls_, 1)[0];
-    if (!(cost < p_.best.cost)) return;
-    p_.best.controls = controls_;
-    p_.best.states = std::move(rolled);
+    if (gains_.K.empty()) return;
+    Policy policy;
+    policy.states = states_;
+    policy.controls = controls_;
+    policy.k.assign(gains_.k.size(), 0.0);
+    policy.K = gains_.K;
+    policy.columns = backward_.columns();
+    const double none[] = {0};
+    PolicyRollout::Candidates run = p_.search(std::move(policy), none);
+    const double cost = p_.costs(run.states, run.controls, run.failed)[0];
+    if (cost < p_.best.cost) take(run.controls, run.states, cost);
+  }
+  void take(const std::vector<double>& controls, const std::vector<double>& states, double cost) {
+    p_.best.controls = controls;
+    p_.best.states = states;
     p_.best.cost = cost;
   }
 
+  struct Entry {
+    double open, cost;
+  };
+
   Planner& p_;
   BackwardPass backward_;
-  double mu_, cost_ = 0, first_ = 0, open_ = 0, slope_ = 0, bend_ = 0, weight_ = 0;
-  bool best_is_closed_ = false;
+  double mu_, cost_ = 0, first_ = 0, open_ = 0, slope_ = 0, bend_ = 0, most_open_ = INFINITY;
+  std::vector<Entry> filter_;
   std::vector<double> states_, controls_, gaps_, dx_, du_;
   Linearised steps_;
   Expansion expansion_;
   Gains gains_;
+  bool stuck_ = false;
   std::string words_;
 };
 
@@ -246,7 +257,7 @@ class MultipleShooting {
 
 Gaps gaps_of(Planner& p, const std::vector<double>& states, const std::vector<double>& controls,
              std::int64_t rows) {
-  const std::int64_t T = p.T, nx = p.nx, nu = p.nu, nt = p.nt;
+  const std::int64_t T = p.T, nx = p.nx, nt = p.nt;
   std::vector<double> x(rows * T * nx);
   for (std::int64_t r = 0; r < rows; ++r) {
     std::copy_n(states.data() + r * (T + 1) * nx, T * nx, x.data() + r * T * nx);
@@ -259,7 +270,6 @@ Gaps gaps_of(Planner& p, const std::vector<double>& states, const std::vector<do
     p.system.states().difference(states.data() + (r * (T + 1) + t + 1) * nx,
                                  next.states.data() + i * nx, out.d.data() + i * nt);  // (1)
   }
-  (void)nu;
   return out;
 }
 

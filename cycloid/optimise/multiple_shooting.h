@@ -4,10 +4,11 @@
 //   the backward pass (riccati.h) on A, B and d gives du = k + K dx, and then
 //   dx_0 = 0,  dx_{t+1} = A dx + B du + d               the Newton direction                   (2)
 //   s ← s ⊕ a dx,  u ← clamp(u + a du)                  candidates a = 1, ½, ¼, …              (3)
-//   accepted by the merit J + ν Σ |d|₁, ν above the largest costate                            (4)
+//   accepted by a filter [Waechter2006]: against every point before, J or Σ |d| must fall      (4)
 // All steps of all candidates are one batch: nothing is rolled out, and an unstable system's errors
 // do not grow along the horizon. A step of a = 1 closes linear gaps. Gauss–Newton in the cost, as
-// ilqr.h, and Keep likewise. States that a start brings need not belong to its controls. When gaps
+// ilqr.h, and Keep likewise. Where the filter finds no step while gaps are open, iterations go on as
+// ilqr's, from the best trajectory that gains have made of the way so far. States that a start brings need not belong to its controls. When gaps
 // are closed to rounding, the plan is the rollout of its controls.
 #pragma once
 

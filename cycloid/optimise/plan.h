@@ -36,7 +36,7 @@ struct PlanOptions {
   int iterations = 200;
   std::optional<double> time_limit;  // [s]; the iteration that it ends in is finished
   std::uint64_t seed = 0;
-  double tolerance = 1e-8;  // on the decrease of the cost that is still expected, relative
+  double tolerance = 1e-6;  // on the decrease of the cost that is still expected, relative
   double constraint_tolerance = 1e-4;  // on Keep, in units of its output
   int threads = 0;
   double t0 = 0;                              // time of x0 [s]
@@ -49,9 +49,9 @@ struct PlanOptions {
   // bounds' half width (1 where there are none).
   int samples = 256;
   double elite = 0.1;
-  double noise = 0.3;
+  double noise = 0.5;
   double temperature = 0.1;  // mppi: relative to the spread of the samples' costs
-  int knots = 0;             // noise is linear between so many knots; 0: T/8, at least 4
+  int knots = 0;             // noise is linear between so many knots; 0: T/10, at least 4
   Watch watch = {};
   KeepGoing keep_going = {};
 };

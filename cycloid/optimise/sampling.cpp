@@ -11,7 +11,7 @@
 namespace cycloid::inline optimise {
 namespace {
 
-constexpr double kForgets = 0.2;      // of the last spread in (2)
+constexpr double kForgets = 0.4;      // of the last spread in (2)
 constexpr double kSettled = 1e-4;     // CEM ends when its spread is this share of the first
 constexpr double kSlower = 0.98;      // MPPI's noise, per iteration
 constexpr std::int64_t kRows = 1024;  // of one batch of rollouts
@@ -22,7 +22,7 @@ class Sampler {
   explicit Sampler(Planner& p)
       : p_(p),
         knots_(p.options.knots > 0 ? p.options.knots
-                                   : static_cast<int>(std::max<std::int64_t>(4, p.T / 8))) {
+                                   : static_cast<int>(std::max<std::int64_t>(4, p.T / 10))) {
     const PlanOptions& o = p.options;
     if (o.samples < 2) throw Error("plan: samples must be at least 2");
     if (!(o.elite > 0 && o.elite <= 1)) throw Error("plan: elite must be within 0 and 1");

@@ -165,7 +165,7 @@ OutputRows TrajectoryCost::rows_of(const Residuals& term, std::span<const double
 std::vector<double> TrajectoryCost::values(std::span<const double> states,
                                            std::span<const double> controls, std::int64_t rows,
                                            const KeepGoing& keep_going) const {
-  const std::int64_t nx = system_.states().size(), nu = system_.inputs().size();
+  const std::int64_t nu = system_.inputs().size();
   std::vector<double> out(rows, 0.0), x, u, r;
   for (const auto& term : residuals_) {
     const OutputRows at = rows_of(*term, states, controls, rows, x, u, keep_going);
@@ -195,7 +195,6 @@ std::vector<double> TrajectoryCost::values(std::span<const double> states,
     f.evaluate(rows, states.data(), controls.data(), own.data(), nullptr, nullptr);
     for (std::int64_t row = 0; row < rows; ++row) out[row] += own[row];
   }
-  (void)nx;
   return out;
 }
 

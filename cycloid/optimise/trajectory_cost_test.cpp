@@ -22,7 +22,7 @@ Vector random_numbers(std::uint64_t seed, std::size_t n) {
 }
 
 Cost pendulum_cost() {
-  return Reach{"angle", {1.0}, {2.0}, When::all()} + Reach{"state", {0.5, -0.5}} +
+  return Cost(Reach{"angle", {1.0}, {2.0}, When::all()}) + Reach{"state", {0.5, -0.5}} +
          Cost(Reach{"energy", {3.0}, {0.1}, When::at({1, -2})}) + Cost(Effort{{0.3}}) +
          Cost(Smooth{{0.7}});
 }
@@ -79,7 +79,7 @@ TEST_CASE("trajectory_cost: the model's gradient is the gradient, its curvature 
   const Vector x = random_numbers(1, 10), u = random_numbers(2, 4);
   // Without Smooth, which is not in the model, and with targets that the residuals meet: there
   // Gauss-Newton is the Hessian.
-  const Cost terms = Reach{"angle", {x[2]}, {2.0}, When::at({1})} + Cost(Effort{{0.3}}) +
+  const Cost terms = Cost(Reach{"angle", {x[2]}, {2.0}, When::at({1})}) + Cost(Effort{{0.3}}) +
                      Cost(Reach{"energy",
                                 {0.5 * x[5] * x[5] - 9.81 * std::cos(x[4])},
                                 {0.1},

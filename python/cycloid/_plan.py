@@ -256,7 +256,7 @@ def plan(
     iterations: int = 200,
     time_limit: float | None = None,
     seed: int = 0,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-6,
     constraint_tolerance: float = 1e-4,
     hessian: str = "gauss_newton",
     regularise: str = "input",
@@ -264,7 +264,7 @@ def plan(
     gradient: Any = None,
     samples: int = 256,
     elite: float = 0.1,
-    noise: float = 0.3,
+    noise: float = 0.5,
     temperature: float = 0.1,
     knots: int = 0,
     t0: float = 0.0,
@@ -293,10 +293,10 @@ def plan(
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(damping=0.1, dt=0.02)
     >>> cost = cy.cost.Reach("state", [np.pi, 0.0], weight=100) + cy.cost.Effort(1e-2)
-    >>> swing = cy.plan(pendulum, [0.0, 0.0], cost, 120, bounds=(-3.0, 3.0))
+    >>> swing = cy.plan(pendulum, [0.0, 0.0], cost, 120, bounds=(-8.0, 8.0))
     >>> swing.converged, bool(abs(swing.states[-1, 0] - np.pi) < 0.05)
     (True, True)
-    >>> bool(np.abs(swing.controls).max() <= 3.0), swing.gains.shape
+    >>> bool(np.abs(swing.controls).max() <= 8.0), swing.gains.shape
     (True, (120, 1, 2))
     """
     given = {k: v for k, v in locals().items() if k in _KEYWORDS}

@@ -57,6 +57,7 @@ Function function_of(const std::string& name, nb::object callable, bool has_grad
       copy(answer[1], n * (shape.steps + 1) * shape.states, states_bar);
       copy(answer[2], n * shape.steps * shape.inputs, controls_bar);
     } catch (const nb::python_error& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted("interrupted");
       remember_if_it_ends_the_program(error);
       throw;
     }
@@ -155,6 +156,21 @@ KeepGoing until_interrupted(const Unlocked& call) {
   };
 }
 
+// Likewise where Ctrl-C comes while Python watches.
+optimise::Watch watch_until_interrupted(const nb::object& watch) {
+  const optimise::Watch own = watch_of(watch);
+  if (!own) return {};
+  return [own](const Progress& now) {
+    try {
+      return own(now);
+    } catch (const nb::python_error& error) {
+      const nb::gil_scoped_acquire lock;
+      if (error.matches(PyExc_KeyboardInterrupt)) return false;
+      throw;
+    }
+  };
+}
+
 }  // namespace
 
 void bind_plan(nb::module_& m) {
@@ -164,7 +180,7 @@ void bind_plan(nb::module_& m) {
       [](const System& system, const Rows<double>& x0, const nb::list& terms, std::int64_t steps,
          const nb::dict& options, const nb::object& watch) {
         PlanOptions o = options_of(options);
-        o.watch = watch_of(watch);
+        o.watch = watch_until_interrupted(watch);
         const Cost cost = cost_of(terms, system, steps);
         Plan found;
         {

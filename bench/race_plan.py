@@ -1,0 +1,224 @@
+"""An iteration of iLQR: ours, and the same on MuJoCo's derivatives by finite differences.
+
+    python bench/race_plan.py [MODEL ...]
+
+prints one JSON object: {"humanoid": {figure: number}, ...}, times in milliseconds per iteration, on
+one thread each: linearisation of all steps, backward pass, line search. The peer takes A and B from
+mjd_transitionFD (one-sided differences, the cheaper kind), makes the same backward pass in NumPy,
+and tries step lengths 1, 1/2, ... with feedback until one is better; ours tries all eight. Both
+start from the same trajectory, with the same cost, and lower it: "cost" are the costs after so many
+iterations, relative to the start.
+
+Where crocoddyl is installed, an arm of seven joints without contact is raced against its
+SolverFDDP, dynamics by Pinocchio, per iteration.
+"""
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+import cycloid as cy
+
+HORIZON, ITERATIONS, ROUNDS = 50, 3, 3
+MODELS = {
+    "humanoid": "dm_control/suite/humanoid.xml",
+    "humanoid_CMU": "dm_control/suite/humanoid_CMU.xml",
+    "half_cheetah": "gymnasium/envs/mujoco/assets/half_cheetah.xml",
+}
+
+
+def path_of(name):
+    for folder in (Path(sys.prefix, "models"), *map(Path, sys.path)):
+        if (folder / name).exists():
+            return str(folder / name)
+    raise SystemExit(f"bench: {name} is not installed (make setup TIER=bench)")
+
+
+class Peer:
+    """iLQR on mjd_transitionFD: weight · |x ⊖ x*|² on all states, effort · |u|²."""
+
+    def __init__(self, model, x0, target, weight, effort):
+        self.m, self.d = model, mujoco.MjData(model)
+        self.x0, self.target, self.weight, self.effort = x0, target, weight, effort
+        self.nx, self.nu = 2 * model.nv + model.na, model.nu
+
+    def difference(self, a, b):
+        m, d = self.m, np.empty(self.nx)
+        mujoco.mj_differentiatePos(m, d[: m.nv], 1.0, b[: m.nq], a[: m.nq])
+        d[m.nv :] = a[m.nq :] - b[m.nq :]
+        return d
+
+    def put(self, x):
+        m, d = self.m, self.d
+        d.qpos[:], d.qvel[:], d.act[:] = np.split(x, [m.nq, m.nq + m.nv])
+
+    def step(self, x, u):
+        self.put(x)
+        self.d.ctrl[:] = u
+        mujoco.mj_step(self.m, self.d)
+        return np.concatenate([self.d.qpos, self.d.qvel, self.d.act])
+
+    def cost(self, xs, us):
+        ds = [self.difference(x, self.target) for x in xs]
+        return self.weight * np.sum(np.square(ds)) + self.effort * np.sum(np.square(us))
+
+    def roll_out(self, us, xs=None, k=None, K=None, a=0.0):
+        """Open loop, or around xs with a share a of k."""
+        states, used = [self.x0], []
+        for t, u in enumerate(us):
+            if K is not None:
+                u = u + a * k[t] + K[t] @ self.difference(states[-1], xs[t])
+            used.append(u)
+            states.append(self.step(states[-1], u))
+        return states, used
+
+    def linearise(self, xs, us):
+        A, B = [], []
+        for x, u in zip(xs, us):
+            self.put(x)
+            self.d.ctrl[:] = u
+            self.d.qacc_warmstart[:] = 0
+            a, b = np.zeros((self.nx, self.nx)), np.zeros((self.nx, self.nu))
+            mujoco.mjd_transitionFD(self.m, self.d, 1e-6, False, a, b, None, None)
+            A.append(a)
+            B.append(b)
+        return A, B
+
+    def backward(self, xs, us, A, B, mu):
+        V = 2 * self.weight * np.eye(self.nx)
+        v = 2 * self.weight * self.difference(xs[-1], self.target)
+        k, K = [None] * len(us), [None] * len(us)
+        for t in reversed(range(len(us))):
+            VA, VB = V @ A[t], V @ B[t]
+            Qx = 2 * self.weight * self.difference(xs[t], self.target) + A[t].T @ v
+            Qu = 2 * self.effort * us[t] + B[t].T @ v
+            Qxx = 2 * self.weight * np.eye(self.nx) + A[t].T @ VA
+            Qux, Quu = B[t].T @ VA, 2 * self.effort * np.eye(self.nu) + B[t].T @ VB
+            both = np.linalg.solve(Quu + mu * np.eye(self.nu), np.c_[Qu, Qux])
+            k[t], K[t] = -both[:, 0], -both[:, 1:]
+            v = Qx + K[t].T @ (Quu @ k[t] + Qu) + Qux.T @ k[t]
+            V = Qxx + K[t].T @ (Quu @ K[t] + Qux) + Qux.T @ K[t]
+            V = 0.5 * (V + V.T)
+        return k, K
+
+    def plan(self, us, iterations):
+        xs, us = self.roll_out(us)
+        best, mu, spent = self.cost(xs, us), 1e-6, []
+        for _ in range(iterations):
+            began = time.perf_counter()
+            k, K = self.backward(xs, us, *self.linearise(xs, us), mu)
+            for a in 0.5 ** np.arange(8):
+                states, used = self.roll_out(us, xs, k, K, a)
+                cost = self.cost(states, used)
+                if cost < best:
+                    xs, us, best = states, used, cost
+                    break
+            else:
+                mu *= 10
+            spent.append(time.perf_counter() - began)
+        return np.mean(spent), best
+
+
+def race(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = mujoco.MjModel.from_xml_path(path_of(MODELS[name]))
+        robot = cy.from_mujoco(model)
+    model.opt.tolerance = 1e-10
+    # Standing on the ground, or settled on it.
+    data = mujoco.MjData(model)
+    if name.startswith("humanoid"):
+        while data.ncon == 0 and data.qpos[2] > 0.2:
+            data.qpos[2] -= 0.005
+            mujoco.mj_forward(model, data)
+    mujoco.mj_step(model, data, 20)
+    x0 = np.concatenate([data.qpos, data.qvel, data.act])
+    target = np.concatenate([data.qpos, np.zeros(model.nv + model.na)])
+    weight, effort = 1.0, 0.1
+    us = 0.1 * np.random.default_rng(0).normal(size=(HORIZON, model.nu))
+    peer = Peer(model, x0, target, weight, effort)
+    cost = cy.cost.Reach("state", target, weight, "all") + cy.cost.Effort(effort)
+    keywords = {"start": us, "bounds": None, "threads": 1, "tolerance": 0.0, "progress": False}
+    first = float(cost.value(robot, np.array(peer.roll_out(us)[0]), us))
+    ours, theirs = [], []
+    for _ in range(ROUNDS):  # in turns: the machine's mood is the same for both
+        began = time.perf_counter()
+        none = cy.plan(robot, x0, cost, HORIZON, iterations=0, **keywords)
+        overhead = time.perf_counter() - began
+        began = time.perf_counter()
+        plan = cy.plan(robot, x0, cost, HORIZON, iterations=ITERATIONS, **keywords)
+        ours.append((time.perf_counter() - began - overhead) / plan.iterations)
+        seconds, end = peer.plan(us, ITERATIONS)
+        theirs.append(seconds)
+    assert none.iterations == 0 and plan.cost < none.cost
+    return {
+        "ours": 1e3 * min(ours), "mujoco": 1e3 * min(theirs), "x": min(theirs) / min(ours),
+        "cost": plan.cost / first, "cost of mujoco": end / first, "contacts": int(data.ncon),
+        "states": robot.tangent_size, "inputs": model.nu, "horizon": HORIZON,
+    }  # fmt: skip
+
+
+def arm():
+    """Seven joints, no contact: ours, and Crocoddyl's solver with the same costs and steps."""
+    import crocoddyl
+    import pinocchio
+    from example_robot_data import load
+
+    loaded = load("panda")
+    model = loaded.model
+    model = pinocchio.buildReducedModel(model, [8, 9], model.neutralConfiguration) if (
+        model.nv == 9) else model  # fmt: skip
+    path = loaded.urdf if hasattr(loaded, "urdf") else None
+    if path is None:
+        raise ImportError("example_robot_data without a path of the arm")
+    dt, T, effort = 0.01, 100, 1e-3
+    robot = cy.load(path, inputs=("qfrc_applied",), constraints=False)
+    q0, goal = np.full(model.nv, 0.3), np.full(model.nv, -0.2)
+    state = crocoddyl.StateMultibody(model)
+    actuation = crocoddyl.ActuationModelFull(state)
+    x_goal = np.r_[goal, np.zeros(model.nv)]
+    terms = crocoddyl.CostModelSum(state)
+    residual = crocoddyl.ResidualModelState(state, x_goal)
+    terms.addCost("goal", crocoddyl.CostModelResidual(state, residual), 2.0)
+    residual = crocoddyl.ResidualModelControl(state)
+    terms.addCost("effort", crocoddyl.CostModelResidual(state, residual), 2 * effort)
+    model_of_step = crocoddyl.IntegratedActionModelEuler(
+        crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, terms), dt
+    )
+    problem = crocoddyl.ShootingProblem(np.r_[q0, np.zeros(model.nv)], T * [model_of_step],
+                                        model_of_step)  # fmt: skip
+    problem.nthreads = 1
+    solver = crocoddyl.SolverFDDP(problem)
+    us = T * [np.zeros(model.nv)]
+    began = time.perf_counter()
+    solver.solve(problem.rollout(us), us, 5, False)
+    theirs = (time.perf_counter() - began) / max(solver.iter, 1)
+    cost = cy.cost.Reach("state", x_goal, 1.0, "all") + cy.cost.Effort(effort)
+    plan = cy.plan(robot, np.r_[q0, np.zeros(model.nv)], cost, T, iterations=5, threads=1,
+                   tolerance=0.0)  # fmt: skip
+    ours = plan.seconds / max(plan.iterations, 1)
+    return {"ours": 1e3 * ours, "crocoddyl": 1e3 * theirs, "x": theirs / ours, "horizon": T}
+
+
+def main():
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    out = {}
+    for name in sys.argv[1:] or MODELS:
+        print(f"bench: an iteration of iLQR, {name} ...", file=sys.stderr, flush=True)
+        out[name] = race(name)
+    try:
+        out["arm"] = arm()
+    except ImportError as error:
+        print(f"bench: no race against Crocoddyl: {error}", file=sys.stderr)
+    json.dump(out, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+// cycloid plan: inputs that bring a model where it is wanted.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/law_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cycloid/optimise/output.h"
+#include "cycloid/optimise/plan.h"
+
+namespace cycloid::cli {
+namespace {
+
+struct PlanCommandOptions {
+  LawOptions law;
+  std::vector<std::string> targets;  // "name=1,2" or "name=1,2@all"
+  std::int64_t steps = 100, iterations = 200, seed = 0, threads = 0;
+  double weight = 100, effort = 1e-3, smooth = 0;
+  std::string method = "ilqr";
+  std::vector<double> low, high;
+  std::optional<double> time_limit;
+};
+
+Reach target_of(const std::string& text, double weight) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    throw UsageError(message("--target: expected name=number,…, got \"", text, "\""));
+  }
+  std::string numbers = text.substr(equals + 1);
+  When when = When::end();
+  if (const std::size_t at = numbers.find('@'); at != std::string::npos) {
+    const std::string word = numbers.substr(at + 1);
+    numbers.resize(at);
+    if (word == "all") {
+      when = When::all();
+    } else if (word != "end") {
+      std::vector<std::int64_t> steps;
+      for (const double t : parse_numbers(word, "--target: the steps behind @")) {
+        if (t != std::floor(t)) throw UsageError("--target: steps behind @ are whole numbers");
+        steps.push_back(static_cast<std::int64_t>(t));
+      }
+      when = When::at(std::move(steps));
+    }
+  }
+  return {text.substr(0, equals), parse_numbers(numbers, "--target"), {weight}, std::move(when)};
+}
+
+std::vector<double> limits(const std::vector<double>& given, std::size_t inputs, const char* name) {
+  if (given.size() == inputs) return given;
+  if (given.size() == 1) return std::vector<double>(inputs, given[0]);
+  throw UsageError(message(name, ": expected one number or ", inputs, ", got ", given.size()));
+}
+
+Json rows(const std::vector<double>& numbers, std::size_t width) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i + width <= numbers.size(); i += width) {
+    all.push_back(std::vector<double>(numbers.begin() + static_cast<std::ptrdiff_t>(i),
+                                      numbers.begin() + static_cast<std::ptrdiff_t>(i + width)));
+  }
+  return all;
+}
+
+Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
+  const System system = o.law.system();
+  const std::vector<double> x0 = o.law.start(system);
+  const std::size_t nu = static_cast<std::size_t>(system.inputs().size()),
+                    nx = static_cast<std::size_t>(system.states().size());
+  if (o.targets.empty()) {
+    throw UsageError("--target is needed: what is to be reached, as name=number,…");
+  }
+  Cost cost;
+  for (const std::string& text : o.targets) cost = cost + target_of(text, o.weight);
+  if (o.effort > 0) cost = cost + Effort{{o.effort}};
+  if (o.smooth > 0) cost = cost + Smooth{{o.smooth}};
+
+  PlanOptions options;
+  options.method = o.method;
+  options.iterations = static_cast<int>(o.iterations);
+  options.seed = static_cast<std::uint64_t>(o.seed);
+  options.threads = static_cast<int>(o.threads);
+  options.time_limit = o.time_limit;
+  for (std::size_t i = 0; i < nu; ++i) {
+    options.low.push_back(system.input_bounds(static_cast<int>(i)).low);
+    options.high.push_back(system.input_bounds(static_cast<int>(i)).high);
+  }
+  if (!o.low.empty()) options.low = limits(o.low, nu, "--low");
+  if (!o.high.empty()) options.high = limits(o.high, nu, "--high");
+  Progress progress(terminal, "planning", static_cast<double>(o.iterations), "iterations");
+  options.keep_going = progress.keep_going();
+  options.watch = [&](const optimise::Progress& now) {
+    progress.reached(now.iteration);
+    return true;
+  };
+  const Plan found = plan(system, x0, cost, o.steps, options);
+
+  Json json = o.law.described(system);
+  json["method"] = o.method;
+  json["steps"] = o.steps;
+  json["cost"] = found.cost;
+  json["converged"] = found.converged;
+  json["message"] = found.message;
+  json["iterations"] = found.iterations;
+  json["simulated_steps"] = found.steps;
+  json["seconds"] = found.seconds;
+  json["history"] = found.history;
+  json["state_names"] = names_of(system.states());
+  json["input_names"] = names_of(system.inputs());
+  json["controls"] = rows(found.controls, nu);
+  json["states"] = rows(found.states, nx);
+
+  std::string text = o.law.headline(system);
+  text += message("\n", found.message, "\n\ncost ", shown(found.history.front()), " -> ",
+                  shown(found.cost), " in ", found.iterations, " iterations, ",
+                  shown(found.seconds), " s (", found.steps, " simulated steps)\n\n");
+  Table table({Table::Align::left, Table::Align::right, Table::Align::right});
+  table.row({"state", "at the start", "at the end"});
+  const std::vector<std::string> names = names_of(system.states());
+  for (std::size_t i = 0; i < nx && i < 24; ++i) {
+    table.row({names[i], shown(found.states[i]),
+               shown(found.states[static_cast<std::size_t>(o.steps) * nx + i])});
+  }
+  text += table.text();
+  if (nx > 24) text += message("… and ", nx - 24, " more; --json prints all\n");
+  return {json, text, found.converged ? kSuccess : kAnswerIsNo};
+}
+
+Run declare(Options& options) {
+  const auto o = std::make_shared<PlanCommandOptions>();
+  o->law.declare(options);
+  options.texts("--target", "NAME=…", o->targets,
+                "what to reach: a state block, an observable or \"state\", and its numbers; at the "
+                "end, or behind @ \"all\" or steps (angle=3.1416@all); may be given several times");
+  options.count("--steps", o->steps, 1, 10'000'000, "steps of the plan");
+  options.number("--weight", o->weight, "of the squared distances to the targets");
+  options.number("--effort", o->effort, "weight of the inputs' squares");
+  options.number("--smooth", o->smooth, "weight of the squares of the inputs' changes");
+  options.choice("--method", o->method, plan_methods(), "how it is found");
+  options.numbers("--low", o->low, "least input, one or one for each (default: the model's)");
+  options.numbers("--high", o->high, "largest input, likewise");
+  options.count("--iterations", o->iterations, 0, 1'000'000, "at most");
+  options.number("--time-limit", o->time_limit, "[s]; the iteration that it ends in is finished");
+  options.count("--seed", o->seed, 0, std::int64_t{1} << 62, "of noise");
+  options.count("--threads", o->threads, 0, 1024, "0: as many as the machine offers");
+  return [o](const Terminal& terminal) { return make_plan(*o, terminal); };
+}
+
+}  // namespace
+
+const Command kPlan = {
+    "plan", "inputs that bring a model where it is wanted",
+    "Plans the inputs of so many steps that bring the model to its targets at least\n"
+    "cost, within the inputs' limits. The answer has controls and states, and the exit\n"
+    "status is 0 where the plan has converged.",
+    "cycloid plan pendulum --target state=3.14159,0 --steps 150 --low -5 --high 5", declare};
+
+}  // namespace cycloid::cli
