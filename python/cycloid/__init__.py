@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import systems
+from cycloid import networks, systems
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
@@ -112,6 +112,7 @@ __all__ = [
     "inverse_dynamics",
     "linearise",
     "load",
+    "networks",
     "observe",
     "own_law",
     "randomise",

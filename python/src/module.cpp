@@ -60,6 +60,7 @@ NB_MODULE(_core, m) {
   bind_python_law(m);
   bind_robot(m);
   bind_forward(m);
+  bind_networks(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);
 #endif

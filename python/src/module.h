@@ -52,6 +52,7 @@ void bind_jax(nb::module_& m);
 void bind_observe(nb::module_& m);
 void bind_robot(nb::module_& m);
 void bind_forward(nb::module_& m);
+void bind_networks(nb::module_& m);
 void bind_builder(nb::module_& m);  // where room io is built
 
 }  // namespace cycloid::python
