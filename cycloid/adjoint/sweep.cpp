@@ -224,12 +224,7 @@ template <class T>
 void Sweep<T>::begin(double* const* arrays_bar, const bool* left_out) {
   gather(map_, run_.parameters.data(), run_.parameter_stride(), 0, sizes_.parameters,
          buffers_.parameters.data());
-  arrays_.clear();
-  const T* first = run_.array_numbers(map_.environment(0));
-  for (const std::int64_t n : sizes_.arrays) {
-    arrays_.push_back(first);
-    first += n;
-  }
+  run_.point_to_arrays(map_.environment(0), arrays_);
   run_.stepper->begin({buffers_.parameters.data(), arrays_.data(), arrays_bar, left_out},
                       workspace());
 }

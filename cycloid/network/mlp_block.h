@@ -39,7 +39,9 @@ struct MlpBlock {
   T* x_bar_tan = nullptr;
   T* v_bar = nullptr;
   T* const* w_bar = nullptr;
-  void (*between)(void* user, const T* g, T* g_bar) = nullptr;  // (inputs, columns)
+  // Makes a cotangent of what was computed: g_bar (inputs, columns) of g for `fit`; for `pullback`,
+  // unless null, y_bar (outputs, columns) of y, at v.
+  void (*between)(void* user, const T* g, T* g_bar) = nullptr;
   void* user = nullptr;
 };
 

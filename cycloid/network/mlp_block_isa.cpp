@@ -77,7 +77,9 @@ void run(MlpCall call, const MlpBlock<T>& b) {
   switch (call) {
     case MlpCall::value: return;
     case MlpCall::tangent: return pass.tangent(0, b.v, b.y_tan);
-    case MlpCall::pullback: return pass.reverse(b.y_bar, b.x_bar, b.w_bar != nullptr);
+    case MlpCall::pullback:
+      if (b.between) b.between(b.user, b.y, b.v);
+      return pass.reverse(b.between ? b.v : b.y_bar, b.x_bar, b.w_bar != nullptr);
     case MlpCall::gradient: return pass.reverse(nullptr, b.x_bar, false);
     case MlpCall::pullback_tangent:
       pass.reverse(b.y_bar, b.x_bar, false);

@@ -69,13 +69,14 @@ class RowBlock {
     // Columns that hold no row must add nothing: their cotangent is zero where it is given; where
     // it is one (the gradient's), their direction is zero, and with it what is added to weights.
     block_.user = this;
-    block_.between = [](void* self, const T* g, T* g_bar) {
-      RowBlock& b = *static_cast<RowBlock*>(self);
-      b.rows_.between.call(b.rows_.between.user, b.first_, b.count_, b.columns_, g, g_bar);
-      for (int i = 0; i < b.plan_.shape.inputs(); ++i) {
-        for (int c = b.count_; c < b.columns_; ++c) g_bar[i * b.columns_ + c] = T(0);
-      }
-    };
+    if (call_ == MlpCall::fit)
+      block_.between = [](void* self, const T* g, T* g_bar) {
+        RowBlock& b = *static_cast<RowBlock*>(self);
+        b.rows_.between.call(b.rows_.between.user, b.first_, b.count_, b.columns_, g, g_bar);
+        for (int i = 0; i < b.plan_.shape.inputs(); ++i) {
+          for (int c = b.count_; c < b.columns_; ++c) g_bar[i * b.columns_ + c] = T(0);
+        }
+      };
     mlp_kernels<T>().run(call_, block_);
     give(block_.y, m, rows_.y);
     give(block_.y_tan, m, rows_.y_tan);

@@ -19,6 +19,7 @@ np.float64(7.535)
 """
 
 from cycloid import networks, systems
+from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
@@ -101,6 +102,7 @@ __all__ = [
     "Uniform",
     "Unsolved",
     "__version__",
+    "add_network",
     "advance",
     "check_gradient",
     "close_loop",

@@ -1,8 +1,12 @@
 // Networks: rows in, rows out. Shapes, names and checks of options are Python's part
 // (python/cycloid/networks.py).
+#include <nanobind/stl/map.h>
+
 #include <cmath>
 
 #include "cycloid/base/error.h"
+#include "cycloid/couple/add_network.h"
+#include "cycloid/couple/close_loop.h"
 #include "cycloid/network/adam.h"
 #include "module.h"
 #include "networks.h"
@@ -88,6 +92,11 @@ void bind_calls(nb::class_<Mlp>& c, const std::string& bits) {
         });
 }
 
+Network network_of(const Mlp& net, const Rows<double>& weights) {
+  const auto all = span_of(weights);
+  return {net.float64.shape, {all.begin(), all.end()}};
+}
+
 template <class T>
 void bind_fit(nb::module_& m, const char* name) {
   using Fit = GradientFit<T>;
@@ -158,6 +167,42 @@ void bind_networks(nb::module_& m) {
     }
     return all;
   });
+  m.def(
+      "close_loop_by_network",
+      [](const System& system, const Mlp& net, const Rows<double>& weights,
+         const std::optional<std::vector<std::string>>& observe, int clip) {
+        return close_loop(system, network_of(net, weights), observe, static_cast<Clip>(clip));
+      },
+      nb::arg("system"), nb::arg("network"), nb::arg("weights"), nb::arg("observe").none(),
+      nb::arg("clip"));
+  using Names = std::optional<std::vector<std::string>>;
+  m.def(
+      "add_network_to_next",
+      [](const System& system, const Mlp& net, const Rows<double>& weights, const Names& observe) {
+        return add_network_to_next(system, network_of(net, weights), observe);
+      },
+      nb::arg("system"), nb::arg("network"), nb::arg("weights"), nb::arg("observe").none());
+  m.def(
+      "add_network_to_force",
+      [](const System& system, const Mlp& net, const Rows<double>& weights, const Names& observe,
+         int open) {
+        return add_network_to_force(system, network_of(net, weights), open, observe);
+      },
+      nb::arg("system"), nb::arg("network"), nb::arg("weights"), nb::arg("observe").none(),
+      nb::arg("open"));
+  m.def(
+      "add_network_to_law",
+      [](const std::string& law, const std::map<std::string, std::vector<double>>& values,
+         double dt, const std::string& integrator, const std::string& dtype,
+         const std::vector<std::string>& vary, int n, double rtol, double atol, const Mlp& net,
+         const Rows<double>& weights, const Names& observe, int place) {
+        return add_network_to_law(law, values,
+                                  {dt, integrator, precision_of(dtype), vary, rtol, atol}, n,
+                                  network_of(net, weights), static_cast<TermPlace>(place), observe);
+      },
+      nb::arg("law"), nb::arg("values"), nb::arg("dt"), nb::arg("integrator"), nb::arg("dtype"),
+      nb::arg("vary"), nb::arg("n"), nb::arg("rtol"), nb::arg("atol"), nb::arg("network"),
+      nb::arg("weights"), nb::arg("observe").none(), nb::arg("place"));
   bind_calls<float>(c, "32");
   bind_calls<double>(c, "64");
   bind_fit<float>(m, "GradientFit32");
