@@ -146,6 +146,19 @@ def hold_time(cases, held):
              "x", 2, False)
 
 
+def hold_networks(results, held):
+    """The figures of race_networks.py that are held to something."""
+    aims = {"750": (1.3, 1.5), "32": (2.5, 4), "1": (15, 10)}
+    for batch, (gradient, step) in aims.items():
+        own, what = results[batch], f"network 2-200-200-1, float32, batch {batch}"
+        held(f"{what}: torch / ours, gradient of the output", own["gradient"], "x", gradient, False)
+        held(f"{what}: torch / ours, training step", own["step"], "x", step, False)
+    held("network 2-200-200-1, float32, batch 750: six of torch's products / our training step",
+         results["750"]["six_products"], "x", 0.6, False)
+    held("1024 humanoids in lanes: a 64-64 policy / the step",
+         results["policy"]["policy_over_step"], "x", 0.25, True)
+
+
 def raced(script):
     """What a script of this folder prints."""
     return json.loads(subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
@@ -207,6 +220,10 @@ def main():
     say("bench: what PyTorch adds ...")
     results["torch"] = raced("race_torch.py")
     hold_torch(results["torch"], held)
+
+    say("bench: networks, against PyTorch ...")
+    results["networks"] = raced("race_networks.py")
+    hold_networks(results["networks"], held)
 
     if not options.quick:
         say("bench: robots without constraints, against MuJoCo and Pinocchio ...")

@@ -76,6 +76,15 @@ struct Run {
       return arrays.data() + row * (p.size() - p.lane_size());
     }
   }
+  // ... and where each of them does.
+  void point_to_arrays(std::int64_t environment, std::vector<const T*>& begins) const {
+    begins.clear();
+    const T* first = array_numbers(environment);
+    for (const std::int64_t n : stepper->sizes().arrays) {
+      begins.push_back(first);
+      first += n;
+    }
+  }
   std::int64_t chunks() const { return (batch + lanes() - 1) / lanes(); }
   LaneMap map(std::int64_t chunk) const {
     return LaneMap(chunk, lanes(), batch, order.empty() ? nullptr : order.data());

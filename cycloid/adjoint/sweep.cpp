@@ -225,18 +225,11 @@ void Sweep<T>::begin(double* const* arrays_bar, const bool* left_out,
                      double* const* arrays_bar_tan) {
   gather(map_, run_.parameters.data(), run_.parameter_stride(), 0, sizes_.parameters,
          buffers_.parameters.data());
-  const auto find = [&](int lane, std::vector<const T*>& arrays) {
-    arrays.clear();
-    const T* first = run_.array_numbers(map_.environment(lane));
-    for (const std::int64_t n : sizes_.arrays) {
-      arrays.push_back(first);
-      first += n;
-    }
-  };
-  find(0, arrays_);
-  if (run_.pair_width > 0) find(static_cast<int>(run_.pair_width), arrays_tan_);
+  run_.point_to_arrays(map_.environment(0), arrays_);
+  const bool pairs = run_.pair_width > 0;
+  if (pairs) run_.point_to_arrays(map_.environment(static_cast<int>(run_.pair_width)), arrays_tan_);
   run_.stepper->begin({buffers_.parameters.data(), arrays_.data(), arrays_bar, left_out,
-                       run_.pair_width > 0 ? arrays_tan_.data() : nullptr, arrays_bar_tan},
+                       pairs ? arrays_tan_.data() : nullptr, arrays_bar_tan},
                       workspace());
 }
 

@@ -1,17 +1,16 @@
 #include "cycloid/couple/closed_observables.h"
 
+#include <algorithm>
+
 #include "cycloid/couple/lane_array.h"
-#include "cycloid/couple/linear_feedback.h"
 
 namespace cycloid::inline couple {
 namespace {
 
 // What the observers of one loop share.
 struct Loop {
-  Space states;
-  int inputs, parameters;  // of the inner System, those in lanes
-
-  FeedbackShape shape() const { return {states, inputs}; }
+  Closing closing;
+  int inputs;  // of the inner System
 };
 
 // Base: ChunkObserver<T>, or DifferentiableObserver.
@@ -19,15 +18,17 @@ template <class T, class Base>
 class ClosedSenses : public Base {
  public:
   ClosedSenses(std::shared_ptr<const Base> inner, const Loop& loop)
-      : Base(inner->lanes(), inner->size()), inner_(std::move(inner)), loop_(loop) {}
+      : Base(inner->lanes(), inner->size()),
+        inner_(std::move(inner)),
+        feedback_(loop.closing.law->template in_lanes<T>(inner_->lanes(), false)),
+        loop_(loop) {}
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources& resources) const override {
     return std::make_unique<Workspace>(*this, resources);
   }
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    w.p = p.lanes + loop_.parameters * this->lanes();
-    w.p_bar.clear();
+    feedback_->begin(p, *w.feedback);
     inner_->begin(p, *w.inner);
   }
   void observe(const ObservedPoint<T>& at, T* values, StepWorkspace& workspace) const override {
@@ -48,15 +49,12 @@ class ClosedSenses : public Base {
   struct Workspace final : StepWorkspace {
     Workspace(const ClosedSenses& of, const StepResources& resources)
         : inner(of.inner_->make_workspace(resources)),
+          feedback(of.feedback_->make_workspace()),
           u(of.numbers(of.loop_.inputs)),
           u_bar(of.numbers(of.loop_.inputs)),
-          d(of.numbers(of.loop_.states.tangent_size())),
-          d_bar(of.numbers(of.loop_.states.tangent_size())),
-          p_bar(of.numbers(of.loop_.shape().numbers())) {}
-    std::unique_ptr<StepWorkspace> inner;
-    const T* p = nullptr;  // (numbers, W) of the feedback
-    LaneArray<T> u, u_bar, d, d_bar;
-    LaneArray<double> p_bar;
+          fed(of.numbers(of.loop_.closing.outputs)) {}
+    std::unique_ptr<StepWorkspace> inner, feedback;
+    LaneArray<T> u, u_bar, fed;
   };
   static Workspace& own(StepWorkspace& w) { return static_cast<Workspace&>(w); }
 
@@ -64,11 +62,17 @@ class ClosedSenses : public Base {
     return static_cast<std::size_t>(n) * static_cast<std::size_t>(this->lanes());
   }
   ObservedPoint<T> with_input(const ObservedPoint<T>& at, Workspace& w) const {
-    linear_feedback(loop_.shape(), w.p, at.x, this->lanes(), w.d.data(), w.u.data());
+    const Closing& c = loop_.closing;
+    const int W = this->lanes();
+    feedback_->input({at.x, at.u, at.t}, w.fed.data(), *w.feedback);
+    w.u.clear();
+    if (c.open > 0) std::copy_n(at.u, c.open * W, w.u.data());
+    for (int i = 0; i < c.outputs * W; ++i) w.u.data()[c.at * W + i] += w.fed.data()[i];
     return {at.x, w.u.data(), at.t};
   }
 
   std::shared_ptr<const Base> inner_;
+  std::shared_ptr<const Feedback<T>> feedback_;
   Loop loop_;
 };
 
@@ -76,19 +80,20 @@ class ClosedObserver final : public ClosedSenses<double, DifferentiableObserver>
  public:
   using ClosedSenses::ClosedSenses;
 
-  void pullback(const ObservedPoint<double>& at, const double* values_bar, double* x_bar, double*,
-                StepWorkspace& workspace) const override {
+  void pullback(const ObservedPoint<double>& at, const double* values_bar, double* x_bar,
+                double* u_bar, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
+    const Closing& c = loop_.closing;
     w.u_bar.clear();
     inner_->pullback(with_input(at, w), values_bar, x_bar, w.u_bar.data(), *w.inner);
-    linear_feedback_pullback(loop_.shape(), w.p, at.x, static_cast<const double*>(w.u_bar.data()),
-                             lanes(), w.d.data(), w.d_bar.data(), x_bar, w.p_bar.data());
+    for (int i = 0; i < c.open * lanes(); ++i) u_bar[i] += w.u_bar.data()[i];
+    feedback_->pullback({at.x, at.u, at.t}, w.u_bar.data() + c.at * lanes(), true, x_bar, u_bar,
+                        *w.feedback);
   }
   void finish(StepWorkspace& workspace, double* p_bar) const override {
     const Workspace& w = own(workspace);
     inner_->finish(*w.inner, p_bar);
-    std::copy_n(w.p_bar.data(), numbers(loop_.shape().numbers()),
-                p_bar + loop_.parameters * lanes());
+    feedback_->finish(*w.feedback, p_bar);
   }
 };
 
@@ -130,9 +135,10 @@ class ClosedObservables final : public Observables {
 
 }  // namespace
 
-std::shared_ptr<const Observables> closed_observables(const SystemParts& inner) {
+std::shared_ptr<const Observables> closed_observables(const SystemParts& inner,
+                                                      const Closing& closing) {
   if (!inner.observables) return nullptr;
-  const Loop loop{inner.states, inner.inputs.size(), inner.parameters.lane_size()};
+  const Loop loop{closing, inner.inputs.size()};
   return std::make_shared<const ClosedObservables>(inner.observables, loop);
 }
 

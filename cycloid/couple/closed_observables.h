@@ -5,11 +5,13 @@
 // An energy stays the inner System's: that of its bodies and springs, to which the feedback adds.
 #pragma once
 
+#include "cycloid/couple/closing.h"
 #include "cycloid/system/observer.h"
 
 namespace cycloid::inline couple {
 
-// Of a System with these inner parts. Its parameters in lanes come first, then the feedback's.
-std::shared_ptr<const Observables> closed_observables(const SystemParts& inner);
+// Of a System with these inner parts.
+std::shared_ptr<const Observables> closed_observables(const SystemParts& inner,
+                                                      const Closing& closing);
 
 }  // namespace cycloid::inline couple

@@ -5,6 +5,7 @@
 #include "cycloid/couple/close_loop.h"
 #include "cycloid/couple/lane_array.h"
 #include "cycloid/couple/linear_feedback.h"
+#include "cycloid/couple/linear_loop.h"
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 #include "tests/support/pullback_check.h"
@@ -103,10 +104,13 @@ TEST_CASE(
   CHECK(listed[0].name == "energy");
   CHECK(loop.closed.observables()->find("power")->unit == "W");
   CHECK_FALSE(loop.closed.observables()->find("speed"));
-  CHECK_FALSE(closed_observables(make_system(Pushed{}).parts()) == nullptr);
+  Closing closing;
+  closing.law = linear_loop(loop.open.states(), 2, 2);
+  closing.outputs = 2;
+  CHECK_FALSE(closed_observables(make_system(Pushed{}).parts(), closing) == nullptr);
   SystemParts bare = loop.open.parts();
   bare.observables = nullptr;
-  CHECK(closed_observables(bare) == nullptr);
+  CHECK(closed_observables(bare, closing) == nullptr);
 }
 
 TEST_CASE("closed_observables: values are the inner System's under the feedback's input") {

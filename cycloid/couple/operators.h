@@ -7,7 +7,11 @@ namespace cycloid::inline couple {
 
 inline constexpr Operator kOperators[] = {
     differentiable("linear_feedback"),  // linear_feedback.h
+    differentiable("add_in_tangents"),  // add_network.h
     not_differentiable("close_loop", "makes a System, whose step is differentiable"),
+    not_differentiable("add_network_to_next", "makes a System, whose step is differentiable"),
+    not_differentiable("add_network_to_force", "makes a System, whose step is differentiable"),
+    not_differentiable("add_network_to_law", "makes a System, whose step is differentiable"),
 };
 
 }  // namespace cycloid::inline couple

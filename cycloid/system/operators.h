@@ -15,6 +15,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("law_chart"),
     differentiable("law_x_dot"),
     differentiable("AnyLaw::x_dot"),
+    differentiable("TermLaw::x_dot"),
     // law_observer.h
     differentiable("law_observe"),
     // interpolation.h

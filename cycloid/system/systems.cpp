@@ -21,6 +21,7 @@
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/rk4.h"
 #include "cycloid/system/sdirk4.h"
+#include "cycloid/system/term_law.h"
 
 namespace cycloid::systems {
 namespace {
@@ -43,6 +44,18 @@ CatalogueEntry steppers(const CatalogueKey& key) {
       return any ? isa::v3::any_law_steppers(key) : isa::v3::rk4_steppers(key);
 #endif
     default: return any ? isa::narrowest::any_law_steppers(key) : isa::narrowest::rk4_steppers(key);
+  }
+}
+
+TermEntry term_steppers(const TermKey& key) {
+  switch (active_instruction_set()) {
+#if CYCLOID_HAS_V4
+    case InstructionSet::v4: return isa::v4::term_law_steppers(key);
+#endif
+#if CYCLOID_HAS_V3
+    case InstructionSet::v3: return isa::v3::term_law_steppers(key);
+#endif
+    default: return isa::narrowest::term_law_steppers(key);
   }
 }
 
@@ -200,6 +213,32 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
     compute_otherwise(law, settings, n, variant, of);
   };
   return System(std::move(parts));
+}
+
+bool is_second_order(std::string_view law) {
+  return law == Pendulum::kName || law == DoublePendulum::kName || law == Projectile::kName ||
+         law == SpringChain::kName || law == Kepler::kName;
+}
+
+SystemParts make_with_term(std::string_view law,
+                           const std::map<std::string, std::vector<double>>& values,
+                           const Settings& settings, int n, const FeedbackLaw& term,
+                           TermPlace place) {
+  SystemParts parts = make(law, values, settings, n).parts();
+  if (!parts.events.empty()) {
+    throw ModelError(message("law \"", law, "\" has events: nothing can be added to its rate"));
+  }
+  TermEntry entry = term_steppers({law, settings.integrator, n, settings.precision, &term, place,
+                                   settings.rtol, settings.atol});
+  if (!entry.float64.one) {
+    throw ModelError(message("integrator \"", settings.integrator,
+                             "\" takes velocities as the rate of "
+                             "positions: add to the acceleration or the force, or choose rk4, "
+                             "dopri5 or implicit_midpoint"));
+  }
+  parts.float32 = std::move(entry.float32);
+  parts.float64 = std::move(entry.float64);
+  return parts;
 }
 
 System pendulum(const PendulumParameters& p, const Settings& settings) {

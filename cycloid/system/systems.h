@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cycloid/system/system.h"
+#include "cycloid/system/feedback.h"
 
 namespace cycloid::systems {
 
@@ -93,5 +93,15 @@ const std::vector<std::string>& adaptive_integrators();
 // name), ParameterError on bad parameters.
 System make(std::string_view law, const std::map<std::string, std::vector<double>>& values = {},
             const Settings& settings = {}, int n = 3);
+
+// What the same law with a term (term_law.h) is made of: its steppers are those of both, to its
+// parameters the caller adds the term's arrays. Throws ModelError for laws with events, and where
+// an integrator has no place for the term.
+SystemParts make_with_term(std::string_view law,
+                           const std::map<std::string, std::vector<double>>& values,
+                           const Settings& settings, int n, const FeedbackLaw& term,
+                           TermPlace place);
+// Whether the state of a law is [positions, velocities].
+bool is_second_order(std::string_view law);
 
 }  // namespace cycloid::systems

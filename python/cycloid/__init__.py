@@ -18,7 +18,8 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import cost, systems
+from cycloid import cost, networks, systems
+from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
@@ -112,6 +113,7 @@ __all__ = [
     "Uniform",
     "Unsolved",
     "__version__",
+    "add_network",
     "advance",
     "check_gradient",
     "close_loop",
@@ -127,6 +129,7 @@ __all__ = [
     "inverse_dynamics",
     "linearise",
     "load",
+    "networks",
     "observe",
     "own_law",
     "plan",

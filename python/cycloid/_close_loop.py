@@ -10,8 +10,11 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
-from cycloid._options import shown
+from cycloid._options import as_names, check_one_of, shown
 from cycloid._system import System, check_system
+from cycloid.networks import MLP
+
+_CLIPS = ("hard", "tanh")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,13 +36,23 @@ class LinearFeedback:
         return f"<LinearFeedback: gain {np.shape(self.gain)}, target {np.shape(self.target)}>"
 
 
-def close_loop(system: System, feedback: LinearFeedback) -> System:
+def close_loop(
+    system: System,
+    feedback: LinearFeedback | MLP,
+    observe: Any = None,
+    clip: str | None = "hard",
+) -> System:
     """The System in which every input is given by the feedback. It has no inputs of its own.
 
     The input is computed once per step, at its start, whatever the integrator. Parameters are those
     of `system` and "feedback.gain" (input_size, tangent_size), "feedback.target" (state_size,) and
     "feedback.command" (input_size,), which may differ between environments; the gradient is that of
     the whole loop.
+
+    A network (cycloid.networks.MLP) gives inputs from what it observes: state blocks and
+    observables by name, or the whole state. They are clipped to the system's bounds, `clip`: "hard"
+    (with a zero gradient beyond), "tanh" (smoothly) or None. Its parameters are "policy.weight0"
+    (out, in), "policy.bias0", …, shared by all environments; its normalisation is folded in.
 
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(damping=0.1)
@@ -54,8 +67,21 @@ def close_loop(system: System, feedback: LinearFeedback) -> System:
     True
     """
     check_system(system)
+    if isinstance(feedback, MLP):
+        names = None if observe is None else list(as_names(observe, "observe"))
+        if clip is not None:
+            check_one_of(clip, _CLIPS, "clip", " or None")
+        core = _core.close_loop_by_network(
+            *(system._core, feedback._core, feedback.weights.astype(np.float64), names),
+            len(_CLIPS) if clip is None else _CLIPS.index(clip),
+        )
+        return closed(system, core)
     if not isinstance(feedback, LinearFeedback):
-        raise TypeError(f"expected a cycloid.LinearFeedback; got {shown(feedback)}")
+        raise TypeError(
+            f"expected a cycloid.LinearFeedback or a cycloid.networks.MLP; got {shown(feedback)}"
+        )
+    if observe is not None:
+        raise Error("observe is for networks; a linear feedback sees the whole state")
     shapes = {
         "gain": (system.input_size, system.tangent_size),
         "target": (system.state_size,),
@@ -72,6 +98,11 @@ def close_loop(system: System, feedback: LinearFeedback) -> System:
         if not np.isfinite(array).all():
             raise Error(f"feedback: {name} must be finite")
         arrays[name] = np.ascontiguousarray(array)
-    closed = System(_core.close_loop(system._core, *arrays.values()))
-    closed._law, closed._threads = system, system._threads  # the inner one lives as long
-    return closed
+    return closed(system, _core.close_loop(system._core, *arrays.values()))
+
+
+def closed(system: System, core: Any) -> System:
+    """A System made of another, which lives as long."""
+    made = System(core)
+    made._law, made._threads = system, system._threads
+    return made

@@ -83,7 +83,7 @@ def make(
     given = {
         as_text(name): _row(value, f"parameter {name!r}") for name, value in (values or {}).items()
     }
-    core = _core.make_law(
+    recipe = (
         as_text(law),
         given,
         as_real(dt, "dt"),
@@ -94,7 +94,9 @@ def make(
         _tolerance(rtol, "rtol"),
         _tolerance(atol, "atol"),
     )
-    return System(core)
+    system = System(_core.make_law(*recipe))
+    system._recipe = recipe
+    return system
 
 
 def _tolerance(value: float | None, what: str) -> float:

@@ -65,6 +65,7 @@ NB_MODULE(_core, m) {
   bind_verify(m);
   bind_estimate(m);
   bind_identify(m);
+  bind_networks(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);
 #endif

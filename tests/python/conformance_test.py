@@ -50,6 +50,14 @@ def test_a_closed_loop_conforms():
     conform(closed, *rows(closed, [1.0, 0.7, 0.3, -0.2]))
 
 
+@pytest.mark.parametrize("observe", [None, ["energy", "angles"]])
+def test_a_loop_closed_by_a_network_conforms(observe):
+    system = cy.systems.double_pendulum(damping=(0.1, 0.2))
+    net = cy.networks.MLP((4 if observe is None else 3, 6, 2), seed=1)
+    closed = cy.close_loop(system, net, observe)
+    conform(closed, *rows(closed, [1.0, 0.7, 0.3, -0.2]))
+
+
 @pytest.mark.parametrize("slope", [0.0, 0.3])
 def test_a_large_world_conforms(slope):
     conductivity = np.exp(np.random.default_rng(4).normal(size=(7, 6)))

@@ -41,6 +41,7 @@ struct StepOutcome {
   StepStatus status = StepStatus::ok;
   Rows<T> x_next, x_bar, u_bar;
   Rows<double> p_bar;
+  std::vector<double> arrays_bar;  // of all arrays, one behind the other, over all lanes
 };
 
 template <class T, class U>
@@ -75,7 +76,8 @@ struct RecordRoom : StepRecord {
 };
 
 // Lane l gets row l modulo the number of rows. `bars` are cotangents of x⁺ in tangents;
-// accumulators start at zero.
+// accumulators start at zero. Arrays of parameters are the numbers behind those in lanes of p's
+// first row.
 template <class T>
 StepOutcome<T> run_step(const Stepper<T>& stepper, const Rows<double>& x, const Rows<double>& u,
                         const Rows<double>& p, const Rows<double>& bars, std::int64_t step = 0,
@@ -97,7 +99,19 @@ StepOutcome<T> run_step(const Stepper<T>& stepper, const Rows<double>& x, const 
 
   const StepInput<T> in{xs.data(), us.data(), step, t0};
   StepOutcome<T> out;
-  stepper.begin({ps.data()}, *workspace);
+  std::vector<std::vector<T>> arrays;
+  std::vector<const T*> array_pointers;
+  std::vector<double*> bar_pointers;
+  out.arrays_bar.assign(static_cast<std::size_t>(s.array_numbers()), 0.0);
+  std::size_t first = 0;
+  for (const std::int64_t n : s.arrays) {
+    const auto* const from = p[0].data() + s.parameters + first;
+    arrays.emplace_back(from, from + n);
+    bar_pointers.push_back(out.arrays_bar.data() + first);
+    first += static_cast<std::size_t>(n);
+  }
+  for (const auto& array : arrays) array_pointers.push_back(array.data());
+  stepper.begin({ps.data(), array_pointers.data(), bar_pointers.data()}, *workspace);
   out.status = stepper.step(in, x_next.data(), &record, *workspace);
   stepper.pullback(in, record, bar.data(), x_bar.data(), u_bar.data(), *workspace);
   stepper.finish(*workspace, p_bar.data());
