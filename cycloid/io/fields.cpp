@@ -34,8 +34,8 @@ constexpr Group kGroups[] = {
      "jnt_pos jnt_axis jnt_stiffness jnt_stiffnesspoly jnt_range jnt_actfrcrange dof_bodyid "
      "dof_jntid dof_parentid dof_frictionloss dof_armature dof_damping dof_dampingpoly"},
     {FieldUse::used, "frames",
-     "geom_bodyid geom_pos geom_quat site_bodyid site_pos site_quat site_type site_size cam_mode "
-     "cam_bodyid cam_pos cam_quat"},
+     "geom_bodyid geom_pos geom_quat geom_size geom_fluid site_bodyid site_pos site_quat "
+     "site_type site_size cam_mode cam_bodyid cam_pos cam_quat"},
     {FieldUse::used, "tendons",
      "tendon_type tendon_adr tendon_num tendon_limited tendon_actfrclimited tendon_range "
      "tendon_actfrcrange tendon_stiffness tendon_stiffnesspoly tendon_damping tendon_dampingpoly "
@@ -50,6 +50,8 @@ constexpr Group kGroups[] = {
      "actuator_cranklength"},
     {FieldUse::used, "sensors",
      "sensor_type sensor_datatype sensor_objtype sensor_objid sensor_reftype sensor_refid "
+     "opt.magnetic cam_resolution cam_sensorsize cam_intrinsic cam_fovy "
+     "geom_matid geom_rgba mat_rgba "
      "sensor_dim sensor_cutoff sensor_intprm sensor_historyadr sensor_delay sensor_interval"},
     {FieldUse::used, "keyframes", "key_time key_qpos key_qvel key_act key_mpos key_mquat key_ctrl"},
     {FieldUse::used, "names",
@@ -68,7 +70,7 @@ constexpr Group kGroups[] = {
      "jnt_solref jnt_solimp jnt_margin dof_solref dof_solimp tendon_solref_lim "
      "tendon_solimp_lim tendon_solref_fri tendon_solimp_fri tendon_margin"},
     {FieldUse::used_by_constraints, "contact",
-     "geom_condim geom_priority geom_solmix geom_solref geom_solimp geom_size geom_friction "
+     "geom_condim geom_priority geom_solmix geom_solref geom_solimp geom_friction "
      "geom_margin geom_gap geom_surfacevel geom_adhesion pair_dim pair_solref "
      "pair_solreffriction pair_solimp pair_margin pair_gap pair_adhesion pair_friction "
      "name_pairadr"},
@@ -127,10 +129,10 @@ constexpr Group kGroups[] = {
      "flexedge_J_rowadr flexedge_J_colind flex_rgba flex_texcoord"},
     {FieldUse::irrelevant, "drawing",
      "vis nlight nskin nskinvert nskintexvert nskinface nskinbone nskinbonevert ntex ntexdata nmat "
-     "stat.meanmass stat.meansize stat.extent stat.center jnt_group geom_matid geom_group "
-     "geom_castshadow geom_rgba site_dataid site_matid site_group site_rgba "
-     "cam_targetbodyid cam_poscom0 cam_pos0 cam_mat0 cam_projection cam_fovy cam_ipd "
-     "cam_resolution cam_output cam_sensorsize cam_intrinsic light_mode light_bodyid "
+     "stat.meanmass stat.meansize stat.extent stat.center jnt_group geom_group "
+     "geom_castshadow site_dataid site_matid site_group site_rgba "
+     "cam_targetbodyid cam_poscom0 cam_pos0 cam_mat0 cam_projection cam_ipd cam_output light_mode "
+     "light_bodyid "
      "light_targetbodyid light_type light_texid light_castshadow light_bulbradius "
      "light_intensity light_range light_active light_pos light_dir light_poscom0 light_pos0 "
      "light_dir0 light_attenuation light_cutoff light_softness light_exponent light_ambient "
@@ -140,9 +142,9 @@ constexpr Group kGroups[] = {
      "skin_bonebindquat skin_bonebodyid skin_bonevertid skin_bonevertweight tex_type "
      "tex_colorspace tex_height tex_width tex_nchannel tex_adr tex_data mat_texid "
      "mat_texuniform mat_texrepeat mat_emission mat_specular mat_shininess mat_reflectance "
-     "mat_metallic mat_roughness mat_rgba tendon_matid tendon_group tendon_width tendon_rgba"},
+     "mat_metallic mat_roughness tendon_matid tendon_group tendon_width tendon_rgba"},
     {FieldUse::irrelevant, "sensors act on nothing; one that uses these cannot be observed",
-     "opt.magnetic sensor_needstage sensor_adr sensor_noise sensor_history "
+     "sensor_needstage sensor_adr sensor_noise sensor_history "
      "sensor_plugin nsensordata"},
     {FieldUse::irrelevant, "the user's own data",
      "nuser_body nuser_jnt nuser_geom nuser_site nuser_cam nuser_tendon nuser_actuator "
@@ -169,8 +171,6 @@ constexpr FieldRule kMustBeDefault[] = {
      "remove springyield from the joint", -1},
     {"tendon_plasticadr", FieldUse::must_be_default, "a plastic spring (springyield)",
      "remove springyield from the tendon", -1},
-    {"geom_fluid", FieldUse::must_be_default, "the ellipsoid model of fluid forces (fluidshape)",
-     "remove fluidshape from the geom: the inertia-box model is supported", 0, 1},
     {"opt.noslip_iterations", FieldUse::must_be_default_with_constraints, "the noslip solver",
      "set noslip_iterations to 0, load with noslip=\"ignore\", which runs without it, or load with "
      "constraints=False"},
@@ -201,7 +201,8 @@ std::vector<FieldRule> all_rules() {
 bool must_be_finite(std::string_view field) {
   return !field.ends_with("range") && !field.starts_with("key_") && !field.starts_with("sensor_") &&
          !field.starts_with("cam_") && !field.starts_with("mesh_") &&
-         !field.starts_with("hfield_") && field != "site_size";
+         !field.starts_with("hfield_") && field != "site_size" && field != "opt.magnetic" &&
+         !field.ends_with("_rgba");
 }
 
 template <class T>
@@ -215,9 +216,8 @@ void judge(const mjModel& m, std::string_view field, std::string_view count, con
       rule->use == FieldUse::used || (rule->use == FieldUse::used_by_constraints && constraints);
   const bool finite = std::is_floating_point_v<T> && used && must_be_finite(field);
   if (!fixed && !finite) return;
-  const mjtSize compared = fixed && rule->columns ? rule->columns : columns;
   for (mjtSize row = 0; row < rows; ++row) {
-    for (mjtSize column = 0; column < compared; ++column) {
+    for (mjtSize column = 0; column < columns; ++column) {
       const auto value = static_cast<double>(values[row * columns + column]);
       if (fixed && value != rule->value) refuse(*rule, element(m, count, row));
       if (finite && !std::isfinite(value)) {

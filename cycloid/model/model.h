@@ -27,7 +27,7 @@ constexpr int dof_numbers(JointKind k) {
 enum class RigidIntegrator { euler, implicitfast, rk4, implicit };
 enum class TendonKind { fixed, spatial };
 enum class WrapKind { joint, pulley, site, sphere, cylinder };
-enum class TransmissionKind { joint, joint_in_parent, tendon, site, slider_crank };
+enum class TransmissionKind { joint, joint_in_parent, tendon, site, slider_crank, body };
 enum class ActuatorDynamics { none, integrator, filter, filter_exact, muscle };
 
 // f(x) = linear x + quadratic x² + cubic x³; for damping x|x| in place of x².
@@ -117,6 +117,10 @@ struct Geom : Marker {
   int condim = 3, priority = 0;
   double solmix = 1;
   int contype = 1, conaffinity = 1;
+  bool drawn = true;  // is not transparent, so that rays meet it
+  // mjModel.geom_fluid: 1 where the medium sees it as an ellipsoid, else 0; coefficients of blunt,
+  // slender and angular drag, Kutta and Magnus lift; virtual mass [m³] and inertia [m⁵].
+  std::array<double, 12> fluid{};
 };
 
 // The vertices of a compiled mesh in its own frame, which is that of the geoms that have it, and
@@ -189,7 +193,7 @@ struct Tendon {
 
 struct Actuator {
   TransmissionKind transmission = TransmissionKind::joint;
-  int target = -1;          // joint, tendon, site or the crank's site
+  int target = -1;          // joint, tendon, site, the crank's site, or the body that adheres
   int reference_site = -1;  // of a site; the slider's site
   double crank_length = 0;  // of a slider-crank's rod [m]
   std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
@@ -218,6 +222,8 @@ struct Sensor {
   Shape zone = Shape::sphere;  // the volume of the site that touch and contact sensors look at
   std::array<double, 3> zone_size{};  // [m]
   int fields = 0, reduction = 0;      // contact sensors: bits of mjtConDataField, way to reduce
+  // Magnetometers: the flux. Pictures of a camera: focal lengths and centre [pixels].
+  std::array<double, 4> numbers{};
 };
 
 // A sensor of the file; `unsupported` is the reason for which it cannot be observed.

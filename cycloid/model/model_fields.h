@@ -60,7 +60,8 @@ inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {
       {TransmissionKind::joint_in_parent, "joint_in_parent"},
       {TransmissionKind::tendon, "tendon"},
       {TransmissionKind::site, "site"},
-      {TransmissionKind::slider_crank, "slider_crank"}};
+      {TransmissionKind::slider_crank, "slider_crank"},
+      {TransmissionKind::body, "body"}};
   return names;
 }
 inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
@@ -185,6 +186,8 @@ void fields(Archive& a, T& g) {
   a("solmix", g.solmix);
   a("contype", g.contype);
   a("conaffinity", g.conaffinity);
+  a("drawn", g.drawn);
+  a("fluid", g.fluid);
 }
 
 template <class Archive, Is<Mesh> T>
@@ -305,6 +308,7 @@ void fields(Archive& a, T& s) {
   a("zone_size", s.zone_size);
   a("fields", s.fields);
   a("reduction", s.reduction);
+  a("numbers", s.numbers);
 }
 
 template <class Archive, Is<Keyframe> T>

@@ -69,6 +69,79 @@ MOTORS = """
   </actuator>"""
 
 
+# Geoms that the medium sees as ellipsoids, on a tree and on a body that flies alone; one body has
+# its inertia box.
+SWIMMERS = f"""
+  <option density="900" viscosity="0.2" wind="0.2 -0.1 0.05"/>
+  <worldbody>
+    <body name="fish" pos="0 0 1"> <freejoint/>
+      <geom name="fish" type="ellipsoid" size="0.2 0.08 0.1" mass="6" fluidshape="ellipsoid"
+          fluidcoef="0.4 0.3 1.2 0.9 1.1" {OFF}/>
+      <body name="tail" pos="-0.2 0 0"> <joint name="tail" axis="0 0.1 1" damping="0.05"
+          armature="0.01" stiffness="3"/>
+        <geom name="tail" type="box" size="0.1 0.02 0.08" pos="-0.1 0 0.01" euler="10 20 5"
+            mass="0.5" fluidshape="ellipsoid" {OFF}/>
+        <body name="fin" pos="-0.2 0 0"> <joint name="fin" type="ball" damping="0.02"
+            armature="0.002" stiffness="1"/>
+          <geom name="fin" type="capsule" size="0.03 0.08" pos="-0.05 0 0.02" mass="0.3"
+              fluidshape="ellipsoid" {OFF}/> </body> </body>
+      <body name="box" pos="0.1 0.1 0"> <joint name="box" axis="1 0 0" damping="0.05"
+          armature="0.01"/> <geom type="cylinder" size="0.05 0.04" pos="0 0.05 0" mass="0.4" {OFF}/>
+      </body> </body>
+    <body name="leaf" pos="1 0 1" euler="20 30 0"> <freejoint/>
+      <geom name="leaf" type="cylinder" size="0.1 0.04" mass="2" fluidshape="ellipsoid" {OFF}/>
+      <geom name="ball" size="0.06" pos="0.12 0 0.02" mass="0.5" fluidshape="ellipsoid" {OFF}/>
+      <site name="leaf" pos="0.1 0.05 0"/> </body>
+  </worldbody>
+  <actuator> <motor joint="tail" gear="4"/> <motor joint="fin" gear="0.5 0.2 0.1"/>
+    <motor joint="box" gear="0.5"/> <motor site="leaf" gear="3 1 2 0.2 0.3 0.1"/> </actuator>"""
+
+# Servos on a ball whose controls wind around it.
+WINDING = f"""
+  <worldbody> <body name="upper"> <joint name="shoulder" type="ball" damping="0.3"
+      armature="0.02"/> <geom type="capsule" fromto="0 0 0 0.1 0 -0.4" size="0.03" mass="1" {OFF}/>
+    <body name="lower" pos="0.1 0 -0.4"> <joint name="elbow" axis="0 1 0" damping="0.1"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02" mass="0.5" {OFF}/> </body> </body>
+  </worldbody>
+  <actuator>
+    <position name="filter" joint="shoulder" gear="1 0.3 0" kp="6" kv="0.5" timeconst="0.3"
+        ctrlrange="-9 9"/>
+    <general name="plain" joint="shoulder" gear="0 1.2 0.3" dyntype="filter" dynprm="0.2"
+        gainprm="4" biastype="affine" biasprm="0 -4 -0.3" ctrlrange="-8 8"/>
+    <intvelocity name="drift" joint="shoulder" gear="0 0 1" kp="3" kv="0.2"/>
+    <position name="elbow" joint="elbow" kp="8" timeconst="0.1"/> </actuator>"""
+
+# Compensation of gravity that counts among the forces of actuators, of which there are none.
+UNCOMPENSATED = f"""
+  <worldbody> <body name="upper" gravcomp="0.7"> <joint name="shoulder" axis="0 1 0.2"
+      damping="0.1" armature="0.01" actuatorgravcomp="true"/>
+    <geom type="capsule" fromto="0 0 0 0.1 0 -0.4" size="0.03" mass="1" {OFF}/>
+    <body name="lower" pos="0.1 0 -0.4" gravcomp="1.2"> <joint name="elbow" axis="0 1 0"
+        damping="0.05" armature="0.01"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 -0.1" size="0.02" mass="0.5" {OFF}/>
+      <body name="hand" pos="0.3 0 -0.1" gravcomp="0.5"> <joint name="wrist" type="ball"
+          damping="0.02" armature="0.002" actuatorgravcomp="true"/>
+        <geom type="box" size="0.03 0.05 0.06" pos="0.05 0 0" mass="0.2" {OFF}/> </body> </body>
+    </body> </worldbody>"""
+
+# A foot that holds on to a ceiling, in touch with it and within the gap, and swings a leg.
+ADHESION = """
+  <option cone="elliptic"/>
+  <default> <geom gap="0.02" solref="0.02 1" friction="0.8 0.01 0.001"/> </default>
+  <worldbody> <geom name="ceiling" type="plane" size="2 2 0.1" pos="0 0 1" euler="180 0 0"/>
+    <body name="foot" pos="0 0 0.951"> <freejoint/>
+      <geom name="toe1" size="0.05" pos="0.12 0 0" mass="0.2"/>
+      <geom name="toe2" size="0.05" pos="-0.08 0.1 0.001" mass="0.2"/>
+      <geom name="toe3" size="0.05" pos="-0.08 -0.1 -0.012" mass="0.2"/>
+      <body name="leg" pos="0 0 -0.03"> <joint name="leg" axis="0 1 0.1" damping="0.05"
+          armature="0.01"/> <geom type="capsule" fromto="0 0 -0.05 0 0 -0.3" size="0.02" mass="0.3"
+          contype="0" conaffinity="0"/> </body> </body> </worldbody>
+  <actuator> <adhesion name="foot" body="foot" gain="60" ctrlrange="0.2 1"/>
+    <general name="slow" body="foot" gear="2" gainprm="10" dyntype="filter" dynprm="0.05"/>
+    <motor joint="leg" gear="0.5"/> </actuator>"""
+TOUCHING = ("adhesion",)
+
+
 def model(parts, option="", flags=""):
     return (
         f'<mujoco> <option timestep="0.002" {option}> <flag {flags}/> </option> '
@@ -90,6 +163,10 @@ PARTS = {
         MOTORS,
     ],
     "slider-cranks": lambda: [arm(), CRANKS],
+    "ellipsoids in a medium": lambda: [SWIMMERS],
+    "servos that wind": lambda: [WINDING],
+    "no actuators": lambda: [UNCOMPENSATED],
+    "adhesion": lambda: [ADHESION],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
     "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
 }

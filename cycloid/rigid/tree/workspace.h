@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "cycloid/base/arena.h"
-#include "cycloid/rigid/force/medium_damping.h"
+#include "cycloid/rigid/force/ellipsoid_force.h"
 #include "cycloid/rigid/force/tendon_armature.h"
 #include "cycloid/rigid/tree/bias_slope.h"
 
@@ -27,12 +27,14 @@ struct Workspace {
   S *tau_act, *mu_act;                 // (nv) the actuators' share, and μ as they feel it
   S *compensation, *mu_limited;        // (nv) gravity compensation under a limit, μ's change by it
   S *actuator_force, *actuator_slope;  // (actuators)
+  S* adhesion_rate;                    // (actuators) J μ of those that act on contacts
   S *tendon_length, *tendon_rate, *tendon_total, *tendon_force, *tendon_slope;  // (tendons)
   S *tendon_length_bar, *tendon_rate_bar, *tendon_slope_bar, *tendon_mu, *tendon_spread;
   // Rows with inertia or implicit slopes, and the medium's implicit slope.
   TendonArmatureSpace<S> rows;
   S* row_mocap_bar;            // (nmocap, 6)
   SpatialDamping<S>* damping;  // (bodies)
+  SpatialSpin<S>* spin;        // (bodies) where there are geoms that the medium sees
   S* free_blocks;              // (free bodies, 36) their factors
   BiasSlopeSpace<S> bias;      // of the integrator `implicit`
   // Runge–Kutta: the stage's state, and cotangents of stage rates
@@ -82,6 +84,7 @@ struct Workspace {
     arena.take(mu_limited, nv);
     arena.take(actuator_force, model.actuators.size());
     arena.take(actuator_slope, model.actuators.size());
+    arena.take(adhesion_rate, model.actuators.size());
     const std::size_t tendons = model.tendons.size();
     for (S** array :
          {&tendon_length, &tendon_rate, &tendon_total, &tendon_force, &tendon_slope,
@@ -103,6 +106,7 @@ struct Workspace {
     arena.take(rows.form.sweep.mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
     arena.take(row_mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
     arena.take(damping, bodies);
+    arena.take(spin, tree.fluid_geoms.empty() ? 0 : bodies);
     arena.take(free_blocks, 36 * tree.free_bodies.size());
     if (model.options.integrator == RigidIntegrator::implicit) {
       arena.take(bias.upper, static_cast<std::size_t>(tree.entries()));
