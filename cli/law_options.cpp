@@ -88,6 +88,10 @@ void LawOptions::declare(Options& options, const char* positional) {
   options.choice("--noslip", noslip, {"refuse", "ignore"},
                  "a file that asks for the noslip solver: refuse it (default),\nor ignore: run "
                  "without it");
+  options.choice("--contact", contact, {"mujoco", "hunt_crossley"},
+                 "a file's law of contacts: mujoco (default), or the compliant\nhunt_crossley, "
+                 "whose numbers --set knows: contact.stiffness\n(else each pair's solref), "
+                 "contact.dissipation, contact.stiction");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
   options.texts(
       "--set", "NAME=VALUE", set,
@@ -144,6 +148,13 @@ System LawOptions::robot() const {
   RobotOptions options;
   options.precision = dtype == "float32" ? Precision::float32 : Precision::float64;
   options.values = parse_values(set);
+  if (contact == "hunt_crossley") {
+    HuntCrossley law;
+    const auto given = options.values.find("contact.stiffness");
+    if (given != options.values.end() && given->second.size() == 1)
+      law.stiffness = given->second[0];
+    options.contact = law;
+  }
   return make_robot(loaded, options);
 }
 
@@ -156,6 +167,9 @@ System LawOptions::system() const {
   if (n && model != "spring_chain") {
     throw UsageError(
         message("--n is the number of masses of spring_chain; \"", model, "\" has none"));
+  }
+  if (contact != "mujoco") {
+    throw UsageError(message("--contact is for robots' files; \"", model, "\" is a law"));
   }
   systems::Settings settings;
   settings.dt = dt.value_or(0.01);

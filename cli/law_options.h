@@ -24,10 +24,11 @@ struct LawOptions {
   std::optional<double> rtol, atol;  // of an adaptive integrator
   std::string dtype = "float64";
   bool no_constraints = false;
-  std::string noslip = "refuse";  // a file's noslip solver: refuse, or ignore
-  std::vector<std::string> set;   // "name=value[,value…]"
-  std::optional<std::int64_t> n;  // masses of spring_chain
-  std::vector<double> x;          // the state at the start; empty: the law's own
+  std::string noslip = "refuse";   // a file's noslip solver: refuse, or ignore
+  std::string contact = "mujoco";  // a file's law of contacts: mujoco, or hunt_crossley
+  std::vector<std::string> set;    // "name=value[,value…]"
+  std::optional<std::int64_t> n;   // masses of spring_chain
+  std::vector<double> x;           // the state at the start; empty: the law's own
 
   void declare(Options& options, const char* positional = "MODEL");
   // Throws UsageError without MODEL, FileNotFound, ModelError (with the nearest name) or

@@ -80,6 +80,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "compliant_force: a step's pullback equals dual numbers, with limits that are solved for") {
+  for (const auto integrator :
+       {RigidIntegrator::euler, RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
+    for (const bool of_pair : {false, true}) {
+      HuntCrossley law{.exponent = 1.5, .dissipation = 0.02, .stiction = 0.3};
+      if (!of_pair) law.stiffness = 20;
+      const Model m = test::held_robot(integrator);
+      const ConstrainedCase c(m, 0.3, StepKind{.wrenches = false, .contact = law});
+      REQUIRE(effect(m, c) > 0.01);
+      test::check_pullback(
+          "compliant_force", c.tangents, [&](const auto* in, auto* out) { c.value(in, out); },
+          [&](const auto* in, const auto* out_bar, auto* in_bar) {
+            c.pullback(in, out_bar, in_bar);
+          },
+          different_points(c), test::PullbackOptions{.tolerance = 1e-9, .lane_tolerance = 1e-10});
+    }
+  }
+}
+
 TEST_CASE("ConstrainedRecord: accelerations first, then so many slots, and two numbers for each") {
   const ConstrainedRecord slopes{.nv = 7, .slopes = true, .room = 24, .width = 2};
   CHECK(slopes.slots() == 14);

@@ -61,16 +61,39 @@ bool has_slopes(const Robot<S, P>& r) {
 }
 
 template <class S, class P>
+CompliantOptions<S> compliant_options(const Robot<S, P>& r) {
+  const CompliantPlaces& at = r.tree.compliant;
+  CompliantOptions<S> out{at.acts, at.stiffness < 0, at.exponent, at.depth_factor, {}, {}, {}};
+  if (!at.acts) return out;
+  if (at.stiffness >= 0) out.stiffness = S(r.p[at.stiffness]);
+  out.dissipation = S(r.p[at.dissipation]);
+  out.stiction = S(r.p[at.stiction]);
+  return out;
+}
+
+// Hands the cotangents of the numbers that all rows share to the parameters.
+template <class S>
+void add_row_options(const TreeView& tree, const ReferenceOptions<S>& bar, S* p_bar) {
+  if (!p_bar) return;
+  if (tree.options.impratio >= 0) p_bar[tree.options.impratio] += bar.impratio;
+  const CompliantPlaces& at = tree.compliant;
+  if (!at.acts) return;
+  if (at.stiffness >= 0) p_bar[at.stiffness] += bar.compliant.stiffness;
+  p_bar[at.dissipation] += bar.compliant.dissipation;
+  p_bar[at.stiction] += bar.compliant.stiction;
+}
+
+template <class S, class P>
 RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const int impratio = r.tree.options.impratio;
-  return {
-      w.frames,
-      {nullptr, nullptr, w.a, w.v},
-      x.qpos,
-      x.qvel,
-      nullptr,
-      nullptr,
-      {r.timestep(), impratio < 0 ? S(1) : S(r.p[impratio]), r.tree.model.options.acting.refsafe}};
+  return {w.frames,
+          {nullptr, nullptr, w.a, w.v},
+          x.qpos,
+          x.qvel,
+          nullptr,
+          nullptr,
+          {r.timestep(), impratio < 0 ? S(1) : S(r.p[impratio]),
+           r.tree.model.options.acting.refsafe, compliant_options(r)}};
 }
 
 // M and the rows of the problem, where the bodies have been placed and w.a is without q̈. It is to
@@ -267,7 +290,7 @@ void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x
                            bar.p,
                            options_bar});
   bar.h += options_bar.timestep;
-  if (bar.p && tree.options.impratio >= 0) bar.p[tree.options.impratio] += options_bar.impratio;
+  add_row_options(tree, options_bar, bar.p);
 
   const FixedField<S> alpha{a, own.alpha, own.alpha_bar};
   if (!has_slopes(r)) {

@@ -21,12 +21,13 @@ inline constexpr Operator kOperators[] = {
     // inverse_dynamics.h
     differentiable("inverse_dynamics"),
     differentiable("inertia_matrix"),
-    // impedance.h, reference.h, row_law.h, pyramid_law.h, elliptic_law.h,
+    // impedance.h, reference.h, hunt_crossley.h, row_law.h, pyramid_law.h, elliptic_law.h,
     // constraint_newton_pullback.h
     differentiable("impedance"),
     differentiable("reference_gains"),
     differentiable("block_reference"),
     differentiable("contact_reference"),
+    differentiable("compliant_force"),
     differentiable("row_force"),
     differentiable("pyramid_force"),
     differentiable("elliptic_force"),

@@ -157,7 +157,8 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.inputs = inputs.space;
   parts.input_bounds = input_bounds(model, inputs);
   RobotKey key;
-  key.tree = std::make_shared<const Tree>(model);
+  check_contact(options.contact);
+  key.tree = std::make_shared<const Tree>(model, true, options.contact);
   key.constraints = constraint_plan(*key.tree);
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cycloid/model/model.h"
+#include "cycloid/rigid/contact_choice.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline rigid {
@@ -29,10 +30,11 @@ struct RobotOptions {
   std::vector<std::string> inputs = {"ctrl"};
   std::vector<std::string> vary = {};  // parameters that may differ between environments
   std::map<std::string, std::vector<double>> values = {};  // parameters in place of the model's
+  ContactChoice contact = {};                              // the law of contacts
 };
 
 // The state is [qpos, qvel, act]. Throws ModelError on an unknown input, ParameterError on an
-// unknown name in `vary`.
+// unknown name in `vary` and on numbers of a contact law that make no sense.
 System make_robot(const Model& model, const RobotOptions& options = {});
 
 // The state of a keyframe, or of the model's reference configuration.

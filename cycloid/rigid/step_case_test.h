@@ -6,9 +6,10 @@
 
 namespace cycloid::test {
 
-// Which inputs a step takes, and whether direct actuators take their short form.
+// Which inputs a step takes, whether direct actuators take their short form, and how contacts push.
 struct StepKind {
   bool wrenches = true, shortcut = false;
+  ContactChoice contact = {};
 };
 
 inline InputPlaces inputs_of(const Model& m, const StepKind& kind, int& size) {
@@ -39,7 +40,7 @@ struct SmoothKit {
 template <class Kit>
 struct StepCaseOf {
   explicit StepCaseOf(const Model& m, double spread = 0.4, const StepKind& of = {})
-      : tree(m), kit(tree), shape(tree), kind(of) {
+      : tree(m, true, of.contact), kit(tree), shape(tree), kind(of) {
     inputs = inputs_of(m, kind, input_size);
     tangents = 2 * m.nv + m.na;
     RandomStream random(12);

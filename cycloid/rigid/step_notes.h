@@ -59,9 +59,11 @@ class ActiveSets {
 //   single rows   1 stiff, 2 and 3 friction loss that slips either way
 //   pyramid       per direction: 1 an edge is stiff, 2 and 3 it is one edge alone
 //   elliptic      1 touches, 2 slips
+//   compliant     1 pushes
 template <class S, class Visit>
 void for_each_zone(const ConstraintResponse<S>& at, RowLaw law, int row, int rows, Visit visit) {
   const S zero = S(0);
+  if (law == RowLaw::given) return visit(0, 1, lane_bits(at.f[row] > zero));
   if (law == RowLaw::elliptic) {
     Mask<S> slips(false);
     for (int k = 1; k < rows; ++k) slips = slips | (at.cross[row + k] != zero);

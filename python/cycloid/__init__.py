@@ -41,6 +41,7 @@ from cycloid._mj_data import (
     state_from_mujoco,
     state_to_mujoco,
 )
+from cycloid._contact import HuntCrossley
 from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
@@ -86,6 +87,7 @@ __all__ = [
     "Gradient",
     "GradientCheck",
     "GradientError",
+    "HuntCrossley",
     "InternalError",
     "InverseDynamics",
     "InverseDynamicsGradient",

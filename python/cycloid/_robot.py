@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cycloid import _core
+from cycloid._contact import as_contact
 from cycloid._core import Error, ModelError
 from cycloid._gradient_mode import as_mode
 from cycloid._options import (
@@ -158,6 +159,7 @@ def load(
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
     noslip: str = "refuse",
+    contact: Any = "mujoco",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
@@ -172,7 +174,8 @@ def load(
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
     up, before those above the file. noslip: what becomes of a model that asks for MuJoCo's noslip
-    solver, "refuse", or "ignore", which runs without it and warns. The integrator and the time step
+    solver, "refuse", or "ignore", which runs without it and warns. contact: the law of contacts,
+    "mujoco" or HuntCrossley. The integrator and the time step
     are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicit,
     implicitfast or RK4.
 
@@ -201,7 +204,7 @@ def load(
     """
     refuse_keywords(unknown, "load")
     source = _source(path_or_xml)
-    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip)
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact)
     paths = encoded_paths(search_paths)
     if not source.lstrip().startswith(b"<") and _core.is_model_file(source):
         model, messages = _core.read_model(source, keywords.constraints)
@@ -223,6 +226,7 @@ def from_mujoco(
     vary: Sequence[str] = (),
     search_paths: Sequence[str | os.PathLike[str]] = (),
     noslip: str = "refuse",
+    contact: Any = "mujoco",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from a mujoco.MjModel, with its options as they are set. The model is read once, and
@@ -237,7 +241,7 @@ def from_mujoco(
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
     refuse_keywords(unknown, "from_mujoco")
-    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip)
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact)
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
         kind = type(mj_model)
@@ -280,7 +284,14 @@ class Keywords:
     """What `load`, `from_mujoco` and `Builder.build` share, checked before anything is read."""
 
     def __init__(
-        self, dtype: Any, constraints: Any, gradient: Any, inputs: Any, vary: Any, noslip: Any
+        self,
+        dtype: Any,
+        constraints: Any,
+        gradient: Any,
+        inputs: Any,
+        vary: Any,
+        noslip: Any,
+        contact: Any,
     ) -> None:
         self.precision = as_precision(dtype)
         if not isinstance(constraints, (bool, np.bool_)):
@@ -293,9 +304,10 @@ class Keywords:
         self.vary = [as_text(name) for name in as_names(vary, "vary")]
         check_one_of(noslip, ("refuse", "ignore"), "noslip")
         self.ignore_noslip = noslip == "ignore"
+        self.contact = as_contact(contact)
 
     def robot(self, model: Any, notes: Sequence[str]) -> Robot:
-        core = _core.make_robot(model, self.precision, self.inputs, self.vary)
+        core = _core.make_robot(model, self.precision, self.inputs, self.vary, self.contact)
         return Robot(core.with_gradient(self.gradient), model, notes)
 
 

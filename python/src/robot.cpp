@@ -1,5 +1,6 @@
 #include "cycloid/rigid/robot.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <limits>
@@ -15,6 +16,9 @@
 
 namespace cycloid::python {
 namespace {
+
+// Of HuntCrossley, in its order.
+using CompliantNumbers = std::tuple<std::optional<double>, double, double, double>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -119,10 +123,16 @@ void bind_robot(nb::module_& m) {
   m.def(
       "make_robot",
       [](const Model& model, const std::string& dtype, const std::vector<std::string>& inputs,
-         const std::vector<std::string>& vary) {
-        return make_robot(model, {precision_of(dtype), inputs, vary});
+         const std::vector<std::string>& vary, const std::optional<CompliantNumbers>& contact) {
+        RobotOptions options{precision_of(dtype), inputs, vary};
+        if (contact) {
+          const auto& [stiffness, exponent, dissipation, stiction] = *contact;
+          options.contact = HuntCrossley{stiffness, exponent, dissipation, stiction};
+        }
+        return make_robot(model, options);
       },
-      nb::arg("model"), nb::arg("dtype"), nb::arg("inputs"), nb::arg("vary"));
+      nb::arg("model"), nb::arg("dtype"), nb::arg("inputs"), nb::arg("vary"),
+      nb::arg("contact").none());
 #ifdef CYCLOID_MUJOCO
   bind_load(m);
 #endif

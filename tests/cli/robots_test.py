@@ -120,3 +120,20 @@ def test_noslip_is_refused_or_left_out_with_a_warning(program):
     done = program.run("simulate", "noslip.xml", "--noslip", "ignore", "--json")
     assert done.returncode == 0
     assert done.stderr.startswith("cycloid: warning: the noslip solver (noslip_iterations 3)")
+
+
+BALL = """<mujoco> <worldbody> <geom type="plane" size="1 1 1"/> <body pos="0 0 0.105"> <freejoint/>
+<geom size="0.1" mass="1"/> </body> </worldbody> </mujoco>"""
+
+
+def test_the_law_of_contacts_may_be_chosen(program):
+    (program.folder / "ball.xml").write_text(BALL)
+    words = ["info", "ball.xml", "--contact", "hunt_crossley"]
+    names = [p["name"] for p in program.answer(*words)["parameters"]]
+    assert "contact.stiction" in names and "contact.stiffness" not in names
+    given = program.answer(*words, "--set", "contact.stiffness=5e4")["parameters"]
+    assert {p["name"]: p["value"] for p in given}["contact.stiffness"] == 5e4
+    answer = program.answer("gradcheck", "ball.xml", "--steps", 30, "--contact", "hunt_crossley")
+    assert answer["ok"]
+    done = program.run("simulate", "ball.xml", "--contact", "hunt_crosley")
+    assert done.returncode == 2 and "hunt_crossley" in done.stderr

@@ -13,8 +13,7 @@ using test::ConformOptions;
 using test::RolloutCase;
 
 template <class T>
-RolloutCase<T> robot_case(const Model& model, std::int64_t steps = 4) {
-  RobotOptions options;
+RolloutCase<T> robot_case(const Model& model, std::int64_t steps = 4, RobotOptions options = {}) {
   options.precision = std::is_same_v<T, float> ? Precision::float32 : Precision::float64;
   const System system = make_robot(model, options);
   const std::int64_t W = system.steppers<T>().packed->sizes().lanes;
@@ -40,6 +39,14 @@ TEST_CASE("conformance: smooth robots with every integrator") {
 TEST_CASE("conformance: robots in contact, with limits and friction") {
   conform(robot_case<double>(test::held_robot(RigidIntegrator::euler)));
   conform(robot_case<double>(test::held_robot(RigidIntegrator::implicitfast)));
+}
+
+TEST_CASE("conformance: robots with compliant contacts") {
+  RobotOptions options;
+  options.contact = HuntCrossley{.stiffness = 20, .dissipation = 0.02, .stiction = 0.3};
+  conform(robot_case<double>(test::held_robot(RigidIntegrator::euler), 4, options));
+  options.contact = HuntCrossley{.dissipation = 0.02, .stiction = 0.3};
+  conform(robot_case<float>(test::held_robot(RigidIntegrator::implicitfast), 4, options));
 }
 
 TEST_CASE("conformance: robots in float") {

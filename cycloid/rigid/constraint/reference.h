@@ -26,11 +26,22 @@ struct Softness {
   S solref[2] = {}, solimp[5] = {};
 };
 
-// What the whole model shares. Cotangents use timestep and impratio.
+// The numbers of compliant contacts (contact/hunt_crossley.h). Cotangents use those of type S.
+template <class S>
+struct CompliantOptions {
+  bool acts = false;    // contacts push by that law
+  bool of_pair = true;  // the stiffness is that of the pair's solref
+  double exponent = 1.5;
+  double depth_factor = 1;  // d₀^(1-p)
+  S stiffness{}, dissipation{}, stiction{};
+};
+
+// What the whole model shares. Cotangents use timestep, impratio and those of `compliant`.
 template <class S>
 struct ReferenceOptions {
   S timestep{}, impratio{};
   bool refsafe = true;
+  CompliantOptions<S> compliant{};
 };
 
 // |x| and x/|x|, which is zero at zero.

@@ -6,8 +6,11 @@
 //   friction loss, D |r| ≥ η      s = η|r| - η²/2D     f = -η sign r     K = 0           (2b)
 //   one-sided, r < 0              s = ½ D r²           f = -D r          K = D           (3a)
 //   one-sided, r ≥ 0              s = 0                f = 0             K = 0           (3b)
-// One-sided rows are limits, frictionless contacts and the edges of pyramids. s is C¹, K jumps at
-// the borders, where the side with "≥" is taken. D = 0 is a row that is not there: s = f = K = 0.
+//   given                         s = -D r             f = D             K = 0           (4)
+// One-sided rows are limits, frictionless contacts and the edges of pyramids. Given is a force that
+// does not depend on the acceleration (contact/hunt_crossley.h), which stands in D. s is C¹, K
+// jumps at the borders, where the side with "≥" is taken. D = 0 is a row that is not there:
+// s = f = K = 0.
 // [MuJoCo, Computation: Constraint model]
 #pragma once
 
@@ -28,6 +31,7 @@ CYCLOID_INLINE RowResponse<S> row_response(RowLaw law, const S& D, const S& eta,
     const S size = D * abs(r);
     return {-copysign(min(size, eta), r), select(size < eta, D, S(0))};  // (2)
   }
+  if (law == RowLaw::given) return {D, S(0)};             // (4)
   return {-D * min(r, S(0)), select(r < S(0), D, S(0))};  // (3)
 }
 
@@ -48,6 +52,8 @@ CYCLOID_INLINE void row_force_pullback(RowLaw law, const S& D, const S& eta, con
     const Mask<S> slips = D * abs(r) >= eta;
     D_bar -= select(slips, S(0), r * f_bar);                                 // (2a)
     eta_bar -= select(slips & (D > S(0)), copysign(S(1), r) * f_bar, S(0));  // (2b)
+  } else if (law == RowLaw::given) {
+    D_bar += f_bar;  // (4)
   } else {
     D_bar -= min(r, S(0)) * f_bar;  // (3)
   }
@@ -62,6 +68,7 @@ CYCLOID_INLINE S row_cost(RowLaw law, const S& D, const S& eta, const S& r) {
     const S inside = S(0.5) * size / select(D > S(0), D, S(1));
     return size * (abs(r) - inside);  // (2)
   }
+  if (law == RowLaw::given) return -D * r;  // (4)
   const S inside = min(r, S(0));
   return S(0.5) * D * inside * inside;  // (3)
 }

@@ -7,7 +7,8 @@ using test::Numbers;
 
 namespace {
 
-constexpr RowLaw kLaws[] = {RowLaw::equality, RowLaw::friction_loss, RowLaw::one_sided};
+constexpr RowLaw kLaws[] = {RowLaw::equality, RowLaw::friction_loss, RowLaw::one_sided,
+                            RowLaw::given};
 
 }  // namespace
 
@@ -20,6 +21,9 @@ TEST_CASE("row_response: known values in every zone") {
   CHECK(row_response(RowLaw::friction_loss, 3.0, 2.0, -5.0).K == 0);
   CHECK(row_response(RowLaw::one_sided, 3.0, 0.0, -2.0).f == 6);
   CHECK(row_response(RowLaw::one_sided, 3.0, 0.0, 2.0).f == 0);
+  CHECK(row_response(RowLaw::given, 3.0, 0.0, 2.0).f == 3);
+  CHECK(row_response(RowLaw::given, -3.0, 0.0, -2.0).f == -3);
+  CHECK(row_response(RowLaw::given, 3.0, 0.0, 2.0).K == 0);
   CHECK(row_cost(RowLaw::equality, 3.0, 0.0, 2.0) == 6);
   CHECK(row_cost(RowLaw::friction_loss, 3.0, 2.0, -5.0) == doctest::Approx(10 - 2.0 / 3));
   CHECK(row_cost(RowLaw::one_sided, 3.0, 0.0, 2.0) == 0);
@@ -45,7 +49,7 @@ TEST_CASE("row_response: cost and force are continuous where the zone changes") 
                                 b = row_response(law, D, eta, border + step);
       CHECK(std::abs(a.f - b.f) <= 2.0001 * D * step);
       CHECK(std::abs(row_cost(law, D, eta, border - step) - row_cost(law, D, eta, border + step)) <=
-            2.0001 * eta * step);
+            2.0001 * std::max(eta, std::abs(a.f)) * step);
     }
   }
   CHECK(row_response(RowLaw::friction_loss, D, eta, eta / D).K == 0);  // the border slips

@@ -10,7 +10,8 @@
 //   kEdges               directions have weights D of their own, and the normal none: (5) of
 //                        reference.h, else (4)
 //   kFrictionReference   directions may have a reference of their own: (3) of reference.h
-// A further law is its header, its RowLaw, and its name in ContactLaws.
+// A further law is its header, its RowLaw, and its name in ContactLaws. The compliant law
+// (hunt_crossley.h) is none of them: its forces are known before the solve, one row at a time.
 #pragma once
 
 #include "cycloid/rigid/constraint/row_law.h"

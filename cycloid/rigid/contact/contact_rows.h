@@ -4,15 +4,18 @@
 // row is linear in the fields y of the two bodies:
 //   Δ_o = y₂(x) - y₁(x),   Δ_ω = y₂ω - y₁ω;   the first `condim` of (F Δ_o ; F Δ_ω)             (1)
 //   column k of J: (1) for y = S_k, of the bodies that dof k moves                            (2)
-//   D, a_ref, friction: contact_reference (reference.h) of x = dist - margin and (J q̇)        (3)
+//   D, a_ref, friction: contact_reference (reference.h) of x = dist - margin and (J q̇); where
+//   contacts are compliant D is their force (hunt_crossley.h)                               (3)
 // Lanes of a slot may have different bodies: a dof counts with sign +1 where it moves the second
 // alone, -1 where it moves the first alone, else 0. The group has the rows of the largest condim.
-// Elliptic or pyramid, as the model says; one-sided where all lanes have condim 1.
+// Elliptic or pyramid, as the model says; one-sided where all lanes have condim 1; given where
+// contacts are compliant.
 #pragma once
 
 #include "cycloid/geometry/contact_frame.h"
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/contact/contact_slots.h"
+#include "cycloid/rigid/contact/hunt_crossley.h"
 #include "cycloid/rigid/solver/constraint_response.h"
 
 namespace cycloid::inline rigid {
@@ -121,10 +124,24 @@ void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
   });
 }
 
-template <class S>
-RowLaw contact_law(const ModelView& model, int rows) {
+inline RowLaw contact_law(const ModelView& model, bool compliant, int rows) {
+  if (compliant) return RowLaw::given;
   if (rows == 1) return RowLaw::one_sided;
   return model.options.elliptic ? RowLaw::elliptic : RowLaw::pyramid;
+}
+
+// (3) of one contact.
+template <class S>
+CYCLOID_INLINE void put_contact_rows(RowLaw law, int n, const ReferenceOptions<S>& options,
+                                     const ContactSlot<S>& c, const S* velocity, int row,
+                                     ConstraintProblem<S>& problem) {
+  const S x = c.touch.dist - c.margin;
+  if (law != RowLaw::given) {
+    return contact_reference(law, n, options, c.numbers, c.rows, x, velocity, problem.D + row,
+                             problem.a_ref + row, problem.friction + row);
+  }
+  compliant_force(n, options, c.numbers, c.rows, x, velocity, problem.D + row);
+  for (int k = row; k < row + n; ++k) problem.a_ref[k] = problem.friction[k] = S(0);
 }
 
 // Adds one group for each slot, in order. Returns the first.
@@ -134,7 +151,7 @@ int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, cons
   const int first = problem.groups;
   for (int slot = 0; slot < w.slots; ++slot) {
     const int rows = slot_rows(s, w, slot), g = problem.groups;
-    const RowLaw law = contact_law<S>(s.tree.model, rows);
+    const RowLaw law = contact_law(s.tree.model, at.options.compliant.acts, rows);
     const int row = problem.add_group(law, rows);
     const ContactSlot<S>& c = w.slot[slot] = gather_slot(s, w, slot);
     find_movers(s, w, slot, problem, g);
@@ -142,9 +159,7 @@ int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, cons
     with_row_count(rows, [&]<int n>(RowCount<n>) {
       fill_contact_jacobian<n>(s.plan, static_cast<const Motion<S>*>(s.frames.column), c, w,
                                at.qvel, problem, g, velocity);
-      contact_reference(law, n, at.options, c.numbers, c.rows, c.touch.dist - c.margin,
-                        static_cast<const S*>(velocity), problem.D + row, problem.a_ref + row,
-                        problem.friction + row);  // (3)
+      put_contact_rows(law, n, at.options, c, static_cast<const S*>(velocity), row, problem);
     });
   }
   return first;

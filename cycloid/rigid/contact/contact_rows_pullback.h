@@ -79,10 +79,16 @@ struct SlotCotangents {
     const int row = problem.group_row(g);
     with_row_count(problem.group[g].rows, [&]<int n>(RowCount<n>) {
       for (int i = 0; i < n; ++i) rows[2][i] = S(0);
-      contact_reference_pullback(problem.group[g].law, n, at.options, c.numbers, c.rows,
-                                 c.touch.dist - c.margin, velocity, results.D_bar + row,
-                                 results.a_ref_bar + row, results.friction_bar + row, options_bar,
-                                 numbers, x, rows[2]);
+      const RowLaw law = problem.group[g].law;
+      const S gap = c.touch.dist - c.margin;
+      if (law == RowLaw::given) {
+        compliant_force_pullback(n, at.options, c.numbers, c.rows, gap, velocity,
+                                 results.D_bar + row, options_bar, numbers, x, rows[2]);
+      } else {
+        contact_reference_pullback(law, n, at.options, c.numbers, c.rows, gap, velocity,
+                                   results.D_bar + row, results.a_ref_bar + row,
+                                   results.friction_bar + row, options_bar, numbers, x, rows[2]);
+      }
       for (int i = 0; i < n; ++i) {
         const Mask<S> has = c.rows > S(i);
         rows[0][i] = select(has, results.f[row + i], S(0));

@@ -25,7 +25,7 @@
 
 namespace cycloid::inline rigid {
 
-enum class RowLaw : std::uint8_t { equality, friction_loss, one_sided, pyramid, elliptic };
+enum class RowLaw : std::uint8_t { equality, friction_loss, one_sided, given, pyramid, elliptic };
 
 inline constexpr int kMostRows = 6;  // of a group
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "cycloid/rigid/contact/model_pairs.h"
@@ -217,6 +218,20 @@ void add_fluid_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& plac
   }
 }
 
+constexpr double kReferenceDepth = 1e-3;  // d₀ of contact/hunt_crossley.h [m]
+
+void add_compliance(const HuntCrossley& law, Register& to, CompliantPlaces& at) {
+  at.acts = true;
+  at.exponent = law.exponent;
+  at.depth_factor = std::pow(kReferenceDepth, 1 - law.exponent);
+  if (law.stiffness) {
+    at.stiffness =
+        to.add("contact.stiffness", "N/m^exponent", *law.stiffness, Constraint::positive);
+  }
+  at.dissipation = to.add("contact.dissipation", "s/m", law.dissipation, Constraint::non_negative);
+  at.stiction = to.add("contact.stiction", "m/s", law.stiction, Constraint::positive);
+}
+
 void add_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
   std::vector<char> touches(m.geoms.size(), 0);
   for (const CandidatePair& p : model_pairs(m)) {
@@ -329,7 +344,7 @@ struct Lists : TreeLists<Vector> {
 
 }  // namespace
 
-Tree::Tree(const Model& m, bool constrained) : source(m) {
+Tree::Tree(const Model& m, bool constrained, const ContactChoice& contact) : source(m) {
   Lists t;
   t.model = without_names(m);
   t.links = unroll(m, t.last_link);
@@ -386,6 +401,8 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     const auto touches = [](const GeomPlaces& g) { return g.friction >= 0; };
     if (std::any_of(t.geoms.begin(), t.geoms.end(), touches)) {
       options.impratio = to.add("option.impratio", "1", m.options.impratio, Constraint::positive);
+      if (const auto* law = std::get_if<HuntCrossley>(&contact))
+        add_compliance(*law, to, compliant);
     }
   }
   t.equalities.resize(m.equalities.size());

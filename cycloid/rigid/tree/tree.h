@@ -5,6 +5,7 @@
 // moved, which leaves the block where it is, and not copied.
 #pragma once
 
+#include "cycloid/rigid/contact_choice.h"
 #include "cycloid/rigid/tree/tree_view.h"
 #include "cycloid/system/parameters.h"
 
@@ -12,7 +13,7 @@ namespace cycloid::inline rigid {
 
 struct Tree : TreeView {
   // constrained: numbers that only constraints look at are parameters too.
-  explicit Tree(const Model& model, bool constrained = true);
+  explicit Tree(const Model& model, bool constrained = true, const ContactChoice& contact = {});
 
   Model source;  // as given, with the names of its elements
   Parameters parameters;

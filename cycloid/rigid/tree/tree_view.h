@@ -59,6 +59,13 @@ struct OptionPlaces {
   int gravity = -1, timestep = -1, density = -1, viscosity = -1, wind = -1, impratio = -1;
 };
 
+// Of the compliant law of contacts (contact/hunt_crossley.h), where it acts.
+struct CompliantPlaces {
+  bool acts = false;
+  double exponent = 1.5, depth_factor = 1;
+  int stiffness = -1, dissipation = -1, stiction = -1;  // stiffness -1: that of the pair's solref
+};
+
 // Dofs last, last - 1, … of which each is the parent of the one before; from tips to root.
 struct DofChain {
   int last, dofs;
@@ -109,6 +116,7 @@ struct TreeLists {
 struct TreeView : TreeLists<Table> {
   ModelView model;
   OptionPlaces options;
+  CompliantPlaces compliant;
   bool limits_actuators = false;     // some joint holds its actuators' total
   bool limits_compensation = false;  // ... which includes gravity compensation
   bool has_wrenches = false;         // forces on bodies, not on dofs alone, besides the medium's
