@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cycloid")
 
 # The rooms that cycloid::core is made of: those that need no library beyond the compiler's.
-foreach(room IN ITEMS base math system model geometry rigid soft fluid particle couple adjoint
+foreach(room IN ITEMS base page math system model geometry rigid soft fluid particle couple adjoint
                       record optimise evaluate)
   if(TARGET cycloid_${room})
     install(TARGETS cycloid_${room} EXPORT cycloid ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")

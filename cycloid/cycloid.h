@@ -14,6 +14,7 @@
 #include "cycloid/optimise/identify.h"
 #include "cycloid/optimise/lbfgs.h"
 #include "cycloid/optimise/levenberg_marquardt.h"
+#include "cycloid/page/page.h"
 #include "cycloid/record/csv.h"
 #include "cycloid/rigid/forward.h"
 #include "cycloid/rigid/robot.h"

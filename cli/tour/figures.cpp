@@ -4,9 +4,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "cli/tour/number_text.h"
-#include "cli/tour/svg_plot.h"
 #include "cycloid/base/error.h"
+#include "cycloid/page/html.h"
+#include "cycloid/page/number_text.h"
+#include "cycloid/page/svg_plot.h"
 
 namespace cycloid::tour {
 namespace {

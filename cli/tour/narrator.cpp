@@ -6,9 +6,9 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/tour/number_text.h"
-#include "cli/tour/text_plot.h"
 #include "cycloid/base/error.h"
+#include "cycloid/page/number_text.h"
+#include "cycloid/page/text_plot.h"
 
 namespace cycloid::tour {
 namespace {

@@ -4,7 +4,6 @@
 namespace cycloid::tour {
 
 extern const char* const kPageHtml;
-extern const char* const kPageCss;
 extern const char* const kPageJs;
 
 }  // namespace cycloid::tour

@@ -1,12 +1,11 @@
 #include "cli/tour/tour.h"
 
 #include <chrono>
-#include <fstream>
 #include <streambuf>
 
 #include "cli/tour/narrator.h"
-#include "cli/tour/page.h"
-#include "cycloid/base/error.h"
+#include "cli/tour/tour_page.h"
+#include "cycloid/page/page_file.h"
 
 namespace cycloid::tour {
 namespace {
@@ -18,56 +17,13 @@ class Silence : public std::streambuf {
   std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
 };
 
-// Opened before the stories run, so that a path that cannot be written is known at once. What is
-// there stays until the new page is complete.
-class PageFile {
- public:
-  explicit PageFile(const std::filesystem::path& path) {
-    if (path.empty()) return;
-    path_ = std::filesystem::absolute(path).lexically_normal();
-    part_ = path_;
-    part_ += ".part";
-    file_.open(part_, std::ios::binary | std::ios::trunc);
-    if (std::filesystem::is_directory(path_) || !file_) {
-      throw Error(message("the report cannot be written to ", path_.string(),
-                          ": choose a file in a folder that exists and may be written to"));
-    }
-  }
-
-  ~PageFile() {
-    std::error_code ignored;
-    if (!part_.empty()) std::filesystem::remove(part_, ignored);
-  }
-
-  PageFile(const PageFile&) = delete;
-  PageFile& operator=(const PageFile&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
-  void write(const std::string& text) {
-    if (path_.empty()) return;
-    file_ << text;
-    file_.close();
-    std::error_code failure;
-    if (file_) std::filesystem::rename(part_, path_, failure);
-    if (!file_ || failure) {
-      throw Error(message("the report could not be written to ", path_.string(),
-                          failure ? message(": ", failure.message()) : ": is the disk full?"));
-    }
-  }
-
- private:
-  std::filesystem::path path_, part_;
-  std::ofstream file_;
-};
-
 }  // namespace
 
 TourResult run_tour(const TourOptions& options, std::ostream& out) {
   Silence silence;
   std::ostream nowhere(&silence);
   Narrator narrator(options, options.quiet ? nowhere : out);
-  PageFile file(options.report);
+  PageFile file(options.report);  // before the stories: a bad path is known at once
   const auto start = std::chrono::steady_clock::now();
   TourResult result;
   result.seed = options.seed;

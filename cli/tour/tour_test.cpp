@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "cli/tour/figures.h"
-#include "cli/tour/page.h"
 #include "cli/tour/result_json.h"
+#include "cli/tour/tour_page.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::tour {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "cycloid/io/scratch_folder_test.h"
+#include "tests/support/scratch_folder.h"
 
 namespace cycloid {
 namespace {

@@ -9,6 +9,7 @@
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/io/messages.h"
 #include "cycloid/io/mjcf_schema.h"
+#include "cycloid/page/html.h"
 
 namespace cycloid::inline io {
 
@@ -94,20 +95,6 @@ void check_kind(const std::string& section, const std::string& kind) {
       message("no ", section, " is called \"", readable(kind), "\"", did_you_mean(kind, known)));
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 // One element per line, which is how messages find it again.
 void print(const Element& element, std::string& text, std::vector<const Element*>& lines) {
   const bool is_section = element.parent && !element.parent->parent;
@@ -115,7 +102,7 @@ void print(const Element& element, std::string& text, std::vector<const Element*
   lines.push_back(&element);
   text += "<" + element.tag;
   for (const auto& [name, value] : element.attributes)
-    text += message(" ", name, "=\"", escaped(value), "\"");
+    text += message(" ", name, "=\"", escape_html(value), "\"");
   if (element.children.empty()) {
     text += "/>\n";
     return;

@@ -7,7 +7,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/io/mujoco_library.h"
-#include "cycloid/io/scratch_folder_test.h"
+#include "tests/support/scratch_folder.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>

@@ -14,7 +14,7 @@
 #include "cycloid/io/convert.h"
 #include "cycloid/io/messages.h"
 #include "cycloid/io/refuse.h"
-#include "cycloid/io/scratch_folder_test.h"
+#include "tests/support/scratch_folder.h"
 
 namespace cycloid {
 namespace {

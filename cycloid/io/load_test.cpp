@@ -10,8 +10,8 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/io/compile.h"
-#include "cycloid/io/scratch_folder_test.h"
 #include "cycloid/model/model_file.h"
+#include "tests/support/scratch_folder.h"
 
 namespace cycloid {
 namespace {

@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
   bind_robot(m);
   bind_forward(m);
   bind_identify(m);
+  bind_page(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);
 #endif

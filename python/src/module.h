@@ -49,6 +49,7 @@ void bind_system(nb::module_& m);
 void bind_rollout(nb::module_& m);
 void bind_python_law(nb::module_& m);
 void bind_jax(nb::module_& m);
+void bind_page(nb::module_& m);
 void bind_observe(nb::module_& m);
 void bind_robot(nb::module_& m);
 void bind_forward(nb::module_& m);

@@ -6,7 +6,7 @@
 //                                     the exact value too
 //   {{trust.verdict | text}}          a text of the JSON;  {{… | attribute}}  a bare number
 //   {{figure aim_side}}               a figure
-//   {{style}}, {{script}}, {{json}}   page.css, page.js and the JSON itself
+//   {{style}}, {{script}}, {{json}}   room page's page.css, page.js and the JSON itself
 #pragma once
 
 #include <map>

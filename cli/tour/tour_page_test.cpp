@@ -1,4 +1,4 @@
-#include "cli/tour/page.h"
+#include "cli/tour/tour_page.h"
 
 #include <doctest/doctest.h>
 

@@ -9,16 +9,14 @@
 #include <string>
 #include <vector>
 
-namespace cycloid::tour {
+#include "cycloid/page/plot_range.h"
 
-struct Range {
-  double low = 0, high = 1;
-};
+namespace cycloid::inline page {
 
 class TextPlot {
  public:
   // `columns` × `rows` characters over the ranges.
-  TextPlot(int columns, int rows, Range x, Range y);
+  TextPlot(int columns, int rows, PlotRange x, PlotRange y);
 
   // `ink` is a colour's ANSI code ("36"), or empty. Later ink covers earlier ink.
   void line(std::span<const double> x, std::span<const double> y, const std::string& ink = "");
@@ -39,8 +37,8 @@ class TextPlot {
   double dot_row(double y) const;
 
   int columns_, rows_;
-  Range x_, y_;
+  PlotRange x_, y_;
   std::vector<Cell> cells_;
 };
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

@@ -1,14 +1,15 @@
-#include "cli/tour/page.h"
+#include "cli/tour/tour_page.h"
 
 #include <sstream>
 
 #include "cli/tour/figures.h"
-#include "cli/tour/number_text.h"
 #include "cli/tour/page_files.h"
 #include "cli/tour/result_json.h"
-#include "cli/tour/svg_plot.h"
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
+#include "cycloid/page/html.h"
+#include "cycloid/page/number_text.h"
+#include "cycloid/page/page.h"
 
 namespace cycloid::tour {
 namespace {
@@ -61,7 +62,7 @@ std::string replacement(const std::string& words, const Json& json,
   std::istringstream in(words);
   std::string first, second, format;
   in >> first;
-  if (first == "style") return kPageCss;
+  if (first == "style") return kStyle;
   if (first == "script") return kPageJs;
   if (first == "json") {  // "</" would end the script element
     std::string text = json.dump();
@@ -83,16 +84,8 @@ std::string replacement(const std::string& words, const Json& json,
 
 std::string fill_template(const std::string& text, const nlohmann::ordered_json& json,
                           const std::map<std::string, std::string>& figures) {
-  std::string out;
-  std::size_t at = 0;
-  for (std::size_t open; (open = text.find("{{", at)) != text.npos;) {
-    const std::size_t close = text.find("}}", open);
-    CYCLOID_CHECK(close != text.npos, open);
-    out += text.substr(at, open - at);
-    out += replacement(text.substr(open + 2, close - open - 2), json, figures);
-    at = close + 2;
-  }
-  return out + text.substr(at);
+  return fill_marks(text,
+                    [&](const std::string& words) { return replacement(words, json, figures); });
 }
 
 std::string page(const TourResult& result) {

@@ -6,15 +6,17 @@
 //   page << plot.svg();
 //
 // Colours are the page's: every element has a class and no colour of its own, so that one style
-// sheet serves light and dark. Data outside the axes is clipped. `description` is what a screen
-// reader says.
+// sheet serves light and dark. Data outside the axes is clipped; a line is broken where a number is
+// NaN. `description` is what a screen reader says.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-namespace cycloid::tour {
+#include "cycloid/page/plot_range.h"
+
+namespace cycloid::inline page {
 
 enum class Scale { linear, logarithmic };
 
@@ -29,6 +31,12 @@ class Plot {
 
   Plot& x_axis(std::string label, double low, double high, Scale scale = Scale::linear);
   Plot& y_axis(std::string label, double low, double high, Scale scale = Scale::linear);
+  Plot& x_axis(std::string label, PlotRange range) {
+    return x_axis(std::move(label), range.low, range.high);
+  }
+  Plot& y_axis(std::string label, PlotRange range) {
+    return y_axis(std::move(label), range.low, range.high);
+  }
   // No ticks on the x axis, where its numbers mean nothing.
   Plot& without_x_ticks();
 
@@ -56,6 +64,7 @@ class Plot {
   // An arrow from a point, of (dx, dy) in pixels.
   Plot& arrow(double x, double y, double dx, double dy, const std::string& css);
 
+  const std::string& id() const { return id_; }
   std::string svg() const;
 
   // Where a point lies [px].
@@ -83,6 +92,4 @@ class Plot {
   std::string inside_, above_;  // elements that are clipped to the axes, and those that are not
 };
 
-std::string escape_html(const std::string& text);
-
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

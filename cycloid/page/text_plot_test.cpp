@@ -1,10 +1,10 @@
-#include "cli/tour/text_plot.h"
+#include "cycloid/page/text_plot.h"
 
 #include <doctest/doctest.h>
 
 #include "cycloid/base/error.h"
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 namespace {
 
 using Row = std::vector<double>;
@@ -26,4 +26,4 @@ TEST_CASE("text_plot: dots, marks, colours; points outside are left out") {
   CHECK_THROWS_AS(TextPlot(0, 1, {0, 1}, {0, 1}), InternalError);
 }
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

@@ -1,8 +1,8 @@
-#include "cli/tour/number_text.h"
+#include "cycloid/page/number_text.h"
 
 #include <doctest/doctest.h>
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 
 TEST_CASE("number_text: digits after the point, and no negative zero") {
   CHECK(fixed(1.005, 1) == "1.0");
@@ -42,4 +42,4 @@ TEST_CASE("number_text: lengths in the unit that suits them") {
   CHECK(length_text(132.6e-9) == "133 nm");
 }
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

@@ -1,13 +1,14 @@
-#include "cli/tour/svg_plot.h"
+#include "cycloid/page/svg_plot.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cli/tour/number_text.h"
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
+#include "cycloid/page/html.h"
+#include "cycloid/page/number_text.h"
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 namespace {
 
 constexpr double kCharacter = 6.8;  // mean width of a tick label's character [px]
@@ -26,20 +27,6 @@ std::size_t characters(const std::string& text) {
 }
 
 }  // namespace
-
-std::string escape_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 std::vector<double> linear_ticks(double low, double high, int count) {
   const double wish = (high - low) / std::max(1, count);
@@ -119,12 +106,17 @@ Plot& Plot::path(std::span<const double> x, std::span<const double> y, const std
   CYCLOID_CHECK(x.size() == y.size(), x.size(), y.size());
   std::string d;
   double last_x = INFINITY, last_y = INFINITY;
+  bool broken = true;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double u = px(x[i]), v = py(y[i]);
+    if (std::isnan(u) || std::isnan(v)) {
+      broken = true;
+      continue;
+    }
     const bool near = std::abs(u - last_x) + std::abs(v - last_y) < 0.7;
-    if (!keep_all && near && i + 1 < x.size()) continue;
-    d += message(d.empty() ? "M" : "L", pixels(u), " ", pixels(v));
-    last_x = u, last_y = v;
+    if (!keep_all && !broken && near && i + 1 < x.size()) continue;
+    d += message(broken ? "M" : "L", pixels(u), " ", pixels(v));
+    last_x = u, last_y = v, broken = false;
   }
   if (closed) d += "Z";
   inside_ += message("<path class=\"", css, "\" d=\"", d, "\"", attributes.empty() ? "" : " ",
@@ -151,7 +143,9 @@ Plot& Plot::dots(std::span<const double> x, std::span<const double> y, double ra
   CYCLOID_CHECK(x.size() == y.size(), x.size(), y.size());
   std::string d;  // round caps on strokes of no length
   for (std::size_t i = 0; i < x.size(); ++i) {
-    d += message("M", pixels(px(x[i])), " ", pixels(py(y[i])), "h0");
+    const double u = px(x[i]), v = py(y[i]);
+    if (std::isnan(u) || std::isnan(v)) continue;
+    d += message("M", pixels(u), " ", pixels(v), "h0");
   }
   inside_ += message("<path class=\"dots ", css, "\" stroke-width=\"", fixed(2 * radius, 1),
                      "\" d=\"", d, "\"/>\n");
@@ -251,4 +245,4 @@ std::string Plot::svg() const {
   return out;
 }
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

@@ -1,10 +1,11 @@
-// io/scratch_folder_test.h: a folder of its own for a test, gone with the test.
+// a folder of its own for a test, gone with the test.
 #pragma once
 
 #include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace cycloid::test {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cycloid-io-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "cycloid-test-XXXXXX").string();
     root_ = mkdtemp(pattern.data());
   }
   ~ScratchFolder() {
@@ -24,6 +25,7 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   std::string path(std::string_view name) const { return (root_ / name).string(); }
+  std::string root() const { return root_.string(); }
 
   // Writes a file, with the folders above it; returns its path.
   std::string write(std::string_view name, std::string_view content) const {
@@ -31,6 +33,11 @@ class ScratchFolder {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << content;
     return file.string();
+  }
+
+  std::string read(std::string_view name) const {
+    std::ifstream file(root_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   bool is_empty() const { return std::filesystem::is_empty(root_); }

@@ -1,11 +1,11 @@
-#include "cli/tour/text_plot.h"
+#include "cycloid/page/text_plot.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "cycloid/base/check.h"
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 namespace {
 
 // U+2800 + dots, in UTF-8.
@@ -17,7 +17,7 @@ std::string braille(unsigned dots) {
 
 }  // namespace
 
-TextPlot::TextPlot(int columns, int rows, Range x, Range y)
+TextPlot::TextPlot(int columns, int rows, PlotRange x, PlotRange y)
     : columns_(columns),
       rows_(rows),
       x_(x),
@@ -91,4 +91,4 @@ std::string TextPlot::text(const std::string& indent, bool colour) const {
   return out;
 }
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

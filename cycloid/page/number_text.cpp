@@ -1,10 +1,10 @@
-#include "cli/tour/number_text.h"
+#include "cycloid/page/number_text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 
 std::string fixed(double value, int digits) {
   char text[64];
@@ -61,4 +61,4 @@ std::string length_text(double metres) {
   return significant(metres * q.scale, 3) + " " + q.unit;
 }
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

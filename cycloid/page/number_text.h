@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 
 // With so many digits after the point: "-0.05". Never "-0.00".
 std::string fixed(double value, int digits);
@@ -30,4 +30,4 @@ Quantity unit_of_length(double metres);
 // "21.6 m", "0.77 mm", "96 nm"
 std::string length_text(double metres);
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page

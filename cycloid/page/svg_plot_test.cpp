@@ -1,4 +1,4 @@
-#include "cli/tour/svg_plot.h"
+#include "cycloid/page/svg_plot.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 
 #include "cycloid/base/error.h"
 
-namespace cycloid::tour {
+namespace cycloid::inline page {
 namespace {
 
 using Row = std::vector<double>;
@@ -80,6 +80,20 @@ TEST_CASE("svg_plot: a line drops points too near to see, an exact line keeps al
   CHECK(count(exact.exact_line(x, y, "").svg(), "L") == 1000);
 }
 
+TEST_CASE("svg_plot: a line is broken where nothing was measured, and dots leave it out") {
+  Plot plot = unit_plot();
+  const double nan = std::nan("");
+  plot.line(Row{0, 1, 2, 3, 4}, Row{0.1, 0.2, nan, 0.3, 0.4}, "c1");
+  plot.dots(Row{0, 1, 2}, Row{0.1, nan, 0.2}, 2, "c1");
+  const std::string svg = plot.svg();
+  const std::size_t at = svg.find("line c1");
+  const std::string path = svg.substr(at, svg.find("/>", at) - at);
+  CHECK(count(path, "M") == 2);
+  CHECK(count(path, "L") == 2);
+  CHECK(count(svg, "h0") == 2);
+  CHECK(!contains(svg, "nan"));
+}
+
 TEST_CASE("svg_plot: numbers far outside stay short and finite") {
   Plot plot = unit_plot();
   const std::string svg = plot.line(Row{0, 10}, Row{-1e12, 1e12}, "c1").svg();
@@ -94,4 +108,4 @@ TEST_CASE("svg_plot: refuses axes without extent and rows that do not fit") {
   CHECK_THROWS_AS(plot.line(Row{1, 2}, Row{1}, ""), InternalError);
 }
 
-}  // namespace cycloid::tour
+}  // namespace cycloid::inline page
