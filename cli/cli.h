@@ -59,6 +59,6 @@ struct Command {
   Run (*declare)(Options& options);
 };
 
-extern const Command kTour, kSimulate, kGradcheck, kLinearise, kBench, kInfo, kDoctor;
+extern const Command kTour, kSimulate, kGradcheck, kLinearise, kIdentify, kBench, kInfo, kDoctor;
 
 }  // namespace cycloid::cli

@@ -10,8 +10,9 @@
 // eliminated (arrow_system.h), a step that leaves the bounds is projected onto them. Gaps c_e of
 // multiple shooting are closed by an augmented Lagrangian,
 //   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (3)
-// until they are below 1e-6. Where σ is not known it is estimated, per output, from the residuals,
-// and the fit is repeated with it:
+// until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
+// fit is finished in one piece. Where σ is not known it is estimated, per output, from the
+// residuals, and the fit is repeated with it:
 //   σ² = Σ (w - v)² / (n - share of the unknowns)                                               (4)
 // Large problems go without Jacobians: the gradient of F comes from the pullback of the runs, and
 // L-BFGS or Adam follows it.

@@ -313,6 +313,18 @@ class Fit:
             lines.append(f"{name}: rms {rms:.4g}{held}; residuals {white} (p = {p:.2g})")
         return "\n".join(lines)
 
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page with the numbers, what was measured against the fit, and residuals."""
+        pictures = [
+            (f"{what} {i}", r._rows, np.ascontiguousarray(shown))
+            for what, recordings, all_shown in (
+                ("Recording", self.recordings, self.shown),
+                ("Held out", self.held_out_recordings, self._held_out_shown),
+            )
+            for i, (r, shown) in enumerate(zip(recordings, all_shown))
+        ]
+        _core.write_fit_page(self.system._core, self._core, pictures, "", os.fspath(path))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the fit and its recordings as JSON; `Fit.load` reads it, and
         `identify(..., resume=path)` goes on from it."""

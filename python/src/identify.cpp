@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "cycloid/base/error.h"
+#include "cycloid/optimise/fit_page.h"
 #include "cycloid/record/csv.h"
 #include "module.h"
 #include "unlocked.h"
@@ -165,6 +166,40 @@ void bind_identify(nb::module_& m) {
         return fit_of(std::move(fit));
       },
       nb::arg("system"), nb::arg("recording"), nb::arg("parameters"), nb::arg("options"));
+  // The page of a fit, from what Python keeps of it.
+  m.def(
+      "write_fit_page",
+      [](const System& system, const nb::dict& fit,
+         const std::vector<std::tuple<std::string, RecordingRows, Rows<double>>>& pictures,
+         const std::string& verdict, const std::string& path) {
+        Fit f;
+        f.names = nb::cast<std::vector<std::string>>(fit["names"]);
+        f.values = copied(nb::cast<Rows<double>>(fit["values"]));
+        f.std = copied(nb::cast<Rows<double>>(fit["std"]));
+        f.history = copied(nb::cast<Rows<double>>(fit["history"]));
+        f.weak = nb::cast<std::vector<std::string>>(fit["weak"]);
+        f.converged = nb::cast<bool>(fit["converged"]);
+        f.message = nb::cast<std::string>(fit["message"]);
+        f.iterations = nb::cast<int>(fit["iterations"]);
+        f.steps = nb::cast<std::int64_t>(fit["steps"]);
+        using Output = std::tuple<std::string, double, double, double, std::int64_t>;
+        for (const auto& [name, rms, sigma, p, count] :
+             nb::cast<std::vector<Output>>(fit["outputs"])) {
+          f.outputs.push_back({name, rms, sigma, p, count});
+        }
+        std::vector<Recording> recordings;
+        std::vector<std::vector<double>> shown;
+        for (const auto& [heading, rows, values] : pictures) {
+          recordings.push_back(recording_of(rows));
+          shown.push_back(copied(values));
+        }
+        std::vector<FitPicture> all;
+        for (std::size_t i = 0; i < pictures.size(); ++i) {
+          all.push_back({std::get<0>(pictures[i]), recordings[i], shown[i]});
+        }
+        fit_page(system, f, all, verdict).write(path);
+      },
+      nb::arg("system"), nb::arg("fit"), nb::arg("pictures"), nb::arg("verdict"), nb::arg("path"));
   m.def(
       "tied_names",
       [](const System& system, const std::vector<std::string>& patterns) {
