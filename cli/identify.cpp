@@ -229,7 +229,8 @@ const Command kIdentify = {
     "identify", "parameters of a model from a recording, with error bars",
     "Fits parameters of a model to a recording: estimates with standard errors, what\n"
     "the data do not determine, and whether residuals are white. Ctrl-C ends it with\n"
-    "the best so far. The exit status is 1 when it did not converge.",
-    "cycloid identify pendulum run.csv --params length,damping", declare};
+    "the best so far. The exit status is 1 when it did not converge.\n"
+    "The table of the example may come from `cycloid simulate pendulum --output run.csv`.",
+    "cycloid identify pendulum run.csv --params length", declare};
 
 }  // namespace cycloid::cli

@@ -419,8 +419,6 @@ def identify(
     restarts: int = 0,
     seed: int = 0,
     iterations: int = 100,
-    method: str = "auto",
-    reparametrise: str | None = None,
     at: Any = None,
     resume: Any = None,
     threads: int | None = None,
@@ -440,7 +438,6 @@ def identify(
     their own that meet in the end, for long or chaotic recordings. restarts: further starts, the
     best of a Sobol set, the same for a seed. iterations: at most, of each descent. at: values of
     other parameters, as `rollout` takes them. resume: a Fit or the path of one that was saved.
-    reparametrise="base": the inertial numbers of a robot that motion determines (`Fit.base`).
 
     callback(iteration, cost) is called after each; False stops. Ctrl-C stops too: what is returned
     is the best so far, not converged. progress: a line on the terminal; None: where there is one.
@@ -463,7 +460,6 @@ def identify(
         raise Error("identify: expected one recording at least")
     held = [] if held_out is None else as_recordings(held_out, "held_out")
     check_one_of(loss, ("squared", "huber", "cauchy"), "loss")
-    check_one_of(method, ("auto", "lm", "lbfgs", "adam"), "method")
     requests = as_requests(params)
     known, rows = _starts(system, x0, len(records))
     options: dict[str, Any] = {
@@ -473,7 +469,6 @@ def identify(
         "priors": as_ranges(priors, "priors"),
         "parameters": _parameters(system, at),
         "loss": loss,
-        "method": method,
         "shooting": 0.0 if shooting is None else _segment(shooting),
         "restarts": as_integer(restarts, "restarts", 0, 10_000),
         "seed": as_integer(seed, "seed", 0, 2**63),

@@ -48,15 +48,6 @@ Loss loss_of(const std::string& word) {
   throw Error(message("loss must be \"squared\", \"huber\" or \"cauchy\", got \"", word, "\""));
 }
 
-FitMethod method_of(const std::string& word) {
-  if (word == "auto") return FitMethod::automatic;
-  if (word == "lm") return FitMethod::levenberg_marquardt;
-  if (word == "lbfgs") return FitMethod::lbfgs;
-  if (word == "adam") return FitMethod::adam;
-  throw Error(
-      message("method must be \"auto\", \"lm\", \"lbfgs\" or \"adam\", got \"", word, "\""));
-}
-
 // What Python says about a call, besides the recordings and the unknowns.
 IdentifyOptions options_of(const nb::dict& given) {
   IdentifyOptions o;
@@ -70,7 +61,6 @@ IdentifyOptions options_of(const nb::dict& given) {
   }
   o.unknowns.parameters = nb::cast<std::vector<double>>(given["parameters"]);
   o.loss = loss_of(nb::cast<std::string>(given["loss"]));
-  o.method = method_of(nb::cast<std::string>(given["method"]));
   o.shooting = nb::cast<double>(given["shooting"]);
   o.restarts = nb::cast<int>(given["restarts"]);
   o.seed = nb::cast<std::uint64_t>(given["seed"]);
