@@ -12,7 +12,7 @@
 namespace cycloid::cli {
 namespace {
 
-constexpr std::array kCommands = {&kTour, &kSimulate, &kGradcheck, &kLinearise,
+constexpr std::array kCommands = {&kTour, &kSimulate, &kGradcheck, &kLinearise, &kIdentify,
                                   &kPlan, &kBench,    &kInfo,      &kDoctor};
 
 std::string one_line(const Json& json) {

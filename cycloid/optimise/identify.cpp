@@ -666,6 +666,23 @@ Asked sorted(const std::vector<UnknownRequest>& params, const UnknownOptions& op
   return out;
 }
 
+// The fit without segments, from where segments have led.
+Fit finish_whole(const System& system, const std::vector<Recording>& recordings,
+                 const std::vector<UnknownRequest>& params, const IdentifyOptions& options,
+                 const FitProblem& problem, const FitPoint& at) {
+  IdentifyOptions own = options;
+  own.shooting = 0;
+  own.restarts = 0;
+  own.theta = at.theta;
+  own.starts.clear();
+  for (std::size_t e = 0; e < problem.stretches().size(); ++e) {
+    if (problem.stretches()[e].first_step > 0) continue;
+    const auto from = at.starts.begin() + static_cast<std::ptrdiff_t>(e * problem.states());
+    own.starts.insert(own.starts.end(), from, from + static_cast<std::ptrdiff_t>(problem.states()));
+  }
+  return identify(system, recordings, params, own);
+}
+
 std::string message_of(OptimiserStatus status, const Fit& fit) {
   if (status == OptimiserStatus::stopped) {
     return "Stopped before it converged: the best so far.";
@@ -757,6 +774,15 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
   }
   if (!best) throw Error(message("no start can be run: ", start.reason));
   if (!go_on) status = OptimiserStatus::stopped;
+  if (go_on && best->largest_gap() > kGap) {
+    // Contacts and dry friction may leave gaps that no slope closes: the rest in one piece.
+    Fit whole = finish_whole(system, recordings, params, options, problem, best->at());
+    whole.start_cost = fit.start_cost;
+    whole.iterations += effort.iterations;
+    whole.steps += effort.steps;
+    whole.seconds = effort.seconds();
+    return whole;
+  }
   const Descent& descent = *best;
   fit.names = problem.names();
   fit.values = problem.values(descent.at().theta);

@@ -10,11 +10,10 @@
 // eliminated (arrow_system.h), a step that leaves the bounds is projected onto them. Gaps c_e of
 // multiple shooting are closed by an augmented Lagrangian,
 //   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (3)
-// until they are below 1e-6. Where σ is not known it is estimated, per output, from the residuals,
-// and the fit is repeated with it:
+// until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
+// fit is finished in one piece. Where σ is not known it is estimated, per output, from the
+// residuals, and the fit is repeated with it:
 //   σ² = Σ (w - v)² / (n - share of the unknowns)                                               (4)
-// Large problems go without Jacobians: the gradient of F comes from the pullback of the runs, and
-// L-BFGS or Adam follows it.
 //
 // Covariance, to first order. With J the Jacobian of all residuals by (θ, s_0 of each recording)
 // where gaps are closed, and Q_s an orthonormal basis of its columns by starts,
@@ -37,7 +36,6 @@
 namespace cycloid::inline optimise {
 
 enum class Loss { squared, huber, cauchy };
-enum class FitMethod { automatic, levenberg_marquardt, lbfgs, adam };
 
 struct IdentifyOptions {
   FitStarts x0 = {};  // free, from what was measured
@@ -46,8 +44,7 @@ struct IdentifyOptions {
   double shooting = 0;  // length of a segment [s]; 0: whole recordings
   int restarts = 0;     // further starts, the best of a Sobol set
   std::uint64_t seed = 0;
-  int iterations = 100;  // at most, of each descent
-  FitMethod method = FitMethod::automatic;
+  int iterations = 100;            // at most, of each descent
   std::vector<double> theta = {};  // to go on from, with `starts`; empty: the guess
   std::vector<double> starts = {};
   int threads = 0;

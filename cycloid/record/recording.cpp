@@ -50,6 +50,12 @@ std::optional<Observable> known_output(const System& system, const std::string& 
   }
 }
 
+// "angle [rad]" as "angle".
+std::string without_unit(const std::string& name) {
+  const std::size_t open = name.rfind(" [");
+  return name.ends_with(']') && open != std::string::npos ? name.substr(0, open) : name;
+}
+
 // "qpos[3]" as "qpos" and 3; a name without brackets as itself and 0.
 std::pair<std::string, int> split_index(const std::string& name) {
   const std::size_t open = name.rfind('[');
@@ -166,7 +172,7 @@ Recording recording_from_table(const System& system, const Table& table,
   std::map<std::size_t, std::size_t> input_columns;  // of inputs
   const std::vector<double>* times = nullptr;
   for (std::size_t c = 0; c < table.names.size(); ++c) {
-    const std::string& name = table.names[c];
+    const std::string name = without_unit(table.names[c]);
     if (!times && (name == "t" || name == "time")) {
       times = &table.columns[c];
       continue;

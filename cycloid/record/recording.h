@@ -59,8 +59,8 @@ struct Table {
 };
 
 // The recording in a table: a column "t" or "time" [s], outputs and inputs by name ("angle",
-// "qpos[1]"), what is missing of an output as NaN. Columns that are neither are left out and named
-// in `notes`, unless that is null. Throws Error without times or outputs.
+// "qpos[1]"; a unit may follow), what is missing of an output as NaN. Columns that are neither are
+// left out and named in `notes`, unless that is null. Throws Error without times or outputs.
 Recording recording_from_table(const System& system, const Table& table,
                                std::vector<std::string>* notes = nullptr);
 Table table_from_recording(const System& system, const Recording& recording);

@@ -13,7 +13,8 @@ namespace cycloid {
 TEST_CASE("recording: a table's columns become outputs and inputs, others are noted") {
   const System system = systems::double_pendulum();
   const Table table = parse_csv(
-      "time, angles[1], torques[0], brightness, angles[0]\n0,1,5,9,2\n0.5,,6,9,3\n1,1.5,nan,9,4\n");
+      "time [s], angles[1], torques[0], brightness, angles[0] [rad]\n"
+      "0,1,5,9,2\n0.5,,6,9,3\n1,1.5,nan,9,4\n");
   std::vector<std::string> notes;
   const Recording r = recording_from_table(system, table, &notes);
   CHECK(r.names == std::vector<std::string>{"angles"});

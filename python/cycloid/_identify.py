@@ -320,6 +320,18 @@ class Fit:
             lines.append(f"{name}: rms {rms:.4g}{held}; residuals {white} (p = {p:.2g})")
         return "\n".join(lines)
 
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page with the numbers, what was measured against the fit, and residuals."""
+        pictures = [
+            (f"{what} {i}", r._rows, np.ascontiguousarray(shown))
+            for what, recordings, all_shown in (
+                ("Recording", self.recordings, self.shown),
+                ("Held out", self.held_out_recordings, self._held_out_shown),
+            )
+            for i, (r, shown) in enumerate(zip(recordings, all_shown))
+        ]
+        _core.write_fit_page(self.system._core, self._core, pictures, "", os.fspath(path))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the fit and its recordings as JSON; `Fit.load` reads it, and
         `identify(..., resume=path)` goes on from it."""
@@ -414,8 +426,6 @@ def identify(
     restarts: int = 0,
     seed: int = 0,
     iterations: int = 100,
-    method: str = "auto",
-    reparametrise: str | None = None,
     at: Any = None,
     resume: Any = None,
     threads: int | None = None,
@@ -435,7 +445,6 @@ def identify(
     their own that meet in the end, for long or chaotic recordings. restarts: further starts, the
     best of a Sobol set, the same for a seed. iterations: at most, of each descent. at: values of
     other parameters, as `rollout` takes them. resume: a Fit or the path of one that was saved.
-    reparametrise="base": the inertial numbers of a robot that motion determines (`Fit.base`).
 
     callback(iteration, cost) is called after each; False stops. Ctrl-C stops too: what is returned
     is the best so far, not converged. progress: a line on the terminal; None: where there is one.
@@ -458,7 +467,6 @@ def identify(
         raise Error("identify: expected one recording at least")
     held = [] if held_out is None else as_recordings(held_out, "held_out")
     check_one_of(loss, ("squared", "huber", "cauchy"), "loss")
-    check_one_of(method, ("auto", "lm", "lbfgs", "adam"), "method")
     requests = as_requests(params)
     known, rows = _starts(system, x0, len(records))
     options: dict[str, Any] = {
@@ -468,7 +476,6 @@ def identify(
         "priors": as_ranges(priors, "priors"),
         "parameters": _parameters(system, at),
         "loss": loss,
-        "method": method,
         "shooting": 0.0 if shooting is None else _segment(shooting),
         "restarts": as_integer(restarts, "restarts", 0, 10_000),
         "seed": as_integer(seed, "seed", 0, 2**63),

@@ -1,6 +1,7 @@
 #include "cycloid/optimise/identify.h"
 
 #include "cycloid/base/error.h"
+#include "cycloid/optimise/fit_page.h"
 #include "cycloid/record/csv.h"
 #include "recording.h"
 #include "unlocked.h"
@@ -21,15 +22,6 @@ Loss loss_of(const std::string& word) {
   throw Error(message("loss must be \"squared\", \"huber\" or \"cauchy\", got \"", word, "\""));
 }
 
-FitMethod method_of(const std::string& word) {
-  if (word == "auto") return FitMethod::automatic;
-  if (word == "lm") return FitMethod::levenberg_marquardt;
-  if (word == "lbfgs") return FitMethod::lbfgs;
-  if (word == "adam") return FitMethod::adam;
-  throw Error(
-      message("method must be \"auto\", \"lm\", \"lbfgs\" or \"adam\", got \"", word, "\""));
-}
-
 // What Python says about a call, besides the recordings and the unknowns.
 IdentifyOptions options_of(const nb::dict& given) {
   IdentifyOptions o;
@@ -43,7 +35,6 @@ IdentifyOptions options_of(const nb::dict& given) {
   }
   o.unknowns.parameters = nb::cast<std::vector<double>>(given["parameters"]);
   o.loss = loss_of(nb::cast<std::string>(given["loss"]));
-  o.method = method_of(nb::cast<std::string>(given["method"]));
   o.shooting = nb::cast<double>(given["shooting"]);
   o.restarts = nb::cast<int>(given["restarts"]);
   o.seed = nb::cast<std::uint64_t>(given["seed"]);
@@ -139,6 +130,40 @@ void bind_identify(nb::module_& m) {
         return fit_of(std::move(fit));
       },
       nb::arg("system"), nb::arg("recording"), nb::arg("parameters"), nb::arg("options"));
+  // The page of a fit, from what Python keeps of it.
+  m.def(
+      "write_fit_page",
+      [](const System& system, const nb::dict& fit,
+         const std::vector<std::tuple<std::string, RecordingRows, Rows<double>>>& pictures,
+         const std::string& verdict, const std::string& path) {
+        Fit f;
+        f.names = nb::cast<std::vector<std::string>>(fit["names"]);
+        f.values = copied(nb::cast<Rows<double>>(fit["values"]));
+        f.std = copied(nb::cast<Rows<double>>(fit["std"]));
+        f.history = copied(nb::cast<Rows<double>>(fit["history"]));
+        f.weak = nb::cast<std::vector<std::string>>(fit["weak"]);
+        f.converged = nb::cast<bool>(fit["converged"]);
+        f.message = nb::cast<std::string>(fit["message"]);
+        f.iterations = nb::cast<int>(fit["iterations"]);
+        f.steps = nb::cast<std::int64_t>(fit["steps"]);
+        using Output = std::tuple<std::string, double, double, double, std::int64_t>;
+        for (const auto& [name, rms, sigma, p, count] :
+             nb::cast<std::vector<Output>>(fit["outputs"])) {
+          f.outputs.push_back({name, rms, sigma, p, count});
+        }
+        std::vector<Recording> recordings;
+        std::vector<std::vector<double>> shown;
+        for (const auto& [heading, rows, values] : pictures) {
+          recordings.push_back(recording_of(rows));
+          shown.push_back(copied(values));
+        }
+        std::vector<FitPicture> all;
+        for (std::size_t i = 0; i < pictures.size(); ++i) {
+          all.push_back({std::get<0>(pictures[i]), recordings[i], shown[i]});
+        }
+        fit_page(system, f, all, verdict).write(path);
+      },
+      nb::arg("system"), nb::arg("fit"), nb::arg("pictures"), nb::arg("verdict"), nb::arg("path"));
   m.def(
       "tied_names",
       [](const System& system, const std::vector<std::string>& patterns) {

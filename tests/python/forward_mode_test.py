@@ -146,8 +146,25 @@ def test_shapes_broadcast_and_parts_may_be_left_out():
         run.pushforward(x0_tan=np.ones((5, 1, 1, 2)))
     with pytest.raises(cy.ParameterError, match="did you mean"):
         run.pushforward(params_tan={"lenght": 1.0})
+
+
+def test_tangents_at_times_are_those_of_differences():
+    system = cy.systems.pendulum()
+    times = [0.0, 0.0333, 0.05, 0.1]
+    run = cy.rollout(system, [1.0, 0.0], 10, times=times)
+    pushed = run.pushforward([1.0, 0.5], params_tan={"length": 0.3})
+    moved = [
+        cy.rollout(
+            system, [1 + e, 0.5 * e], 10, {"length": 1 + 0.3 * e}, times=times
+        ).states
+        for e in (1e-6, -1e-6)
+    ]
+    assert np.allclose(pushed, (moved[0] - moved[1]) / 2e-6, rtol=1e-7, atol=1e-8)
     with pytest.raises(cy.Error, match="in place of times"):
-        cy.rollout(system, [1.0, 0.0], 10, times=[0.05]).pushforward([1.0, 0.0])
+        run.hvp(np.ones(run.states.shape), x0_tan=[1.0, 0.0])
+    law = cy.own_law(lambda x, u, p, t, dt: x, states={"x": 1})
+    with pytest.raises(cy.Error, match="in place of times"):
+        cy.rollout(law, [1.0], 10, times=[0.05]).pushforward([1.0])
 
 
 def test_a_float32_system_is_pushed_forward_in_double():
