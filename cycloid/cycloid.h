@@ -13,6 +13,8 @@
 #include "cycloid/couple/close_loop.h"
 #include "cycloid/optimise/lbfgs.h"
 #include "cycloid/optimise/levenberg_marquardt.h"
+#include "cycloid/optimise/mpc.h"
+#include "cycloid/optimise/plan.h"
 #include "cycloid/rigid/forward.h"
 #include "cycloid/rigid/robot.h"
 #include "cycloid/system/heat.h"

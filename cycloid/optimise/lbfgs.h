@@ -10,6 +10,8 @@
 //   levenberg_marquardt.h   a sum of squares: fitting a model to a recording, with error bars
 //   wolfe.h                 the line search of the first;   qr.h  the linear algebra of the second
 //   status.h                why an optimiser stopped, and what to try
+//   cost.h, plan.h          what a trajectory costs, and the inputs that make it cost least
+//   mpc.h                   ... again and again, while a System runs
 //
 // lbfgs: minimises f(x) by limited-memory BFGS (Algorithm 7.5 of [NocedalWright2006]).
 //   d_k = -H_k ∇f(x_k)                                  (1)

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-COMMANDS = ["tour", "simulate", "gradcheck", "linearise", "bench", "info", "doctor"]
+COMMANDS = ["tour", "simulate", "gradcheck", "linearise", "plan", "bench", "info", "doctor"]
 
 
 def example(text: str) -> list[str]:
