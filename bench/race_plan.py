@@ -164,46 +164,71 @@ def race(name):
     }  # fmt: skip
 
 
+def arm_text(joints=7):
+    """A serial arm as URDF: links of 2 kg and 0.3 m, axes that take turns."""
+    inertia = '<inertia ixx=".02" iyy=".02" izz=".01" ixy="0" ixz="0" iyz="0"/>'
+    links = '<link name="l0"/>'
+    for i in range(1, joints + 1):
+        axis = "0 0 1" if i % 2 else "0 1 0"
+        links += (
+            f'<link name="l{i}"><inertial><origin xyz="0.02 0 0.15"/><mass value="2"/>{inertia}'
+            f'</inertial></link><joint name="j{i}" type="revolute"><parent link="l{i - 1}"/>'
+            f'<child link="l{i}"/><origin xyz="0 0 {0.3 if i > 1 else 0.1}"/><axis xyz="{axis}"/>'
+            '<limit lower="-100" upper="100" effort="1e4" velocity="1e4"/></joint>'
+        )
+    return f'<robot name="arm">{links}</robot>'
+
+
 def arm():
     """Seven joints, no contact: ours, and Crocoddyl's solver with the same costs and steps."""
     import crocoddyl
     import pinocchio
-    from example_robot_data import load
 
-    loaded = load("panda")
-    model = loaded.model
-    model = pinocchio.buildReducedModel(model, [8, 9], model.neutralConfiguration) if (
-        model.nv == 9) else model  # fmt: skip
-    path = loaded.urdf if hasattr(loaded, "urdf") else None
-    if path is None:
-        raise ImportError("example_robot_data without a path of the arm")
-    dt, T, effort = 0.01, 100, 1e-3
-    robot = cy.load(path, inputs=("qfrc_applied",), constraints=False)
-    q0, goal = np.full(model.nv, 0.3), np.full(model.nv, -0.2)
+    T, effort = 100, 1e-3
+    robot = cy.load(arm_text(), inputs=("qfrc_applied",))
+    dt, n = robot.timestep, robot.nv
+    model = pinocchio.buildModelFromXML(arm_text())
+    model.gravity.linear = np.zeros(3)  # the wheel of crocoddyl leaves out the weight
     state = crocoddyl.StateMultibody(model)
-    actuation = crocoddyl.ActuationModelFull(state)
-    x_goal = np.r_[goal, np.zeros(model.nv)]
-    terms = crocoddyl.CostModelSum(state)
-    residual = crocoddyl.ResidualModelState(state, x_goal)
-    terms.addCost("goal", crocoddyl.CostModelResidual(state, residual), 2.0)
-    residual = crocoddyl.ResidualModelControl(state)
-    terms.addCost("effort", crocoddyl.CostModelResidual(state, residual), 2 * effort)
-    model_of_step = crocoddyl.IntegratedActionModelEuler(
-        crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, terms), dt
-    )
-    problem = crocoddyl.ShootingProblem(np.r_[q0, np.zeros(model.nv)], T * [model_of_step],
-                                        model_of_step)  # fmt: skip
+    x0, goal = np.r_[np.full(n, 0.3), np.zeros(n)], np.r_[np.full(n, -0.2), np.zeros(n)]
+
+    def node(scale):  # a residual counts half its square, and a step of the integrator dt of it
+        terms = crocoddyl.CostModelSum(state)
+        for name, residual, weight in (
+            ("goal", crocoddyl.ResidualModelState(state, goal), 1.0),
+            ("effort", crocoddyl.ResidualModelControl(state), effort),
+        ):
+            cost = crocoddyl.CostModelResidual(state, residual)
+            terms.addCost(name, cost, 2 * weight * scale)
+        law = crocoddyl.DifferentialActionModelFreeFwdDynamics(
+            state, crocoddyl.ActuationModelFull(state), terms
+        )
+        return crocoddyl.IntegratedActionModelEuler(law, dt)
+
+    problem = crocoddyl.ShootingProblem(x0, T * [node(1 / dt)], node(1.0))
     problem.nthreads = 1
-    solver = crocoddyl.SolverFDDP(problem)
-    us = T * [np.zeros(model.nv)]
-    began = time.perf_counter()
-    solver.solve(problem.rollout(us), us, 5, False)
-    theirs = (time.perf_counter() - began) / max(solver.iter, 1)
-    cost = cy.cost.Reach("state", x_goal, 1.0, "all") + cy.cost.Effort(effort)
-    plan = cy.plan(robot, np.r_[q0, np.zeros(model.nv)], cost, T, iterations=5, threads=1,
-                   tolerance=0.0)  # fmt: skip
-    ours = plan.seconds / max(plan.iterations, 1)
-    return {"ours": 1e3 * ours, "crocoddyl": 1e3 * theirs, "x": theirs / ours, "horizon": T}
+    us = T * [np.zeros(n)]
+    cost = cy.cost.Reach("state", goal, 1.0, "all") + cy.cost.Effort(effort)
+    keywords = {"threads": 1, "tolerance": 0.0, "progress": False}
+    keywords["params"] = {"option.gravity": np.zeros(3)}
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        solver = crocoddyl.SolverFDDP(problem)
+        xs = problem.rollout(us)
+        began = time.perf_counter()
+        solver.solve(xs, us, ITERATIONS, True)
+        theirs.append((time.perf_counter() - began) / max(solver.iter, 1))
+        began = time.perf_counter()
+        cy.plan(robot, x0, cost, T, iterations=0, **keywords)
+        overhead = time.perf_counter() - began
+        began = time.perf_counter()
+        plan = cy.plan(robot, x0, cost, T, iterations=ITERATIONS, **keywords)
+        ours.append((time.perf_counter() - began - overhead) / plan.iterations)
+    return {
+        "ours": 1e3 * min(ours), "crocoddyl": 1e3 * min(theirs),
+        "ours / crocoddyl": min(ours) / min(theirs), "cost": plan.cost,
+        "cost of crocoddyl": solver.cost, "horizon": T,
+    }  # fmt: skip
 
 
 def main():

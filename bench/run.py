@@ -111,6 +111,16 @@ def hold_stacks(scenes, held):
              figures[f"{way} / stacks"], "x", 1.2, True)
 
 
+def hold_plan(races, held):
+    """The figures of race_plan.py that are held to something."""
+    for name, bound in (("humanoid", 10), ("humanoid_CMU", 10), ("half_cheetah", 5)):
+        held(f"{name}, an iteration of iLQR: on mjd_transitionFD / ours", races[name]["x"], "x",
+             bound, False)
+    if "arm" in races:
+        held("an arm of seven joints, an iteration: ours / Crocoddyl's",
+             races["arm"]["ours / crocoddyl"], "x", 1.5, True)
+
+
 def hold_torch(figures, held):
     """The figures of race_torch.py that are held to something."""
     held("4096 humanoids in contact, 50 steps, forward+backward: torch / NumPy", figures["ratio"],
@@ -242,6 +252,10 @@ def main():
         say("bench: separate stacks of boxes, against MuJoCo ...")
         results["stacks"] = raced("race_stacks.py")
         hold_stacks(results["stacks"], held)
+
+        say("bench: plans, against finite differences of MuJoCo and Crocoddyl ...")
+        results["plan"] = raced("race_plan.py")
+        hold_plan(results["plan"], held)
 
         say("bench: Gymnasium's environments, against mujoco.batch and AsyncVectorEnv ...")
         results["gym"] = raced("race_gym.py")

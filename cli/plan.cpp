@@ -154,6 +154,6 @@ const Command kPlan = {
     "Plans the inputs of so many steps that bring the model to its targets at least\n"
     "cost, within the inputs' limits. The answer has controls and states, and the exit\n"
     "status is 0 where the plan has converged.",
-    "cycloid plan pendulum --target state=3.14159,0 --steps 150 --low -5 --high 5", declare};
+    "cycloid plan pendulum --target state=3.14159,0 --steps 150 --low -8 --high 8", declare};
 
 }  // namespace cycloid::cli

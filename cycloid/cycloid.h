@@ -16,6 +16,8 @@
 #include "cycloid/optimise/identify.h"
 #include "cycloid/optimise/lbfgs.h"
 #include "cycloid/optimise/levenberg_marquardt.h"
+#include "cycloid/optimise/mpc.h"
+#include "cycloid/optimise/plan.h"
 #include "cycloid/page/page.h"
 #include "cycloid/record/csv.h"
 #include "cycloid/rigid/forward.h"

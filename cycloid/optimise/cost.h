@@ -50,9 +50,9 @@ struct Smooth {
 // f(rows, states (rows, T+1, n), controls (rows, T, m), values (rows), states_bar, controls_bar):
 // writes values and, where states_bar is not null, the gradient, in coordinates.
 struct Function {
-  using Evaluate = std::function<void(std::int64_t rows, const double* states,
-                                      const double* controls, double* values, double* states_bar,
-                                      double* controls_bar)>;
+  using Evaluate =
+      std::function<void(std::int64_t rows, const double* states, const double* controls,
+                         double* values, double* states_bar, double* controls_bar)>;
   std::string name = "function";
   Evaluate evaluate;
   bool has_gradient = true;

@@ -158,8 +158,7 @@ class Ilqr {
     for (std::size_t i = 1; i < costs.size(); ++i) {
       if (costs[i] < costs[least]) least = i;
     }
-    const double a = kLengths[least],
-                 hoped = -(a * gains_.linear + 0.5 * a * a * gains_.quadratic);
+    const double a = kLengths[least], hoped = -(a * gains_.linear + 0.5 * a * a * gains_.quadratic);
     if (!(costs[least] < cost_) || cost_ - costs[least] < kShare * hoped) return false;
     const std::int64_t nx = (p_.T + 1) * p_.nx, nu = p_.T * p_.nu,
                        row = static_cast<std::int64_t>(least);
@@ -269,9 +268,9 @@ void BackwardPass::set(const Planner& p, const std::vector<double>& controls,
 
 bool BackwardPass::run(const Regularisation& regularisation, Gains& gains) const {
   const auto given = [](const std::vector<double>& v) { return v.empty() ? nullptr : v.data(); };
-  const LinearQuadratic lq{T_,          n_,          nu_,         A_.data(),   B_.data(),
-                           given(gaps_), lx_.data(), lxx_.data(), lu_.data(),  luu_.data(),
-                           given(lux_), given(low_), given(high_)};
+  const LinearQuadratic lq{T_,           n_,          nu_,         A_.data(),  B_.data(),
+                           given(gaps_), lx_.data(),  lxx_.data(), lu_.data(), luu_.data(),
+                           given(lux_),  given(low_), given(high_)};
   return riccati(lq, regularisation, gains);
 }
 

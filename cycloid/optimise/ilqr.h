@@ -6,8 +6,8 @@
 //   candidates a = 1, ½, ¼, … with feedback, as one batch of a rollout (policy_rollout.h)      (3)
 //   the best of them, if its cost falls by more than a share of what (2) expects; else μ rises (4)
 // Curvature: of the cost that of its residuals' squares (trajectory_cost.h); of the dynamics none
-// (iLQR, Gauss–Newton), or with `full_hessian` λ_{t+1}ᵀ ∂²step with the costates λ of x̄ [Dunn1989],
-// which makes (2) the Newton step of the whole problem.
+// (iLQR, Gauss–Newton), or with `full_hessian` λ_{t+1}ᵀ ∂²step with the costates λ of x̄
+// [Dunn1989], which makes (2) the Newton step of the whole problem.
 // Smooth couples neighbouring inputs: the previous input is then a part of the state, in (2) and
 // (3) alone. Keep terms are held by an augmented Lagrangian: when the inner problem has converged,
 // multipliers move and the penalty grows, until no constraint is violated by more than its

@@ -14,6 +14,8 @@
 //                           numbers), fit_problem.h (residuals), stretch_run.h (runs and tangents),
 //                           measured.h (outputs), arrow_system.h (normal equations), weak.h and
 //                           whiteness.h (what the data say), sobol.h (starts)
+//   cost.h, plan.h          what a trajectory costs, and the inputs that make it cost least
+//   mpc.h                   ... again and again, while a System runs
 //
 // lbfgs: minimises f(x) by limited-memory BFGS (Algorithm 7.5 of [NocedalWright2006]).
 //   d_k = -H_k ∇f(x_k)                                  (1)

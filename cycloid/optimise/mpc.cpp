@@ -12,8 +12,8 @@ Mpc::Mpc(const System& system, const Cost& cost, std::int64_t horizon, const Mpc
     : system_(system), cost_(cost), horizon_(horizon), options_(options) {
   if (options.every < 1) throw Error(message("MPC: every must be at least 1; got ", options.every));
   if (options.every > horizon) {
-    throw Error(message("MPC: every (", options.every, ") must not exceed the horizon (", horizon,
-                        ")"));
+    throw Error(
+        message("MPC: every (", options.every, ") must not exceed the horizon (", horizon, ")"));
   }
   planner_ = make_planner(system, system.initial_state(), cost, horizon, options.plan);
 }
@@ -66,8 +66,9 @@ std::vector<double> Mpc::control(std::span<const double> x, const KeepGoing& kee
         plan_.controls.size() * static_cast<std::size_t>(system_.states().tangent_size()), 0.0);
     plan_.converged = false;
     plan_.cost = INFINITY;
-    plan_.message = "No plan could be made from this state: its rollout fails. The last one is "
-                    "held.";
+    plan_.message =
+        "No plan could be made from this state: its rollout fails. The last one is "
+        "held.";
   }
   if (keep_going && !keep_going()) throw Interrupted("interrupted");
   ++calls_;
@@ -81,8 +82,8 @@ std::vector<double> Mpc::feedback(std::span<const double> x, std::int64_t step) 
   if (step < 0 || step >= horizon_) {
     throw Error(message("MPC: there is no input ", step, " in a horizon of ", horizon_));
   }
-  std::vector<double> d(nt), u(now.controls.begin() + step * nu,
-                               now.controls.begin() + (step + 1) * nu);
+  std::vector<double> d(nt),
+      u(now.controls.begin() + step * nu, now.controls.begin() + (step + 1) * nu);
   if (std::ssize(x) != space.size()) {
     throw Error(message("MPC: x must have ", space.size(), " numbers; got ", x.size()));
   }

@@ -134,8 +134,8 @@ class MultipleShooting {
         double sum = gains_.k[t * nu + i];
         for (int j = 0; j < nt; ++j) sum += row[j] * dx[j];
         for (int j = nt; j < columns && t > 0; ++j) sum += row[j] * du[j - nt - nu];
-        du[i] = std::clamp(sum, p_.low(i) - controls_[t * nu + i],
-                           p_.high(i) - controls_[t * nu + i]);
+        du[i] =
+            std::clamp(sum, p_.low(i) - controls_[t * nu + i], p_.high(i) - controls_[t * nu + i]);
       }
       double* const next = dx_.data() + (t + 1) * nt;
       for (int i = 0; i < nt; ++i) {
@@ -203,7 +203,8 @@ class MultipleShooting {
     filter_.pop_back();
     if (least < 0) return false;
     filter_.push_back({open_, cost_});
-    states_.assign(states.begin() + least * (T + 1) * nx, states.begin() + (least + 1) * (T + 1) * nx);
+    states_.assign(states.begin() + least * (T + 1) * nx,
+                   states.begin() + (least + 1) * (T + 1) * nx);
     controls_.assign(controls.begin() + least * T * nu, controls.begin() + (least + 1) * T * nu);
     gaps_.assign(gaps.d.begin() + least * T * nt, gaps.d.begin() + (least + 1) * T * nt);
     cost_ = costs[least];

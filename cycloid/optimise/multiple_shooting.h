@@ -7,9 +7,10 @@
 //   accepted by a filter [Waechter2006]: against every point before, J or Σ |d| must fall      (4)
 // All steps of all candidates are one batch: nothing is rolled out, and an unstable system's errors
 // do not grow along the horizon. A step of a = 1 closes linear gaps. Gauss–Newton in the cost, as
-// ilqr.h, and Keep likewise. Where the filter finds no step while gaps are open, iterations go on as
-// ilqr's, from the best trajectory that gains have made of the way so far. States that a start brings need not belong to its controls. When gaps
-// are closed to rounding, the plan is the rollout of its controls.
+// ilqr.h, and Keep likewise. Where the filter finds no step while gaps are open, iterations go on
+// as ilqr's, from the best trajectory that gains have made of the way so far. States that a start
+// brings need not belong to its controls. When gaps are closed to rounding, the plan is the rollout
+// of its controls.
 #pragma once
 
 #include "cycloid/optimise/ilqr.h"

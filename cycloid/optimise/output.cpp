@@ -126,8 +126,7 @@ Output::Values Output::values(const OutputRows& rows) const {
   if (of_state()) {
     for (std::int64_t i = 0; i < rows.rows; ++i) {
       for (const OutputPart& p : parts_) {
-        std::copy_n(rows.states.data() + i * nx + p.from, p.count,
-                    out.y.data() + i * ny + p.place);
+        std::copy_n(rows.states.data() + i * nx + p.from, p.count, out.y.data() + i * ny + p.place);
       }
     }
     return out;

@@ -41,7 +41,7 @@ class Output {
   Output(const System& system, const std::string& name);
 
   const std::string& name() const { return name_; }
-  int size() const { return space_.size(); }              // numbers of y
+  int size() const { return space_.size(); }               // numbers of y
   int residuals() const { return space_.tangent_size(); }  // numbers of r
   bool has_quaternions() const { return !space_.flat(); }
   // True: y is numbers of the state, `parts` says which; no input acts.

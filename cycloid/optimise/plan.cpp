@@ -27,7 +27,8 @@ const Method& method_of(const std::string& name) {
   const auto found = std::find_if(std::begin(kMethods), std::end(kMethods),
                                   [&](const Method& m) { return name == m.name; });
   if (found != std::end(kMethods)) return *found;
-  throw Error(message("plan: there is no method \"", name, "\"", did_you_mean(name, plan_methods())));
+  throw Error(
+      message("plan: there is no method \"", name, "\"", did_you_mean(name, plan_methods())));
 }
 
 }  // namespace

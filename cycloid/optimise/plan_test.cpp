@@ -23,9 +23,7 @@ constexpr double kPi = 3.14159265358979323846;
 
 System pendulum() { return systems::pendulum({.damping = 0.1}, {.dt = 0.02}); }
 
-Cost swing_up() {
-  return Reach{"state", {kPi, 0.0}, {100.0}} + Cost(Effort{{0.01}});
-}
+Cost swing_up() { return Reach{"state", {kPi, 0.0}, {100.0}} + Cost(Effort{{0.01}}); }
 
 PlanOptions with_limits(double most, const std::string& method = "ilqr") {
   PlanOptions o;
@@ -84,8 +82,8 @@ TEST_CASE("plan: ilqr and multiple shooting solve a linear quadratic problem in 
 TEST_CASE("plan: Smooth is part of the optimum, with gains that leave out the previous input") {
   const System chain = systems::spring_chain(2, {}, {.dt = 0.05});
   const Vector x0{0.3, -0.2, 0, 0.5};
-  const Cost terms = Reach{"state", {0, 0, 0, 0}, {1.0}, When::all()} + Cost(Effort{{0.1}}) +
-                     Cost(Smooth{{0.5}});
+  const Cost terms =
+      Reach{"state", {0, 0, 0, 0}, {1.0}, When::all()} + Cost(Effort{{0.1}}) + Cost(Smooth{{0.5}});
   for (const char* method : {"ilqr", "multiple_shooting"}) {
     PlanOptions o;
     o.method = method;
@@ -236,9 +234,8 @@ TEST_CASE("plan: what cannot be is refused with a reason") {
   o = {};
   o.method = "ilqg";
   CHECK(says(refused(swing_up(), o), "\"ilqr\""));
-  const Function own{"mine",
-                     [](std::int64_t, const double*, const double*, double*, double*, double*) {},
-                     false};
+  const Function own{
+      "mine", [](std::int64_t, const double*, const double*, double*, double*, double*) {}, false};
   o.method = "ilqr";
   CHECK(says(refused(swing_up() + own, o), "Function(mine)"));
   o.method = "lbfgs";

@@ -19,17 +19,17 @@ void check_finite(std::span<const double> values, const char* what, std::int64_t
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     const std::int64_t at = static_cast<std::int64_t>(i);
-    throw Error(message("plan: ", what, " must be finite; ",
-                        row > 0 ? message("step ", at / row, ", number ", at % row)
-                                : message("number ", at),
-                        " is ", values[i]));
+    throw Error(message(
+        "plan: ", what, " must be finite; ",
+        row > 0 ? message("step ", at / row, ", number ", at % row) : message("number ", at),
+        " is ", values[i]));
   }
 }
 
 void check_size(std::size_t got, std::int64_t expected, const char* what, const char* meaning) {
   if (static_cast<std::int64_t>(got) == expected) return;
-  throw Error(message("plan: ", what, " must have ", expected, " numbers, ", meaning, "; got ",
-                      got));
+  throw Error(
+      message("plan: ", what, " must have ", expected, " numbers, ", meaning, "; got ", got));
 }
 
 // Whether a step from x depends on when it is made.
@@ -331,12 +331,13 @@ void Planner::add_curvature(const std::vector<double>& states, const std::vector
   const Pushforward pushed =
       pushforward(system, x, Controls<double>(u, 1), {.x0 = x_tan, .controls = u_tan}, params, how);
   const std::vector<double> zero(bars.size(), 0.0);
-  const Gradient<double> second = pushed.pullback(bars, zero, true, options.keep_going).gradient_tan;
+  const Gradient<double> second =
+      pushed.pullback(bars, zero, true, options.keep_going).gradient_tan;
   if (e.lux.empty()) e.lux.assign(T * nu * nt, 0.0);
   for (std::int64_t t = 0; t < T; ++t) {
     for (int c = 0; c < columns; ++c) {
       const double *const by_x = second.x0_tangent.data() + (t * columns + c) * nt,
-                   *const by_u = second.controls.data() + (t * columns + c) * nu;
+                          *const by_u = second.controls.data() + (t * columns + c) * nu;
       if (c < nt) {
         for (int i = 0; i < nt; ++i) {  // both triangles receive half: exact for rotations too
           e.lxx[(t * nt + i) * nt + c] += 0.5 * by_x[i];

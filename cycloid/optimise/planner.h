@@ -1,4 +1,4 @@
-// Planner: what all methods of a plan share: the problem, rollouts of it, time, and the best so far.
+// Planner: what all methods of a plan share: the problem, its rollouts, time, the best so far.
 #pragma once
 
 #include <chrono>

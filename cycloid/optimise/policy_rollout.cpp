@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "cycloid/adjoint/lanes.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/check.h"
-#include "cycloid/couple/lane_array.h"
 
 namespace cycloid::inline optimise {
 namespace {
@@ -68,7 +68,7 @@ class PolicyStepper final : public Stepper<double> {
           row(s.inputs_),
           d(s.sizes_.tangent + s.inputs_) {}
     std::unique_ptr<StepWorkspace> inner;
-    LaneArray<double> u;
+    LaneBuffer<double> u;
     std::vector<double> x, before, row, d;
   };
   static Workspace& own(StepWorkspace& w) { return static_cast<Workspace&>(w); }

@@ -18,12 +18,12 @@ namespace cycloid::inline optimise {
 
 struct Policy {
   std::int64_t steps = 0;
-  std::vector<double> states;      // (T+1, states): x̄
-  std::vector<double> controls;    // (T, inputs): ū
-  std::vector<double> k;           // (T, inputs)
-  std::vector<double> K;           // (T, inputs, columns)
-  int columns = 0;                 // tangents, and inputs where L acts
-  std::vector<double> low, high;   // (inputs), or empty: none
+  std::vector<double> states;     // (T+1, states): x̄
+  std::vector<double> controls;   // (T, inputs): ū
+  std::vector<double> k;          // (T, inputs)
+  std::vector<double> K;          // (T, inputs, columns)
+  int columns = 0;                // tangents, and inputs where L acts
+  std::vector<double> low, high;  // (inputs), or empty: none
 };
 
 // (1) for one row. `before`: u_{t-1}, or null where L does not act. `d`: memory (columns).

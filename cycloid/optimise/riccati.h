@@ -12,7 +12,7 @@
 //   V_xx = Q_xx + Kᵀ Q_uu K + Kᵀ Q_ux + Q_uxᵀ K                                              (7)
 // so that du = k + K dx, and the cost is expected to change by a Σ k·Q_u + a²/2 Σ k·Q_uu k for a
 // share a of k. Inputs that are clamped have no rows in K. With ~ the regularised
-//   Q̃_uu = Q_uu + μ I, Q̃_ux = Q_ux          or, on the state,  V_xx + μ I in its place in (4)  (8)
+//   Q̃_uu = Q_uu + μ I, Q̃_ux = Q_ux;  or, on the state, V_xx + μ I in its place in (4)     (8)
 // After [Tassa2012] and [Tassa2014].
 #pragma once
 
@@ -31,13 +31,13 @@ struct LinearQuadratic {
   const double *A = nullptr, *B = nullptr;
   const double* gaps = nullptr;  // (T, n), or null: none
   const double *lx = nullptr, *lxx = nullptr, *lu = nullptr, *luu = nullptr;
-  const double* lux = nullptr;                    // (T, m, n), or null: zero
+  const double* lux = nullptr;                   // (T, m, n), or null: zero
   const double *low = nullptr, *high = nullptr;  // (T, m) of du, or null: none
 };
 
 struct Gains {
-  std::vector<double> k;  // (T, m)
-  std::vector<double> K;  // (T, m, n)
+  std::vector<double> k;             // (T, m)
+  std::vector<double> K;             // (T, m, n)
   double linear = 0, quadratic = 0;  // Σ k·Q_u and Σ k·Q_uu k
   double slope = 0;                  // largest |Q_u| of an input that is not clamped
 };

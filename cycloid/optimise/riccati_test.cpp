@@ -37,8 +37,8 @@ struct Case {
     }
   }
   LinearQuadratic lq() const {
-    return {T,         n,         m,         A.data(),   B.data(),   gaps.data(), lx.data(),
-            lxx.data(), lu.data(), luu.data(), lux.data(), nullptr,     nullptr};
+    return {T,          n,         m,          A.data(),   B.data(), gaps.data(), lx.data(),
+            lxx.data(), lu.data(), luu.data(), lux.data(), nullptr,  nullptr};
   }
   // The cost of inputs from dx = 0, and of those that gains give with a share a of k.
   double cost(const Vector& u) const {

@@ -72,8 +72,8 @@ class Sampler {
       for (std::int64_t s = 0; s < samples; ++s) {
         std::copy(mean.begin(), mean.end(), u.begin() + s * numbers);
         if (s == 0) continue;
-        const std::vector<double> noise = knotted_noise(p_.options.seed, p_.best.iterations, s,
-                                                        p_.T, p_.nu, knots_);
+        const std::vector<double> noise =
+            knotted_noise(p_.options.seed, p_.best.iterations, s, p_.T, p_.nu, knots_);
         for (std::int64_t i = 0; i < numbers; ++i) u[s * numbers + i] += spread[i] * noise[i];
       }
       p_.clamp(u);

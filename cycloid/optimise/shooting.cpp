@@ -44,7 +44,8 @@ double BoundedInput::slope_of(double z) const {
 
 Plan plan_shooting(Planner& p) {
   if (p.cost.has_constraints()) {
-    throw Error("plan: method \"lbfgs\" does not hold Keep; take \"ilqr\" or \"multiple_shooting\"");
+    throw Error(
+        "plan: method \"lbfgs\" does not hold Keep; take \"ilqr\" or \"multiple_shooting\"");
   }
   p.begin_with_start();
   std::vector<BoundedInput> map;

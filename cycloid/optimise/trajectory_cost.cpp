@@ -101,7 +101,8 @@ TrajectoryCost::TrajectoryCost(const System& system, const Cost& cost, std::int6
       std::vector<std::int64_t> at = r->when.of(steps);
       const std::size_t size = static_cast<std::size_t>(output.size());
       std::vector<double> target = r->target;
-      if (target.size() == 1 && size > 1 && !output.has_quaternions()) target.resize(size, target[0]);
+      if (target.size() == 1 && size > 1 && !output.has_quaternions())
+        target.resize(size, target[0]);
       if (target.size() != size && target.size() != at.size() * size) {
         throw Error(message(of, ": target must have ", size, " numbers, or as many for each of ",
                             at.size(), " steps; got ", target.size()));
@@ -117,8 +118,8 @@ TrajectoryCost::TrajectoryCost(const System& system, const Cost& cost, std::int6
         }
       }
       std::vector<double> w = weights(r->weight, output.residuals(), of, "weight");
-      residuals_.push_back(std::make_unique<Residuals>(
-          Residuals{std::move(output), std::move(at), std::move(target), std::move(w), {}, {}, {}}));
+      residuals_.push_back(std::make_unique<Residuals>(Residuals{
+          std::move(output), std::move(at), std::move(target), std::move(w), {}, {}, {}}));
     } else if (const Keep* k = std::get_if<Keep>(&term)) {
       Output output(system, k->name);
       if (output.has_quaternions()) {
@@ -133,9 +134,13 @@ TrajectoryCost::TrajectoryCost(const System& system, const Cost& cost, std::int6
       }
       std::vector<std::int64_t> at = k->when.of(steps);
       std::vector<double> lambda(at.size() * n * 2, 0.0);
-      residuals_.push_back(std::make_unique<Residuals>(
-          Residuals{std::move(output), std::move(at), std::vector<double>(n, 0.0), {},
-                    std::move(low), std::move(high), std::move(lambda)}));
+      residuals_.push_back(std::make_unique<Residuals>(Residuals{std::move(output),
+                                                                 std::move(at),
+                                                                 std::vector<double>(n, 0.0),
+                                                                 {},
+                                                                 std::move(low),
+                                                                 std::move(high),
+                                                                 std::move(lambda)}));
     }
   }
 }
@@ -225,7 +230,8 @@ double TrajectoryCost::gradient(std::span<const double> states, std::span<const 
     for (std::size_t j = 0; j < n; ++j) {
       const std::int64_t t = term->at[j];
       for (std::int64_t i = 0; i < nt; ++i) tangent_bar[t * nt + i] += x_bar[j * nt + i];
-      for (std::int64_t i = 0; t < steps_ && i < nu; ++i) controls_bar[t * nu + i] += u_bar[j * nu + i];
+      for (std::int64_t i = 0; t < steps_ && i < nu; ++i)
+        controls_bar[t * nu + i] += u_bar[j * nu + i];
     }
   }
   for (std::int64_t t = 0; t <= steps_; ++t) {
@@ -288,8 +294,10 @@ void TrajectoryCost::expand(std::span<const double> states, std::span<const doub
         const std::int64_t t = term->at[j];
         double *const lx = out.lx.data() + t * n, *const lxx = out.lxx.data() + t * n * n;
         for (const OutputPart& p : output.parts()) {
-          const double *const g = slope.data() + j * nr + p.tangent_place,
-                       *const h = curvature.data() + j * nr + p.tangent_place;
+          const double *const g = slope.data() + j * nr + p.tangent_place, *const h =
+                                                                               curvature.data() +
+                                                                               j * nr +
+                                                                               p.tangent_place;
           if (!p.quaternion) {
             for (int i = 0; i < p.count; ++i) {
               const int at_i = p.tangent_from + i;
@@ -363,10 +371,9 @@ std::vector<std::string> TrajectoryCost::missed(std::span<const double> states,
     const double end = distance(rows_of(*term, states, controls, 1, x, u, {}));
     const double start = distance({states.first(nx), {}, 1, params_, threads_, {}});
     if (!(end > kMissed * start) || end == 0) continue;
-    out.push_back(message("Reach(\"", term->output.name(), "\") ends ", end,
-                          " from its target, which was ", start,
-                          " away: it may be out of reach in these steps and bounds, or worth a ",
-                          "larger weight."));
+    out.push_back(message(
+        "Reach(\"", term->output.name(), "\") ends ", end, " from its target, which was ", start,
+        " away: it may be out of reach in these steps and bounds, or worth a ", "larger weight."));
   }
   return out;
 }

@@ -70,9 +70,8 @@ class TrajectoryCost {
  private:
   struct Residuals;  // a Reach or a Keep, made ready
   OutputRows rows_of(const Residuals& term, std::span<const double> states,
-                     std::span<const double> controls, std::int64_t rows,
-                     std::vector<double>& x, std::vector<double>& u,
-                     const KeepGoing& keep_going) const;
+                     std::span<const double> controls, std::int64_t rows, std::vector<double>& x,
+                     std::vector<double>& u, const KeepGoing& keep_going) const;
 
   System system_;
   std::int64_t steps_;

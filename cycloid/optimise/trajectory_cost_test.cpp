@@ -79,11 +79,9 @@ TEST_CASE("trajectory_cost: the model's gradient is the gradient, its curvature 
   const Vector x = random_numbers(1, 10), u = random_numbers(2, 4);
   // Without Smooth, which is not in the model, and with targets that the residuals meet: there
   // Gauss-Newton is the Hessian.
-  const Cost terms = Cost(Reach{"angle", {x[2]}, {2.0}, When::at({1})}) + Cost(Effort{{0.3}}) +
-                     Cost(Reach{"energy",
-                                {0.5 * x[5] * x[5] - 9.81 * std::cos(x[4])},
-                                {0.1},
-                                When::at({2})});
+  const Cost terms =
+      Cost(Reach{"angle", {x[2]}, {2.0}, When::at({1})}) + Cost(Effort{{0.3}}) +
+      Cost(Reach{"energy", {0.5 * x[5] * x[5] - 9.81 * std::cos(x[4])}, {0.1}, When::at({2})});
   const TrajectoryCost cost(system, terms, T, {}, 1);
   Expansion e;
   cost.expand(x, u, e);

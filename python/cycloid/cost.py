@@ -170,8 +170,8 @@ class Smooth(Effort):
 
 
 class Function(_Term):
-    """A cost of your own: f(states (..., T+1, n), controls (..., T, m)) -> (value (...), states_bar,
-    controls_bar), the gradients shaped like what they belong to.
+    """A cost of your own: f(states (..., T+1, n), controls (..., T, m)) -> (value (...),
+    states_bar, controls_bar), the gradients shaped like what they belong to.
 
     For methods lbfgs, mppi and cem; the others need second derivatives. A function that returns
     its value alone has no gradient: gradient=False says so, and mppi and cem take it.

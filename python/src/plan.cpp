@@ -214,11 +214,10 @@ void bind_plan(nb::module_& m) {
             const std::size_t nx = states.size() / values.size(),
                               nu = controls.size() / values.size();
             for (std::size_t r = 0; r < values.size(); ++r) {
-              values[r] = own.gradient(span_of(states).subspan(r * nx, nx),
-                                       span_of(controls).subspan(r * nu, nu),
-                                       std::span(states_bar).subspan(r * nx, nx),
-                                       std::span(controls_bar).subspan(r * nu, nu),
-                                       call.keep_going());
+              values[r] = own.gradient(
+                  span_of(states).subspan(r * nx, nx), span_of(controls).subspan(r * nu, nu),
+                  std::span(states_bar).subspan(r * nx, nx),
+                  std::span(controls_bar).subspan(r * nu, nu), call.keep_going());
             }
           }
         }

@@ -220,6 +220,28 @@ def test_linearise_gives_the_parameters_when_asked(program):
     assert answer["B"] == [[], [], []]
 
 
+def test_plan_reaches_its_target_within_limits(program):
+    words = ["--target", "state=3.14159,0", "--steps", 100, "--low", -12, "--high", 12]
+    answer = program.answer("plan", "pendulum", "--dt", 0.02, *words)
+    assert answer["converged"] and answer["message"]
+    assert len(answer["controls"]) == 100 and len(answer["states"]) == 101
+    assert max(abs(u) for (u,) in answer["controls"]) <= 12
+    assert answer["states"][-1] == pytest.approx([3.14159, 0], abs=0.1)
+    assert answer["history"][0] > answer["cost"] > 0
+    text = program.run("plan", "pendulum", "--dt", 0.02, *words).stdout
+    assert "Converged" in text and "angular_velocity" in text
+
+
+def test_plan_takes_steps_behind_a_target_and_says_when_it_is_out_of_reach(program):
+    words = ["--target", "angle=0.3@25,50", "--steps", 50, "--dt", 0.02]
+    answer = program.answer("plan", "pendulum", *words)
+    for step in (25, 50):
+        assert answer["states"][step][0] == pytest.approx(0.3, abs=0.02)
+    words = ["--target", "angle=3", "--steps", 5, "--low", -0.1, "--high", 0.1]
+    done = program.run("plan", "pendulum", *words)
+    assert "out of reach" in done.stdout
+
+
 def test_bench_measures_three_costs(program):
     words = ["--batch", 64, "--dtype", "float32", "--threads", 1, "--seconds", 0, "--steps", 20]
     answer = program.answer("bench", "pendulum", *words)

@@ -5,7 +5,17 @@ import shlex
 
 import pytest
 
-COMMANDS = ["tour", "simulate", "gradcheck", "linearise", "identify", "bench", "info", "doctor"]
+COMMANDS = [
+    "tour",
+    "simulate",
+    "gradcheck",
+    "linearise",
+    "identify",
+    "plan",
+    "bench",
+    "info",
+    "doctor",
+]
 
 
 def example(text: str) -> list[str]:
