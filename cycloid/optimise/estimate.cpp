@@ -4,123 +4,24 @@
 #include <chrono>
 #include <cmath>
 
-#include "cycloid/adjoint/linearise.h"
 #include "cycloid/base/error.h"
-#include "cycloid/base/nearest_name.h"
-#include "cycloid/optimise/kalman.h"
-#include "cycloid/optimise/measured.h"
+#include "cycloid/optimise/estimate_problem.h"
 
 namespace cycloid::inline optimise {
 namespace {
 
 using Row = std::vector<double>;
 
-// Standard deviations, one for each of `size`.
-Row deviations(const Row& given, std::size_t size, const char* name) {
-  if (given.size() != 1 && given.size() != size) {
-    throw Error(
-        message("estimate: ", name, " has ", given.size(), " numbers; expected one, or ", size));
-  }
-  for (const double s : given) {
-    if (!std::isfinite(s) || s < 0) {
-      throw Error(message("estimate: ", name, " must be finite and not negative; got ", s));
-    }
-  }
-  return given.size() == size ? given : Row(size, given[0]);
-}
-
-// Places of the unknown forces among the inputs.
-struct Forces {
-  std::vector<std::size_t> places;
-  std::vector<std::string> names;
-};
-
-Forces find_forces(const System& system, const std::vector<std::string>& wanted) {
-  Forces out;
-  std::vector<std::string> known;
-  for (const Block& b : system.inputs().blocks()) known.push_back(b.name);
-  for (const std::string& name : wanted) {
-    const std::size_t bracket = name.find('[');
-    const std::string block = name.substr(0, bracket);
-    const auto at = std::find(known.begin(), known.end(), block);
-    if (at == known.end()) {
-      throw Error(message("estimate: no input of system \"", system.name(), "\" is called \"",
-                          block, "\"",
-                          known.empty() ? "; it has none" : did_you_mean(block, known)));
-    }
-    const Block& b = system.inputs().blocks()[static_cast<std::size_t>(at - known.begin())];
-    int first = 0, last = b.size - 1;
-    if (bracket != name.npos) {
-      first = last = std::atoi(name.c_str() + bracket + 1);
-      if (name.back() != ']' || first < 0 || first >= b.size) {
-        throw Error(message("estimate: input \"", block, "\" has numbers 0 to ", b.size - 1,
-                            "; got \"", name, "\""));
-      }
-    }
-    for (int i = first; i <= last; ++i) {
-      const std::size_t place = static_cast<std::size_t>(b.offset + i);
-      if (std::find(out.places.begin(), out.places.end(), place) != out.places.end()) {
-        throw Error(message("estimate: force \"", name, "\" is named twice"));
-      }
-      out.places.push_back(place);
-      out.names.push_back(b.size == 1 ? block : message(block, "[", i, "]"));
-    }
-  }
-  return out;
-}
-
-// σ of a column where it is not known: noise has no smooth second difference, a signal has one.
-double guessed_sigma(const Recording& r, std::size_t column) {
-  const std::size_t m = r.columns();
-  double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t i = 1; i + 1 < r.samples(); ++i) {
-    const double d = r.values[(i - 1) * m + column] - 2 * r.values[i * m + column] +
-                     r.values[(i + 1) * m + column];
-    if (!std::isnan(d)) sum += d * d, ++count;
-  }
-  if (count == 0 || sum == 0) {
-    throw Error(message("estimate: the noise of column ", column,
-                        " cannot be told from its samples; give the recording a sigma"));
-  }
-  return std::sqrt(sum / (6 * static_cast<double>(count)));
-}
-
-// One step of the recording's run, or its last state.
-struct Knot {
-  double time = 0, h = 0;  // h: of the step that follows [s]
-  std::size_t sample = 0;  // the interval that it lies in
-  bool measured = false;   // a sample lies on it
-};
-
-// z along the knots.
-struct Path {
-  Row x, f, theta;  // (knots, …)
-};
-
-const System& checked(const System& system, const Recording& recording) {
-  check_recording(system, recording, "the recording");
-  return system;
-}
-
 class Smoother {
  public:
-  Smoother(const System& given, const Recording& recording, const EstimateOptions& options)
-      : system_(checked(given.in_double(), recording)),
-        recording_(recording),
+  Smoother(const System& system, const Recording& recording, const EstimateOptions& options)
+      : recording_(recording),
         options_(options),
-        forces_(find_forces(system_, options.forces)),
-        unknowns_(system_, options.params, options.unknowns),
-        measured_(system_, recording),
-        observer_(system_, names_of_outputs()) {
-    nx_ = static_cast<std::size_t>(system_.states().size());
-    nt_ = static_cast<std::size_t>(system_.states().tangent_size());
-    nu_ = static_cast<std::size_t>(system_.inputs().size());
-    nf_ = forces_.places.size(), np_ = unknowns_.size(), nz_ = nt_ + nf_ + np_;
-    set_deviations();
-    set_sigma();
-    set_knots();
-  }
+        problem_(system, recording, options),
+        nx_(problem_.nx()),
+        nf_(problem_.nf()),
+        np_(problem_.np()),
+        nz_(problem_.nz()) {}
 
   Estimate run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -133,277 +34,22 @@ class Smoother {
       out_.converged = true;
       out_.message = "an extended Kalman filter went through the recording once";
     }
-    out_.force_names = forces_.names, out_.param_names = unknowns_.names();
-    for (const Unknowns::Group& group : unknowns_.groups()) {
+    out_.force_names = problem_.force_names(), out_.param_names = problem_.unknowns().names();
+    for (const Unknowns::Group& group : problem_.unknowns().groups()) {
       for (const Unknowns::Member& member : group.members) {
         out_.parameters.push_back({member.name, group.place, group.size, group.shape});
       }
     }
-    out_.sigma = sigma_, out_.tangents = nz_;
+    out_.sigma = problem_.sigma(), out_.tangents = nz_;
     out_.misfit = misfit_of_samples();
+    out_.steps = problem_.simulated();
     out_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(out_);
   }
 
  private:
-  std::vector<std::string> names_of_outputs() const {
-    std::vector<std::string> names;
-    for (const RecordedOutput& o : outputs_of(system_, recording_)) names.push_back(o.name);
-    return names;
-  }
-
-  void set_deviations() {
-    x0_std_ = deviations(options_.x0_std, nt_, "x0_std");
-    process_ = deviations(options_.process, nt_, "process");
-    force_std_ = deviations(options_.force_std, nf_, "force_std");
-    force_rate_ = deviations(options_.force_rate, nf_, "force_rate");
-    Row half, hundredth;
-    for (const double v : unknowns_.values(unknowns_.start())) {
-      half.push_back(v == 0 ? 1 : 0.5 * std::abs(v));
-    }
-    param_std_ =
-        options_.param_std.empty() ? half : deviations(options_.param_std, np_, "param_std");
-    for (const double s : param_std_) hundredth.push_back(0.01 * s);
-    param_rate_ = options_.param_rate.empty() ? hundredth
-                                              : deviations(options_.param_rate, np_, "param_rate");
-  }
-
-  void set_sigma() {
-    const std::size_t m = recording_.columns();
-    for (std::size_t c = 0; c < m; ++c) {
-      sigma_.push_back(recording_.sigma.empty()       ? guessed_sigma(recording_, c)
-                       : recording_.sigma.size() == 1 ? recording_.sigma[0]
-                                                      : recording_.sigma[c]);
-    }
-  }
-
-  void set_knots() {
-    const double h = system_.timestep();
-    for (std::size_t i = 0; i < recording_.samples(); ++i) {
-      knot_of_sample_.push_back(knots_.size());
-      if (i + 1 == recording_.samples()) {
-        knots_.push_back({recording_.times[i], 0, i, true});
-        break;
-      }
-      const double length = recording_.times[i + 1] - recording_.times[i];
-      const double count = std::max(1.0, std::round(length / h));
-      double own = length / count;
-      if (std::abs(own - h) <= 1e-9 * h) own = h;
-      if (own != h && !system_.parameters().contains(kTimestepName)) {
-        throw Error(message("estimate: the time step of system \"", system_.name(),
-                            "\" is fixed, and samples ", i, " and ", i + 1, " are ", length,
-                            " s apart, which is no multiple of ", h, " s"));
-      }
-      for (double k = 0; k < count; ++k) {
-        knots_.push_back({recording_.times[i] + k * own, own, i, k == 0});
-      }
-    }
-  }
-
-  Row first_state() const {
-    if (!options_.x0.empty()) return options_.x0;
-    if (!recording_.x0.empty()) return recording_.x0;
-    Row x = system_.initial_state();
-    for (std::size_t i = 0; i < nx_; ++i) {
-      const int column = measured_.column_of_state(static_cast<int>(i));
-      if (column < 0) continue;
-      const double v = recording_.values[static_cast<std::size_t>(column)];
-      if (!std::isnan(v)) x[i] = v;
-    }
-    return x;
-  }
-
-  Row inputs(const Path& path, std::size_t k) const {
-    Row u(nu_, 0.0);
-    const std::size_t sample = knots_[k].sample;
-    // The last row of controls acts on nothing: what is seen there is under those before.
-    const std::size_t row = sample + 1 == recording_.samples() && sample > 0 ? sample - 1 : sample;
-    if (!recording_.controls.empty()) {
-      std::copy_n(recording_.controls.begin() + static_cast<std::ptrdiff_t>(row * nu_), nu_,
-                  u.begin());
-    }
-    for (std::size_t i = 0; i < nf_; ++i) u[forces_.places[i]] += path.f[k * nf_ + i];
-    return u;
-  }
-
-  Row parameters(const Path& path, std::size_t k) const {
-    Row p = unknowns_.parameters(std::span(path.theta).subspan(k * np_, np_));
-    if (knots_[k].h > 0 && knots_[k].h != system_.timestep()) {
-      p[static_cast<std::size_t>(system_.parameters().find(kTimestepName).offset)] = knots_[k].h;
-    }
-    return p;
-  }
-
-  // Steps `first` to `last` - 1: F, d and Q of each, and where they lead.
-  void linearise_steps(const Path& path, std::size_t first, std::size_t last,
-                       std::vector<KalmanStep>& steps, Row* next) {
-    // Steps that share their parameters go together, in lanes.
-    for (std::size_t k = first; k < last;) {
-      const Row p = parameters(path, k);
-      Row u;
-      std::size_t end = k;
-      while (end < last && end - k < kMostRows && (end == k || parameters(path, end) == p)) {
-        const Row own = inputs(path, end++);
-        u.insert(u.end(), own.begin(), own.end());
-      }
-      const std::size_t count = end - k;
-      const Linearisation<double> lin =
-          linearise(system_, std::span(path.x).subspan(k * nx_, count * nx_), u, p,
-                    {.params = np_ > 0,
-                     .t = knots_[k].time,
-                     .threads = options_.threads,
-                     .keep_going = options_.keep_going});
-      out_.steps += static_cast<std::int64_t>(2 * count);
-      const Row directions =
-          unknowns_.directions(std::span(path.theta).subspan(k * np_, np_));  // (K, parameters)
-      for (std::size_t i = 0; i < count; ++i) {
-        steps[k - first + i] = step_of(lin, i, directions, p.size(), knots_[k + i].h);
-      }
-      if (next)
-        std::copy(lin.next.begin(), lin.next.end(),
-                  next->begin() + static_cast<std::ptrdiff_t>((k - first) * nx_));
-      k = end;
-    }
-  }
-
-  KalmanStep step_of(const Linearisation<double>& lin, std::size_t i, const Row& directions,
-                     std::size_t all, double h) const {
-    KalmanStep step;
-    step.F.assign(nz_ * nz_, 0.0), step.Q.assign(nz_ * nz_, 0.0), step.d.assign(nz_, 0.0);
-    for (std::size_t r = 0; r < nz_; ++r) step.F[r * nz_ + r] = r < nt_ ? 0 : 1;  // (2), (3)
-    for (std::size_t r = 0; r < nt_; ++r) {
-      double* row = step.F.data() + r * nz_;
-      std::copy_n(lin.A.data() + (i * nt_ + r) * nt_, nt_, row);
-      for (std::size_t c = 0; c < nf_; ++c) {
-        row[nt_ + c] = lin.B[(i * nt_ + r) * nu_ + forces_.places[c]];
-      }
-      for (std::size_t c = 0; c < np_; ++c) {
-        double sum = 0;
-        for (std::size_t j = 0; j < all; ++j) {
-          const double w = directions[c * all + j];
-          if (w != 0) sum += w * lin.P[(i * nt_ + r) * all + j];
-        }
-        row[nt_ + nf_ + c] = sum;
-      }
-    }
-    for (std::size_t r = 0; r < nz_; ++r) {
-      const double rate = r < nt_         ? process_[r]
-                          : r < nt_ + nf_ ? force_rate_[r - nt_]
-                                          : param_rate_[r - nt_ - nf_];
-      step.Q[r * nz_ + r] = rate * rate * h;
-    }
-    return step;
-  }
-
-  // (4) at the measured knots among `first` … `last`: C and r of each, about the path.
-  void see(const Path& path, std::size_t first, std::size_t last, std::vector<KalmanStep>& steps) {
-    std::vector<std::size_t> at;
-    for (std::size_t k = first; k <= last; ++k) {
-      if (knots_[k].measured) at.push_back(k);
-    }
-    Row x, u, p;
-    for (const std::size_t k : at) {
-      x.insert(x.end(), path.x.begin() + static_cast<std::ptrdiff_t>(k * nx_),
-               path.x.begin() + static_cast<std::ptrdiff_t>((k + 1) * nx_));
-      const Row own = inputs(path, k), numbers = parameters(path, k);
-      u.insert(u.end(), own.begin(), own.end()), p.insert(p.end(), numbers.begin(), numbers.end());
-    }
-    if (at.empty()) return;
-    const ObserveOptions running{options_.threads, options_.keep_going};
-    const Observation seen =
-        observe(observer_, {.states = x, .inputs = u, .parameters = p}, running);
-    const std::size_t m = recording_.columns(), all = p.size() / at.size();
-    // ∂(column)/∂z of every row.
-    Row slopes(at.size() * m * nz_, 0.0), bar(at.size() * m, 0.0);
-    for (std::size_t c = 0; c < m; ++c) {
-      for (std::size_t i = 0; i < at.size(); ++i) bar[i * m + c] = 1;
-      const ObservationGradient g = seen.pullback(bar, running);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        bar[i * m + c] = 0;
-        double* row = slopes.data() + (i * m + c) * nz_;
-        std::copy_n(g.states_tangent.data() + i * nt_, nt_, row);
-        for (std::size_t j = 0; j < nf_; ++j) row[nt_ + j] = g.inputs[i * nu_ + forces_.places[j]];
-        if (np_ == 0) continue;
-        const Row directions =
-            unknowns_.directions(std::span(path.theta).subspan(at[i] * np_, np_));
-        const double* own = g.parameters.data() + (g.parameters.size() == all ? 0 : i * all);
-        for (std::size_t j = 0; j < np_; ++j) {
-          for (std::size_t q = 0; q < all; ++q) {
-            const double w = directions[j * all + q];
-            if (w != 0) row[nt_ + nf_ + j] += w * own[q];
-          }
-        }
-      }
-    }
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      add_rows(recording_.values.data() + knots_[at[i]].sample * m, seen.values().data() + i * m,
-               slopes.data() + i * m * nz_, steps[at[i] - first]);
-    }
-  }
-
-  // Residuals measured - shown of one sample, in units of σ, and their slopes.
-  void add_rows(const double* measured, const double* shown, const double* slopes,
-                KalmanStep& step) const {
-    for (const MeasuredPiece& piece : measured_.pieces()) {
-      const std::size_t c = static_cast<std::size_t>(piece.column);
-      const double sigma = sigma_[c];
-      if (std::isnan(measured[c])) continue;
-      if (!piece.quaternion) {
-        step.r.push_back((measured[c] - shown[c]) / sigma);
-        for (std::size_t j = 0; j < nz_; ++j) step.C.push_back(slopes[c * nz_ + j] / sigma);
-        continue;
-      }
-      double turn[3], D[9];
-      turn_between(measured + c, shown + c, turn, D);
-      const double w = shown[c], x = shown[c + 1], y = shown[c + 2], z = shown[c + 3];
-      Row d(3 * nz_);  // of the quaternion, as a rotation vector: 2 vec(q* ⊗ q̇)
-      for (std::size_t j = 0; j < nz_; ++j) {
-        const double a = slopes[c * nz_ + j], b = slopes[(c + 1) * nz_ + j],
-                     e = slopes[(c + 2) * nz_ + j], f = slopes[(c + 3) * nz_ + j];
-        d[j] = 2 * (w * b - x * a - y * f + z * e);
-        d[nz_ + j] = 2 * (w * e - y * a - z * b + x * f);
-        d[2 * nz_ + j] = 2 * (w * f - z * a - x * e + y * b);
-      }
-      for (std::size_t i = 0; i < 3; ++i) {
-        step.r.push_back(-turn[i] / sigma);
-        for (std::size_t j = 0; j < nz_; ++j) {
-          step.C.push_back(
-              (D[3 * i] * d[j] + D[3 * i + 1] * d[nz_ + j] + D[3 * i + 2] * d[2 * nz_ + j]) /
-              sigma);
-        }
-      }
-    }
-  }
-
-  // z of knot k moved by tangents.
-  void move(Path& path, std::size_t k, const Row& change, double share) const {
-    Row d(nt_), x(nx_);
-    for (std::size_t i = 0; i < nt_; ++i) d[i] = share * change[i];
-    system_.states().retract(path.x.data() + k * nx_, d.data(), x.data());
-    system_.states().normalise(x.data());
-    std::copy(x.begin(), x.end(), path.x.begin() + static_cast<std::ptrdiff_t>(k * nx_));
-    for (std::size_t i = 0; i < nf_; ++i) path.f[k * nf_ + i] += share * change[nt_ + i];
-    if (np_ == 0) return;
-    const std::span theta = std::span(path.theta).subspan(k * np_, np_);
-    Row to(theta.begin(), theta.end());
-    for (std::size_t i = 0; i < np_; ++i) to[i] += share * change[nt_ + nf_ + i];
-    unknowns_.project(theta, to);
-    std::copy(to.begin(), to.end(), theta.begin());
-  }
-
-  // The change from z of knot k of one path to that of another.
-  Row change(const Path& from, const Path& to, std::size_t k) const {
-    Row d(nz_);
-    system_.states().difference(from.x.data() + k * nx_, to.x.data() + k * nx_, d.data());
-    for (std::size_t i = 0; i < nf_; ++i) d[nt_ + i] = to.f[k * nf_ + i] - from.f[k * nf_ + i];
-    for (std::size_t i = 0; i < np_; ++i) {
-      d[nt_ + nf_ + i] = to.theta[k * np_ + i] - from.theta[k * np_ + i];
-    }
-    return d;
-  }
-
-  void keep(const Path& path, std::size_t sample, const Row& covariance) {
-    const std::size_t k = knot_of_sample_[sample];
+  void keep(const EstimatePath& path, std::size_t sample, const Row& covariance) {
+    const std::size_t k = problem_.knot_of_sample()[sample];
     const auto copy = [](const Row& from, std::size_t at, std::size_t n, Row& to,
                          std::size_t place) {
       std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at * n), n,
@@ -411,7 +57,7 @@ class Smoother {
     };
     copy(path.x, k, nx_, out_.states, sample);
     copy(path.f, k, nf_, out_.forces, sample);
-    const Row values = unknowns_.values(std::span(path.theta).subspan(k * np_, np_));
+    const Row values = problem_.unknowns().values(std::span(path.theta).subspan(k * np_, np_));
     copy(values, 0, np_, out_.params, sample);
     std::copy(covariance.begin(), covariance.end(),
               out_.covariance.begin() + static_cast<std::ptrdiff_t>(sample * nz_ * nz_));
@@ -419,37 +65,28 @@ class Smoother {
 
   // The extended Kalman filter: path_ is what it knows at each knot, prior_ what it expected there.
   void filter() {
-    const std::size_t K = knots_.size(), S = recording_.samples();
+    const std::size_t K = problem_.knots().size(), S = recording_.samples();
     path_.x.resize(K * nx_), path_.f.assign(K * nf_, 0.0), path_.theta.resize(K * np_);
     out_.states.resize(S * nx_), out_.forces.resize(S * nf_), out_.params.resize(S * np_);
     out_.covariance.resize(S * nz_ * nz_);
-    Row x = first_state();
-    if (x.size() != nx_) {
-      throw Error(message("estimate: x0 has ", x.size(), " numbers, expected ", nx_));
-    }
-    system_.states().normalise(x.data());
+    const Row x = problem_.first_state();
     std::copy(x.begin(), x.end(), path_.x.begin());
-    std::copy(unknowns_.start().begin(), unknowns_.start().end(), path_.theta.begin());
-    Row P(nz_ * nz_, 0.0);
-    for (std::size_t i = 0; i < nz_; ++i) {
-      const double s = i < nt_         ? x0_std_[i]
-                       : i < nt_ + nf_ ? force_std_[i - nt_]
-                                       : param_std_[i - nt_ - nf_];
-      P[i * nz_ + i] = s * s;
-    }
+    std::copy(problem_.unknowns().start().begin(), problem_.unknowns().start().end(),
+              path_.theta.begin());
+    Row P = problem_.first_covariance();
     prior_ = path_;
     for (std::size_t k = 0; k < K; ++k) {
-      if (knots_[k].measured) prior_covariance_.push_back(P);
+      if (problem_.knots()[k].measured) prior_covariance_.push_back(P);
       std::vector<KalmanStep> step(1);
-      see(path_, k, k, step);
+      problem_.see(path_, k, k, step);
       KalmanResult seen = kalman(step, Row(nz_, 0.0), P, false);
-      move(path_, k, seen.mean[0], 1);
+      problem_.move(path_, k, seen.mean[0], 1);
       P = seen.covariance[0];
-      if (knots_[k].measured) keep(path_, knots_[k].sample, P);
+      if (problem_.knots()[k].measured) keep(path_, problem_.knots()[k].sample, P);
       if (k + 1 == K) break;
       Row next(nx_);
       step.assign(2, {});
-      linearise_steps(path_, k, k + 1, step, &next);
+      problem_.linearise_steps(path_, k, k + 1, step, &next);
       P = kalman(step, Row(nz_, 0.0), P, false).covariance[1];
       std::copy(next.begin(), next.end(),
                 path_.x.begin() + static_cast<std::ptrdiff_t>((k + 1) * nx_));
@@ -461,7 +98,7 @@ class Smoother {
     }
   }
 
-  void copy_knot(const Path& from, Path& to, std::size_t k) const {
+  void copy_knot(const EstimatePath& from, EstimatePath& to, std::size_t k) const {
     const auto copy = [k](const Row& a, Row& b, std::size_t n) {
       std::copy_n(a.begin() + static_cast<std::ptrdiff_t>(k * n), n,
                   b.begin() + static_cast<std::ptrdiff_t>(k * n));
@@ -471,17 +108,17 @@ class Smoother {
 
   // Gauss and Newton between two knots. Returns the covariances of all knots.
   std::vector<Row> settle(std::size_t first, std::size_t last, const Row& prior_covariance,
-                          Path& path, bool& converged) {
+                          EstimatePath& path, bool& converged) {
     KalmanResult found;
     converged = false;
     for (int iteration = 0; iteration < options_.iterations && !converged; ++iteration) {
       std::vector<KalmanStep> steps(last - first + 1);
       Row next((last - first) * nx_);
-      linearise_steps(path, first, last, steps, &next);
+      problem_.linearise_steps(path, first, last, steps, &next);
       for (std::size_t k = first; k < last; ++k)
-        add_gap(path, next.data() + (k - first) * nx_, k, steps[k - first]);
-      see(path, first, last, steps);
-      found = kalman(steps, change(path, prior_, first), prior_covariance, true);
+        problem_.add_gap(path, next.data() + (k - first) * nx_, k, steps[k - first]);
+      problem_.see(path, first, last, steps);
+      found = kalman(steps, problem_.change(path, prior_, first), prior_covariance, true);
       double largest = 0;
       for (std::size_t k = first; k <= last; ++k) {
         const Row& c = found.mean[k - first];
@@ -493,34 +130,23 @@ class Smoother {
       if (!std::isfinite(largest)) throw Error("estimate: the linearised problem is not finite");
       // A change by many standard deviations is beyond where the linearisation holds.
       const double share = iteration > 0 && largest > 1e3 ? 0.5 : 1;
-      for (std::size_t k = first; k <= last; ++k) move(path, k, found.mean[k - first], share);
+      for (std::size_t k = first; k <= last; ++k)
+        problem_.move(path, k, found.mean[k - first], share);
       converged = share == 1 && largest <= options_.tolerance;
       ++out_.iterations;
-      if (options_.watch &&
-          !options_.watch({iteration + 1, options_.iterations, found.misfit, 0, out_.steps})) {
+      if (options_.watch && !options_.watch({iteration + 1, options_.iterations, found.misfit, 0,
+                                             problem_.simulated()})) {
         break;
       }
     }
     return std::move(found.covariance);
   }
 
-  // d of a step: from where the path is to where the step leads; nothing for forces and parameters
-  // but their own change.
-  void add_gap(const Path& path, const double* next, std::size_t k, KalmanStep& step) const {
-    system_.states().difference(path.x.data() + (k + 1) * nx_, next, step.d.data());
-    for (std::size_t i = 0; i < nf_; ++i) {
-      step.d[nt_ + i] = path.f[k * nf_ + i] - path.f[(k + 1) * nf_ + i];
-    }
-    for (std::size_t i = 0; i < np_; ++i) {
-      step.d[nt_ + nf_ + i] = path.theta[k * np_ + i] - path.theta[(k + 1) * np_ + i];
-    }
-  }
-
   void smooth_whole() {
     const std::vector<Row> covariance =
-        settle(0, knots_.size() - 1, prior_covariance_[0], path_, out_.converged);
+        settle(0, problem_.knots().size() - 1, prior_covariance_[0], path_, out_.converged);
     for (std::size_t i = 0; i < recording_.samples(); ++i) {
-      keep(path_, i, covariance[knot_of_sample_[i]]);
+      keep(path_, i, covariance[problem_.knot_of_sample()[i]]);
     }
     out_.message = out_.converged
                        ? message("the smoother settled in ", out_.iterations, " iterations")
@@ -535,10 +161,11 @@ class Smoother {
       const std::size_t from = i > static_cast<std::size_t>(options_.horizon)
                                    ? i - static_cast<std::size_t>(options_.horizon)
                                    : 0;
-      Path path = path_;
+      EstimatePath path = path_;
       bool converged = false;
-      const std::vector<Row> covariance = settle(knot_of_sample_[from], knot_of_sample_[i],
-                                                 prior_covariance_[from], path, converged);
+      const std::vector<Row> covariance =
+          settle(problem_.knot_of_sample()[from], problem_.knot_of_sample()[i],
+                 prior_covariance_[from], path, converged);
       keep(path, i, covariance.back());
       settled += converged ? 1 : 0;
       out_.converged = out_.converged && converged;
@@ -548,9 +175,9 @@ class Smoother {
 
   double misfit_of_samples() {
     // At the samples, with what is kept of them.
-    Path path;
-    for (std::size_t k = 0, i = 0; k < knots_.size(); ++k) {
-      if (i + 1 < recording_.samples() && knot_of_sample_[i + 1] == k) ++i;
+    EstimatePath path;
+    for (std::size_t k = 0, i = 0; k < problem_.knots().size(); ++k) {
+      if (i + 1 < recording_.samples() && problem_.knot_of_sample()[i + 1] == k) ++i;
       const auto add = [](const Row& from, std::size_t at, std::size_t n, Row& to) {
         to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(at * n),
                   from.begin() + static_cast<std::ptrdiff_t>((at + 1) * n));
@@ -558,8 +185,8 @@ class Smoother {
       add(out_.states, i, nx_, path.x), add(out_.forces, i, nf_, path.f);
       add(path_.theta, k, np_, path.theta);
     }
-    std::vector<KalmanStep> steps(knots_.size());
-    see(path, 0, knots_.size() - 1, steps);
+    std::vector<KalmanStep> steps(problem_.knots().size());
+    problem_.see(path, 0, problem_.knots().size() - 1, steps);
     double sum = 0;
     for (const KalmanStep& s : steps) {
       for (const double r : s.r) sum += r * r;
@@ -568,20 +195,11 @@ class Smoother {
     return sum;
   }
 
-  static constexpr std::size_t kMostRows = 512;  // of a batch of linearise, which P may make large
-
-  System system_;
   const Recording& recording_;
   const EstimateOptions& options_;
-  Forces forces_;
-  Unknowns unknowns_;
-  Measured measured_;
-  Observer observer_;
-  std::size_t nx_ = 0, nt_ = 0, nu_ = 0, nf_ = 0, np_ = 0, nz_ = 0;
-  Row x0_std_, process_, force_std_, force_rate_, param_std_, param_rate_, sigma_;
-  std::vector<Knot> knots_;
-  std::vector<std::size_t> knot_of_sample_;
-  Path path_, prior_;
+  const EstimateProblem problem_;
+  const std::size_t nx_, nf_, np_, nz_;
+  EstimatePath path_, prior_;
   std::vector<Row> prior_covariance_;  // of each sample, before it is seen
   Estimate out_;
 };

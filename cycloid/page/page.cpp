@@ -42,6 +42,13 @@ std::string heading_of(const std::string& text) {
 
 }  // namespace
 
+std::string picture(const Plot& plot) {
+  std::string svg = plot.svg();
+  const std::string background = "<rect width=\"100%\" height=\"100%\" fill=\"var(--card)\"/>\n";
+  svg.insert(svg.find('\n') + 1, message("<style>\n", kStyle, "</style>\n", background));
+  return svg.replace(0, 4, "<svg xmlns=\"http://www.w3.org/2000/svg\"");
+}
+
 Page::Page(std::string title) : title_(std::move(title)) {}
 
 // Figures that follow each other share a grid; everything else closes it.

@@ -44,6 +44,9 @@ struct LegendEntry {
   std::string css, text;
 };
 
+// A plot as an SVG file of its own, with the style sheet and a background.
+std::string picture(const Plot& plot);
+
 class Page {
  public:
   explicit Page(std::string title);

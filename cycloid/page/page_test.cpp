@@ -67,6 +67,14 @@ TEST_CASE("page: refuses two plots of one id and rows that do not fit") {
   CHECK_THROWS_AS(page.table({.columns = {"a", "b"}, .rows = {{"1"}}}), InternalError);
 }
 
+TEST_CASE("page: a plot is a picture of its own, with its colours") {
+  const std::string svg = picture(small_plot("one"));
+  CHECK(svg.find("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"one\"") == 0);
+  CHECK(count(svg, "prefers-color-scheme: dark") == 1);
+  CHECK(svg.find("<rect") < svg.find("<path"));
+  CHECK(count(svg, "<svg") == 1);
+}
+
 TEST_CASE("page: writes itself") {
   const test::ScratchFolder folder;
   Page page("t");

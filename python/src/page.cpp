@@ -69,7 +69,16 @@ void bind_plot(nb::module_& m) {
           nb::arg("x"), nb::arg("y"), nb::arg("text"), nb::arg("anchor") = "start",
           nb::arg("dx") = 0.0, nb::arg("dy") = 0.0, self)
       .def("without_x_ticks", &Plot::without_x_ticks, self)
-      .def("svg", &Plot::svg);
+      .def(
+          "y_names",
+          [](Plot& plot, std::vector<std::string> names) -> Plot& {
+            return plot.y_names(std::move(names));
+          },
+          nb::arg("names"), self, "A row for each name in place of numbers, the first at the top.")
+      .def("svg", &Plot::svg)
+      .def(
+          "picture", [](const Plot& plot) { return picture(plot); },
+          "An SVG file of its own, with the style sheet and a background.");
   m.def(
       "plot_range",
       [](const Row& values, double margin) {
