@@ -92,6 +92,9 @@ void LawOptions::declare(Options& options, const char* positional) {
                  "a file's law of contacts: mujoco (default), or the compliant\nhunt_crossley, "
                  "whose numbers --set knows: contact.stiffness\n(else each pair's solref), "
                  "contact.dissipation, contact.stiction");
+  options.number("--refine", refine,
+                 "divide a file's steps to this relative error, with contacts that\ncome and go "
+                 "found to rounding (default: steps as they are)");
   options.choice("--dtype", dtype, {"float32", "float64"}, "float32 or float64");
   options.texts(
       "--set", "NAME=VALUE", set,
@@ -155,6 +158,7 @@ System LawOptions::robot() const {
       law.stiffness = given->second[0];
     options.contact = law;
   }
+  options.refine = refine;
   return make_robot(loaded, options);
 }
 
@@ -168,8 +172,9 @@ System LawOptions::system() const {
     throw UsageError(
         message("--n is the number of masses of spring_chain; \"", model, "\" has none"));
   }
-  if (contact != "mujoco") {
-    throw UsageError(message("--contact is for robots' files; \"", model, "\" is a law"));
+  if (contact != "mujoco" || refine) {
+    throw UsageError(message(contact != "mujoco" ? "--contact" : "--refine",
+                             " is for robots' files; \"", model, "\" is a law"));
   }
   systems::Settings settings;
   settings.dt = dt.value_or(0.01);

@@ -26,6 +26,7 @@ struct LawOptions {
   bool no_constraints = false;
   std::string noslip = "refuse";   // a file's noslip solver: refuse, or ignore
   std::string contact = "mujoco";  // a file's law of contacts: mujoco, or hunt_crossley
+  std::optional<double> refine;    // the tolerance to which a file's steps are divided
   std::vector<std::string> set;    // "name=value[,value…]"
   std::optional<std::int64_t> n;   // masses of spring_chain
   std::vector<double> x;           // the state at the start; empty: the law's own

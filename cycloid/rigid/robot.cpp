@@ -4,6 +4,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "cycloid/rigid/refined_stepper.h"
 #include "cycloid/rigid/robot_counters.h"
 #include "cycloid/rigid/robot_steppers.h"
 #include "cycloid/rigid/robot_variant.h"
@@ -102,9 +103,7 @@ void stand_still(const RobotKey& key, Steppers<T>& steppers) {
 }
 
 template <class T>
-void choose_steppers(const RobotKey& key, Steppers<T>& out) {
-  const ModelView& m = key.tree->model;
-  if (m.nq + m.nv + m.na == 0) return stand_still(key, out);
+void choose_plain_steppers(const RobotKey& key, Steppers<T>& out) {
   switch (active_instruction_set()) {
 #if CYCLOID_HAS_V4
     case InstructionSet::v4: return isa::v4::robot_steppers(key, out);
@@ -116,9 +115,21 @@ void choose_steppers(const RobotKey& key, Steppers<T>& out) {
   }
 }
 
-void choose_steppers(const RobotKey& key, SystemParts& parts) {
-  choose_steppers(key, parts.float32);
-  choose_steppers(key, parts.float64);
+// refine: the tolerance of substeps, if there are to be some.
+template <class T>
+void choose_steppers(const RobotKey& key, std::optional<double> refine, Steppers<T>& out) {
+  const ModelView& m = key.tree->model;
+  if (m.nq + m.nv + m.na == 0) return stand_still(key, out);
+  choose_plain_steppers(key, out);
+  if (!refine) return;
+  out.one = refined_stepper(std::dynamic_pointer_cast<const SubstepStepper<T>>(out.one), key.tree,
+                            key.constraints != nullptr, *refine);
+  out.packed = out.one;
+}
+
+void choose_steppers(const RobotKey& key, std::optional<double> refine, SystemParts& parts) {
+  choose_steppers(key, refine, parts.float32);
+  choose_steppers(key, refine, parts.float64);
 }
 
 // The robot of a varied model, with the defaults and the initial state of `of`.
@@ -158,6 +169,9 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.input_bounds = input_bounds(model, inputs);
   RobotKey key;
   check_contact(options.contact);
+  if (options.refine) {
+    check_refinement(*options.refine, model.options.integrator, options.precision);
+  }
   key.tree = std::make_shared<const Tree>(model, true, options.contact);
   key.constraints = constraint_plan(*key.tree);
   key.inputs = inputs.places;
@@ -169,14 +183,16 @@ System make_robot(const Model& model, const RobotOptions& options) {
   if (key.constraints) {
     parts.counters.assign(std::begin(kRobotCounters), std::end(kRobotCounters));
   }
+  if (options.refine && parts.states.size() > 0) parts.counters.push_back("substeps");
   parts.observables = std::make_shared<RobotObservables>(
       ObserverKey{key.tree, key.constraints, key.inputs, key.input_size, {}});
-  choose_steppers(key, parts);
+  choose_steppers(key, options.refine, parts);
   if (key.constraints && !key.constraints->contacts.pairs.empty()) {
-    parts.feel_distance = [key, precision = options.precision](double width, SystemParts& of) {
+    parts.feel_distance = [key, refine = options.refine, precision = options.precision](
+                              double width, SystemParts& of) {
       RobotKey felt = key;
       felt.near_width = width;
-      choose_steppers(felt, of);
+      choose_steppers(felt, refine, of);
       if (precision == Precision::float64) of.float32 = {};
     };
   }
@@ -184,7 +200,8 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.ways.use = [tree = key.tree, options](const Variant& variant, SystemParts& of) {
     compute_otherwise(tree->source, options, variant, of);
   };
-  if (parts.states.size() > 0) parts.float64.dual = dual_stepper(key);
+  // Dual numbers do not carry the tangents of substeps: the Jacobians of the steps take their place.
+  if (parts.states.size() > 0 && !options.refine) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));
 }

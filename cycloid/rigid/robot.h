@@ -14,6 +14,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,13 @@ struct RobotOptions {
   std::vector<std::string> vary = {};  // parameters that may differ between environments
   std::map<std::string, std::vector<double>> values = {};  // parameters in place of the model's
   ContactChoice contact = {};                              // the law of contacts
+  // Relative local error up to which steps are divided, at contacts and limits that come and go to
+  // rounding (refined_stepper.h); none: steps are as long as the timestep.
+  std::optional<double> refine = {};
 };
 
 // The state is [qpos, qvel, act]. Throws ModelError on an unknown input, ParameterError on an
-// unknown name in `vary` and on numbers of a contact law that make no sense.
+// unknown name in `vary` and on numbers of a contact law, or a tolerance, that make no sense.
 System make_robot(const Model& model, const RobotOptions& options = {});
 
 // The state of a keyframe, or of the model's reference configuration.

@@ -10,16 +10,17 @@
 #include "cycloid/rigid/constrained_jacobian.h"
 #include "cycloid/rigid/rk4_step.h"
 #include "cycloid/rigid/robot_steppers.h"
+#include "cycloid/rigid/switches.h"
 #include "cycloid/system/lane_sums.h"
 
 namespace cycloid::inline rigid {
 
 template <class S, class P, bool kConstrained = false>
-class RobotStepper final : public Stepper<Scalar<S>> {
+class RobotStepper final : public SubstepStepper<Scalar<S>> {
  public:
   using T = Scalar<S>;
 
-  explicit RobotStepper(const RobotKey& key) : Stepper<T>(sizes_of(key)), key_(key) {}
+  explicit RobotStepper(const RobotKey& key) : SubstepStepper<T>(sizes_of(key)), key_(key) {}
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
     auto workspace = std::make_unique<LaneWorkspace>(this->sizes_.workspace);
@@ -70,6 +71,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
         }
       }
     });
+    keep_switches(at);
     auto finite = finite_lanes(out[0]);
     for (int i = 1; i < this->sizes_.state; ++i) finite = finite & finite_lanes(out[i]);
     if (!all(finite)) return StepStatus::non_finite;
@@ -94,6 +96,7 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       }
     });
     at.p_bar[key_.tree->options.timestep] += h_bar;
+    *at.h_bar = h_bar;
     if (++at.sums->pending == kStepsPerSum) add_to_sums(at);
   }
 
@@ -156,12 +159,51 @@ class RobotStepper final : public Stepper<Scalar<S>> {
 
   StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
 
+  void set_timestep(T h, StepWorkspace& workspace) const override {
+    layout(workspace).p[key_.tree->options.timestep] = P(h);
+  }
+  // What follows is for one environment.
+  T timestep_bar(const StepWorkspace& workspace) const override {
+    return take_lane(primal(*layout(workspace).h_bar), 0);
+  }
+  void list_switches(const StepWorkspace& workspace, std::vector<Switch>& out) const override {
+    out.clear();
+    if constexpr (kSwitches) {
+      const Layout& at = layout(workspace);
+      out.assign(at.switches, at.switches + *at.switch_count);
+    }
+  }
+  void switch_pullback(const StepInput<T>& in, std::uint64_t thing, SwitchNumber number, T bar,
+                       T* x_bar, T* u_bar, StepWorkspace& workspace) const override {
+    if constexpr (kSwitches) {
+      Layout at = layout(workspace);
+      clear_first(at);
+      const Robot<S, P> r = robot(at);
+      const StepShape n(*key_.tree);
+      const Instant<S> x{in.x, in.x + n.nq, in.x + n.nq + n.nv, in.u};
+      S h_bar(0);
+      const InstantBars<S> bars{
+          x_bar, x_bar + n.nv, x_bar + 2 * n.nv, u_bar, in.wants_parameters ? at.p_bar : nullptr,
+          h_bar};
+      with_dynamics(at, [&](ConstrainedDynamics<S> dynamics) {
+        dynamics.notes = nullptr;
+        if (number == SwitchNumber::gap) {
+          return gather_switch_gap(r, x, at.work, *key_.constraints, at.constraints,
+                                   SwitchName(thing), S(bar), bars);
+        }
+        std::vector<S> rows;
+        gather_switch_force(r, x, at.work, dynamics, thing, S(bar), at.record, rows, bars);
+      });
+    }
+  }
+
  private:
   // Numbers of a scalar: its lanes, or a value and its tangent.
   static constexpr int kNumbers = static_cast<int>(sizeof(S) / sizeof(T));
   static constexpr bool kDual = kNumbers != kLanes<S>;
   static constexpr int kNotes = kConstrained ? kNumbers : 0;
   static constexpr std::int64_t kStepsPerSum = 16;
+  static constexpr bool kSwitches = kConstrained && BuiltinScalar<S>;
 
   RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
   int parameters() const { return key_.tree->parameters.lane_size(); }
@@ -237,25 +279,44 @@ class RobotStepper final : public Stepper<Scalar<S>> {
       arena.take(p, n);
       arena.take(quat_length, key.tree->quaternions.size());
       arena.take(p_bar, n);
+      arena.take(h_bar, 1);
       arena.take(record, static_cast<std::size_t>(record_size));
       work.carve(*key.tree, arena);
       carve_jacobian(key, jacobian, arena);
       if constexpr (kConstrained) {
         constraints.carve(*key.tree, *key.constraints, arena, key.near_width > 0);
       }
+      if constexpr (kSwitches) {
+        arena.take(switch_count, 1);
+        arena.take(switches, static_cast<std::size_t>(key.constraints->rows.count() +
+                                                      key.constraints->contacts.slots));
+      }
     }
     Sums* sums;
     LaneNote* notes;  // (kNotes)
     Accumulator<S>* p_sum;
     P *p, *quat_length;
-    S *p_bar, *record;
+    S *p_bar, *h_bar, *record;
     Workspace<S> work;
     Jacobian jacobian;
     ConstraintMemory<S> constraints;  // where there are any
+    int* switch_count;
+    Switch* switches;  // of the last step
   };
 
   static const Layout& layout(const StepWorkspace& workspace) {
     return *reinterpret_cast<const Layout*>(LaneWorkspace::memory(workspace));
+  }
+
+  // Those of the state from which a step has gone.
+  void keep_switches(const Layout& at) const {
+    if constexpr (kSwitches) {
+      int& count = *at.switch_count;
+      count = 0;
+      for_each_switch(*key_.constraints, at.constraints, [&](std::uint64_t thing, int row) {
+        at.switches[count++] = {thing, at.constraints.solver.newton.at.f[row] > S(0)};
+      });
+    }
   }
 
   // Calls function(dynamics) with the dynamics of this robot.

@@ -233,11 +233,12 @@ class Builder:
         search_paths: Sequence[str | os.PathLike[str]] = (),
         noslip: str = "refuse",
         contact: Any = "mujoco",
+        refine: float | None = None,
         **unknown: NoReturn,
     ) -> Robot:
         """The robot; keywords are those of `load`. The Builder may be added to and asked again."""
         refuse_keywords(unknown, "build")
-        keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact)
+        keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
         model, messages = self._core.build(
             keywords.constraints, keywords.ignore_noslip, encoded_paths(search_paths)
         )

@@ -20,6 +20,7 @@ from cycloid._options import (
     as_integer,
     as_names,
     as_precision,
+    as_real,
     as_text,
     check_one_of,
     is_integer,
@@ -160,6 +161,7 @@ def load(
     search_paths: Sequence[str | os.PathLike[str]] = (),
     noslip: str = "refuse",
     contact: Any = "mujoco",
+    refine: float | None = None,
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
@@ -175,7 +177,9 @@ def load(
     may differ between environments. search_paths: folders in which package://name/rest is looked
     up, before those above the file. noslip: what becomes of a model that asks for MuJoCo's noslip
     solver, "refuse", or "ignore", which runs without it and warns. contact: the law of contacts,
-    "mujoco" or HuntCrossley. The integrator and the time step
+    "mujoco" or HuntCrossley. refine: a relative local error, such as 1e-4, to which steps are
+    divided, with the times at which contacts and limits come and go found to rounding and
+    differentiated; times and number of outputs stay. The integrator and the time step
     are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicit,
     implicitfast or RK4.
 
@@ -204,7 +208,7 @@ def load(
     """
     refuse_keywords(unknown, "load")
     source = _source(path_or_xml)
-    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact)
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
     paths = encoded_paths(search_paths)
     if not source.lstrip().startswith(b"<") and _core.is_model_file(source):
         model, messages = _core.read_model(source, keywords.constraints)
@@ -227,6 +231,7 @@ def from_mujoco(
     search_paths: Sequence[str | os.PathLike[str]] = (),
     noslip: str = "refuse",
     contact: Any = "mujoco",
+    refine: float | None = None,
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from a mujoco.MjModel, with its options as they are set. The model is read once, and
@@ -241,7 +246,7 @@ def from_mujoco(
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
     refuse_keywords(unknown, "from_mujoco")
-    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact)
+    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
         kind = type(mj_model)
@@ -292,6 +297,7 @@ class Keywords:
         vary: Any,
         noslip: Any,
         contact: Any,
+        refine: Any,
     ) -> None:
         self.precision = as_precision(dtype)
         if not isinstance(constraints, (bool, np.bool_)):
@@ -305,9 +311,12 @@ class Keywords:
         check_one_of(noslip, ("refuse", "ignore"), "noslip")
         self.ignore_noslip = noslip == "ignore"
         self.contact = as_contact(contact)
+        self.refine = None if refine is None else as_real(refine, "refine")
 
     def robot(self, model: Any, notes: Sequence[str]) -> Robot:
-        core = _core.make_robot(model, self.precision, self.inputs, self.vary, self.contact)
+        core = _core.make_robot(
+            model, self.precision, self.inputs, self.vary, self.contact, self.refine
+        )
         return Robot(core.with_gradient(self.gradient), model, notes)
 
 

@@ -123,8 +123,10 @@ void bind_robot(nb::module_& m) {
   m.def(
       "make_robot",
       [](const Model& model, const std::string& dtype, const std::vector<std::string>& inputs,
-         const std::vector<std::string>& vary, const std::optional<CompliantNumbers>& contact) {
+         const std::vector<std::string>& vary, const std::optional<CompliantNumbers>& contact,
+         std::optional<double> refine) {
         RobotOptions options{precision_of(dtype), inputs, vary};
+        options.refine = refine;
         if (contact) {
           const auto& [stiffness, exponent, dissipation, stiction] = *contact;
           options.contact = HuntCrossley{stiffness, exponent, dissipation, stiction};
@@ -132,7 +134,7 @@ void bind_robot(nb::module_& m) {
         return make_robot(model, options);
       },
       nb::arg("model"), nb::arg("dtype"), nb::arg("inputs"), nb::arg("vary"),
-      nb::arg("contact").none());
+      nb::arg("contact").none(), nb::arg("refine").none());
 #ifdef CYCLOID_MUJOCO
   bind_load(m);
 #endif

@@ -137,3 +137,13 @@ def test_the_law_of_contacts_may_be_chosen(program):
     assert answer["ok"]
     done = program.run("simulate", "ball.xml", "--contact", "hunt_crosley")
     assert done.returncode == 2 and "hunt_crossley" in done.stderr
+
+
+def test_steps_may_be_refined(program):
+    (program.folder / "ball.xml").write_text(BALL)
+    assert program.answer("simulate", "ball.xml", "--steps", 30, "--refine", 1e-4)["failed"] == []
+    for words in (["--refine", 0], ["--refine", 1e-4, "--integrator", "rk4"]):
+        done = program.run("simulate", "ball.xml", *words)
+        assert done.returncode == 2 and "refine" in done.stderr
+    done = program.run("simulate", "pendulum", "--refine", 1e-4)
+    assert done.returncode == 2 and "--refine is for robots' files" in done.stderr
