@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/tour/tour.h"
+#include "cycloid/page/text_plot.h"
 
 namespace cycloid::tour {
 
@@ -38,12 +39,12 @@ class Narrator {
   std::string good(const std::string& text) const { return painted("1;32", text); }
   void heading(int number, const std::string& text);
   void say(const std::string& text);  // wrapped to the width, indented
-  void draw(const class TextPlot& plot);
+  void draw(const TextPlot& plot);
   // Followed by a bar, as long as `share` says.
   void bar_line(const std::string& text, double share, const char* colour);
   void progress(const std::string& text);  // redrawn in place
   void clear_progress();
-  class TextPlot slide_plot(const SlideIterate& iterate) const;
+  TextPlot slide_plot(const SlideIterate& iterate) const;
   void clear_slide();
   int columns() const;  // of text, with its indent
   int plot_columns() const;
