@@ -200,7 +200,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
   parts.ways.use = [tree = key.tree, options](const Variant& variant, SystemParts& of) {
     compute_otherwise(tree->source, options, variant, of);
   };
-  // Dual numbers do not carry the tangents of substeps: the Jacobians of the steps take their place.
+  // Dual numbers do not carry tangents of substeps: the Jacobians of the steps take their place.
   if (parts.states.size() > 0 && !options.refine) parts.float64.dual = dual_stepper(key);
   if (options.precision == Precision::float64) parts.float32 = {};
   return System(std::move(parts));
