@@ -265,6 +265,14 @@ def main():
         results["time"] = raced("race_time.py")
         hold_time(results["time"]["cases"], held)
 
+        say("bench: identification, against SciPy on MuJoCo's steps ...")
+        results["identify"] = fit = raced("race_identify.py")
+        what = f"identify, {fit['unknowns']} unknowns: SciPy / ours"
+        held(f"{what}, time", fit["faster"], "x", 10, False)
+        held(f"{what}, simulated steps", fit["fewer_steps"], "x", fit["steps_held_to"], False)
+        held("identify: the two optima apart, in standard errors", fit["apart_in_std"], "", 0.1,
+             True)
+
         say("bench: diffrax (compiles for a while) ...")
         race = results["diffrax"] = raced("race_diffrax.py")
         ours = laws()

@@ -95,13 +95,11 @@ Recording recording_at(const System& system, const std::string& path, const Iden
   return r;
 }
 
-Json value_json(const Fit& fit, const FitParameter& p, const std::vector<double>& numbers) {
-  const auto at = [&](int i) { return numbers[static_cast<std::size_t>(p.place + i)]; };
-  if (p.shape.empty()) return at(0);
-  Json list = Json::array();
-  for (int i = 0; i < p.size; ++i) list.push_back(at(i));
-  (void)fit;
-  return list;
+// The numbers of one name: a number, or a list of them.
+Json value_json(const FitParameter& p, const std::vector<double>& numbers) {
+  const auto from = numbers.begin() + p.place;
+  if (p.shape.empty()) return *from;
+  return std::vector<double>(from, from + p.size);
 }
 
 Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
@@ -142,12 +140,11 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   }
   Json json = words.law.described(system);
   json["samples"] = recording.samples();
-  json["params"] = json["std"] = json["interval"] = Json::object();
+  json["params"] = json["std"] = Json::object();
   for (const FitParameter& p : fit.parameters) {
-    json["params"][p.name] = value_json(fit, p, fit.values);
-    json["std"][p.name] = value_json(fit, p, fit.std);
+    json["params"][p.name] = value_json(p, fit.values);
+    json["std"][p.name] = value_json(p, fit.std);
   }
-  json.erase("interval");
   json["rms"] = json["whiteness"] = Json::object();
   for (const FitOutput& o : fit.outputs) {
     json["rms"][o.name] = o.rms;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "cycloid/base/error.h"
 #include "cycloid/page/number_text.h"

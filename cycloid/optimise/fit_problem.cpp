@@ -492,8 +492,11 @@ Evaluated FitProblem::evaluate(const FitPoint& at, bool jacobian) const {
   const Numbers p = parameters(at.theta);
   const Looks where = looks(at.theta);
   const Numbers directions = jacobian ? unknowns_.directions(z) : Numbers();
+  StretchOptions running = running_;
+  running.by_starts =
+      std::any_of(stretches_.begin(), stretches_.end(), [](const FitStretch& s) { return s.free; });
   StretchStates run = jacobian ? run_stretches_with_tangents(system_, where.stretches, at.starts, p,
-                                                             directions, running_)
+                                                             directions, running)
                                : run_stretches(system_, where.stretches, at.starts, p, running_);
   out.ok = run.ok;
   out.reason = run.reason;

@@ -92,7 +92,7 @@ class Runs {
     const bool dual = system_.steppers<double>().dual != nullptr;
     for (const Together& together : groups_) {
       if (dual) {
-        for (const Together& some : portions(together, columns())) push_some(some);
+        for (const Together& some : portions(together, pushed_columns())) push_some(some);
       } else {
         for (const Together& some : portions(together, 1)) propagate_some(some);
       }
@@ -103,6 +103,10 @@ class Runs {
  private:
   static std::size_t n(std::int64_t count) { return static_cast<std::size_t>(count); }
   std::size_t columns() const { return q_ + nt_; }
+  // Those that are run; a run without any still gives the states.
+  std::size_t pushed_columns() const {
+    return options_.by_starts ? columns() : std::max<std::size_t>(1, q_);
+  }
   std::span<const double> parameters_of(std::size_t e) const {
     return apart_ ? parameters_.subspan(e * np_, np_) : parameters_;
   }
@@ -307,7 +311,7 @@ class Runs {
 
   // (2) by dual numbers: a row for every member and direction.
   void push_some(const Together& g) {
-    const std::size_t c = columns(), rows = g.members.size() * c;
+    const std::size_t c = pushed_columns(), rows = g.members.size() * c;
     const Numbers x = starts_of(g, c), u = controls_of(g, c);
     Numbers x_tan(rows * nt_, 0.0), p_tan(rows * np_, 0.0);
     for (std::size_t m = 0; m < g.members.size(); ++m) {
@@ -315,7 +319,7 @@ class Runs {
         const std::size_t row = m * c + j;
         if (j < q_) {
           std::copy_n(directions_.data() + j * np_, np_, p_tan.data() + row * np_);
-        } else {
+        } else if (options_.by_starts) {
           x_tan[row * nt_ + j - q_] = 1;
         }
       }

@@ -41,6 +41,7 @@ struct StretchStates {
 struct StretchOptions {
   int threads = 0;
   KeepGoing keep_going = {};
+  bool by_starts = true;  // false: starts are known, and their tangents stay zero
 };
 
 // `starts` (stretches, states), `parameters` one flat vector, `directions` (q, parameters).
