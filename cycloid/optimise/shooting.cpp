@@ -99,7 +99,7 @@ Plan plan_shooting(Planner& p) {
     still = before - now.value <= p.options.tolerance * scale ? still + 1 : 0;
     before = now.value;
     // L-BFGS learns the curvature on its way: one small decrease says little.
-    settled = still >= 3 || now.gradient_norm == 0;
+    settled = still >= 5 || now.gradient_norm == 0;
     if (settled) return false;
     if (!p.out_of_time()) return true;
     words = message("Stopped at the time limit of ", *p.options.time_limit, " s.");

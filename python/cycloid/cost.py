@@ -7,7 +7,7 @@
 >>> pendulum = cy.systems.pendulum()
 >>> run = cy.rollout(pendulum, [0.0, 0.0], np.full((50, 1), 2.0))
 >>> round(float(cost.value(pendulum, run.states, np.full((50, 1), 2.0))), 3)
-6.869
+8.835
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_reach_takes_observables_blocks_components_and_several_steps() -> None:
         ("state[0]", 0.3, 40),
     ):
         cost = cy.cost.Reach(name, target, 50, when) + cy.cost.Effort(1e-3)
-        plan = cy.plan(robot, x0, cost, 40)
+        plan = cy.plan(robot, x0, cost, 40, tolerance=1e-10)
         assert plan.converged, (name, plan.message)
         assert abs(plan.states[-1, 0] - 0.3) < (0.05 if when == "end" else 0.2), name
         # The plan's own gradient vanishes where inputs are free.
@@ -168,8 +168,9 @@ def test_a_function_of_ones_own_takes_part_where_its_gradient_is_enough() -> Non
         return value, states_bar, 2e-2 * controls
 
     own = cy.cost.Function(far_from_rest)
-    a = cy.plan(pendulum(), HANG, own, 80, method="lbfgs", bounds=(-12, 12))
-    b = cy.plan(pendulum(), HANG, swing_up(), 80, method="lbfgs", bounds=(-12, 12))
+    keywords = {"method": "lbfgs", "bounds": (-12, 12), "tolerance": 1e-10}
+    a = cy.plan(pendulum(), HANG, own, 80, **keywords)
+    b = cy.plan(pendulum(), HANG, swing_up(), 80, **keywords)
     assert a.cost == pytest.approx(b.cost, rel=1e-5)
     assert calls[0] == (1, 81, 2)
     sampled = cy.plan(pendulum(), HANG, own, 80, method="cem", iterations=3, bounds=(-12, 12))
