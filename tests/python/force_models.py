@@ -69,6 +69,37 @@ MOTORS = """
   </actuator>"""
 
 
+# Servos on a ball whose controls wind around it.
+WINDING = f"""
+  <worldbody> <body name="upper"> <joint name="shoulder" type="ball" damping="0.3"
+      armature="0.02"/> <geom type="capsule" fromto="0 0 0 0.1 0 -0.4" size="0.03" mass="1" {OFF}/>
+    <body name="lower" pos="0.1 0 -0.4"> <joint name="elbow" axis="0 1 0" damping="0.1"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02" mass="0.5" {OFF}/> </body> </body>
+  </worldbody>
+  <actuator>
+    <position name="filter" joint="shoulder" gear="1 0.3 0" kp="6" kv="0.5" timeconst="0.3"
+        ctrlrange="-9 9"/>
+    <general name="plain" joint="shoulder" gear="0 1.2 0.3" dyntype="filter" dynprm="0.2"
+        gainprm="4" biastype="affine" biasprm="0 -4 -0.3" ctrlrange="-8 8"/>
+    <intvelocity name="drift" joint="shoulder" gear="0 0 1" kp="3" kv="0.2"/>
+    <position name="elbow" joint="elbow" kp="8" timeconst="0.1"/> </actuator>"""
+
+# Compensation of gravity that counts among the forces of actuators, of which there are none.
+UNCOMPENSATED = f"""
+  <worldbody> <body name="upper" gravcomp="0.7"> <joint name="shoulder" axis="0 1 0.2"
+      damping="0.1" armature="0.01" actuatorgravcomp="true"/>
+    <geom type="capsule" fromto="0 0 0 0.1 0 -0.4" size="0.03" mass="1" {OFF}/>
+    <body name="lower" pos="0.1 0 -0.4" gravcomp="1.2"> <joint name="elbow" axis="0 1 0"
+        damping="0.05" armature="0.01"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 -0.1" size="0.02" mass="0.5" {OFF}/>
+      <body name="hand" pos="0.3 0 -0.1" gravcomp="0.5"> <joint name="wrist" type="ball"
+          damping="0.02" armature="0.002" actuatorgravcomp="true"/>
+        <geom type="box" size="0.03 0.05 0.06" pos="0.05 0 0" mass="0.2" {OFF}/> </body> </body>
+    </body> </worldbody>"""
+
+TOUCHING = ()
+
+
 def model(parts, option="", flags=""):
     return (
         f'<mujoco> <option timestep="0.002" {option}> <flag {flags}/> </option> '
@@ -90,6 +121,8 @@ PARTS = {
         MOTORS,
     ],
     "slider-cranks": lambda: [arm(), CRANKS],
+    "servos that wind": lambda: [WINDING],
+    "no actuators": lambda: [UNCOMPENSATED],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
     "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
 }

@@ -339,11 +339,12 @@ void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Wor
     add_direct_actuators_pullback(tree, r.p, ctrl < 0 ? nullptr : x.u + ctrl, x.qpos, x.qvel,
                                   static_cast<const S*>(w.mu), ctrl < 0 ? nullptr : bar.u + ctrl,
                                   bar.q, bar.v, bar.p);
-    if (tree.direct_actuators.size() == tree.model.actuators.size() && tree.model.tendons.empty()) {
+    if (tree.direct_actuators.size() == tree.model.actuators.size() && tree.model.tendons.empty() &&
+        !tree.limits_actuators) {
       return;
     }
   }
-  if (tree.model.tendons.empty() && tree.model.actuators.empty()) return;
+  if (tree.model.tendons.empty() && tree.model.actuators.empty() && !tree.limits_actuators) return;
   measure_actuators(r, x, w);
   const S* mu_act = limited_mu(r, x, w);
   slopes.of_tendons();

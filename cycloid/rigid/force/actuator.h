@@ -3,13 +3,14 @@
 //   u   = clamp(ctrl, control_range)                                             (1)
 //   ẇ   = u (integrator),  (u - w)/t (filter, filter_exact)                       (2)
 //   w⁺  = clamp(w + h ẇ)   or  w + (u - w)(1 - e^{-h/t}) for filter_exact          (3)
+//   u  ← u - P round((u - w)/P)  in (2), (3) for a filter of a servo on a rotation (2b)
 //   s   = u without dynamics, w with them, w⁺ with `early`                        (4)
 //   s  ← s - P round((s - l)/P)  for a position servo on a rotation, of period P   (4b)
 //   f   = (gain₀ + gain₁ l + gain₂ l̇) s + bias₀ + bias₁ l + bias₂ l̇                (5)
 //         or gain, bias and ẇ of muscle.h
 //   p   = clamp(f, force_range)                                                  (6)
 // gain₁, gain₂ act with an affine gain, bias with an affine bias. At a clamp's kink the derivative
-// of the inside is taken; outside it is zero. (4b): a setpoint counts by its nearest full turn
+// of the inside is taken; outside it is zero. (2b), (4b): a setpoint counts by its nearest turn
 // (ball joints, and sites with a reference and a gear that only turns), and jumps half-way.
 // Source: MuJoCo's manual, Actuation model.
 #pragma once
@@ -61,6 +62,10 @@ inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
   return on_joint && tree.model.joints[static_cast<std::size_t>(a.target)].kind == JointKind::ball;
 }
 
+inline bool filters(const Actuator& a) {
+  return a.dynamics == ActuatorDynamics::filter || a.dynamics == ActuatorDynamics::filter_exact;
+}
+
 template <class S>
 struct ActuatorForce {
   S force;             // p
@@ -69,6 +74,7 @@ struct ActuatorForce {
   S source;            // s
   S unclamped;         // f
   S turns;             // round(…) of (4b)
+  S setpoint_turns;    // round(…) of (2b)
   S gain, gain_slope;  // its slope in l̇
 };
 
@@ -87,9 +93,13 @@ CYCLOID_INLINE ActuatorForce<S> actuator_force(const TreeView& tree, const P* p,
     if (a.dynamics != ActuatorDynamics::none) out.act_next = clamp(held_range(tree, a), x.act);
     return out;
   }
-  const S u = actuator_control<S, P>(tree, a, x.ctrl);
+  S u = actuator_control<S, P>(tree, a, x.ctrl);
   out.source = u;
   if (a.dynamics != ActuatorDynamics::none) {
+    if (filters(a) && setpoint_turns(tree, a)) {
+      out.setpoint_turns = round_nearest((u - x.act) / x.period);
+      u -= x.period * out.setpoint_turns;  // (2b)
+    }
     S moved;
     if (a.dynamics == ActuatorDynamics::integrator) {
       out.act_dot = u;  // (2)
@@ -245,7 +255,9 @@ CYCLOID_INLINE void actuator_force_pullback(const TreeView& tree, const P* p, st
     } else {
       x_bar.act += source_bar;
     }
-    const S u = actuator_control<S, P>(tree, a, x.ctrl);
+    S u = actuator_control<S, P>(tree, a, x.ctrl);
+    const bool turns = filters(a) && setpoint_turns(tree, a);
+    if (turns) u -= x.period * out.setpoint_turns;
     if (a.dynamics == ActuatorDynamics::integrator) {
       next_bar *= inside(a.activation_range, x.act + h * u);  // (3)
       h_bar += next_bar * u;
@@ -273,6 +285,7 @@ CYCLOID_INLINE void actuator_force_pullback(const TreeView& tree, const P* p, st
       }
     }
     x_bar.act += next_bar;
+    if (turns) x_bar.period -= u_bar * out.setpoint_turns;  // (2b)
   }
   const bool limits = tree.model.options.acting.control_limits;
   x_bar.ctrl += limits ? u_bar * inside(a.control_range, x.ctrl) : u_bar;  // (1)

@@ -74,6 +74,45 @@ TEST_CASE("actuator_force: ... inside and outside of its ranges") {
   CHECK(out.act_dot == doctest::Approx((1 - 0.4) / 0.1));
 }
 
+TEST_CASE("actuator_force: the filter of a servo on a ball takes the nearest turn of its control") {
+  for (const auto dynamics : {ActuatorDynamics::filter, ActuatorDynamics::filter_exact}) {
+    test::RobotBuilder builder;
+    builder.actuator(builder.joint(builder.body(0, 0), JointKind::ball), dynamics, true);
+    Actuator& servo = builder.model.actuators[0];
+    servo.affine_gain = false, servo.affine_bias = true;
+    servo.gain = {3}, servo.bias = {0.1, -3, -0.2};
+    const Tree tree(builder.model);
+    const auto point_of = [](const auto* in) {
+      using S = std::remove_cvref_t<decltype(*in)>;
+      return ActuatorPoint<S>{in[0], in[1], in[2], in[3], in[5]};
+    };
+    const auto value = [&](const auto* in, auto* out) {
+      const auto f = actuator_force(tree, in + 6, 0, in[4], point_of(in));
+      out[0] = f.force, out[1] = f.act_dot, out[2] = f.act_next;
+    };
+    const auto pullback = [&](const auto* in, const auto* out_bar, auto* in_bar) {
+      using S = std::remove_cvref_t<decltype(*in_bar)>;
+      const ActuatorPoint<S> at = point_of(in);
+      ActuatorPoint<S> bar{S(0), S(0), S(0), S(0), S(0)};
+      const ActuatorForce<S> f = actuator_force(tree, in + 6, 0, in[4], at);
+      actuator_force_pullback(tree, in + 6, 0, in[4], at, f,
+                              {out_bar[0], S(0), out_bar[1], out_bar[2]}, bar, in_bar[4],
+                              in_bar + 6);
+      in_bar[0] += bar.ctrl, in_bar[1] += bar.act, in_bar[2] += bar.length;
+      in_bar[3] += bar.rate, in_bar[5] += bar.period;
+    };
+    Numbers near = {0.7, 0.4, 0.9, -0.6, 0.05, 6.3};
+    for (const double p : tree.parameters.default_values()) near.push_back(p);
+    Numbers far = near;
+    far[0] = 15, far[1] = -5;
+    test::check_pullback("actuator_force", 3, value, pullback, {near, far});
+    const auto f = actuator_force(tree, far.data() + 6, 0, far[4], point_of(far.data()));
+    const double time =
+        tree.parameters.default_values()[static_cast<std::size_t>(tree.actuators[0].dynamics)];
+    CHECK(f.act_dot == doctest::Approx((20 - 3 * 6.3) / time));  // 20 is nearest to three turns
+  }
+}
+
 TEST_CASE("activation_step: pullback equals dual numbers, exact filter included") {
   for (const auto dynamics : {ActuatorDynamics::integrator, ActuatorDynamics::filter_exact}) {
     const ActuatorCase c(dynamics, false);

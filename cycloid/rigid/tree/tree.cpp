@@ -416,8 +416,10 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     }
     if (alone) t.free_bodies.push_back(static_cast<int>(b));
   }
+  // Without actuators MuJoCo leaves out all that it counts among their forces.
+  const bool actuation = m.options.acting.actuation && !m.actuators.empty();
   for (const Joint& j : m.joints) {
-    const bool off = j.compensation_by_actuator && !m.options.acting.actuation;
+    const bool off = j.compensation_by_actuator && !actuation;
     limits_actuators = limits_actuators || j.actuator_force.on || off;
     limits_compensation =
         limits_compensation || off || (j.actuator_force.on && j.compensation_by_actuator);
@@ -442,6 +444,7 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     if (has_quaternion(kind)) t.quaternions.push_back(t.joints[j].spring + linear_numbers(kind));
   }
   model.options = m.options;
+  model.options.acting.actuation = actuation;
   model.nq = m.nq, model.nv = m.nv, model.na = m.na, model.nu = m.nu;
   model.nmocap = m.nmocap, model.trees = m.trees;
   block_ = TableBlock(t, static_cast<TreeView&>(*this));
