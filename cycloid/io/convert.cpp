@@ -170,6 +170,7 @@ Named<Geom> geom_of(const mjModel& m, mjtSize i) {
   g.solmix = m.geom_solmix[i];
   g.contype = m.geom_contype[i];
   g.conaffinity = m.geom_conaffinity[i];
+  g.fluid = row<mjNFLUID>(m.geom_fluid, i);
   return g;
 }
 

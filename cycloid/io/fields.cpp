@@ -34,8 +34,8 @@ constexpr Group kGroups[] = {
      "jnt_pos jnt_axis jnt_stiffness jnt_stiffnesspoly jnt_range jnt_actfrcrange dof_bodyid "
      "dof_jntid dof_parentid dof_frictionloss dof_armature dof_damping dof_dampingpoly"},
     {FieldUse::used, "frames",
-     "geom_bodyid geom_pos geom_quat site_bodyid site_pos site_quat site_type site_size cam_mode "
-     "cam_bodyid cam_pos cam_quat"},
+     "geom_bodyid geom_pos geom_quat geom_size geom_fluid site_bodyid site_pos site_quat "
+     "site_type site_size cam_mode cam_bodyid cam_pos cam_quat"},
     {FieldUse::used, "tendons",
      "tendon_type tendon_adr tendon_num tendon_limited tendon_actfrclimited tendon_range "
      "tendon_actfrcrange tendon_stiffness tendon_stiffnesspoly tendon_damping tendon_dampingpoly "
@@ -68,7 +68,7 @@ constexpr Group kGroups[] = {
      "jnt_solref jnt_solimp jnt_margin dof_solref dof_solimp tendon_solref_lim "
      "tendon_solimp_lim tendon_solref_fri tendon_solimp_fri tendon_margin"},
     {FieldUse::used_by_constraints, "contact",
-     "geom_condim geom_priority geom_solmix geom_solref geom_solimp geom_size geom_friction "
+     "geom_condim geom_priority geom_solmix geom_solref geom_solimp geom_friction "
      "geom_margin geom_gap geom_surfacevel geom_adhesion pair_dim pair_solref "
      "pair_solreffriction pair_solimp pair_margin pair_gap pair_adhesion pair_friction "
      "name_pairadr"},
@@ -169,8 +169,6 @@ constexpr FieldRule kMustBeDefault[] = {
      "remove springyield from the joint", -1},
     {"tendon_plasticadr", FieldUse::must_be_default, "a plastic spring (springyield)",
      "remove springyield from the tendon", -1},
-    {"geom_fluid", FieldUse::must_be_default, "the ellipsoid model of fluid forces (fluidshape)",
-     "remove fluidshape from the geom: the inertia-box model is supported", 0, 1},
     {"opt.noslip_iterations", FieldUse::must_be_default_with_constraints, "the noslip solver",
      "set noslip_iterations to 0, load with noslip=\"ignore\", which runs without it, or load with "
      "constraints=False"},
@@ -215,9 +213,8 @@ void judge(const mjModel& m, std::string_view field, std::string_view count, con
       rule->use == FieldUse::used || (rule->use == FieldUse::used_by_constraints && constraints);
   const bool finite = std::is_floating_point_v<T> && used && must_be_finite(field);
   if (!fixed && !finite) return;
-  const mjtSize compared = fixed && rule->columns ? rule->columns : columns;
   for (mjtSize row = 0; row < rows; ++row) {
-    for (mjtSize column = 0; column < compared; ++column) {
+    for (mjtSize column = 0; column < columns; ++column) {
       const auto value = static_cast<double>(values[row * columns + column]);
       if (fixed && value != rule->value) refuse(*rule, element(m, count, row));
       if (finite && !std::isfinite(value)) {

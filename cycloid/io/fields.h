@@ -30,7 +30,6 @@ struct FieldRule {
   std::string_view reason;  // why it may be left out, or what is refused
   std::string_view hint{};  // for the must_be_default kinds: what to try
   double value = 0;         // the default
-  int columns = 0;          // how many numbers of a row are compared; 0: all of them
 };
 
 // Every field once, sorted by name.

@@ -81,11 +81,9 @@ std::string refusal(const mjModel& model, bool constraints) {
 TEST_CASE("refuse_by_field: a field that is not its default is refused by the element's name") {
   const CompiledModel model = pendulum();
   CHECK(refusal(*model, true) == "");
-  model->geom_fluid[0] = 1;
-  CHECK(refusal(*model, false).starts_with("geom \"bob\": the ellipsoid model"));
-  model->geom_fluid[0] = 0;
-  model->geom_fluid[1] = 0.5;  // a coefficient of the ellipsoid model, which is off
-  CHECK(refusal(*model, false) == "");
+  model->body_plugin[1] = 0;
+  CHECK(refusal(*model, false).starts_with("body \"rod\": a force by a plugin"));
+  model->body_plugin[1] = -1;
   model->jnt_plasticadr[1] = 0;
   CHECK(refusal(*model, false).starts_with("joint #1: a plastic spring"));
 }

@@ -6,7 +6,6 @@
 //   integrators implicit and discrete; sleeping; flexes; plugins that exert forces
 //   muscles, DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
 //   slider-crank and body transmissions; tendons that wrap around geoms; plastic springs
-//   ellipsoid fluid forces
 //   with constraints: diagexact, noslip unless it is ignored on request, equalities of flexes, and
 //   what contacts.h lists
 // What only leads to the constrained optimum and does not change it (solver, iterations,

@@ -62,7 +62,7 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   check_refused(actuator("<orientation name='o' joint='ball' kp='1'/>"), "actuator \"o\"", "SO3");
 }
 
-TEST_CASE("refuse_unsupported: tendons, springs, fluid, flexes by name") {
+TEST_CASE("refuse_unsupported: tendons, springs, flexes by name") {
   check_refused(with("<tendon><fixed name='y' stiffness='1' springyield='.1'><joint "
                      "joint='hinge' coef='1'/></fixed></tendon>"),
                 "tendon \"y\"", "plastic");
@@ -70,10 +70,6 @@ TEST_CASE("refuse_unsupported: tendons, springs, fluid, flexes by name") {
       "<mujoco><worldbody><body><joint name='j' stiffness='1' springyield='.1'/><geom "
       "size='.1'/></body></worldbody></mujoco>",
       "joint \"j\"", "plastic");
-  check_refused(
-      "<mujoco><worldbody><body><freejoint/><geom name='wing' size='.1' "
-      "fluidshape='ellipsoid'/></body></worldbody></mujoco>",
-      "geom \"wing\"", "ellipsoid");
   check_refused(
       "<mujoco><worldbody><body name='b' pos='0 0 1'><flexcomp name='rag' type='grid' count='3 3 "
       "1' "

@@ -117,6 +117,9 @@ struct Geom : Marker {
   int condim = 3, priority = 0;
   double solmix = 1;
   int contype = 1, conaffinity = 1;
+  // mjModel.geom_fluid: 1 where the medium sees it as an ellipsoid, else 0; coefficients of blunt,
+  // slender and angular drag, Kutta and Magnus lift; virtual mass [m³] and inertia [m⁵].
+  std::array<double, 12> fluid{};
 };
 
 // The vertices of a compiled mesh in its own frame, which is that of the geoms that have it, and

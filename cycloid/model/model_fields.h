@@ -185,6 +185,7 @@ void fields(Archive& a, T& g) {
   a("solmix", g.solmix);
   a("contype", g.contype);
   a("conaffinity", g.conaffinity);
+  a("fluid", g.fluid);
 }
 
 template <class Archive, Is<Mesh> T>

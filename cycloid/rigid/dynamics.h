@@ -15,7 +15,7 @@
 #pragma once
 
 #include "cycloid/rigid/force/actuation_slopes.h"
-#include "cycloid/rigid/force/medium_force.h"
+#include "cycloid/rigid/force/ellipsoid_force.h"
 #include "cycloid/rigid/force/passive.h"
 #include "cycloid/rigid/tree/crba.h"
 #include "cycloid/rigid/tree/free_body.h"
@@ -121,10 +121,15 @@ void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Works
       const S* applied = x.u + r.inputs.xfrc_applied + 6 * static_cast<int>(b);
       w.wrench[b] += wrench(load_vec3(applied), com_of(r, b, w.frames), load_vec3(applied + 3));
     }
-    if (r.medium()) {
+    if (r.medium() && !tree.fluid_by_geoms[b]) {
       w.wrench[b] += fluid_wrench(tree, r.p, static_cast<int>(b), w.frames,
                                   static_cast<const Motion<S>*>(w.v));
     }
+  }
+  for (const int g : tree.fluid_geoms) {
+    if (!r.medium()) break;
+    w.wrench[tree.model.geoms[static_cast<std::size_t>(g)].body] +=
+        ellipsoid_wrench(tree, r.p, g, w.frames, static_cast<const Motion<S>*>(w.v));
   }
 }
 
@@ -161,11 +166,35 @@ void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   const TreeView& tree = r.tree;
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
-    w.damping[b] =
-        fluid_damping(tree, r.p, static_cast<int>(b), w.frames, static_cast<const Motion<S>*>(w.v));
+    if (tree.fluid_by_geoms[b]) {
+      w.damping[b] = SpatialDamping<S>{};
+    } else {
+      w.damping[b] = fluid_damping(tree, r.p, static_cast<int>(b), w.frames,
+                                   static_cast<const Motion<S>*>(w.v));
+    }
+  }
+  if (!tree.fluid_geoms.empty()) {
+    for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.spin[b] = SpatialSpin<S>{};
+    for (const int g : tree.fluid_geoms) {
+      const int b = tree.model.geoms[static_cast<std::size_t>(g)].body;
+      add_ellipsoid_damping(tree, r.p, g, w.frames, static_cast<const Motion<S>*>(w.v),
+                            w.damping[b], w.spin[b]);
+    }
+    composite_spins(tree, w.spin);
   }
   add_damping_matrix(tree, r.timestep(), static_cast<const Motion<S>*>(w.frames.column), w.damping,
                      M);
+}
+
+// Whether the antisymmetric part of the medium's slope counts at a body, too.
+template <class S, class P>
+bool whole_fluid_slope(const Robot<S, P>& r, int body) {
+  if (r.bias_slope()) return true;
+  const int tree = r.tree.model.bodies[static_cast<std::size_t>(body)].tree;
+  for (const int b : r.tree.free_bodies) {
+    if (r.tree.model.bodies[static_cast<std::size_t>(b)].tree == tree) return true;
+  }
+  return false;
 }
 
 // Its pullback, with a sweep of its own for the field of q̂.
@@ -178,11 +207,18 @@ void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x, const Worksp
   velocity_field(tree, w.frames.column, slopes.qacc, space.field);
   const BodyBars<S> bars{slopes.field_bar, w.bars.a, w.bars.v, w.bars.pose};
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
-    if (tree.model.bodies[b].tree < 0) continue;
+    if (tree.model.bodies[b].tree < 0 || tree.fluid_by_geoms[b]) continue;
     bar.h += fluid_damping_pullback(tree, r.p, static_cast<int>(b), w.frames,
                                     static_cast<const Motion<S>*>(w.v), slopes.field,
                                     static_cast<const Motion<S>*>(space.field), r.timestep(), bars,
                                     space.sweep.bars.m[b], bar.p);
+  }
+  for (const int g : tree.fluid_geoms) {
+    const int b = tree.model.geoms[static_cast<std::size_t>(g)].body;
+    bar.h += ellipsoid_damping_pullback(tree, r.p, g, whole_fluid_slope(r, b), w.frames,
+                                        static_cast<const Motion<S>*>(w.v), slopes.field,
+                                        static_cast<const Motion<S>*>(space.field), r.timestep(),
+                                        bars, space.sweep.bars.m, bar.p);
   }
   field_sweep_pullback(tree, r.p, w.frames, x.qpos, slopes.qacc,
                        static_cast<const Motion<S>*>(space.field), space.sweep, bar.q, bar.p,
@@ -229,8 +265,14 @@ void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspa
   }
   for (std::size_t i = 0; implicit_free_bodies(r) && i < tree.free_bodies.size(); ++i) {
     const std::size_t b = static_cast<std::size_t>(tree.free_bodies[i]);
-    free_body_factor(tree, b, w.frames, w.composite[b], x.qvel, h, static_cast<const S*>(w.LD),
-                     w.free_blocks + 36 * i);
+    S* const block = w.free_blocks + 36 * i;
+    free_body_matrix(tree, b, w.frames, w.composite[b], x.qvel, h, static_cast<const S*>(w.LD),
+                     block);
+    if (r.medium() && !tree.fluid_geoms.empty()) {
+      add_spin_block(h, static_cast<const Motion<S>*>(w.frames.column),
+                     tree.model.bodies[b].first_dof, w.spin[b], block);
+    }
+    lu_factor(block);
   }
   if (!r.bias_slope()) return factor(tree, w.LD);
   for (int i = 0; i < tree.entries(); ++i) w.bias.upper[i] = w.LD[i];
@@ -238,6 +280,10 @@ void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspa
                  static_cast<const SpatialInertia<S>*>(w.inertia),
                  static_cast<const SpatialInertia<S>*>(w.composite),
                  static_cast<const Motion<S>*>(w.v), h, w.bias.rnea, w.LD, w.bias.upper);
+  if (r.medium() && !tree.fluid_geoms.empty()) {
+    add_spin_matrix(tree, h, static_cast<const Motion<S>*>(w.frames.column),
+                    static_cast<const SpatialSpin<S>*>(w.spin), w.LD, w.bias.upper);
+  }
   factor_unsymmetric(tree, w.LD, w.bias.upper);
 }
 
@@ -325,7 +371,7 @@ void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Wo
   gather_compensation(r, w, static_cast<const Motion<S>*>(w.m), w.bars, gravity_bar, bar.p);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
-    if (r.medium()) {
+    if (r.medium() && !tree.fluid_by_geoms[b]) {
       fluid_wrench_pullback(tree, r.p, static_cast<int>(b), w.frames,
                             static_cast<const Motion<S>*>(w.v), static_cast<const Motion<S>*>(w.m),
                             w.bars, bar.p);
@@ -336,6 +382,11 @@ void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Wo
     add_to(bar.u + place, gather_force_at_com(r, b, w, m, load_vec3(x.u + place),
                                               load_vec3(x.u + place + 3), w.bars, bar.p));
     add_to(bar.u + place + 3, m.angular);
+  }
+  for (const int g : tree.fluid_geoms) {
+    if (!r.medium()) break;
+    ellipsoid_wrench_pullback(tree, r.p, g, w.frames, static_cast<const Motion<S>*>(w.v),
+                              static_cast<const Motion<S>*>(w.m), w.bars, bar.p);
   }
 }
 
@@ -426,10 +477,14 @@ Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
     return r;
   }
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
-    if (tree.model.bodies[b].tree < 0) continue;
+    if (tree.model.bodies[b].tree < 0 || tree.fluid_by_geoms[b]) continue;
     absent_medium_pullback(tree, r.p, static_cast<int>(b), w.frames,
                            static_cast<const Motion<S>*>(w.v), static_cast<const Motion<S>*>(w.m),
                            bar.p);
+  }
+  for (const int g : tree.fluid_geoms) {
+    absent_ellipsoid_pullback(tree, r.p, g, w.frames, static_cast<const Motion<S>*>(w.v),
+                              static_cast<const Motion<S>*>(w.m), bar.p);
   }
   return r;
 }

@@ -101,6 +101,14 @@ inline constexpr Operator kOperators[] = {
     differentiable("fluid_wrench"),
     differentiable("absent_medium"),
     differentiable("fluid_damping"),
+    // ellipsoid_law.h, ellipsoid_force.h
+    differentiable("ellipsoid_shape"),
+    differentiable("ellipsoid_flow"),
+    differentiable("ellipsoid_law"),
+    differentiable("half_axes"),
+    differentiable("ellipsoid_wrench"),
+    differentiable("absent_ellipsoid"),
+    differentiable("ellipsoid_damping"),
     // sensed_frame.h, frame_sensor.h, subtree.h, energy.h, root_field.h, sense.h
     differentiable("sensed_frame"),
     differentiable("frame_sensor"),

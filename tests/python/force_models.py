@@ -69,6 +69,33 @@ MOTORS = """
   </actuator>"""
 
 
+# Geoms that the medium sees as ellipsoids, on a tree and on a body that flies alone; one body has
+# its inertia box.
+SWIMMERS = f"""
+  <option density="900" viscosity="0.2" wind="0.2 -0.1 0.05"/>
+  <worldbody>
+    <body name="fish" pos="0 0 1"> <freejoint/>
+      <geom name="fish" type="ellipsoid" size="0.2 0.08 0.1" mass="6" fluidshape="ellipsoid"
+          fluidcoef="0.4 0.3 1.2 0.9 1.1" {OFF}/>
+      <body name="tail" pos="-0.2 0 0"> <joint name="tail" axis="0 0.1 1" damping="0.05"
+          armature="0.01" stiffness="3"/>
+        <geom name="tail" type="box" size="0.1 0.02 0.08" pos="-0.1 0 0.01" euler="10 20 5"
+            mass="0.5" fluidshape="ellipsoid" {OFF}/>
+        <body name="fin" pos="-0.2 0 0"> <joint name="fin" type="ball" damping="0.02"
+            armature="0.002" stiffness="1"/>
+          <geom name="fin" type="capsule" size="0.03 0.08" pos="-0.05 0 0.02" mass="0.3"
+              fluidshape="ellipsoid" {OFF}/> </body> </body>
+      <body name="box" pos="0.1 0.1 0"> <joint name="box" axis="1 0 0" damping="0.05"
+          armature="0.01"/> <geom type="cylinder" size="0.05 0.04" pos="0 0.05 0" mass="0.4" {OFF}/>
+      </body> </body>
+    <body name="leaf" pos="1 0 1" euler="20 30 0"> <freejoint/>
+      <geom name="leaf" type="cylinder" size="0.1 0.04" mass="2" fluidshape="ellipsoid" {OFF}/>
+      <geom name="ball" size="0.06" pos="0.12 0 0.02" mass="0.5" fluidshape="ellipsoid" {OFF}/>
+      <site name="leaf" pos="0.1 0.05 0"/> </body>
+  </worldbody>
+  <actuator> <motor joint="tail" gear="4"/> <motor joint="fin" gear="0.5 0.2 0.1"/>
+    <motor joint="box" gear="0.5"/> <motor site="leaf" gear="3 1 2 0.2 0.3 0.1"/> </actuator>"""
+
 # Servos on a ball whose controls wind around it.
 WINDING = f"""
   <worldbody> <body name="upper"> <joint name="shoulder" type="ball" damping="0.3"
@@ -121,6 +148,7 @@ PARTS = {
         MOTORS,
     ],
     "slider-cranks": lambda: [arm(), CRANKS],
+    "ellipsoids in a medium": lambda: [SWIMMERS],
     "servos that wind": lambda: [WINDING],
     "no actuators": lambda: [UNCOMPENSATED],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],

@@ -1,5 +1,5 @@
-"""Muscles, wrapped tendons, the other transmissions and integrators: steps as MuJoCo's, gradients
-and Jacobians as differences of steps.
+"""Muscles, wrapped tendons, ellipsoids in a medium, the other transmissions and
+integrators: steps as MuJoCo's, gradients and Jacobians as differences of steps.
 """
 
 import functools
@@ -103,7 +103,7 @@ class ForceCase(Case):
         d = super().directions()
         for row, info in zip(d, self.infos):
             at = slice(info.offset, info.offset + info.size)
-            if kind_and_field(info.name)[1] in ("gainprm", "biasprm", "dynprm", "size"):
+            if kind_and_field(info.name)[1] in ("gainprm", "biasprm", "dynprm", "size", "fluid"):
                 row[at] = self.numbers(info.size) * 0.3 * np.abs(self.p[at])
         return d
 
@@ -148,6 +148,8 @@ def test_gradients_of_runs_equal_differences(name, integrator):
     expected = {"params.body.mass", "params.option.gravity"}
     if case.model.nu:
         expected.add("params.actuator.gear")
+    if case.name.startswith("ellipsoids"):
+        expected |= {f"params.geom.{field}" for field in ("pos", "quat", "size", "fluid")}
     if case.name in ("around cylinders and spheres", "through a cylinder", "through a sphere"):
         expected |= {"params.geom.pos", "params.geom.quat", "params.geom.size"}
     assert expected <= {c.block for c in found if c.gradient}

@@ -74,10 +74,10 @@ struct FreeBody {
   }
 };
 
-// (3): the factor of the block at the dofs of `body`, from M + h B (Tree::row storage) before it is
-// factored. block: 36 numbers.
+// (3): the block at the dofs of `body`, from M + h B (Tree::row storage) before it is factored.
+// block: 36 numbers, for lu_factor.
 template <class S>
-void free_body_factor(const TreeView& tree, std::size_t body, const Frames<S>& f,
+void free_body_matrix(const TreeView& tree, std::size_t body, const Frames<S>& f,
                       const SpatialInertia<S>& composite, const S* qvel, const S& h, const S* M,
                       S* block) {
   const int first = tree.model.bodies[body].first_dof;
@@ -97,7 +97,6 @@ void free_body_factor(const TreeView& tree, std::size_t body, const Frames<S>& f
       block[6 * (i + 3) + 3 + j] += h * column.torque[i];
     }
   }
-  lu_factor(block);
 }
 
 // Adds the cotangents of -h μᵀ C q̈ to q_bar, v_bar (nv), h_bar and, unless it is null, p_bar.

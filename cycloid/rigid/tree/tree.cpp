@@ -203,6 +203,20 @@ void add_wrapped_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& pl
   }
 }
 
+// Those that the medium sees as ellipsoids.
+void add_fluid_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places,
+                     std::vector<int>& geoms, std::vector<char>& bodies) {
+  for (std::size_t i = 0; i < m.geoms.size(); ++i) {
+    const Geom& g = m.geoms[i];
+    if (!(g.fluid[0] > 0) || m.bodies[static_cast<std::size_t>(g.body)].tree < 0) continue;
+    add_shape(m, i, to, places[i]);
+    places[i].fluid =
+        to.add("geom:" + Model::label(m.geoms, static_cast<int>(i)) + ".fluid", "1", g.fluid);
+    geoms.push_back(static_cast<int>(i));
+    bodies[static_cast<std::size_t>(g.body)] = 1;
+  }
+}
+
 void add_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
   std::vector<char> touches(m.geoms.size(), 0);
   for (const CandidatePair& p : model_pairs(m)) {
@@ -375,6 +389,7 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     }
   }
   t.equalities.resize(m.equalities.size());
+  t.fluid_by_geoms.assign(m.bodies.size(), 0);
   const bool passive = m.options.acting.springs || m.options.acting.dampers;
   feels_medium = passive && (m.options.density != 0 || m.options.viscosity != 0);
   if (feels_medium) {
@@ -383,6 +398,7 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     options.viscosity =
         to.add("option.viscosity", "Pa·s", m.options.viscosity, Constraint::non_negative);
     options.wind = to.add("option.wind", "m/s", m.options.wind);
+    add_fluid_geoms(m, to, t.geoms, t.fluid_geoms, t.fluid_by_geoms);
   }
   add_shapes(m, t.geoms, parameters, mesh_arrays, field_arrays);
   if (!passive) {  // MuJoCo then leaves out all passive forces

@@ -47,7 +47,7 @@ struct TendonPlaces {
 };
 struct GeomPlaces {
   int pos = -1, quat = -1, size = -1, friction = -1, solref = -1, solimp = -1, margin = -1;
-  int gap = -1;
+  int gap = -1, fluid = -1;
 };
 struct EqualityPlaces {
   int data = -1, solref = -1, solimp = -1;
@@ -100,8 +100,10 @@ struct TreeLists {
   List<DofChain> chains;
   List<DofActuator> dof_actuators;
   List<DirectActuator> direct_actuators;
-  List<char> acts_directly;  // each actuator: whether it is one of them
-  List<int> free_bodies;     // free bodies without joints behind them
+  List<char> acts_directly;   // each actuator: whether it is one of them
+  List<int> free_bodies;      // free bodies without joints behind them
+  List<int> fluid_geoms;      // geoms that the medium sees as ellipsoids
+  List<char> fluid_by_geoms;  // each body: whether it has such geoms, and no inertia box
 };
 
 struct TreeView : TreeLists<Table> {
@@ -124,7 +126,7 @@ struct TreeView : TreeLists<Table> {
     f(of.bodies...), f(of.joints...), f(of.sites...), f(of.tendons...), f(of.actuators...);
     f(of.geoms...), f(of.equalities...), f(of.quaternions...), f(of.chains...);
     f(of.dof_actuators...), f(of.direct_actuators...), f(of.acts_directly...);
-    f(of.free_bodies...);
+    f(of.free_bodies...), f(of.fluid_geoms...), f(of.fluid_by_geoms...);
     ModelView::each_table(f, of.model...);
   }
 };

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "cycloid/base/arena.h"
-#include "cycloid/rigid/force/medium_damping.h"
+#include "cycloid/rigid/force/ellipsoid_force.h"
 #include "cycloid/rigid/force/tendon_armature.h"
 #include "cycloid/rigid/tree/bias_slope.h"
 
@@ -33,6 +33,7 @@ struct Workspace {
   TendonArmatureSpace<S> rows;
   S* row_mocap_bar;            // (nmocap, 6)
   SpatialDamping<S>* damping;  // (bodies)
+  SpatialSpin<S>* spin;        // (bodies) where there are geoms that the medium sees
   S* free_blocks;              // (free bodies, 36) their factors
   BiasSlopeSpace<S> bias;      // of the integrator `implicit`
   // Runge–Kutta: the stage's state, and cotangents of stage rates
@@ -103,6 +104,7 @@ struct Workspace {
     arena.take(rows.form.sweep.mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
     arena.take(row_mocap_bar, 6 * static_cast<std::size_t>(model.nmocap));
     arena.take(damping, bodies);
+    arena.take(spin, tree.fluid_geoms.empty() ? 0 : bodies);
     arena.take(free_blocks, 36 * tree.free_bodies.size());
     if (model.options.integrator == RigidIntegrator::implicit) {
       arena.take(bias.upper, static_cast<std::size_t>(tree.entries()));
