@@ -231,6 +231,7 @@ TransmissionKind transmission_of(int type) {
     case mjTRN_TENDON: return TransmissionKind::tendon;
     case mjTRN_SITE: return TransmissionKind::site;
     case mjTRN_SLIDERCRANK: return TransmissionKind::slider_crank;
+    case mjTRN_BODY: return TransmissionKind::body;
     default: return TransmissionKind::joint;
   }
 }
@@ -373,6 +374,15 @@ std::array<double, 6> inertia_in_body_axes(const std::array<double, 3>& moments,
   return {J(0, 0), J(1, 1), J(2, 2), J(0, 1), J(0, 2), J(1, 2)};
 }
 
+// What MuJoCo makes of the contacts that an adhesion actuator acts on.
+static bool measures_adhesion(const mjModel& m, int sensor) {
+  const auto adheres = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_BODY; };
+  if (m.sensor_type[sensor] == mjSENS_ACTUATORVEL) return adheres(m.sensor_objid[sensor]);
+  bool some = false;
+  for (mjtSize i = 0; i < m.nactuator; ++i) some = some || adheres(i);
+  return some && m.sensor_type[sensor] == mjSENS_JOINTACTFRC;
+}
+
 std::string unsupported_sensor(const mjModel& m, int i) {
   if (!can_be_observed(m.sensor_type[i])) return "sensors of this type are not supported";
   if (m.sensor_historyadr[i] >= 0 || m.sensor_delay[i] > 0 || m.sensor_interval[2 * i] > 0) {
@@ -384,6 +394,9 @@ std::string unsupported_sensor(const mjModel& m, int i) {
   if (moves(m.sensor_objtype[i], m.sensor_objid[i]) ||
       moves(m.sensor_reftype[i], m.sensor_refid[i])) {
     return "sensors at a camera that tracks or targets a body are not supported";
+  }
+  if (measures_adhesion(m, i)) {
+    return "the rate and the joint forces of an adhesion actuator are not supported";
   }
   const int zone = zone_of(m, i);
   if (zone >= 0 && m.site_type[zone] == mjGEOM_MESH) {

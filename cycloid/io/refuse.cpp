@@ -1,5 +1,7 @@
 #include "cycloid/io/refuse.h"
 
+#include <algorithm>
+
 #include "cycloid/base/error.h"
 #include "cycloid/io/contacts.h"
 
@@ -67,13 +69,15 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   if (transmission == mjTRN_SO3 || gain == mjGAIN_SO3 || bias == mjBIAS_SO3) {
     return "an SO3 actuator";
   }
-  if (transmission == mjTRN_BODY) return "a body transmission (adhesion)";
+  if (transmission == mjTRN_BODY && (gain != mjGAIN_FIXED || bias != mjBIAS_NONE)) {
+    return "an adhesion actuator whose gain is not fixed or that has a bias";
+  }
   if (dynamics == mjDYN_USER || gain == mjGAIN_USER || bias == mjBIAS_USER) {
     return "an actuator with user dynamics, gain or bias";
   }
   const bool known = dynamics >= mjDYN_NONE && dynamics <= mjDYN_MUSCLE && gain >= mjGAIN_FIXED &&
                      gain <= mjGAIN_MUSCLE && bias >= mjBIAS_NONE && bias <= mjBIAS_MUSCLE &&
-                     transmission >= mjTRN_JOINT && transmission <= mjTRN_SITE;
+                     transmission >= mjTRN_JOINT && transmission <= mjTRN_BODY;
   if (!known) return "an actuator of this type";
   if (m.actuator_ctrlnum[i] != 1 || m.actuator_outnum[i] != 1 || m.actuator_actnum[i] > 1) {
     return "an actuator with several controls, activations or forces";
@@ -82,13 +86,18 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
 }
 
 void judge_actuators(const mjModel& m) {
+  const bool limited = std::any_of(m.jnt_actfrclimited, m.jnt_actfrclimited + m.njnt,
+                                   [](auto on) { return on != 0; });
   for (mjtSize i = 0; i < m.nactuator; ++i) {
+    if (limited && m.actuator_trntype[i] == mjTRN_BODY) {
+      refuse(element(m, "nactuator", i), "adhesion with joints that limit their actuators",
+             "remove actuatorfrcrange from the joints");
+    }
     const std::string what = unsupported_actuator(m, i);
     if (!what.empty()) {
       refuse(element(m, "nactuator", i), what,
-             "use a motor, position, velocity, damper, cylinder, muscle or general actuator on a "
-             "joint, a "
-             "tendon or a site");
+             "use a motor, position, velocity, damper, cylinder, muscle, adhesion or general "
+             "actuator on a joint, a tendon, a site or a body");
     }
   }
 }

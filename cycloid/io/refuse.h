@@ -3,9 +3,10 @@
 // Never ignored, because a simulation that leaves something out is wrong without saying so; and
 // never more than needed. Sensors, cameras, drawing and the energy flag are no reason; nor, without
 // constraints, is anything that acts through constraints only. Refused are:
-//   integrators implicit and discrete; sleeping; flexes; plugins that exert forces
-//   muscles, DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
-//   slider-crank and body transmissions; tendons that wrap around geoms; plastic springs
+//   the integrator discrete; sleeping; flexes; plugins that exert forces; plastic springs
+//   DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
+//   adhesion actuators where joints limit their actuators, or with a bias or a gain that varies
+//   tendons with armature that wrap around geoms
 //   with constraints: diagexact, noslip unless it is ignored on request, equalities of flexes, and
 //   what contacts.h lists
 // What only leads to the constrained optimum and does not change it (solver, iterations,

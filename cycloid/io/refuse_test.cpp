@@ -53,8 +53,12 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   check_refused(actuator("<general name='u' joint='hinge' gaintype='user'/>"), "actuator \"u\"",
                 "user");
   check_refused(actuator("<general joint='hinge' biastype='user'/>"), "actuator #0", "user");
-  check_refused(actuator("<adhesion name='a' body='arm' ctrlrange='0 1'/>"), "actuator \"a\"",
-                "body transmission");
+  check_refused(actuator("<general name='a' body='arm' biastype='affine' biasprm='1'/>"),
+                "actuator \"a\"", "adhesion actuator whose gain");
+  check_refused(
+      "<mujoco><worldbody><body name='b'><joint actuatorfrcrange='-1 1'/><geom size='.1'/></body>"
+      "</worldbody><actuator><adhesion name='a' body='b' ctrlrange='0 1'/></actuator></mujoco>",
+      "actuator \"a\"", "adhesion with joints that limit");
   check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),
                 "actuator \"d\"", "history");
   check_refused(actuator("<dcmotor name='e' joint='hinge' motorconst='1' resistance='1'/>"),

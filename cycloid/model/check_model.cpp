@@ -270,6 +270,7 @@ void check_actuators(const Model& m) {
       case TransmissionKind::tendon: at.index_of("target", a.target, m.tendons); break;
       case TransmissionKind::site:
       case TransmissionKind::slider_crank: at.index_of("target", a.target, m.sites); break;
+      case TransmissionKind::body: at.index_of("target", a.target, m.bodies); break;
     }
     at.index_or_none("reference_site", a.reference_site, m.sites);
     if (a.transmission == TransmissionKind::slider_crank) {

@@ -27,7 +27,7 @@ constexpr int dof_numbers(JointKind k) {
 enum class RigidIntegrator { euler, implicitfast, rk4, implicit };
 enum class TendonKind { fixed, spatial };
 enum class WrapKind { joint, pulley, site, sphere, cylinder };
-enum class TransmissionKind { joint, joint_in_parent, tendon, site, slider_crank };
+enum class TransmissionKind { joint, joint_in_parent, tendon, site, slider_crank, body };
 enum class ActuatorDynamics { none, integrator, filter, filter_exact, muscle };
 
 // f(x) = linear x + quadratic x² + cubic x³; for damping x|x| in place of x².
@@ -192,7 +192,7 @@ struct Tendon {
 
 struct Actuator {
   TransmissionKind transmission = TransmissionKind::joint;
-  int target = -1;          // joint, tendon, site or the crank's site
+  int target = -1;          // joint, tendon, site, the crank's site, or the body that adheres
   int reference_site = -1;  // of a site; the slider's site
   double crank_length = 0;  // of a slider-crank's rod [m]
   std::array<double, 6> gear{1, 0, 0, 0, 0, 0};

@@ -60,7 +60,8 @@ inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {
       {TransmissionKind::joint_in_parent, "joint_in_parent"},
       {TransmissionKind::tendon, "tendon"},
       {TransmissionKind::site, "site"},
-      {TransmissionKind::slider_crank, "slider_crank"}};
+      {TransmissionKind::slider_crank, "slider_crank"},
+      {TransmissionKind::body, "body"}};
   return names;
 }
 inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {

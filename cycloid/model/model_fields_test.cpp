@@ -106,7 +106,7 @@ TEST_CASE("enumerators: each value has a name of its own") {
   check_enumerators(RigidIntegrator::implicit);
   check_enumerators(TendonKind::spatial);
   check_enumerators(WrapKind::cylinder);
-  check_enumerators(TransmissionKind::slider_crank);
+  check_enumerators(TransmissionKind::body);
   check_enumerators(ActuatorDynamics::muscle);
   check_enumerators(Shape::other);
   check_enumerators(EqualityKind::tendon);

@@ -9,6 +9,7 @@
 
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/constraint/constraint_plan.h"
+#include "cycloid/rigid/contact/adhesion.h"
 #include "cycloid/rigid/contact/near_rows.h"
 #include "cycloid/rigid/step_notes.h"
 
@@ -108,7 +109,7 @@ struct RobotRows {
     add_static_rows(plan.rows, r.tree, r.p, at, problem, memory.places);
     const ContactScene<S, P> s = scene(r, at);
     if (recall) {
-      recall_contacts(s, record, memory.contacts);
+      recall_contacts(s, record, memory.contacts, detection);
     } else {
       find_contacts(s, detection, memory.contacts);
     }
@@ -117,6 +118,30 @@ struct RobotRows {
     if (near_width == 0) return;
     find_near_touches(s, memory.contacts, near_width, memory.near);
     add_near_rows(s, memory.near, near_width, at, problem);
+  }
+
+  int first_contact(const ConstraintProblem<S>& problem) const {
+    return problem.groups - (near_width > 0 ? memory.near.slots : 0) - memory.contacts.slots;
+  }
+
+  // Actuators on contacts (adhesion.h): adds to w.tau, after smooth_forces and fill.
+  template <class P>
+  void adhere(const Robot<S, P>& r, const Workspace<S>& w,
+              const ConstraintProblem<S>& problem) const {
+    if (!r.tree.has_adhesion) return;
+    cycloid::adhere(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames},
+                    static_cast<const S*>(w.actuator_force), memory.contacts);
+    add_adhesion(memory.contacts, problem, first_contact(problem), w.tau);
+  }
+  // The same on the way back, before pull. mu: padded.
+  template <class P>
+  void adhere_back(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                   const ConstraintProblem<S>& problem, const S* mu) const {
+    if (!r.tree.has_adhesion) return;
+    const ContactScene<S, P> s{plan.contacts, r.tree, r.p, w.frames};
+    measure_actuators(r, x, w);
+    cycloid::adhere(s, static_cast<const S*>(w.actuator_force), memory.contacts);
+    adhesion_rates(s, memory.contacts, problem, first_contact(problem), mu, w.adhesion_rate);
   }
 
   // To be called before the problem is pulled back at the acceleration a, padded.
@@ -129,8 +154,8 @@ struct RobotRows {
             const RowResults<S>& results, const RowGradient<S>& to) const {
     static_rows_pullback(plan.rows, r.tree, r.p, at, memory.places, results, to);
     const int near = near_width > 0 ? memory.near.slots : 0;
-    contact_rows_pullback(scene(r, at), memory.contacts, at, problem,
-                          problem.groups - near - memory.contacts.slots, results, to);
+    contact_rows_pullback(scene(r, at), memory.contacts, at, problem, first_contact(problem),
+                          results, to);
     if (near > 0) pull_near_rows(scene(r, at), memory.near, at, problem, results, to);
   }
 };
@@ -158,7 +183,8 @@ struct ConstrainedDynamics {
   void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                   S* record) const {
     const ConstrainedRecord at = layout(r.tree);
-    RobotRows<S> rows{plan, memory, {record + at.contacts(), at.room, 0, at.width}, false};
+    RobotRows<S> rows{
+        plan, memory, {record + at.contacts(), at.room, 0, at.width}, false, detection(r.tree)};
     const NewtonOptions options{.scale = plan.residual_scale,
                                 .tolerance = kNewtonTolerance<Scalar<S>>};
     const NewtonResult<S> found =
@@ -209,7 +235,13 @@ struct ConstrainedDynamics {
         plan,
         memory,
         {const_cast<S*>(record) + at.contacts(), at.room, recorded(record[at.slots()]), at.width},
-        true};
+        true,
+        detection(tree)};
+  }
+
+  // Adhesion counts contacts within the gap, too.
+  static Detection detection(const TreeView& tree) {
+    return tree.has_adhesion ? Detection::all : Detection::forces;
   }
 
  private:

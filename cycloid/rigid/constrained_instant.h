@@ -112,6 +112,7 @@ NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>&
   const DofBlocks& dofs = *problem.dofs;
   smooth_forces(r, x, w);
   pose_problem(r, x, w, own, rows);
+  if constexpr (requires { rows.adhere(r, w, problem); }) rows.adhere(r, w, problem);
   for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
   factor(tree, w.LD);
   for (int k = 0; k < nv; ++k) a[k] = w.tau[k];
@@ -144,6 +145,7 @@ void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
                      const ConstrainedSpace<S>& own, const Rows& rows) {
   const TreeView& tree = r.tree;
   place_bodies(r, x, w);
+  set_zero(w.adhesion_rate, static_cast<int>(tree.model.actuators.size()));
   if (tree.limits_compensation) {
     for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
     compensate_gravity(r, w);
@@ -241,6 +243,9 @@ void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x
   solve_newton_pullback(problem, static_cast<const S*>(own.x), static_cast<const S*>(own.newton.g),
                         own.newton, own.mu, own.bars, f_bar);
   unpad(dofs, static_cast<const S*>(own.mu), w.mu);
+  if constexpr (requires { rows.adhere_back(r, x, w, problem, own.mu); }) {
+    rows.adhere_back(r, x, w, problem, static_cast<const S*>(own.mu));
+  }
 
   velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
   velocity_field(tree, w.frames.column, a, own.alpha);

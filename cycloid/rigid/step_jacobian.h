@@ -65,8 +65,9 @@ struct StepJacobian {
 // Whether every force acts on the dofs of one joint.
 template <class S, class P>
 bool joints_alone(const Robot<S, P>& r) {
-  return !pushes_bodies(r) && !r.tree.limits_compensation && !implicit_free_bodies(r) &&
-         !r.bias_slope() && r.inputs.mocap_pos < 0 && r.inputs.mocap_quat < 0;
+  return !pushes_bodies(r) && !r.tree.limits_compensation && !r.tree.has_adhesion &&
+         !implicit_free_bodies(r) && !r.bias_slope() && r.inputs.mocap_pos < 0 &&
+         r.inputs.mocap_quat < 0;
 }
 
 // The most dofs of a joint that feels forces of its own.

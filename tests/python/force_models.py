@@ -124,7 +124,22 @@ UNCOMPENSATED = f"""
         <geom type="box" size="0.03 0.05 0.06" pos="0.05 0 0" mass="0.2" {OFF}/> </body> </body>
     </body> </worldbody>"""
 
-TOUCHING = ()
+# A foot that holds on to a ceiling, in touch with it and within the gap, and swings a leg.
+ADHESION = """
+  <option cone="elliptic"/>
+  <default> <geom gap="0.02" solref="0.02 1" friction="0.8 0.01 0.001"/> </default>
+  <worldbody> <geom name="ceiling" type="plane" size="2 2 0.1" pos="0 0 1" euler="180 0 0"/>
+    <body name="foot" pos="0 0 0.951"> <freejoint/>
+      <geom name="toe1" size="0.05" pos="0.12 0 0" mass="0.2"/>
+      <geom name="toe2" size="0.05" pos="-0.08 0.1 0.001" mass="0.2"/>
+      <geom name="toe3" size="0.05" pos="-0.08 -0.1 -0.012" mass="0.2"/>
+      <body name="leg" pos="0 0 -0.03"> <joint name="leg" axis="0 1 0.1" damping="0.05"
+          armature="0.01"/> <geom type="capsule" fromto="0 0 -0.05 0 0 -0.3" size="0.02" mass="0.3"
+          contype="0" conaffinity="0"/> </body> </body> </worldbody>
+  <actuator> <adhesion name="foot" body="foot" gain="60" ctrlrange="0.2 1"/>
+    <general name="slow" body="foot" gear="2" gainprm="10" dyntype="filter" dynprm="0.05"/>
+    <motor joint="leg" gear="0.5"/> </actuator>"""
+TOUCHING = ("adhesion",)
 
 
 def model(parts, option="", flags=""):
@@ -151,6 +166,7 @@ PARTS = {
     "ellipsoids in a medium": lambda: [SWIMMERS],
     "servos that wind": lambda: [WINDING],
     "no actuators": lambda: [UNCOMPENSATED],
+    "adhesion": lambda: [ADHESION],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
     "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
 }

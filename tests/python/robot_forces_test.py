@@ -1,4 +1,4 @@
-"""Muscles, wrapped tendons, ellipsoids in a medium, the other transmissions and
+"""Muscles, wrapped tendons, ellipsoids in a medium, adhesion, the other transmissions and
 integrators: steps as MuJoCo's, gradients and Jacobians as differences of steps.
 """
 

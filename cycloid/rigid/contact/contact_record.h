@@ -90,8 +90,8 @@ struct RecordWalk {
 // The contacts of a record; places the geoms that have some.
 template <class S, class P>
 void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record,
-                     ContactSpace<S>& w) {
-  if (record.slots < 0) return find_contacts(s, Detection::forces, w);
+                     ContactSpace<S>& w, Detection detection = Detection::forces) {
+  if (record.slots < 0) return find_contacts(s, detection, w);
   w.clear();
   std::fill_n(w.placed, s.plan.geoms.size(), false);
   RecordWalk<S> walk(record);

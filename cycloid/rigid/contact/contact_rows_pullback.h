@@ -99,8 +99,9 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
                       const RowInstant<S>& at, const ConstraintProblem<S>& problem,
                       const RowResults<S>& results, const RowGradient<S>& sink) {
   const ContactSlot<S>& c = w.slot[slot];
-  const SlotCotangents<S> bar(c, w.velocity + slot * kMostRows, at, problem, g, results,
-                              sink.options_bar);
+  SlotCotangents<S> bar(c, w.velocity + slot * kMostRows, at, problem, g, results,
+                        sink.options_bar);
+  if (w.adheres) bar.rows[0][0] += w.adhesion[slot];  // adhesion.h (2)
   SlotSide<S> one, two;
   const auto link = [&](int body) { return s.tree.last_link[static_cast<std::size_t>(body)]; };
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {

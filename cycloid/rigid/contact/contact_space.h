@@ -156,12 +156,14 @@ struct ContactSpace {
   S* slot_id;                   // (slots) the touch of each lane, -1 where there is none
   ContactSlot<S>* slot;         // (slots)
   S* velocity;                  // (slots, kMostRows) J q̇
+  S* adhesion;                  // (slots) normal forces by actuators, where `adheres`
   unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
   PairNumbers<S>* number_bars;  // (touched)
   BroadPhaseScratch<Scalar<S>> scratch;
 
   int touched_count = 0, touch_count = 0, slots = 0;
+  bool adheres = false;
   int count[kLanes<S>];  // contacts of each lane
   unsigned crowded;      // bits: lanes with more contacts than slots
 
@@ -191,6 +193,7 @@ struct ContactSpace {
   // Forgets all contacts.
   void clear() {
     touched_count = touch_count = slots = 0;
+    adheres = false;
     for (int& n : count) n = 0;
     crowded = 0;
   }
@@ -220,6 +223,7 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(groups, static_cast<std::size_t>(plan.slots));
   arena.take(slot, static_cast<std::size_t>(plan.slots));
   arena.take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
+  arena.take(adhesion, static_cast<std::size_t>(plan.slots));
   arena.take(moves1, plan.dof_at.size());
   arena.take(moves2, plan.dof_at.size());
   arena.take(slot_id, static_cast<std::size_t>(plan.slots));

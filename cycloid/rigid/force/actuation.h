@@ -8,6 +8,7 @@
 //   τ   = Σ_t J_tᵀ F_t + Σ_i J_iᵀ p_i                                  (3)
 //   τ_k of actuators is clamped where joint k limits its actuators, gravity compensation included
 //   where the joint counts it among them                               (4)
+// Actuators on a body act by way of its contacts (contact/adhesion.h) and have no part in (3).
 // An actuator's own damping and armature count on its joint or tendon, times G². The slopes of
 // these forces in the velocity are those of actuation_slopes.h.
 #pragma once
@@ -82,6 +83,7 @@ void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
       case TransmissionKind::site:
         apply_site_transmission(tree, r.p, id, w.frames, force, w.wrench);
         break;
+      case TransmissionKind::body: break;  // contact/adhesion.h
     }
   }
 }
@@ -106,7 +108,7 @@ void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Wo
   set_zero(w.tendon_force, static_cast<int>(tree.model.tendons.size()));
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
-    if (!acts(tree, a)) continue;
+    if (!acts(tree, a) || a.transmission == TransmissionKind::body) continue;
     if (a.transmission == TransmissionKind::tendon) {
       w.tendon_force[a.target] +=
           S(r.p[tree.actuators[i].gear]) * w.actuator_force[i] * force_scale(tree, a, w);
@@ -236,6 +238,7 @@ S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
       w.tendon_force[a.target] += gear * p * scale;
       return p_bar;
     }
+    case TransmissionKind::body: return w.adhesion_rate[i];
     case TransmissionKind::slider_crank:
     case TransmissionKind::site: break;
   }
@@ -293,6 +296,7 @@ void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& 
           tree, r.p, id, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
           RowBars<S>{point_bar.length, tree.limits_actuators ? S(0) : force, point_bar.rate}, to);
       break;
+    case TransmissionKind::body: break;
   }
 }
 

@@ -51,6 +51,7 @@ CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t
       point.rate =
           site_transmission_rate(tree, r.p, id, w.frames, static_cast<const Motion<S>*>(w.v));
       break;
+    case TransmissionKind::body: break;
   }
   if (setpoint_turns(tree, a)) {
     point.period = number<S>(2 * kPi) * norm(vec3_of<S>(r.p + turning_gear(tree, i)));

@@ -115,6 +115,13 @@ std::optional<ObservedField> find_field(const Model& m, const std::string& name)
   const std::size_t colon = name.find(':');
   const FieldEntry* const f = entry_of(name.substr(0, colon));
   if (!f) return std::nullopt;
+  const auto adheres = [](const Actuator& a) { return a.transmission == TransmissionKind::body; };
+  if (f->kind == SensorKind::joint_actuation &&
+      std::any_of(m.actuators.begin(), m.actuators.end(), adheres)) {
+    throw ModelError(message("field \"", f->name,
+                             "\" is not supported in a model with adhesion actuators, which act by "
+                             "way of contacts; actuator_force is"));
+  }
   ObservedField out;
   const bool all = colon == std::string::npos;
   const int count =

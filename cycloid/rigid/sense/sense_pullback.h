@@ -124,6 +124,7 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
         space.force_bar[i] += site_transmission_rate(tree, r.p, id, w.frames, field);
         site_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
         break;
+      case TransmissionKind::body: break;  // never asked for
       default:
         space.force_bar[i] += joint_transmission_rate(tree, r.p, id, x.qpos, c);
         joint_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
@@ -191,7 +192,7 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
       }
     } else if (pulls_at_sites(a)) {
       site_transmission_pullback(tree, r.p, id, at, row, to);
-    } else {
+    } else if (a.transmission != TransmissionKind::body) {
       joint_transmission_pullback(tree, r.p, id, at, row, to);
     }
   }

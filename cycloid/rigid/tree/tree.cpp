@@ -413,6 +413,7 @@ Tree::Tree(const Model& m, bool constrained) : source(m) {
     const Actuator& a = m.actuators[i];
     has_wrenches = has_wrenches || a.transmission == TransmissionKind::site ||
                    a.transmission == TransmissionKind::slider_crank;
+    has_adhesion = has_adhesion || a.transmission == TransmissionKind::body;
     has_tendon_armature =
         has_tendon_armature || (a.transmission == TransmissionKind::tendon && a.armature != 0);
     const bool on_joint = a.transmission == TransmissionKind::joint ||

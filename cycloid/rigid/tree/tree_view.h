@@ -114,6 +114,7 @@ struct TreeView : TreeLists<Table> {
   bool has_wrenches = false;         // forces on bodies, not on dofs alone, besides the medium's
   bool feels_medium = false;         // the model has one: its numbers are parameters, else not
   bool has_tendon_armature = false;
+  bool has_adhesion = false;  // actuators act on contacts
 
   CYCLOID_HD int entries() const { return row.back(); }  // of the mass matrix
 

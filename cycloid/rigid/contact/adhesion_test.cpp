@@ -1,0 +1,88 @@
+#include "cycloid/rigid/contact/adhesion.h"
+
+#include "cycloid/rigid/constrained_case_test.h"
+
+using namespace cycloid;
+using test::ConstrainedCase;
+using test::StepKind;
+
+namespace {
+
+void add_adhesion_actuator(Model& m, int body, double gear, ActuatorDynamics dynamics) {
+  Named<Actuator> a;
+  a.name = "sticks" + std::to_string(m.actuators.size());
+  a.transmission = TransmissionKind::body;
+  a.target = body;
+  a.gear[0] = gear;
+  a.gain = {3};
+  a.control = m.nu++;
+  a.dynamics = dynamics;
+  a.dynamics_numbers = {0.1};
+  if (dynamics != ActuatorDynamics::none) a.act = m.na++;
+  m.actuators.push_back(a);
+}
+
+// Both bodies that touch the floor adhere to it, the second one twice.
+Model sticky_robot(RigidIntegrator integrator) {
+  Model m = test::held_robot(integrator);
+  add_adhesion_actuator(m, 1, 1.5, ActuatorDynamics::none);
+  add_adhesion_actuator(m, 5, 0.7, ActuatorDynamics::filter);
+  add_adhesion_actuator(m, 5, 2.0, ActuatorDynamics::none);
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("adhesion: the contacts of a body share the actuators' force, within the gap as well") {
+  const Model m = sticky_robot(RigidIntegrator::rk4);
+  const ConstrainedCase c(m, 0.3, StepKind{.wrenches = false});
+  for (const bool in_gap : {false, true}) {
+    ConstrainedCase::Memory<double> memory(c);
+    test::Numbers point = c.point;
+    const double* u = point.data() + c.tangents;
+    test::Prepared<double> prepared(c.tree, u + c.input_size);
+    const int gap = c.tree.geoms[0].gap, margin = c.tree.geoms[0].margin;
+    if (in_gap) {  // from where the contacts have no force of their own
+      prepared.p[static_cast<std::size_t>(gap)] = 100;
+      prepared.p[static_cast<std::size_t>(margin)] = -50;
+    }
+    const std::vector<double> x = test::moved_state(c.tree, c.x0, point.data());
+    const StepShape n(c.tree);
+    const Instant<double> at{x.data(), x.data() + n.nq, x.data() + n.nq + n.nv, u};
+    memory.hold.dynamics().accelerate(c.robot(prepared), at, memory.work, memory.record.data());
+    const ContactSpace<double>& contacts = memory.hold.memory.contacts;
+    REQUIRE(contacts.slots > 1);
+    const ContactScene<double, double> s{memory.hold.plan.contacts, c.tree, prepared.p.data(),
+                                         memory.work.frames};
+    for (const int body : {1, 5}) {
+      double total = 0, expected = 0;
+      for_each_contact_of(s, contacts, body,
+                          [&](int slot, bool) { total += contacts.adhesion[slot]; });
+      for (std::size_t i = 0; i < m.actuators.size(); ++i) {
+        const Actuator& a = m.actuators[i];
+        if (adheres(a) && a.target == body) {
+          expected -= memory.work.actuator_force[i];
+        }
+      }
+      CHECK(total == doctest::Approx(expected).epsilon(1e-12));
+      CHECK(std::abs(expected) > 0.01);
+    }
+  }
+}
+
+TEST_CASE("adhesion: a step's pullback equals dual numbers") {
+  for (const auto integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast}) {
+    const Model m = sticky_robot(integrator);
+    const ConstrainedCase c(m, 0.3, StepKind{.wrenches = false});
+    test::Numbers high = c.point;
+    for (const Joint& j : c.tree.model.joints) {
+      if (j.kind == JointKind::free) high[static_cast<std::size_t>(j.dof + 2)] = 20;
+    }
+    // As constrained_dynamics_test.cpp.
+    test::check_pullback(
+        "constrained_acceleration", c.tangents,
+        [&](const auto* in, auto* out) { c.value(in, out); },
+        [&](const auto* in, const auto* out_bar, auto* in_bar) { c.pullback(in, out_bar, in_bar); },
+        {c.point, high}, test::PullbackOptions{.tolerance = 1e-9, .lane_tolerance = 1e-10});
+  }
+}
