@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/base/error.h"
 #include "cycloid/io/contacts.h"
 #include "cycloid/io/messages.h"
 #include "cycloid/io/refuse.h"
@@ -152,6 +153,12 @@ Shape shape_of(int type) {
   }
 }
 
+// Whether rays meet the geom.
+bool is_drawn(const mjModel& m, mjtSize i) {
+  const int material = m.geom_matid[i];
+  return (material < 0 ? m.geom_rgba[4 * i + 3] : m.mat_rgba[4 * material + 3]) != 0;
+}
+
 Named<Geom> geom_of(const mjModel& m, mjtSize i) {
   Named<Geom> g;
   g.name = name_at(m, m.name_geomadr, i);
@@ -170,6 +177,7 @@ Named<Geom> geom_of(const mjModel& m, mjtSize i) {
   g.solmix = m.geom_solmix[i];
   g.contype = m.geom_contype[i];
   g.conaffinity = m.geom_conaffinity[i];
+  g.drawn = is_drawn(m, i);
   g.fluid = row<mjNFLUID>(m.geom_fluid, i);
   return g;
 }
@@ -282,8 +290,22 @@ Named<Actuator> actuator_of(const mjModel& m, mjtSize i) {
 // The site whose volume decides which contacts a sensor sees, or -1.
 int zone_of(const mjModel& m, int sensor) {
   const int type = m.sensor_type[sensor];
+  if (type == mjSENS_INSIDESITE) return m.sensor_refid[sensor];
   const bool sees = type == mjSENS_TOUCH || type == mjSENS_CONTACT;
   return sees && m.sensor_objtype[sensor] == mjOBJ_SITE ? m.sensor_objid[sensor] : -1;
+}
+
+// Focal lengths and centre of a camera's picture, in pixels; those of a lens in MuJoCo's precision.
+std::array<double, 4> picture_of(const mjModel& m, int camera) {
+  const int width = m.cam_resolution[2 * camera], height = m.cam_resolution[2 * camera + 1];
+  const float* sensor = m.cam_sensorsize + 2 * camera;
+  const float* lens = m.cam_intrinsic + 4 * camera;
+  if (sensor[0] != 0 && sensor[1] != 0) {
+    return {lens[0] / sensor[0] * static_cast<float>(width),
+            lens[1] / sensor[1] * static_cast<float>(height), width / 2.0, height / 2.0};
+  }
+  const double focal = 0.5 / std::tan(m.cam_fovy[camera] * mjPI / 360) * height;
+  return {focal, focal, width / 2.0, height / 2.0};
 }
 
 ListedSensor sensor_of(const mjModel& m, mjtSize i) {
@@ -307,6 +329,8 @@ ListedSensor sensor_of(const mjModel& m, mjtSize i) {
     s.fields = m.sensor_intprm[mjNSENS * i];
     s.reduction = m.sensor_intprm[mjNSENS * i + 1];
   }
+  if (s.type == mjSENS_MAGNETOMETER) std::copy_n(m.opt.magnetic, 3, s.numbers.begin());
+  if (s.type == mjSENS_CAMPROJECTION) s.numbers = picture_of(m, s.reference);
   s.unsupported = unsupported_sensor(m, static_cast<int>(i));
   return s;
 }
@@ -348,6 +372,14 @@ bool can_be_observed(int type) {
     case mjSENS_GYRO:
     case mjSENS_FORCE:
     case mjSENS_TORQUE:
+    case mjSENS_MAGNETOMETER:
+    case mjSENS_RANGEFINDER:
+    case mjSENS_CAMPROJECTION:
+    case mjSENS_JOINTLIMITPOS:
+    case mjSENS_JOINTLIMITVEL:
+    case mjSENS_TENDONLIMITPOS:
+    case mjSENS_TENDONLIMITVEL:
+    case mjSENS_INSIDESITE:
     case mjSENS_CONTACT:
     case mjSENS_E_POTENTIAL:
     case mjSENS_E_KINETIC:
@@ -374,6 +406,16 @@ std::array<double, 6> inertia_in_body_axes(const std::array<double, 3>& moments,
   return {J(0, 0), J(1, 1), J(2, 2), J(0, 1), J(0, 2), J(1, 2)};
 }
 
+// A geom that a ray from a site of this body could meet and that is of no shape for it, or -1.
+static int unseen_solid(const mjModel& m, int body) {
+  for (mjtSize i = 0; i < m.ngeom; ++i) {
+    const int type = m.geom_type[i];
+    const bool solid = type == mjGEOM_MESH || type == mjGEOM_HFIELD || type == mjGEOM_SDF;
+    if (solid && m.geom_bodyid[i] != body && is_drawn(m, i)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 // What MuJoCo makes of the contacts that an adhesion actuator acts on.
 static bool measures_adhesion(const mjModel& m, int sensor) {
   const auto adheres = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_BODY; };
@@ -397,6 +439,22 @@ std::string unsupported_sensor(const mjModel& m, int i) {
   }
   if (measures_adhesion(m, i)) {
     return "the rate and the joint forces of an adhesion actuator are not supported";
+  }
+  const int type = m.sensor_type[i];
+  if ((type == mjSENS_JOINTLIMITPOS || type == mjSENS_JOINTLIMITVEL) &&
+      m.jnt_type[m.sensor_objid[i]] == mjJNT_BALL) {
+    return "sensors of a ball's limit are not supported";
+  }
+  if (type == mjSENS_RANGEFINDER) {
+    if (m.sensor_objtype[i] != mjOBJ_SITE) return "rangefinders of a camera are not supported";
+    if (m.sensor_intprm[mjNSENS * i] != 1 << mjRAYDATA_DIST) {
+      return "rangefinders that show more than the distance are not supported";
+    }
+    const int solid = unseen_solid(m, m.site_bodyid[m.sensor_objid[i]]);
+    if (solid >= 0) {
+      return message("rays do not meet meshes and height fields, which would be in the way (",
+                     element(m, "ngeom", solid), ")");
+    }
   }
   const int zone = zone_of(m, i);
   if (zone >= 0 && m.site_type[zone] == mjGEOM_MESH) {

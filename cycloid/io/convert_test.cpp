@@ -60,7 +60,7 @@ constexpr const char* kEverything = R"(<mujoco model="everything">
   <sensor>
     <jointpos name="angle" joint="hip" cutoff="2"/>
     <framequat name="facing" objtype="body" objname="foot" reftype="site" refname="hook"/>
-    <magnetometer name="north" site="tip"/>
+    <user name="far" dim="1"/>
     <gyro name="late" site="tip" nsample="4" delay=".006"/>
     <clock name="time"/>
   </sensor>

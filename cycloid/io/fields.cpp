@@ -50,6 +50,8 @@ constexpr Group kGroups[] = {
      "actuator_cranklength"},
     {FieldUse::used, "sensors",
      "sensor_type sensor_datatype sensor_objtype sensor_objid sensor_reftype sensor_refid "
+     "opt.magnetic cam_resolution cam_sensorsize cam_intrinsic cam_fovy "
+     "geom_matid geom_rgba mat_rgba "
      "sensor_dim sensor_cutoff sensor_intprm sensor_historyadr sensor_delay sensor_interval"},
     {FieldUse::used, "keyframes", "key_time key_qpos key_qvel key_act key_mpos key_mquat key_ctrl"},
     {FieldUse::used, "names",
@@ -127,10 +129,10 @@ constexpr Group kGroups[] = {
      "flexedge_J_rowadr flexedge_J_colind flex_rgba flex_texcoord"},
     {FieldUse::irrelevant, "drawing",
      "vis nlight nskin nskinvert nskintexvert nskinface nskinbone nskinbonevert ntex ntexdata nmat "
-     "stat.meanmass stat.meansize stat.extent stat.center jnt_group geom_matid geom_group "
-     "geom_castshadow geom_rgba site_dataid site_matid site_group site_rgba "
-     "cam_targetbodyid cam_poscom0 cam_pos0 cam_mat0 cam_projection cam_fovy cam_ipd "
-     "cam_resolution cam_output cam_sensorsize cam_intrinsic light_mode light_bodyid "
+     "stat.meanmass stat.meansize stat.extent stat.center jnt_group geom_group "
+     "geom_castshadow site_dataid site_matid site_group site_rgba "
+     "cam_targetbodyid cam_poscom0 cam_pos0 cam_mat0 cam_projection cam_ipd cam_output light_mode "
+     "light_bodyid "
      "light_targetbodyid light_type light_texid light_castshadow light_bulbradius "
      "light_intensity light_range light_active light_pos light_dir light_poscom0 light_pos0 "
      "light_dir0 light_attenuation light_cutoff light_softness light_exponent light_ambient "
@@ -140,9 +142,9 @@ constexpr Group kGroups[] = {
      "skin_bonebindquat skin_bonebodyid skin_bonevertid skin_bonevertweight tex_type "
      "tex_colorspace tex_height tex_width tex_nchannel tex_adr tex_data mat_texid "
      "mat_texuniform mat_texrepeat mat_emission mat_specular mat_shininess mat_reflectance "
-     "mat_metallic mat_roughness mat_rgba tendon_matid tendon_group tendon_width tendon_rgba"},
+     "mat_metallic mat_roughness tendon_matid tendon_group tendon_width tendon_rgba"},
     {FieldUse::irrelevant, "sensors act on nothing; one that uses these cannot be observed",
-     "opt.magnetic sensor_needstage sensor_adr sensor_noise sensor_history "
+     "sensor_needstage sensor_adr sensor_noise sensor_history "
      "sensor_plugin nsensordata"},
     {FieldUse::irrelevant, "the user's own data",
      "nuser_body nuser_jnt nuser_geom nuser_site nuser_cam nuser_tendon nuser_actuator "
@@ -199,7 +201,8 @@ std::vector<FieldRule> all_rules() {
 bool must_be_finite(std::string_view field) {
   return !field.ends_with("range") && !field.starts_with("key_") && !field.starts_with("sensor_") &&
          !field.starts_with("cam_") && !field.starts_with("mesh_") &&
-         !field.starts_with("hfield_") && field != "site_size";
+         !field.starts_with("hfield_") && field != "site_size" && field != "opt.magnetic" &&
+         !field.ends_with("_rgba");
 }
 
 template <class T>

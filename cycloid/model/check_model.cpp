@@ -315,10 +315,12 @@ struct SensorRule {
   int first, last, object, dimension;
 };
 constexpr SensorRule kSensors[] = {
-    {0, 0, kSite, 1},       {1, 5, kSite, 3},    {9, 10, kJoint, 1},   {11, 12, kTendon, 1},
-    {13, 15, kActuator, 1}, {16, 16, kJoint, 1}, {17, 17, kTendon, 1}, {18, 18, kJoint, 4},
-    {19, 19, kJoint, 3},    {26, 26, kNone, 3},  {27, 27, kNone, 4},   {28, 34, kNone, 3},
-    {35, 37, kBody, 3}};
+    {0, 0, kSite, 1},       {1, 5, kSite, 3},     {9, 10, kJoint, 1},   {11, 12, kTendon, 1},
+    {13, 15, kActuator, 1}, {16, 16, kJoint, 1},  {17, 17, kTendon, 1}, {18, 18, kJoint, 4},
+    {19, 19, kJoint, 3},    {26, 26, kNone, 3},   {27, 27, kNone, 4},   {28, 34, kNone, 3},
+    {35, 37, kBody, 3},     {6, 6, kSite, 3},     {8, 8, kSite, 2},     {20, 21, kJoint, 1},
+    {7, 7, kSite, 1},       {23, 24, kTendon, 1}, {38, 38, kNone, 1}};
+constexpr int kProjection = 8, kInsideSite = 38, kJointLimits[] = {20, 21};
 constexpr int kContactSensor = 42, kContactFields = 9, kGlobalSensors[] = {43, 44, 45};
 
 bool has_frame(int type) {
@@ -355,6 +357,14 @@ void check_sensors(const Model& m) {
         at.equal("object_type", s.object_type, rule.object);
       } else if (!has_frame(s.object_type) || (s.reference >= 0 && !has_frame(s.reference_type))) {
         at.fail("object_type", "has no frame");
+      }
+      if (s.type == kProjection) at.equal("reference_type", s.reference_type, kCamera);
+      if (s.type == kInsideSite) at.equal("reference_type", s.reference_type, kSite);
+      if (s.type == kProjection || s.type == kInsideSite) {
+        at.between("reference", s.reference, 0, objects(m, s.reference_type));
+      }
+      if (s.type == kJointLimits[0] || s.type == kJointLimits[1]) {
+        check_scalar(at, "object", s.object, m);
       }
     }
   });

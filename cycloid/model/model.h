@@ -117,6 +117,7 @@ struct Geom : Marker {
   int condim = 3, priority = 0;
   double solmix = 1;
   int contype = 1, conaffinity = 1;
+  bool drawn = true;  // is not transparent, so that rays meet it
   // mjModel.geom_fluid: 1 where the medium sees it as an ellipsoid, else 0; coefficients of blunt,
   // slender and angular drag, Kutta and Magnus lift; virtual mass [m³] and inertia [m⁵].
   std::array<double, 12> fluid{};
@@ -221,6 +222,8 @@ struct Sensor {
   Shape zone = Shape::sphere;  // the volume of the site that touch and contact sensors look at
   std::array<double, 3> zone_size{};  // [m]
   int fields = 0, reduction = 0;      // contact sensors: bits of mjtConDataField, way to reduce
+  // Magnetometers: the flux. Pictures of a camera: focal lengths and centre [pixels].
+  std::array<double, 4> numbers{};
 };
 
 // A sensor of the file; `unsupported` is the reason for which it cannot be observed.

@@ -186,6 +186,7 @@ void fields(Archive& a, T& g) {
   a("solmix", g.solmix);
   a("contype", g.contype);
   a("conaffinity", g.conaffinity);
+  a("drawn", g.drawn);
   a("fluid", g.fluid);
 }
 
@@ -307,6 +308,7 @@ void fields(Archive& a, T& s) {
   a("zone_size", s.zone_size);
   a("fields", s.fields);
   a("reduction", s.reduction);
+  a("numbers", s.numbers);
 }
 
 template <class Archive, Is<Keyframe> T>

@@ -33,7 +33,7 @@ XML = """
     <general name="pull" tendon="cable" dyntype="filter" dynprm="0.05" gainprm="3"/> </actuator>
   <sensor> <accelerometer name="felt" site="imu"/> <touch name="sole" site="foot"/>
     <framepos name="place" objtype="body" objname="arm" reftype="body" refname="torso"/>
-    <jointpos joint="hip"/> <clock/> <magnetometer site="imu"/> </sensor>
+    <jointpos joint="hip"/> <clock/> <user dim="1"/> </sensor>
   <keyframe> <key name="high" qpos="0 0 1 1 0 0 0 0.2 1 0 0 0" act="0.5"/> </keyframe>
 </mujoco>
 """

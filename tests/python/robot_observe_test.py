@@ -25,7 +25,7 @@ ACTUATORS = "servo motor filter integrator cable cable2 fix site_pair site ball 
 def sensors():
     """Every kind of sensor, at many places; references are drawn."""
     draw = random.Random(4)
-    for kind in ("accelerometer", "velocimeter", "gyro"):
+    for kind in ("accelerometer", "velocimeter", "gyro", "magnetometer"):
         yield from (f'<{kind} site="{s}"/>' for s in SITES)
     for kind in ("jointpos", "jointvel", "jointactuatorfrc"):
         yield from (f'<{kind} joint="{j}"/>' for j in ("slide", "hinge", "wrist", "knee"))
@@ -43,18 +43,26 @@ def sensors():
                 yield f'<frame{kind} {object} reftype="{reference[0]}" refname="{reference[1]}"/>'
     for kind in ("subtreecom", "subtreelinvel", "subtreeangmom"):
         yield from (f'<{kind} body="{b}"/>' for b in ("world", "post", "cart", "flyer", "target"))
+    for camera in ("above", "boom"):
+        yield from (f'<camprojection site="{s}" camera="{camera}"/>' for s in SITES[:4])
+    for of in FRAMES:
+        object = f'objtype="{of[0]}" objname="{of[1]}"'
+        yield from (f'<insidesite {object} site="{s}"/>' for s in ("roomy", "room"))
     yield from ("<clock/>", "<e_potential/>", "<e_kinetic/>", '<gyro site="head" cutoff="0.1"/>')
 
 
 XML = f"""
 <mujoco model="every sensor">
   <option timestep="0.004" density="1.1" viscosity="0.2" wind="0.3 -0.2 0.1"
-          gravity="0.4 -0.3 -9.7"/>
+          gravity="0.4 -0.3 -9.7" magnetic="0.2 -0.4 0.3"/>
   <compiler angle="radian"/>
   <worldbody>
     <site name="ground" pos="0.3 0.1 0.2" quat="0.9 0.1 0.2 0.3"/>
     <geom name="ground" size="0.1" pos="1 2 3"/>
     <camera name="ground" pos="0.5 0.4 0.3" quat="0.7 0.2 -0.1 0.4"/>
+    <camera name="above" pos="0.5 0.4 6" quat="1 0.05 -0.04 0.2" resolution="32 24"/>
+    <site name="room" type="box" size="0.8 0.6 0.7" quat="0.9 0.1 0.2 0.3"/>
+    <site name="roomy" type="ellipsoid" size="2 1 1.5" pos="0.5 0 0"/>
     <body name="post" pos="0.5 -0.3 0.2" quat="0.8 0.1 0.3 -0.2">
       <geom type="box" size="0.1 0.2 0.05" pos="0.1 0.02 0.1"/> <site name="post" pos="0.1 0.1 0"/>
       <body name="cart" pos="0.1 0.2 0.3">
@@ -80,6 +88,8 @@ XML = f"""
         <geom name="head" type="capsule" size="0.05 0.1" pos="0 0.1 0.05"/>
         <site name="head" pos="0.02 0.05 0.12" quat="0.2 0.3 0.4 0.2"/>
         <camera name="head" pos="0.05 0.04 0.3" quat="0.7 0.2 -0.1 0.4"/>
+        <camera name="boom" pos="0.05 0.04 7" quat="1 0.02 0.04 0.3" resolution="20 15"
+                sensorsize="0.02 0.015" focal="0.03 0.025"/>
       </body>
       <body pos="-0.2 0 0"> <joint name="knee" axis="0 1 0.2"/> <site name="foot" pos="0 0 -0.3"/>
         <geom type="capsule" fromto="0 0 0 0 0.02 -0.3" size="0.04"/> </body>
@@ -188,7 +198,7 @@ def check_against_mujoco(case):
 def test_every_kind_of_sensor_equals_mujocos():
     case = Case(mujoco.MjModel.from_xml_string(XML))
     kinds = check_against_mujoco(case)
-    assert len(kinds) == 29
+    assert len(kinds) == 32
     assert len(cy.observe(case.robot, case.x).slices) == case.model.nsensor
 
 
@@ -207,6 +217,9 @@ def test_the_gradient_equals_differences():
     robot, x, u = case.robot, case.x, case.u
     seen = cy.observe(robot, x, u)
     weights = np.random.default_rng(3).normal(size=seen.values.shape)
+    for name, at in seen.slices.items():  # steps, whose derivative is zero
+        if case.model.sensor_type[case.sensor(name)[0]] == mujoco.mjtSensor.mjSENS_INSIDESITE:
+            weights[:, at] = 0
     mass = {"body:cart.mass": 1.3, "site:head.quat": [0.5, 0.4, -0.6, 0.2]}
 
     def loss(x, u, params):
@@ -227,7 +240,7 @@ SMALL = """<mujoco> <worldbody> <body> <joint name="hinge" axis="0 1 0"/> <geom 
     pos="0 0 -2"/> <site name="bob" pos="0 0 -2"/> </body> </worldbody>
     <actuator> <motor joint="hinge"/> </actuator>
     <sensor> <jointpos name="angle" joint="hinge"/> <gyro name="turn" site="bob"/>
-    <magnetometer name="north" site="bob"/> <accelerometer site="bob"/> </sensor> </mujoco>"""
+    <user name="far" dim="1"/> <accelerometer site="bob"/> </sensor> </mujoco>"""
 
 
 def test_shapes_broadcast_and_gradients_are_summed():
@@ -253,12 +266,12 @@ def test_names_choose_and_order():
     assert seen.names[:4] == ("turn[0]", "turn[1]", "turn[2]", "angle")
     assert seen["angle"] == pytest.approx([0.3]) and seen["turn"] == pytest.approx([0, 0.4, 0])
     assert repr(seen) == "<Observation: 3 names, 7 numbers>"
-    with pytest.raises(cy.ModelError, match="north.*not supported"):
-        cy.observe(robot, [0.3, 0.4], names="north")
+    with pytest.raises(cy.ModelError, match="far.*not supported"):
+        cy.observe(robot, [0.3, 0.4], names="far")
     with pytest.raises(cy.ModelError, match='did you mean "angle"'):
         cy.observe(robot, [0.3, 0.4], names="angel")
     with pytest.raises(cy.Error, match="observed"):
-        seen["north"]
+        seen["far"]
     with pytest.raises(cy.Error, match="shaped like values"):
         seen.pullback(np.ones(3))
     with pytest.raises(cy.Error, match="finite"):
@@ -275,3 +288,124 @@ def test_float32_rows_come_back_in_float32():
     assert cy.forward(robot, [0.3, 0.4]).qacc.dtype == np.float32
     double = cy.observe(cy.load(SMALL), np.float32([0.3, 0.4]))
     assert np.array_equal(seen.values, double.values.astype(np.float32))
+
+
+LIMITED = """<mujoco> <worldbody> <body name="b"> <joint name="slide" type="slide" range="-0.3 0.4"
+    margin="0.1"/> <geom size="0.1"/> <site name="s" pos="0.1 0 0"/>
+    <body pos="0 0 0.3"> <joint name="hinge" range="-20 30"/> <geom size="0.1" pos="0.1 0 0"/>
+    <site name="tip" pos="0.3 0 0.1"/> </body> </body> <site name="w" pos="0 0.5 0"/> </worldbody>
+  <tendon> <spatial name="cord" range="0.2 0.7" margin="0.05"> <site site="w"/> <site site="tip"/>
+    </spatial> </tendon>
+  <sensor> <jointlimitpos joint="slide"/> <jointlimitvel joint="slide"/>
+    <jointlimitpos joint="hinge"/> <jointlimitvel joint="hinge" cutoff="0.4"/>
+    <tendonlimitpos tendon="cord"/> <tendonlimitvel tendon="cord"/> </sensor> </mujoco>"""
+
+
+def test_sensors_of_limits_equal_mujocos_and_their_gradients_equal_differences():
+    model = mujoco.MjModel.from_xml_string(LIMITED)
+    robot, data, draw = cy.from_mujoco(model), mujoco.MjData(model), np.random.default_rng(5)
+    names = [f"#{i}" for i in range(model.nsensor)]
+    given = robot.parameters.unpack(robot.parameters.default)
+    ranges = {name: value for name, value in given.items() if name.endswith("range")}
+    assert len(ranges) == 3
+    acted = np.zeros(model.nsensor, int)
+    for _ in range(40):
+        x = draw.normal(size=4) * [0.4, 0.5, 1, 1]
+        data.qpos, data.qvel = x[:2], x[2:]
+        mujoco.mj_forward(model, data)
+        seen = cy.observe(robot, x, names=names, params=ranges)
+        np.testing.assert_allclose(seen.values, data.sensordata, rtol=1e-11, atol=1e-12)
+        acted += data.sensordata != 0
+        weights = draw.normal(size=model.nsensor)
+        g = seen.pullback(weights)
+
+        def loss(state, params=ranges, weights=weights):
+            return cy.observe(robot, state, names=names, params=params).values @ weights
+
+        assert error(g.x, by_differences(loss, x)) < 1e-7
+        for name, value in ranges.items():
+            got = by_differences(lambda v, name=name: loss(x, ranges | {name: v}), value)
+            assert error(g.params[name], got) < 1e-7
+    assert (acted > 3).all() and (acted < 40).all()
+
+
+ROOM = """<mujoco> <compiler angle="radian"/> <worldbody> <geom type="plane" size="3 3 0.1"/>
+  <geom type="box" size="0.1 3 2" pos="2 0 1"/> <geom type="box" size="3 0.1 2" pos="0 -2 1"/>
+  <geom type="box" size="3 0.1 2" pos="0 1.5 1" rgba="1 1 1 0"/>
+  <body pos="-1 0 1"> <joint axis="1 0 0.2"/> <geom type="cylinder" size="0.4 0.5"/>
+    <body pos="0 0.8 0"> <joint axis="0 1 0"/> <geom type="capsule" size="0.3 0.4"
+        quat="0.8 0.3 0.1 0.2"/> </body> </body>
+  <body pos="0.5 -1 0.5"> <freejoint/> <geom type="ellipsoid" size="0.5 0.3 0.4"/> </body>
+  <body pos="0.5 1 0.5"> <joint type="ball"/> <geom size="0.4" pos="0.1 0 0"/> </body>
+  <body pos="0 0 1"> <freejoint/> <geom size="0.1"/> {sites} </body> </worldbody>
+  <sensor> {rays} <rangefinder site="s0" cutoff="0.5"/> </sensor> </mujoco>"""
+
+
+def room(rays=30):
+    draw = np.random.default_rng(8)
+    quats = draw.normal(size=(rays, 4))
+    places = 0.05 * draw.normal(size=(rays, 3))
+    sites = "".join(
+        f'<site name="s{i}" pos="{p[0]} {p[1]} {p[2]}" quat="{q[0]} {q[1]} {q[2]} {q[3]}"/>'
+        for i, (p, q) in enumerate(zip(places, quats))
+    )
+    return ROOM.format(
+        sites=sites, rays="".join(f'<rangefinder site="s{i}"/>' for i in range(rays))
+    )
+
+
+SHAPE = (".pos", ".quat", ".size")
+
+
+def slopes(robot, x, names, h):
+    """(numbers of x, sensors)"""
+    moved = h * np.eye(x.size)
+    ahead, back = (cy.observe(robot, x + d, names=names).values for d in (moved, -moved))
+    return (ahead - back) / (2 * h)
+
+
+def test_rangefinders_equal_mujocos_and_their_gradients_equal_differences():
+    model = mujoco.MjModel.from_xml_string(room())
+    robot, data, draw = cy.from_mujoco(model), mujoco.MjData(model), np.random.default_rng(6)
+    hits, names = np.zeros(model.ngeom, int), [f"#{i}" for i in range(model.nsensor)]
+    for n in range(8):
+        mujoco.mj_resetData(model, data)
+        data.qpos += 0.1 * draw.normal(size=model.nq)
+        mujoco.mj_normalizeQuat(model, data.qpos)
+        mujoco.mj_forward(model, data)
+        x = np.concatenate([data.qpos, data.qvel])
+        seen = cy.observe(robot, x, names=names)
+        np.testing.assert_allclose(seen.values, data.sensordata, rtol=1e-12, atol=1e-12)
+        for i in range(model.nsite):
+            hit = np.zeros(1, np.int32)
+            axis = data.site_xmat[i].reshape(3, 3)[:, 2].copy()
+            mujoco.mj_ray(model, data, data.site_xpos[i], axis, None, 1, model.site_bodyid[i], hit)
+            hits[hit[0]] += hit[0] >= 0
+        if n > 2:
+            continue
+        # Rays that all but graze a shape have no differences to be held to.
+        steady = np.abs(slopes(robot, x, names, 1e-3) - slopes(robot, x, names, 5e-4))
+        weights = draw.normal(size=model.nsensor) * (steady.max(axis=0) < 1e-5)
+        assert np.count_nonzero(weights) > 15
+        given = robot.parameters.unpack(robot.parameters.default)
+        chosen = [name for name in given if name.startswith("geom") and name.endswith(SHAPE)]
+        sizes = {name: given[name] for name in [*chosen, "site:s3.pos", "site:s4.quat"]}
+
+        def loss(state, params=sizes, weights=weights):
+            return cy.observe(robot, state, names=names, params=params).values @ weights
+
+        g = cy.observe(robot, x, names=names, params=sizes).pullback(weights)
+        assert error(g.x, by_differences(loss, x)) < 1e-6
+        for name, value in sizes.items():
+            got = by_differences(lambda v, name=name: loss(x, sizes | {name: v}), value)
+            assert error(g.params[name], got) < 1e-6, name
+    assert hits[3] == 0 and (np.delete(hits, [3, model.ngeom - 1]) > 0).all(), hits
+
+
+def test_a_ray_that_could_meet_a_mesh_is_refused_by_name():
+    robot = cy.load("""<mujoco> <asset> <mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/> </asset>
+      <worldbody> <geom name="rock" type="mesh" mesh="m" contype="0" conaffinity="0"/>
+      <body pos="0 0 3"> <joint/> <geom size="0.1"/> <site name="s"/> </body> </worldbody>
+      <sensor> <rangefinder name="eye" site="s"/> </sensor> </mujoco>""")
+    with pytest.raises(cy.ModelError, match='eye.*meshes.*"rock"'):
+        cy.observe(robot, [0, 0], names="eye")

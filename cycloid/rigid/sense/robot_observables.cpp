@@ -42,7 +42,12 @@ const char* unit_of(const Model& m, const Sensor& s) {
     case SensorKind::ball_angular_velocity:
     case SensorKind::frame_angular_velocity: return "rad/s";
     case SensorKind::frame_angular_acceleration: return "rad/s²";
+    case SensorKind::magnetometer: return "T";
+    case SensorKind::camera_projection: return "pixel";
+    case SensorKind::inside_site: return "1";
+    case SensorKind::joint_limit_position:
     case SensorKind::joint_position: return slides() ? "m" : "rad";
+    case SensorKind::joint_limit_velocity:
     case SensorKind::joint_velocity: return slides() ? "m/s" : "rad/s";
     case SensorKind::joint_actuator_force: return slides() ? "N" : "N·m";
     case SensorKind::ball_quaternion:
@@ -50,6 +55,7 @@ const char* unit_of(const Model& m, const Sensor& s) {
     case SensorKind::frame_x_axis:
     case SensorKind::frame_y_axis:
     case SensorKind::frame_z_axis: return "1";
+    case SensorKind::rangefinder:
     case SensorKind::frame_position:
     case SensorKind::subtree_com: return "m";
     case SensorKind::subtree_angular_momentum: return "kg·m²/s";

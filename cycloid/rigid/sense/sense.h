@@ -13,6 +13,10 @@
 //   bodies       the force between a body and its parent, interaction.h                (10)
 //   contacts     contact_sensor.h                                                      (11)
 //   fields       of mjData, field_sensor.h                                             (12)
+//   flux, pixels camera_sensor.h                                                       (13)
+//   limits       distance and rate, limit_sensor.h                                     (14)
+//   rays         distance to the nearest geom, ray_sensor.h                            (16)
+//   inside       1 where a frame's origin is in the volume of a site, else 0           (15)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
 // out. Forces that a joint's limit holds have a derivative of zero, as in a step.
 //
@@ -24,9 +28,11 @@
 // of its own (field_sweep.h).
 #pragma once
 
+#include "cycloid/rigid/sense/camera_sensor.h"
 #include "cycloid/rigid/sense/contact_sensor.h"
 #include "cycloid/rigid/sense/field_sensor.h"
-#include "cycloid/rigid/sense/frame_sensor.h"
+#include "cycloid/rigid/sense/limit_sensor.h"
+#include "cycloid/rigid/sense/ray_sensor.h"
 #include "cycloid/rigid/tree/energy.h"
 
 namespace cycloid::inline rigid {
@@ -99,6 +105,41 @@ CYCLOID_INLINE S shown_force(const TreeView& tree, int i, const Workspace<S>& w)
          force_scale(tree, tree.model.actuators[static_cast<std::size_t>(i)], w);
 }
 
+// What (14) looks at: position or length and its rate, the limit's range and margin.
+template <class S>
+struct LimitPoint {
+  S x, rate, low, high, margin;
+};
+template <class S, class P>
+LimitPoint<S> limit_point(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
+                          const Workspace<S>& w) {
+  const TreeView& tree = r.tree;
+  const std::size_t k = static_cast<std::size_t>(s.object);
+  const bool on_joint = kind_of(s) == SensorKind::joint_limit_position ||
+                        kind_of(s) == SensorKind::joint_limit_velocity;
+  const Range& range = on_joint ? tree.model.joints[k].range : tree.model.tendons[k].range;
+  const int place = on_joint ? tree.joints[k].range : tree.tendons[k].range;
+  LimitPoint<S> at;
+  at.x = on_joint ? x.qpos[tree.model.joints[k].qpos] : w.tendon_length[k];
+  at.rate = on_joint ? x.qvel[tree.model.joints[k].dof] : w.tendon_rate[k];
+  at.low = place >= 0 ? S(r.p[place]) : number<S>(range.low);
+  at.high = place >= 0 ? S(r.p[place + 1]) : number<S>(range.high);
+  at.margin = number<S>(on_joint ? tree.model.joints[k].margin : tree.model.tendons[k].margin);
+  return at;
+}
+inline bool is_limit_rate(SensorKind k) {
+  return k == SensorKind::joint_limit_velocity || k == SensorKind::tendon_limit_velocity;
+}
+// Whether the limit that a sensor looks at acts at all.
+inline bool limit_acts(const TreeView& tree, const Sensor& s) {
+  const Acting& acting = tree.model.options.acting;
+  const std::size_t k = static_cast<std::size_t>(s.object);
+  const bool on_joint = kind_of(s) == SensorKind::joint_limit_position ||
+                        kind_of(s) == SensorKind::joint_limit_velocity;
+  return acting.constraints && acting.limits &&
+         (on_joint ? tree.model.joints[k].range.on : tree.model.tendons[k].range.on);
+}
+
 // One sensor, before its cutoff. `measure` has run.
 template <class S, class P>
 void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const S& t,
@@ -116,6 +157,32 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
     if (s.reference < 0) return frame_sensor<S>(kind_of(s), o, nullptr, out);
     const SensedFrame<S> ref = frame(s.reference_type, s.reference);
     return frame_sensor(kind_of(s), o, &ref, out);
+  }
+  if (kind_of(s) == SensorKind::magnetometer || kind_of(s) == SensorKind::camera_projection ||
+      kind_of(s) == SensorKind::inside_site) {
+    const auto frame = [&](int type, int object) {
+      return sensed_frame(tree, r.p, frame_mount(tree, type, object), w.frames, v, a);
+    };
+    const SensedFrame<S> o = frame(s.object_type, i);
+    if (kind_of(s) == SensorKind::magnetometer) return flux_sensor(s, o, out);  // (13)
+    const SensedFrame<S> from = frame(s.reference_type, s.reference);
+    if (kind_of(s) == SensorKind::camera_projection) return pixel_sensor(s, o, from, out);
+    const Vec3<S> p = rotate_inverse(from.q, frame_distance(o, from));
+    out[0] = select(inside_zone(s, p), S(1), S(0));  // (15)
+    return;
+  }
+  if (kind_of(s) == SensorKind::rangefinder) {  // (16)
+    const SensedFrame<S> o =
+        sensed_frame(tree, r.p, frame_mount(tree, s.object_type, i), w.frames, v, a);
+    out[0] = cast_ray(tree, r.p, o, w.frames, v, a).t;
+    return;
+  }
+  if (sees_limit(kind_of(s))) {  // (14)
+    const LimitPoint<S> at = limit_point(r, s, x, w);
+    out[0] = limit_acts(tree, s) ? limit_sensor(is_limit_rate(kind_of(s)), at.x, at.rate, at.low,
+                                                at.high, at.margin)
+                                 : S(0);
+    return;
   }
   if (sees_interaction(kind_of(s))) {  // (10)
     const SensedFrame<S> site =

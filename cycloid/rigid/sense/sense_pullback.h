@@ -32,6 +32,43 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
     return;
   }
+  if (kind == SensorKind::inside_site) return;                                      // (15)
+  if (kind == SensorKind::magnetometer || kind == SensorKind::camera_projection) {  // (13)
+    const FrameMount on = frame_mount(tree, s.object_type, i);
+    const SensedFrame<S> o = sensed_frame(tree, r.p, on, w.frames, v, a);
+    SensedFrameBars<S> o_bar, camera_bar;
+    if (kind == SensorKind::magnetometer) {
+      flux_sensor_pullback(s, o, y_bar, o_bar);
+    } else {
+      const FrameMount at = frame_mount(tree, s.reference_type, s.reference);
+      const SensedFrame<S> camera = sensed_frame(tree, r.p, at, w.frames, v, a);
+      pixel_sensor_pullback(s, o, camera, y_bar, o_bar, camera_bar);
+      sensed_frame_pullback(tree, at, w.frames, v, a, camera, camera_bar, w.bars, bar.p);
+    }
+    sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
+    return;
+  }
+  if (kind == SensorKind::rangefinder) {  // (16)
+    const FrameMount on = frame_mount(tree, s.object_type, i);
+    const SensedFrame<S> o = sensed_frame(tree, r.p, on, w.frames, v, a);
+    SensedFrameBars<S> o_bar;
+    const RayHit<S> hit = cast_ray(tree, r.p, o, w.frames, v, a);
+    cast_ray_pullback(tree, r.p, o, w.frames, v, a, hit, y_bar[0], o_bar, w.bars, bar.p);
+    sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
+    return;
+  }
+  if (sees_limit(kind)) {  // (14)
+    if (!limit_acts(tree, s)) return;
+    const LimitPoint<S> at = limit_point(r, s, x, w);
+    const bool on_joint =
+        kind == SensorKind::joint_limit_position || kind == SensorKind::joint_limit_velocity;
+    const int place = on_joint ? tree.joints[k].range : tree.tendons[k].range;
+    S& x_bar = on_joint ? bar.q[tree.model.joints[k].dof] : space.tendon_length_bar[k];
+    S& rate_bar = on_joint ? bar.v[tree.model.joints[k].dof] : space.tendon_rate_bar[k];
+    limit_sensor_pullback(is_limit_rate(kind), at.x, at.low, at.high, at.margin, y_bar[0], x_bar,
+                          rate_bar, bar.p && place >= 0 ? bar.p + place : nullptr);
+    return;
+  }
   if (sees_interaction(kind)) {  // (10)
     const FrameMount on = frame_mount(tree, s.object_type, i);
     const SensedFrame<S> site = sensed_frame(tree, r.p, on, w.frames, v, a);

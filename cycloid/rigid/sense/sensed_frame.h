@@ -4,9 +4,9 @@
 //   u = v(x),        ω = v_ω                                     (2)  velocity of the point x
 //   z = a(x) + ω × u,   α = a_ω                                  (3)  acceleration
 // World axes, x from the origin of the body's tree; v and a are the fields of rnea.h, so that z
-// contains -g: a frame at rest accelerates upwards, as an accelerometer shows. (pos, quat) are a
-// site's parameters, a geom's or camera's constants, the centre of mass with the compiled principal
-// axes (`body`), or nothing (`xbody`).
+// contains -g: a frame at rest accelerates upwards, as an accelerometer shows. (pos, quat) are
+// parameters of a site, or of a geom that has them, constants of other geoms and of cameras, the
+// centre of mass with the compiled principal axes (`body`), or nothing (`xbody`).
 //
 // Pullback, with the turn's cotangent θ̄ in world axes; wrenches on fields by rule (2) of row.h:
 //   ū += z̄ × ω,   ω̄ += u × z̄,   x̄ += z̄ × α + ū × ω               (4)
@@ -51,7 +51,11 @@ inline FrameMount frame_mount(const TreeView& tree, int object_type, int object)
       const Body& b = tree.model.bodies[i];
       return {object, b.com, b.inertia_quat, tree.bodies[i].com, -1};
     }
-    case ObjectKind::geom: return marker(tree.model.geoms[i]);
+    case ObjectKind::geom:
+      out = marker(tree.model.geoms[i]);
+      out.pos_place = tree.geoms[i].pos;
+      out.quat_place = tree.geoms[i].quat;
+      return out;
     case ObjectKind::camera: return marker(tree.model.cameras[i]);
     case ObjectKind::site:
       out = marker(tree.model.sites[i]);

@@ -13,6 +13,9 @@ enum class SensorKind : int {
   gyro = 3,
   force = 4,
   torque = 5,
+  magnetometer = 6,
+  rangefinder = 7,
+  camera_projection = 8,
   joint_position = 9,
   joint_velocity = 10,
   tendon_position = 11,
@@ -24,6 +27,10 @@ enum class SensorKind : int {
   tendon_actuator_force = 17,
   ball_quaternion = 18,
   ball_angular_velocity = 19,
+  joint_limit_position = 20,
+  joint_limit_velocity = 21,
+  tendon_limit_position = 23,
+  tendon_limit_velocity = 24,
   frame_position = 26,
   frame_quaternion = 27,
   frame_x_axis = 28,
@@ -36,6 +43,7 @@ enum class SensorKind : int {
   subtree_com = 35,
   subtree_linear_velocity = 36,
   subtree_angular_momentum = 37,
+  inside_site = 38,
   contact = 42,
   potential_energy = 43,
   kinetic_energy = 44,
@@ -62,6 +70,11 @@ inline SensorKind kind_of(const Sensor& s) { return static_cast<SensorKind>(s.ty
 inline bool sees_frame(SensorKind k) {
   return (k >= SensorKind::accelerometer && k <= SensorKind::gyro) ||
          (k >= SensorKind::frame_position && k <= SensorKind::frame_angular_acceleration);
+}
+// A sensor of a limit: limit_sensor.h.
+inline bool sees_limit(SensorKind k) {
+  return k == SensorKind::joint_limit_position || k == SensorKind::joint_limit_velocity ||
+         k == SensorKind::tendon_limit_position || k == SensorKind::tendon_limit_velocity;
 }
 // A sensor of contacts: contact_sensor.h.
 inline bool sees_contacts(SensorKind k) {
