@@ -8,8 +8,7 @@
 // Half-axes: a ball's radius; radius and half length of a cylinder; these and a cap of a capsule;
 // the size of what has three. A body whose geoms count so has no inertia box (medium_force.h), and
 // without mass feels nothing. The integrator `implicit` and lone free bodies take D into their
-// matrix, implicitfast D_s. MuJoCo's D is regularised where areas of slow geoms vanish, of about a
-// centimetre and less; D here is the derivative.
+// matrix, implicitfast D_s.
 //
 // Pullback, with a local pair a = Bᵀ y of a field y and its cotangent ā:
 //   ȳ += wrench(B ā_u, c, B ā_ω),   c̄ += (B ā_u) × y_ω,   θ̄ += ā_ω × a_ω + ā_u × a_u        (5)

@@ -5,16 +5,18 @@
 // angular drag, of Kutta and Magnus lift; virtual masses m_A [m³] and moments I_A [m⁵] of ρ = 1.
 //   V = 4π/3 r_x r_y r_z,   D = ⅔ Σ r,   b_i = (r_j r_k)²                                      (1)
 //   A_max = π r_max r_mid,   I_i = 8π/15 r_i max(r_j, r_k)⁴,   I_max = 8π/15 r_mid r_max⁴       (2)
-//   N = b∘u,   a = N·u,   d = N·N,   A = π √(d/max(a, ε)),   c = a/max(|u| d, ε)                (3)
+//   N = b∘u,   a = N·u,   d = N·N,   A = π √(d/a),   c = a/(|u| d)                              (3)
 //   P = m_A∘u,   L = I_A∘ω,   κ_i = C_ang I_i + C_slender (I_max - I_i)                         (4)
 //   f = k [ρ P×ω + C_M ρ V ω×u + C_K ρ c A (N×u)×u - T u]                                       (5)
 //   T = 3π D β + ρ |u| (C_blunt A + C_slender (A_max - A))                                      (6)
 //   n = k [ρ P×u + ρ L×ω - (π D³ β + ρ |κ∘ω|) ω]                                               (7)
-// A is the area that the flow sees, N the normal of the cut that it sees. ε = 1e-15, as there. k is
-// 1, or 0 for none. At rest |u| and |κ∘ω| have the derivative 0; equal half-axes take one of the
-// two derivatives, which is the whole one where they change together.
+// A is the area that the flow sees, N the normal of the cut that it sees; k is 1, or 0 for none.
+// At rest A and c count as zero, and |u| and |κ∘ω| have the derivative 0; equal half-axes take one
+// of the two derivatives, which is the whole one where they change together.
 // Source: MuJoCo's manual, Fluid forces, ellipsoid model.
 #pragma once
+
+#include <limits>
 
 #include "cycloid/rigid/force/passive.h"
 
@@ -41,14 +43,19 @@ template <class S>
 CYCLOID_INLINE Vec3<S> by_element(const Vec3<S>& a, const Vec3<S>& b) {
   return {a.x * b.x, a.y * b.y, a.z * b.z};
 }
+// Less than any number that counts here: eighth powers of lengths, squares of velocities.
+template <class S>
+CYCLOID_INLINE S vanishing() {
+  return S(std::numeric_limits<Scalar<S>>::min() * 4);
+}
 // √x, and the half of its inverse, both safe at zero: there the derivative is 0.
 template <class S>
 CYCLOID_INLINE S safe_root(const S& x) {
-  return sqrt(max(x, number<S>(1e-36)));
+  return sqrt(max(x, vanishing<S>()));
 }
 template <class S>
 CYCLOID_INLINE S safe_root_slope(const S& x) {
-  const S tiny = number<S>(1e-36);
+  const S tiny = vanishing<S>();
   return select(x > tiny, S(0.5) / sqrt(max(x, tiny)), S(0));
 }
 
@@ -120,7 +127,7 @@ struct EllipsoidFlow {
 
 template <class S>
 EllipsoidFlow<S> ellipsoid_flow(const Vec3<S>& b, const Vec3<S>& u) {
-  const S tiny = number<S>(1e-15);
+  const S tiny = vanishing<S>();
   EllipsoidFlow<S> x;
   x.N = by_element(b, u);
   x.a = dot(x.N, u), x.d = dot(x.N, x.N), x.speed = safe_root(dot(u, u));
@@ -133,7 +140,7 @@ EllipsoidFlow<S> ellipsoid_flow(const Vec3<S>& b, const Vec3<S>& u) {
 template <class S>
 void ellipsoid_flow_pullback(const Vec3<S>& b, const Vec3<S>& u, const EllipsoidFlow<S>& x,
                              const EllipsoidFlow<S>& bar, Vec3<S>& b_bar, Vec3<S>& u_bar) {
-  const S tiny = number<S>(1e-15), zero(0);
+  const S tiny = vanishing<S>(), zero(0);
   const S below = max(x.speed * x.d, tiny), under = max(x.a, tiny), ratio = x.d / under;
   S a_bar = bar.a + bar.cosine / below, d_bar = bar.d, speed_bar = bar.speed;
   const S below_bar = select(x.speed * x.d > tiny, -bar.cosine * x.cosine / below, zero);

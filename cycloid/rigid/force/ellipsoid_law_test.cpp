@@ -85,3 +85,26 @@ TEST_CASE("ellipsoid_law: a ball feels Stokes' drag, that of its disc, and Magnu
   const Vec3<double> n = w * -(8 * pi * r * r * r * beta + rho * 1.2 * I * norm(w));
   CHECK(norm(W.turning - n) < 1e-13 * norm(n));
 }
+
+TEST_CASE("ellipsoid_law: without viscosity it knows no scale, small and slow geoms included") {
+  Numbers in = kPoint;
+  in[16] = 0;
+  const auto W = ellipsoid_law(ellipsoid_of(in.data()), motion_of(in.data()));
+  for (const double size : {1e-2, 1e-4}) {
+    for (const double speed : {1.0, 1e-3, 1e-8}) {
+      Numbers small = in;
+      const double cube = size * size * size, area = size * size;
+      for (std::size_t i = 0; i < 3; ++i) {
+        small[i] *= size;
+        small[9 + i] *= cube;
+        small[12 + i] *= cube * area;
+        small[17 + i] *= speed / size;
+        small[20 + i] *= speed;
+      }
+      const auto w = ellipsoid_law(ellipsoid_of(small.data()), motion_of(small.data()));
+      const double unit = area * speed * speed;
+      CHECK(norm(w.moving * (1 / unit) - W.moving) < 1e-12 * norm(W.moving));
+      CHECK(norm(w.turning * (1 / (unit * size)) - W.turning) < 1e-12 * norm(W.turning));
+    }
+  }
+}
