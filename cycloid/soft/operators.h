@@ -11,6 +11,16 @@ inline constexpr Operator kOperators[] = {
     differentiable("energy_density"),
     differentiable("piola_stress"),
     differentiable("viscous_stress"),
+    differentiable("rate_stress"),
+    // element/
+    differentiable("rest_point"),
+    differentiable("gradient_at"),
+    differentiable("cell_energy"),
+    differentiable("cell_force"),
+    differentiable("cell_rate_force"),
+    differentiable("cell_mass"),
+    differentiable("cell_volume"),
+    differentiable("mean_stress"),
 };
 
 }  // namespace cycloid::inline soft

@@ -92,13 +92,26 @@ struct Corotated {
     const Mat3<S> R = polar_rotation(F);
     return (F - R) * (S(2) * c.mu) + R * (c.lam * (contract(R, F) - S(3)));  // (3)
   }
+  // What (4) and (5) need of F, once for all directions.
+  template <class S>
+  struct Turned {
+    Mat3<S> R, turning_inverse;
+    S grown;
+  };
+  template <class S>
+  static Turned<S> turned(const Mat3<S>& F) {
+    const Mat3<S> R = polar_rotation(F);
+    return {R, inverse(turning_matrix(symmetric_part(transpose(R) * F))), contract(R, F) - S(3)};
+  }
+  template <class S>
+  static Mat3<S> stress_tangent(const Coefficients<S>& c, const Turned<S>& at, const Mat3<S>& dF) {
+    const Mat3<S> dR = at.R * skew(at.turning_inverse * axial(transpose(at.R) * dF));  // (5)
+    return dF * (S(2) * c.mu) + at.R * (c.lam * contract(at.R, dF)) +
+           dR * (c.lam * at.grown - S(2) * c.mu);  // (4)
+  }
   template <class S>
   static Mat3<S> stress_tangent(const Coefficients<S>& c, const Mat3<S>& F, const Mat3<S>& dF) {
-    const Mat3<S> R = polar_rotation(F), Rt = transpose(R);
-    const Mat3<S> G = turning_matrix(symmetric_part(Rt * F));
-    const Mat3<S> dR = R * skew(inverse(G) * axial(Rt * dF));  // (5)
-    return dF * (S(2) * c.mu) + R * (c.lam * contract(R, dF)) +
-           dR * (c.lam * (contract(R, F) - S(3)) - S(2) * c.mu);  // (4)
+    return stress_tangent(c, turned(F), dF);
   }
 };
 

@@ -54,6 +54,24 @@ template <class S>
   return with_material(m, [&](auto page) { return page.stress_tangent(c, F, dF); });
 }
 
+// All of ∂P/∂F: H(i, j) of the numbers of P and F, row by row.
+template <class S>
+[[gnu::noinline]] void piola_hessian(Material m, const Coefficients<S>& c, const Mat3<S>& F,
+                                     Mat<S, 9, 9>& H) {
+  with_material(m, [&](auto page) {
+    const auto fill = [&](const auto& at) {
+      for (int k = 0; k < 9; ++k) {
+        Mat3<S> dF{};
+        dF.e[k] = S(1);
+        const Mat3<S> dP = page.stress_tangent(c, at, dF);
+        for (int i = 0; i < 9; ++i) H(i, k) = dP.e[i];
+      }
+    };
+    if constexpr (std::is_same_v<decltype(page), Corotated>) fill(page.turned(F));
+    else fill(F);
+  });
+}
+
 template <class S>
 void energy_density_pullback(Material m, const Coefficients<S>& c, const Mat3<S>& F,
                              const S& energy_bar, Coefficients<S>& c_bar, Mat3<S>& F_bar) {

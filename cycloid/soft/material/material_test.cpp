@@ -130,6 +130,31 @@ TEST_CASE("material: viscous stress, in F, in the strain before, and in every co
   }
 }
 
+TEST_CASE("material: stress of a rate of strain, in F, in its rate, and in every coefficient") {
+  std::vector<Numbers> all;
+  for (Numbers p : points()) {
+    for (const double e : {0.1, 0.2, -0.5, 0.3, -0.1, 0.3, -0.4, 0.6, 0.2}) p.push_back(e);
+    all.push_back(p);
+  }
+  test::check_pullback(
+      "rate_stress", 9,
+      []<class S>(const S* in, S* out) {
+        const Mat3<S> P =
+            rate_stress<S>({in[0], in[1], S(0)}, in[2], matrix_at(in + 3), matrix_at(in + 12));
+        for (int k = 0; k < 9; ++k) out[k] = P.e[k];
+      },
+      []<class S>(const S* in, const S* out_bar, S* in_bar) {
+        Coefficients<S> c_bar{S(0), S(0), S(0)};
+        Mat3<S> F_bar{}, G_bar{};
+        S z_bar(0);
+        rate_stress_pullback<S>({in[0], in[1], S(0)}, in[2], matrix_at(in + 3), matrix_at(in + 12),
+                                matrix_at(out_bar), c_bar, z_bar, F_bar, G_bar);
+        in_bar[0] += c_bar.mu, in_bar[1] += c_bar.lam, in_bar[2] += z_bar;
+        for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k], in_bar[12 + k] += G_bar.e[k];
+      },
+      all, {.tolerance = 1e-10});
+}
+
 TEST_CASE("material: at rest there is no stress, and small strains feel Hooke's law") {
   const Coefficients<double> c{3, 2, 0.4};
   Mat3<double> e{{0.3, 0.1, -0.2, 0.1, -0.4, 0.5, -0.2, 0.5, 0.7}};
