@@ -21,6 +21,10 @@ inline constexpr Operator kOperators[] = {
     differentiable("cell_mass"),
     differentiable("cell_volume"),
     differentiable("mean_stress"),
+    // solid_stage.h
+    differentiable("stage"),
+    differentiable("elastic_force"),
+    not_differentiable("solid", "makes a System, whose step is differentiable"),
 };
 
 }  // namespace cycloid::inline soft

@@ -9,7 +9,7 @@
 //   m_a = Σ density w share_a                                        (5)   [kg]
 //   V = Σ w det F                                                    (6)   [m³], as it is now
 //   P_mean = Σ w P / Σ w                                             (7)   [Pa], elastic alone
-// With f̄ of (3), G = Σ f̄_a B_aᵀ:  P̄ = w G, w̄ = P:G, B̄_a = w Pᵀ f̄_a, then the material's pullback.
+// With f̄ of (3), G = Σ f̄_a B_aᵀ:  P̄ = w G, w̄ = P:G, B̄_a = w Pᵀ f̄_a, and the material's own.
 // S is a scalar or lanes of cells.
 #pragma once
 

@@ -252,7 +252,7 @@ TEST_CASE("cell_stiffness: what is kept positive has the positive eigenvalues, a
   }
   Mat<double, 9, 9> kept = A;
   keep_positive(kept);
-  // With B = kept and C = B - A, both positive semidefinite, B C = 0 says that they share no vector.
+  // With B = kept and C = B - A, both not negative, B C = 0 says that they share no vector.
   const auto C = kept - A, product = kept * C;
   double most = 0, trace_kept = 0, trace_cut = 0;
   for (const double v : product.e) most = std::max(most, std::abs(v));
