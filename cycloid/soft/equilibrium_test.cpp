@@ -32,7 +32,7 @@ struct Stretched {
     for (const std::size_t i : held) u.push_back(mesh.vertices[i] == 1 ? stretch - 1 : 0.0);
     return equilibrium(*system, {}, u, params, 1);
   }
-  Mesh mesh;
+  SolidMesh mesh;
   std::vector<std::size_t> held;
   std::unique_ptr<System> system;
 };
@@ -42,9 +42,11 @@ struct Stretched {
 TEST_CASE("equilibrium: uniaxial stretch of the logarithmic material has its lateral stretch") {
   // Closed form: mu (l² - 1) + lam ln J = 0 across.
   const Stretched cube("neo_hookean_log");
-  for (const auto& [stretch, lateral] :
-       {std::pair{0.5, 1.21076739}, {0.8, 1.06733837}, {1.5, 0.88017459}, {2.0, 0.79807754},
-        {10.0, 0.41653193}}) {
+  for (const auto& [stretch, lateral] : {std::pair{0.5, 1.21076739},
+                                         {0.8, 1.06733837},
+                                         {1.5, 0.88017459},
+                                         {2.0, 0.79807754},
+                                         {10.0, 0.41653193}}) {
     CAPTURE(stretch);
     const Equilibrium rest = cube.at(stretch);
     REQUIRE(rest.converged);
@@ -59,7 +61,7 @@ TEST_CASE("equilibrium: uniaxial stretch of the logarithmic material has its lat
 }
 
 TEST_CASE("equilibrium: its pullback is that of differences, by parameters and inputs") {
-  Mesh mesh = box_mesh({3, 1, 1}, {0.3, 0.1, 0.1}, ElementKind::hex);
+  SolidMesh mesh = box_mesh({3, 1, 1}, {0.3, 0.1, 0.1}, ElementKind::hex);
   FixedNumbers random(3);
   for (double& v : mesh.vertices) v += 0.005 * random.next();
   SolidOptions o;
@@ -122,7 +124,7 @@ TEST_CASE("equilibrium: its pullback is that of differences, by parameters and i
 
 TEST_CASE("equilibrium: a body that nothing holds is refused, with its free motions") {
   SolidOptions o;
-  const Mesh mesh = box_mesh({1, 1, 1}, {1, 1, 1}, ElementKind::hex);
+  const SolidMesh mesh = box_mesh({1, 1, 1}, {1, 1, 1}, ElementKind::hex);
   o.held.assign(24, 0);
   o.held[0] = o.held[1] = o.held[2] = o.held[3] = o.held[4] = o.held[5] = 1;
   try {

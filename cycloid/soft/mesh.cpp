@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostVertices = 1 << 25;
 
 template <class E>
-double least_volume(const Mesh& mesh, const double* vertices, int cell) {
+double least_volume(const SolidMesh& mesh, const double* vertices, int cell) {
   Vec3<double> X[E::kNodes];
   double least = HUGE_VAL;
   for (int a = 0; a < E::kNodes; ++a) {
@@ -27,7 +27,7 @@ double least_volume(const Mesh& mesh, const double* vertices, int cell) {
   return least;
 }
 
-double least_volume(const Mesh& mesh, const double* vertices, int cell) {
+double least_volume(const SolidMesh& mesh, const double* vertices, int cell) {
   switch (mesh.element) {
     case ElementKind::tet: return least_volume<Tet4>(mesh, vertices, cell);
     case ElementKind::hex: return least_volume<Hex8>(mesh, vertices, cell);
@@ -38,7 +38,7 @@ double least_volume(const Mesh& mesh, const double* vertices, int cell) {
 std::string place_of(const double* p) { return message("(", p[0], ", ", p[1], ", ", p[2], ")"); }
 
 // The parts that hang together, by uniting the vertices of each cell.
-void find_parts(Mesh& mesh) {
+void find_parts(SolidMesh& mesh) {
   std::vector<int> root(static_cast<std::size_t>(mesh.vertex_count()));
   std::iota(root.begin(), root.end(), 0);
   const auto find = [&](int i) {
@@ -64,7 +64,7 @@ void find_parts(Mesh& mesh) {
   }
 }
 
-void check_cells(const Mesh& mesh) {
+void check_cells(const SolidMesh& mesh) {
   const int n = mesh.vertex_count(), k = mesh.nodes();
   std::vector<char> used(static_cast<std::size_t>(n), 0);
   for (int c = 0; c < mesh.cell_count(); ++c) {
@@ -99,7 +99,7 @@ int nodes_of(ElementKind element) {
   return element == ElementKind::tet ? 4 : element == ElementKind::hex ? 8 : 10;
 }
 
-int Mesh::nodes() const { return nodes_of(element); }
+int SolidMesh::nodes() const { return nodes_of(element); }
 
 const char* name(ElementKind element) {
   return element == ElementKind::tet ? "tet" : element == ElementKind::hex ? "hex" : "tet10";
@@ -113,7 +113,7 @@ ElementKind element_named(const std::string& word) {
   throw ModelError(message("no element is called \"", word, "\"", did_you_mean(word, known)));
 }
 
-std::string cell_name(const Mesh& mesh, int cell) {
+std::string cell_name(const SolidMesh& mesh, int cell) {
   double middle[3] = {};
   const int k = mesh.nodes();
   for (int a = 0; a < k; ++a) {
@@ -125,14 +125,15 @@ std::string cell_name(const Mesh& mesh, int cell) {
   return message("cell ", cell, " near ", place_of(middle));
 }
 
-int first_flat_cell(const Mesh& mesh, const double* vertices) {
+int first_flat_cell(const SolidMesh& mesh, const double* vertices) {
   for (int c = 0; c < mesh.cell_count(); ++c) {
     if (!(least_volume(mesh, vertices, c) > 0)) return c;
   }
   return -1;
 }
 
-Mesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int nodes, bool allow_parts) {
+SolidMesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int nodes,
+                    bool allow_parts) {
   if (nodes != 4 && nodes != 8 && nodes != 10) {
     throw ModelError(message("a cell has 4 nodes (tet), 8 (hex) or 10 (tet10); got ", nodes));
   }
@@ -144,7 +145,7 @@ Mesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int nodes, 
   if (vertices.size() / 3 > kMostVertices) {
     throw ModelError(message("a mesh has at most ", kMostVertices, " vertices"));
   }
-  Mesh mesh;
+  SolidMesh mesh;
   mesh.vertices = std::move(vertices);
   mesh.cells = std::move(cells);
   mesh.element = nodes == 4 ? ElementKind::tet : nodes == 8 ? ElementKind::hex : ElementKind::tet10;
@@ -165,8 +166,8 @@ Mesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int nodes, 
   return mesh;
 }
 
-Mesh box_mesh(const std::array<int, 3>& cells, const std::array<double, 3>& size,
-              ElementKind element) {
+SolidMesh box_mesh(const std::array<int, 3>& cells, const std::array<double, 3>& size,
+                   ElementKind element) {
   const bool quadratic = element == ElementKind::tet10;
   double count = 1;
   for (std::size_t i = 0; i < 3; ++i) {

@@ -29,7 +29,7 @@ const std::vector<double> kTet = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 TEST_CASE("box_mesh: vertices, cells and the volume of every element") {
   for (const ElementKind e : {ElementKind::tet, ElementKind::hex, ElementKind::tet10}) {
-    const Mesh mesh = box_mesh({3, 2, 4}, {0.3, 0.5, 0.8}, e);
+    const SolidMesh mesh = box_mesh({3, 2, 4}, {0.3, 0.5, 0.8}, e);
     CHECK(mesh.cell_count() == (e == ElementKind::hex ? 24 : 144));
     CHECK(mesh.vertex_count() == (e == ElementKind::tet10 ? 7 * 5 * 9 : 4 * 3 * 5));
     CHECK(mesh.parts == 1);
@@ -81,7 +81,7 @@ TEST_CASE("solid_plan: chunks of one colour share no vertex, and all cells are i
 }
 
 TEST_CASE("solid_plan: motions that nothing hinders have their names") {
-  const Mesh mesh = box_mesh({1, 1, 1}, {1, 1, 1}, ElementKind::hex);
+  const SolidMesh mesh = box_mesh({1, 1, 1}, {1, 1, 1}, ElementKind::hex);
   const auto free = [&](const std::vector<int>& held) {
     std::vector<char> marks(24, 0);
     for (const int i : held) marks[static_cast<std::size_t>(i)] = 1;

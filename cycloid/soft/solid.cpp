@@ -141,7 +141,7 @@ void add_inputs(SolidBody& body, const std::vector<std::string>& names, SystemPa
 
 }  // namespace
 
-System solid(const Mesh& mesh, const SolidOptions& o) {
+System solid(const SolidMesh& mesh, const SolidOptions& o) {
   const auto body = std::make_shared<SolidBody>();
   body->material = static_cast<Material>(index_of("material", o.material, kMaterialNames));
   body->integrator =

@@ -42,7 +42,7 @@ struct SolidOptions {
 };
 
 // Throws ModelError or ParameterError on what makes no sense.
-System solid(const Mesh& mesh, const SolidOptions& options);
+System solid(const SolidMesh& mesh, const SolidOptions& options);
 
 struct SolidBody;  // solid_numbers.h
 // The body behind a System that `solid` made. Throws ModelError for others.

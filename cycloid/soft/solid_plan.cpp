@@ -9,7 +9,7 @@ namespace cycloid::inline soft {
 namespace {
 
 // Greedy: a chunk gets the first colour that no chunk with a vertex in common has.
-std::vector<std::vector<int>> colours_of(const Mesh& mesh) {
+std::vector<std::vector<int>> colours_of(const SolidMesh& mesh) {
   const int k = mesh.nodes(), cells = mesh.cell_count();
   const int chunks = (cells + SolidPlan::kChunk - 1) / SolidPlan::kChunk;
   std::vector<std::vector<int>> at(static_cast<std::size_t>(mesh.vertex_count()));
@@ -36,7 +36,7 @@ std::vector<std::vector<int>> colours_of(const Mesh& mesh) {
 
 }  // namespace
 
-SolidPlan::SolidPlan(Mesh body, std::vector<char> numbers_held)
+SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held)
     : mesh(std::move(body)), held(std::move(numbers_held)) {
   const int n = vertices(), k = mesh.nodes();
   for (int i = 0; i < numbers(); ++i) {

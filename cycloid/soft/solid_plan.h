@@ -20,7 +20,7 @@ namespace cycloid::inline soft {
 
 struct SolidPlan {
   // held: one for each number.
-  SolidPlan(Mesh mesh, std::vector<char> held);
+  SolidPlan(SolidMesh mesh, std::vector<char> held);
 
   int vertices() const { return mesh.vertex_count(); }
   int cells() const { return mesh.cell_count(); }
@@ -43,7 +43,7 @@ struct SolidPlan {
 
   static constexpr int kChunk = 32;
 
-  Mesh mesh;
+  SolidMesh mesh;
   std::vector<char> held;
   std::vector<int> held_numbers;          // in the order of the state
   std::vector<std::vector<int>> colours;  // chunks

@@ -83,7 +83,7 @@ struct Once {
 // A distorted block, held by one face, with everything that a body can have.
 System block(const std::string& material, const std::string& integrator, ElementKind element,
              bool per_cell = false) {
-  Mesh mesh = box_mesh({2, 1, 2}, {0.4, 0.2, 0.3}, element);
+  SolidMesh mesh = box_mesh({2, 1, 2}, {0.4, 0.2, 0.3}, element);
   FixedNumbers random(5);
   for (double& v : mesh.vertices) v += 0.01 * random.next();
   SolidOptions o;
@@ -190,7 +190,7 @@ TEST_CASE("solid: pullback and pushforward of newmark and bdf2, by every number"
 TEST_CASE("solid: a step keeps its equation, M (x⁺ - x - h v) = h² f(x⁺)") {
   SolidOptions o;
   o.young = {1e4}, o.dt = 0.02, o.gravity = {0.3, 0.2, -1};
-  const Mesh mesh = box_mesh({2, 2, 2}, {0.2, 0.2, 0.2}, ElementKind::hex);
+  const SolidMesh mesh = box_mesh({2, 2, 2}, {0.2, 0.2, 0.2}, ElementKind::hex);
   const System system = solid(mesh, o);
   Inputs in = inputs_of(system);
   const Once once(system, in, 1);
@@ -250,7 +250,7 @@ TEST_CASE("solid: no number depends on the number of threads") {
 }
 
 TEST_CASE("solid: a held face that is pressed by half finds its way, for a material with a log") {
-  Mesh mesh = box_mesh({4, 1, 1}, {0.4, 0.1, 0.1}, ElementKind::hex);
+  SolidMesh mesh = box_mesh({4, 1, 1}, {0.4, 0.1, 0.1}, ElementKind::hex);
   SolidOptions o;
   o.material = "neo_hookean_log", o.inputs = {"pinned"}, o.gravity = {0, 0, 0};
   o.held.assign(mesh.vertices.size(), 0);
@@ -268,7 +268,7 @@ TEST_CASE("solid: a held face that is pressed by half finds its way, for a mater
 }
 
 TEST_CASE("solid: a start that is turned inside out is named, where the material has no energy") {
-  const Mesh mesh = box_mesh({2, 1, 1}, {0.2, 0.1, 0.1}, ElementKind::hex);
+  const SolidMesh mesh = box_mesh({2, 1, 1}, {0.2, 0.1, 0.1}, ElementKind::hex);
   SolidOptions o;
   o.material = "neo_hookean_log";
   const System system = solid(mesh, o);
@@ -280,7 +280,7 @@ TEST_CASE("solid: a start that is turned inside out is named, where the material
 }
 
 TEST_CASE("solid: what makes no sense is refused, by name") {
-  const Mesh mesh = box_mesh({1, 1, 1}, {1, 1, 1}, ElementKind::hex);
+  const SolidMesh mesh = box_mesh({1, 1, 1}, {1, 1, 1}, ElementKind::hex);
   const auto text = [&](const std::function<void(SolidOptions&)>& change) -> std::string {
     SolidOptions o;
     change(o);

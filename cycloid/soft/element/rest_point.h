@@ -1,6 +1,6 @@
 // A point of integration in the rest shape: the slopes of the shape functions there, in metres.
 //
-// X_a are the rest vertices of a cell, b_a the slopes in the element's own frame (shape.h):
+// X_a are the rest vertices of a cell, b_a the slopes in the element's own frame (shape_table.h):
 //   M = Σ X_a b_aᵀ                                                  (1)
 //   B_a = M⁻ᵀ b_a                                                   (2)   [1/m]
 //   w = weight · det M                                              (3)   [m³]
@@ -10,7 +10,7 @@
 // and of F:  x̄_a += F̄ B_a,   B̄_a += F̄ᵀ x_a                          (6)
 #pragma once
 
-#include "cycloid/soft/element/shape.h"
+#include "cycloid/soft/element/shape_table.h"
 #include "cycloid/soft/material/deformation.h"
 
 namespace cycloid::inline soft {
