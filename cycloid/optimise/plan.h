@@ -29,12 +29,12 @@ namespace cycloid::inline optimise {
 
 struct PlanOptions {
   std::string method = "ilqr";
-  std::vector<double> start;         // controls (T, inputs); empty: zeros, within the bounds
-  std::vector<double> start_states;  // (T+1, states) for multiple_shooting; empty: a rollout's
-  std::vector<double> low, high;     // of each input, infinite where none; empty: no bounds
-  std::vector<double> params;        // empty: the defaults
+  std::vector<double> start = {};         // controls (T, inputs); empty: zeros, within the bounds
+  std::vector<double> start_states = {};  // (T+1, states) for multiple_shooting; empty: a rollout's
+  std::vector<double> low = {}, high = {};     // of each input, infinite where none; empty: no bounds
+  std::vector<double> params = {};        // empty: the defaults
   int iterations = 200;
-  std::optional<double> time_limit;  // [s]; the iteration that it ends in is finished
+  std::optional<double> time_limit = {};  // [s]; the iteration that it ends in is finished
   std::uint64_t seed = 0;
   double tolerance = 1e-6;  // on the decrease of the cost that is still expected, relative
   double constraint_tolerance = 1e-4;  // on Keep, in units of its output

@@ -101,7 +101,7 @@ struct PlanUnderTest {
   double t0 = 0;
   std::function<double(const System& system, std::span<const double> states,
                        std::span<const double> controls)>
-      cost;
+      cost = {};
 };
 
 // Throws Error on sizes that do not fit.

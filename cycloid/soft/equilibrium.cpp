@@ -1,0 +1,202 @@
+#include "cycloid/soft/equilibrium.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cycloid/base/core_count.h"
+#include "cycloid/base/error.h"
+#include "cycloid/soft/solid.h"
+#include "cycloid/soft/solid_stage.h"
+
+namespace cycloid::inline soft {
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr int kMostLoadSteps = 200;
+
+void check_size(const char* what, std::size_t got, int expected) {
+  if (got != 0 && got != static_cast<std::size_t>(expected)) {
+    throw Error(message("equilibrium: ", what, " has ", expected, " numbers; got ", got));
+  }
+}
+
+void check_finite(const char* what, std::span<const double> values) {
+  for (const double v : values) {
+    if (!std::isfinite(v)) throw Error(message("equilibrium: ", what, " must be finite; got ", v));
+  }
+}
+
+// "translation y and rotation x"
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return all;
+}
+
+}  // namespace
+
+struct Equilibrium::Solved {
+  std::shared_ptr<const SolidBody> body;
+  int parameters = 0, threads = 1;
+  Numbers params, u;
+  Numbers y;
+  std::unique_ptr<CholeskyFactor> factor;
+
+  StepParameters<double> step_parameters(std::vector<const double*>& arrays) const {
+    const SolidPlan& plan = *body->plan;
+    const SolidBody::Place* const places[] = {&body->young, &body->poisson, &body->density,
+                                              &body->mass, &body->vertices};
+    const double* at = params.data() + body->lane_numbers;
+    arrays.clear();
+    for (const auto* place : places) {
+      if (!place->array) continue;
+      arrays.push_back(at);
+      at += place == &body->vertices ? plan.numbers()
+            : place == &body->mass   ? plan.vertices()
+                                     : plan.cells();
+    }
+    return {params.data(), arrays.data(), nullptr, nullptr};
+  }
+};
+
+Equilibrium equilibrium(const System& system, std::span<const double> x0, std::span<const double> u,
+                        std::span<const double> params, int threads) {
+  auto solved = std::make_shared<Equilibrium::Solved>();
+  solved->body = solid_body_of(system);
+  const SolidBody& body = *solved->body;
+  const SolidPlan& plan = *body.plan;
+  check_size("x0", x0.size(), system.states().size());
+  check_size("u", u.size(), body.inputs);
+  check_finite("x0", x0), check_finite("u", u);
+  solved->params.assign(params.begin(), params.end());
+  if (params.empty()) solved->params = system.parameters().default_values();
+  system.check_parameters(solved->params);
+  solved->u.assign(u.begin(), u.end());
+  solved->u.resize(static_cast<std::size_t>(body.inputs), 0.0);
+  solved->threads = threads > 0 ? threads : default_threads();
+
+  std::vector<const double*> arrays;
+  SolidNumbers n(body, solved->threads);
+  n.read(solved->step_parameters(arrays));
+  for (int part = 0; part < plan.mesh.parts; ++part) {
+    const auto free = plan.free_motions(n.rest, part);
+    if (free.empty()) continue;
+    throw ModelError(message(
+        "nothing holds the body", plan.mesh.parts > 1 ? message("'s part ", part) : std::string(),
+        " against ", listed(free), ": without inertia it has no place of rest; pin vertices"));
+  }
+  const auto numbers = static_cast<std::size_t>(plan.numbers());
+  const double* const force = body.force_input >= 0 ? solved->u.data() + body.force_input : nullptr;
+  Numbers y(n.rest, n.rest + numbers);
+  if (!x0.empty()) std::copy_n(x0.begin(), numbers, y.begin());
+  // Held numbers stand where they do without their input, whatever x0 has there.
+  for (const int i : plan.held_numbers) {
+    y[static_cast<std::size_t>(i)] = n.rest[static_cast<std::size_t>(i)];
+  }
+  if (!x0.empty()) {  // ... or, from a start of the user's, where they shall be
+    for (std::size_t k = 0; k < plan.held_numbers.size() && body.held_input >= 0; ++k) {
+      const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
+      y[i] = n.rest[i] + solved->u[static_cast<std::size_t>(body.held_input) + k];
+    }
+  }
+  MinimiserSpace space;
+  const auto solve_at = [&](double load, Numbers& from) {
+    Incremental problem;
+    problem.view = n.view();
+    problem.inertia.assign(n.mass.size(), 0.0);
+    problem.origin.assign(n.rest, n.rest + numbers);
+    for (std::size_t i = 0; i < numbers; ++i) {
+      problem.pull.push_back(load * (n.mass[i / 3] * n.gravity[i % 3] + (force ? force[i] : 0)));
+    }
+    for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
+      const double moved =
+          body.held_input >= 0 ? solved->u[static_cast<std::size_t>(body.held_input) + k] : 0;
+      problem.target.push_back(n.rest[static_cast<std::size_t>(plan.held_numbers[k])] +
+                               (x0.empty() ? load : 1) * moved);
+    }
+    return minimise(plan, *body.kernels, problem, n.threads, from, space);
+  };
+  Equilibrium out;
+  out.load_steps = 0;
+  Minimum found;
+  double done = 0, step = 1;
+  while (done < 1 && out.load_steps < kMostLoadSteps) {
+    Numbers trial = y;
+    const double load = std::min(1.0, done + step);
+    found = solve_at(load, trial);
+    ++out.load_steps;
+    out.iterations += found.iterations;
+    if (found.finite && found.residual == 0) {
+      y = std::move(trial);
+      done = load;
+      step *= 2;
+    } else {
+      step *= 0.5;
+      if (step < 1e-6) break;
+    }
+  }
+  out.converged = done == 1;
+  out.residual = out.converged ? 0 : std::max(found.residual, 2 * kFound);
+  out.state = y;
+  out.state.resize(2 * numbers, 0.0);
+  solved->y = std::move(y);
+  if (out.converged) solved->factor = std::move(found.factor);
+  out.solved_ = std::move(solved);
+  return out;
+}
+
+EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) const {
+  const Solved& s = *solved_;
+  const SolidPlan& plan = *s.body->plan;
+  if (state_bar.size() != state.size()) {
+    throw Error(
+        message("equilibrium: state_bar has ", state.size(), " numbers; got ", state_bar.size()));
+  }
+  if (!converged) {
+    throw GradientError(message("the equilibrium did not converge (residual ", residual,
+                                "), and what is no solution has no gradient"));
+  }
+  if (!s.factor) {
+    throw GradientError(
+        "at this equilibrium the stiffness is not positive definite: the body is about to give way "
+        "(it buckles), and no gradient exists or the place is not stable");
+  }
+  SolidNumbers n(*s.body, s.threads);
+  std::vector<const double*> arrays;
+  EquilibriumGradient out;
+  out.params.assign(s.params.size(), 0.0);
+  out.controls.assign(s.u.size(), 0.0);
+  StepParameters<double> p = s.step_parameters(arrays);
+  std::vector<double*> bars;
+  for (const double* a : arrays) bars.push_back(out.params.data() + (a - s.params.data()));
+  p.arrays_bar = bars.data();
+  n.read(p);
+  Numbers lambda(state_bar.begin(), state_bar.begin() + plan.numbers());
+  for (const int i : plan.held_numbers) lambda[static_cast<std::size_t>(i)] = 0;
+  s.factor->solve(lambda.data(), n.threads);  // (2)
+  Numbers now_bar(lambda.size(), 0.0), f_bar(lambda.size());
+  for (std::size_t i = 0; i < lambda.size(); ++i) {
+    f_bar[i] = -lambda[i];
+    n.gravity_bar[i % 3] += n.mass[i / 3] * lambda[i];
+    n.mass_bar[i / 3] += n.gravity[i % 3] * lambda[i];
+    if (s.body->force_input >= 0) {
+      out.controls[static_cast<std::size_t>(s.body->force_input) + i] += lambda[i];
+    }
+  }
+  elastic_force_pullback(n, s.y.data(), f_bar, now_bar);
+  for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
+    const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
+    const double bar = state_bar[i] + now_bar[i];
+    n.rest_bar[i] += bar;
+    if (s.body->held_input >= 0) {
+      out.controls[static_cast<std::size_t>(s.body->held_input) + k] += bar;
+    }
+  }
+  n.give_back(out.params.data());
+  return out;
+}
+
+}  // namespace cycloid::inline soft

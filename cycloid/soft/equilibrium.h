@@ -1,0 +1,47 @@
+// equilibrium: a solid body at rest under its loads, and the way back.
+//
+//   f(y) = F + m g, of numbers that are not held                         (1)
+// which is minimise.h's condition without inertia. Given the cotangent of the state,
+//   H λ = ȳ,  and from λ to loads and parameters as in solid_stage.h     (2)
+// The velocities are zero, whatever is asked of them. A body that something leaves free to move as
+// a whole has no such place: ModelError with the motions. Loads come at once; where that fails they
+// come in steps, each half as long as the one that failed. Beyond a point at which the body gives
+// way (H is singular) there is no answer near by, and `converged` says so.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cycloid/system/system.h"
+
+namespace cycloid::inline soft {
+
+struct EquilibriumGradient {
+  std::vector<double> params, controls;
+};
+
+class Equilibrium {
+ public:
+  std::vector<double> state;  // positions, and velocities of zero
+  bool converged = false;
+  double residual = 0;  // the last step over the body's length
+  int iterations = 0;   // factorisations
+  int load_steps = 1;   // in which the loads came
+
+  // state_bar (state). Throws GradientError where it did not converge or its matrix is singular.
+  EquilibriumGradient pullback(std::span<const double> state_bar) const;
+
+ private:
+  friend Equilibrium equilibrium(const System&, std::span<const double>, std::span<const double>,
+                                 std::span<const double>, int);
+  struct Solved;
+  std::shared_ptr<const Solved> solved_;
+};
+
+// x0: where the search starts, or empty for the rest shape; u, params: empty for zero and for the
+// defaults. Throws ModelError unless `system` is a solid that is held, Error on wrong sizes.
+Equilibrium equilibrium(const System& system, std::span<const double> x0, std::span<const double> u,
+                        std::span<const double> params, int threads);
+
+}  // namespace cycloid::inline soft

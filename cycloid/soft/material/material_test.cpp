@@ -1,0 +1,214 @@
+#include "cycloid/soft/material/material.h"
+
+#include <doctest/doctest.h>
+
+#include "cycloid/soft/material/viscous.h"
+#include "tests/support/pullback_check.h"
+
+namespace cycloid {
+namespace {
+
+using test::Numbers;
+
+constexpr Material kAll[] = {
+    Material::linear,      Material::corotated,       Material::stvk,
+    Material::neo_hookean, Material::neo_hookean_log, Material::mooney_rivlin};
+
+template <class S>
+Mat3<S> matrix_at(const S* p) {
+  Mat3<S> m;
+  for (int k = 0; k < 9; ++k) m.e[k] = p[k];
+  return m;
+}
+
+// mu, lam, mooney, F: stretched, turned, sheared, and pressed.
+std::vector<Numbers> points() {
+  return {
+      {3, 2, 0.3, 1.2, 0.1, -0.2, 0.05, 0.9, 0.3, 0.1, -0.15, 1.1},
+      {1, 4, 0.1, 0.1, -1.3, 0.2, 0.9, 0.2, 0.1, -0.3, 0.2, 0.8},
+      {2, 1, 0.6, -0.8, 0.3, 0.4, 0.1, -1.4, 0.2, 0.2, 0.5, 0.7},
+      {2, 5, 0.2, 0.7, 0.02, 0.01, -0.03, 0.6, 0.05, 0.02, 0.01, 0.9},
+  };
+}
+
+// The same, and a cell that is turned inside out, for the materials that know such a thing.
+std::vector<Numbers> points_of(Material m) {
+  std::vector<Numbers> all = points();
+  if (m != Material::neo_hookean_log && m != Material::mooney_rivlin) {
+    all.push_back({3, 2, 0.3, 1.2, 0.1, -0.2, 0.05, 0.9, 0.3, 0.1, -0.15, -0.4});
+  }
+  return all;
+}
+
+Mat3<double> rotation() {
+  // About (1, 2, 2)/3 by an angle whose cosine is 0.28 and sine 0.96.
+  const double x = 1.0 / 3, y = 2.0 / 3, z = 2.0 / 3, c = 0.28, s = 0.96, k = 1 - c;
+  return {{c + k * x * x, k * x * y - s * z, k * x * z + s * y, k * y * x + s * z, c + k * y * y,
+           k * y * z - s * x, k * z * x - s * y, k * z * y + s * x, c + k * z * z}};
+}
+
+}  // namespace
+
+TEST_CASE("material: stress is the slope of the energy, in F and in every coefficient") {
+  for (const Material m : kAll) {
+    CAPTURE(kMaterialNames[static_cast<int>(m)]);
+    test::check_pullback(
+        "energy_density", 1,
+        [m]<class S>(const S* in, S* out) {
+          out[0] = energy_density<S>(m, {in[0], in[1], in[2]}, matrix_at(in + 3));
+        },
+        [m]<class S>(const S* in, const S* out_bar, S* in_bar) {
+          Coefficients<S> c_bar{S(0), S(0), S(0)};
+          Mat3<S> F_bar{};
+          energy_density_pullback<S>(m, {in[0], in[1], in[2]}, matrix_at(in + 3), out_bar[0], c_bar,
+                                     F_bar);
+          in_bar[0] += c_bar.mu, in_bar[1] += c_bar.lam, in_bar[2] += c_bar.mooney;
+          for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k];
+        },
+        points_of(m), {.tolerance = 1e-10});
+  }
+}
+
+TEST_CASE("material: the derivative of the stress, in F and in every coefficient") {
+  for (const Material m : kAll) {
+    CAPTURE(kMaterialNames[static_cast<int>(m)]);
+    test::check_pullback(
+        "piola_stress", 9,
+        [m]<class S>(const S* in, S* out) {
+          const Mat3<S> P = piola_stress<S>(m, {in[0], in[1], in[2]}, matrix_at(in + 3));
+          for (int k = 0; k < 9; ++k) out[k] = P.e[k];
+        },
+        [m]<class S>(const S* in, const S* out_bar, S* in_bar) {
+          Coefficients<S> c_bar{S(0), S(0), S(0)};
+          Mat3<S> F_bar{};
+          piola_stress_pullback<S>(m, {in[0], in[1], in[2]}, matrix_at(in + 3), matrix_at(out_bar),
+                                   c_bar, F_bar);
+          in_bar[0] += c_bar.mu, in_bar[1] += c_bar.lam, in_bar[2] += c_bar.mooney;
+          for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k];
+        },
+        points_of(m), {.tolerance = 1e-10});
+  }
+}
+
+TEST_CASE("material: viscous stress, in F, in the strain before, and in every coefficient") {
+  std::vector<Numbers> all;
+  for (Numbers p : points()) {
+    p[2] = 0.7;  // z
+    for (const double e : {0.1, 0.02, -0.05, 0.02, -0.1, 0.03, -0.05, 0.03, 0.2}) p.push_back(e);
+    all.push_back(p);
+  }
+  test::check_pullback(
+      "viscous_stress", 9,
+      []<class S>(const S* in, S* out) {
+        const Mat3<S> P = viscous_stress<S>({in[0], in[1], S(0)}, in[2], matrix_at(in + 3),
+                                            symmetric_part(matrix_at(in + 12)));
+        for (int k = 0; k < 9; ++k) out[k] = P.e[k];
+      },
+      []<class S>(const S* in, const S* out_bar, S* in_bar) {
+        Coefficients<S> c_bar{S(0), S(0), S(0)};
+        Mat3<S> F_bar{}, E_bar{};
+        S z_bar(0);
+        viscous_stress_pullback<S>({in[0], in[1], S(0)}, in[2], matrix_at(in + 3),
+                                   symmetric_part(matrix_at(in + 12)), matrix_at(out_bar), c_bar,
+                                   z_bar, F_bar, E_bar);
+        in_bar[0] += c_bar.mu, in_bar[1] += c_bar.lam, in_bar[2] += z_bar;
+        for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k], in_bar[12 + k] += E_bar.e[k];
+      },
+      all, {.tolerance = 1e-10});
+  // The stress is the slope of the energy.
+  using D = Dual<double, 1>;
+  const Numbers& p = all[0];
+  const Mat3<double> E = symmetric_part(matrix_at(p.data() + 12));
+  const Mat3<double> P = viscous_stress<double>({p[0], p[1], 0}, p[2], matrix_at(p.data() + 3), E);
+  for (int k = 0; k < 9; ++k) {
+    Mat3<D> F, ref;
+    for (int i = 0; i < 9; ++i)
+      F.e[i] = D(p[static_cast<std::size_t>(3 + i)]), ref.e[i] = D(E.e[i]);
+    F.e[k].tangent[0] = 1;
+    const D energy = viscous_energy<D>({D(p[0]), D(p[1]), D(0.0)}, D(p[2]), F, ref);
+    CHECK(P.e[k] == doctest::Approx(energy.tangent[0]).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("material: stress of a rate of strain, in F, in its rate, and in every coefficient") {
+  std::vector<Numbers> all;
+  for (Numbers p : points()) {
+    for (const double e : {0.1, 0.2, -0.5, 0.3, -0.1, 0.3, -0.4, 0.6, 0.2}) p.push_back(e);
+    all.push_back(p);
+  }
+  test::check_pullback(
+      "rate_stress", 9,
+      []<class S>(const S* in, S* out) {
+        const Mat3<S> P =
+            rate_stress<S>({in[0], in[1], S(0)}, in[2], matrix_at(in + 3), matrix_at(in + 12));
+        for (int k = 0; k < 9; ++k) out[k] = P.e[k];
+      },
+      []<class S>(const S* in, const S* out_bar, S* in_bar) {
+        Coefficients<S> c_bar{S(0), S(0), S(0)};
+        Mat3<S> F_bar{}, G_bar{};
+        S z_bar(0);
+        rate_stress_pullback<S>({in[0], in[1], S(0)}, in[2], matrix_at(in + 3), matrix_at(in + 12),
+                                matrix_at(out_bar), c_bar, z_bar, F_bar, G_bar);
+        in_bar[0] += c_bar.mu, in_bar[1] += c_bar.lam, in_bar[2] += z_bar;
+        for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k], in_bar[12 + k] += G_bar.e[k];
+      },
+      all, {.tolerance = 1e-10});
+}
+
+TEST_CASE("material: at rest there is no stress, and small strains feel Hooke's law") {
+  const Coefficients<double> c{3, 2, 0.4};
+  Mat3<double> e{{0.3, 0.1, -0.2, 0.1, -0.4, 0.5, -0.2, 0.5, 0.7}};
+  const Mat3<double> rest = identity_matrix<double, 3>(), expected = hooke(c.mu, c.lam, e);
+  for (const Material m : kAll) {
+    CAPTURE(kMaterialNames[static_cast<int>(m)]);
+    const Mat3<double> P = piola_stress(m, c, rest), dP = piola_stress_tangent(m, c, rest, e);
+    for (int k = 0; k < 9; ++k) {
+      CHECK(std::abs(P.e[k]) < 1e-14);
+      CHECK(dP.e[k] == doctest::Approx(expected.e[k]).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("material: a rotation by a large angle costs nothing, except in the linear one") {
+  const Coefficients<double> c{3, 2, 0.4};
+  for (const Material m : kAll) {
+    CAPTURE(kMaterialNames[static_cast<int>(m)]);
+    const Mat3<double> P = piola_stress(m, c, rotation());
+    double largest = 0;
+    for (const double p : P.e) largest = std::max(largest, std::abs(p));
+    if (m == Material::linear) CHECK(largest > 0.1);
+    else CHECK(largest < 1e-13);
+  }
+}
+
+TEST_CASE("material: mooney_rivlin with a share of zero is neo_hookean_log") {
+  for (const Numbers& p : points()) {
+    const Mat3<double> F = matrix_at(p.data() + 3);
+    CHECK(energy_density<double>(Material::mooney_rivlin, {p[0], p[1], 0}, F) ==
+          doctest::Approx(energy_density<double>(Material::neo_hookean_log, {p[0], p[1], 0}, F))
+              .epsilon(1e-13));
+  }
+}
+
+TEST_CASE("material: a cell without volume has no logarithm, and infinite energy") {
+  const Mat3<double> flat{{1, 0, 0, 0, 1, 0, 0, 0, 0}}, inside_out{{1, 0, 0, 0, 1, 0, 0, 0, -1}};
+  for (const Material m : {Material::neo_hookean_log, Material::mooney_rivlin}) {
+    CHECK(energy_density<double>(m, {1, 1, 0.2}, flat) == HUGE_VAL);
+    CHECK(energy_density<double>(m, {1, 1, 0.2}, inside_out) == HUGE_VAL);
+  }
+}
+
+TEST_CASE("corotated: the rotation nearest to F, also from far away and inside out") {
+  for (const Numbers& p : points_of(Material::corotated)) {
+    const Mat3<double> F = matrix_at(p.data() + 3), R = polar_rotation(F);
+    CHECK(determinant(R) == doctest::Approx(1).epsilon(1e-13));
+    const Mat3<double> U = transpose(R) * F, G = turning_matrix(symmetric_part(U));
+    CHECK(std::abs(axial(U).x) + std::abs(axial(U).y) + std::abs(axial(U).z) < 1e-13);
+    // A maximum of tr(RᵀF).
+    CHECK(G(0, 0) > 0);
+    CHECK(G(0, 0) * G(1, 1) - G(0, 1) * G(1, 0) > 0);
+    CHECK(determinant(G) > 0);
+  }
+}
+
+}  // namespace cycloid

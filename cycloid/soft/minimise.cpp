@@ -1,0 +1,273 @@
+#include "cycloid/soft/minimise.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cycloid::inline soft {
+namespace {
+
+constexpr int kMostIterations = 60, kMostChords = 12, kMostHalvings = 40;
+
+class Search {
+ public:
+  Search(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
+         int threads, MinimiserSpace& space)
+      : plan_(plan), kernels_(kernels), problem_(problem), threads_(threads), s_(space) {
+    const auto n = static_cast<std::size_t>(plan.numbers());
+    s_.force.resize(n), s_.direction.resize(n), s_.trial.resize(n), s_.moved.resize(n);
+    s_.values.resize(static_cast<std::size_t>(plan.pattern.entries()));
+  }
+
+  Minimum run(std::vector<double>& y) {
+    Minimum out;
+    take_guess(y);
+    bool short_of_target = gap(y) > 0;
+    if (!short_of_target) set_targets(y);
+    double last = HUGE_VAL;  // length of the last step
+    for (int k = 0; k < kMostIterations; ++k) {
+      ++out.iterations;
+      if (!factor_somehow(y)) {
+        out.finite = false;
+        return out;
+      }
+      find_direction(y, short_of_target);
+      double step = largest_step();
+      if (!std::isfinite(step)) {
+        out.finite = false;
+        return out;
+      }
+      const double t = short_of_target ? walk_to_target(y) : search(y, step);
+      last = t == 0 ? step : t * step;
+      if (t == 0) break;
+      if (short_of_target) {
+        short_of_target = t < 1;
+        if (!short_of_target) set_targets(y);
+        if (t < 1) continue;
+      }
+      if (t == 1 && chords(y, last)) break;
+    }
+    const double relative = last / plan_.length;
+    out.residual = relative <= kFound && !short_of_target ? 0 : std::max(relative, 2 * kFound);
+    assemble(y, false);
+    auto exact = std::make_unique<CholeskyFactor>(plan_.dissection);
+    if (exact->factor(s_.values, threads_) < 0) out.factor = std::move(exact);
+    return out;
+  }
+
+ private:
+  // The guess is the start where it is nearer to the minimum, and turns nothing inside out.
+  void take_guess(std::vector<double>& y) {
+    if (problem_.guess.empty()) return;
+    const double here = energy(y), there = energy(problem_.guess);
+    if (there < here && least_stretch(problem_.guess) > 0) y = problem_.guess;
+  }
+
+  bool held(std::size_t i) const { return plan_.held[i] != 0; }
+  SolidView view_at(const double* y) const {
+    SolidView v = problem_.view;
+    v.now = y;
+    return v;
+  }
+  double gap(const std::vector<double>& y) const {
+    double most = 0;
+    for (std::size_t k = 0; k < plan_.held_numbers.size(); ++k) {
+      most = std::max(
+          most, std::abs(problem_.target[k] - y[static_cast<std::size_t>(plan_.held_numbers[k])]));
+    }
+    return most;
+  }
+  void set_targets(std::vector<double>& y) const {
+    for (std::size_t k = 0; k < plan_.held_numbers.size(); ++k) {
+      y[static_cast<std::size_t>(plan_.held_numbers[k])] = problem_.target[k];
+    }
+  }
+
+  double energy(const std::vector<double>& y) {
+    s_.of_cells.assign(static_cast<std::size_t>(plan_.cells()), 0.0);
+    const SolidView v = view_at(y.data());
+    plan_.for_each_chunk(
+        threads_, [&](int begin, int end) { kernels_.energy(v, begin, end, s_.of_cells.data()); });
+    double sum = 0;
+    for (const double e : s_.of_cells) sum += e;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double d = y[i] - problem_.origin[i];
+      if (!held(i)) sum += d * (0.5 * problem_.inertia[i / 3] * d - problem_.pull[i]);  // (1)
+    }
+    return sum;
+  }
+  void residual(const std::vector<double>& y) {
+    std::fill(s_.force.begin(), s_.force.end(), 0.0);
+    const SolidView v = view_at(y.data());
+    plan_.for_each_chunk(
+        threads_, [&](int begin, int end) { kernels_.force(v, begin, end, s_.force.data()); });
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      s_.force[i] = held(i) ? 0.0
+                            : s_.force[i] + problem_.inertia[i / 3] * (y[i] - problem_.origin[i]) -
+                                  problem_.pull[i];  // (2)
+    }
+  }
+  // H in values, whole: rows of held numbers too.
+  void assemble_whole(const std::vector<double>& y, bool positive) {
+    std::fill(s_.values.begin(), s_.values.end(), 0.0);
+    const SolidView v = view_at(y.data());
+    plan_.for_each_chunk(threads_, [&](int begin, int end) {
+      kernels_.stiffness(v, begin, end, positive, plan_.rows(), s_.values.data());
+    });
+  }
+  template <class Visit>
+  void for_each_entry(Visit&& visit) {
+    const SparsePattern& p = plan_.pattern;
+    for (std::size_t i = 0; i + 1 < p.first.size(); ++i) {
+      for (auto e = static_cast<std::size_t>(p.first[i]);
+           e < static_cast<std::size_t>(p.first[i + 1]); ++e) {
+        visit(i, static_cast<std::size_t>(p.column[e]), s_.values[e]);
+      }
+    }
+  }
+  void assemble(const std::vector<double>& y, bool positive) {
+    assemble_whole(y, positive);
+    for_each_entry([&](std::size_t i, std::size_t j, double& value) {
+      if (held(i) || held(j)) value = i == j ? 1.0 : 0.0;
+      else if (i == j) value += problem_.inertia[i / 3];
+    });
+  }
+  // False: the matrix is not even finite.
+  bool factor_somehow(const std::vector<double>& y) {
+    if (!factor_) factor_ = std::make_unique<CholeskyFactor>(plan_.dissection);
+    assemble(y, false);
+    if (factor_->factor(s_.values, threads_) < 0) return true;
+    assemble(y, true);
+    double largest = 0;
+    for (const double value : s_.values) {
+      if (!std::isfinite(value)) return false;
+      largest = std::max(largest, std::abs(value));
+    }
+    // Where that is singular (a body that nothing holds), a little is added to its diagonal.
+    for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-10 : 100 * extra) {
+      for_each_entry([&](std::size_t i, std::size_t j, double& value) {
+        if (i == j) value += extra * largest;
+      });
+      if (factor_->factor(s_.values, threads_) < 0) return true;
+    }
+    return false;
+  }
+
+  // H d = -(r + H_fh δ), with δ the way of held numbers to their targets, which is d there.
+  void find_direction(const std::vector<double>& y, bool short_of_target) {
+    residual(y);
+    std::vector<double>& d = s_.direction;
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] = -s_.force[i];
+    if (short_of_target) {
+      std::vector<double>& gap = s_.moved;
+      std::fill(gap.begin(), gap.end(), 0.0);
+      for (std::size_t k = 0; k < plan_.held_numbers.size(); ++k) {
+        const auto i = static_cast<std::size_t>(plan_.held_numbers[k]);
+        gap[i] = problem_.target[k] - y[i];
+      }
+      assemble_whole(y, false);
+      for_each_entry([&](std::size_t i, std::size_t j, const double& value) {
+        if (!held(i)) d[i] -= value * gap[j];
+      });
+      factor_->solve(d.data(), threads_);
+      for (const int i : plan_.held_numbers) {
+        d[static_cast<std::size_t>(i)] = gap[static_cast<std::size_t>(i)];
+      }
+    } else {
+      factor_->solve(d.data(), threads_);
+    }
+  }
+  double largest_step() const {
+    double most = 0;
+    for (const double d : s_.direction)
+      most = std::isfinite(d) ? std::max(most, std::abs(d)) : HUGE_VAL;
+    return most;
+  }
+  void place_trial(const std::vector<double>& y, double t) {
+    for (std::size_t i = 0; i < y.size(); ++i) s_.trial[i] = y[i] + t * s_.direction[i];
+  }
+
+  double least_stretch(const std::vector<double>& y) {
+    s_.of_cells.assign(static_cast<std::size_t>(plan_.cells()), 0.0);
+    const SolidView v = view_at(y.data());
+    plan_.for_each_chunk(threads_, [&](int begin, int end) {
+      kernels_.least_stretch(v, begin, end, s_.of_cells.data());
+    });
+    return *std::min_element(s_.of_cells.begin(), s_.of_cells.end());
+  }
+
+  // Goes towards the targets, the whole way where no cell is turned inside out by it.
+  double walk_to_target(std::vector<double>& y) {
+    const double before = least_stretch(y);
+    double t = 1;
+    for (int k = 0; k < kMostHalvings; ++k, t *= 0.5) {
+      place_trial(y, t);
+      if (least_stretch(s_.trial) > std::min(0.0, before) + 0.1 * std::abs(before)) {
+        y.swap(s_.trial);
+        return t;
+      }
+    }
+    return 0;
+  }
+
+  // Armijo's rule by halves; 0 where nothing goes downhill.
+  double search(std::vector<double>& y, double step) {
+    double slope = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) slope += s_.force[i] * s_.direction[i];
+    const double start = energy(y), noise = 1e-13 * (std::abs(start) + energy_scale(y));
+    double t = 1;
+    for (int k = 0; k < kMostHalvings; ++k, t *= 0.5) {
+      place_trial(y, t);
+      const double now = energy(s_.trial);
+      if (now <= start + 1e-4 * t * slope + noise) {
+        y.swap(s_.trial);
+        return t;
+      }
+      if (t * step < 1e-15 * plan_.length) break;
+    }
+    return 0;
+  }
+  // The size of the terms of (1), whose rounding the energy has.
+  double energy_scale(const std::vector<double>& y) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double d = y[i] - problem_.origin[i];
+      if (!held(i)) sum += 0.5 * problem_.inertia[i / 3] * d * d + std::abs(problem_.pull[i] * d);
+    }
+    for (const double e : s_.of_cells) sum += std::abs(e);
+    return sum;
+  }
+
+  // Further steps with the same factor; true at the solution. `last`: the length of the last step.
+  bool chords(std::vector<double>& y, double& last) {
+    for (int k = 0; k < kMostChords; ++k) {
+      if (last <= 1e-15 * plan_.length) return true;
+      residual(y);
+      for (std::size_t i = 0; i < y.size(); ++i) s_.direction[i] = -s_.force[i];
+      factor_->solve(s_.direction.data(), threads_);
+      const double step = largest_step();
+      // Rounding is reached: steps are tiny and no longer shrink.
+      if (last <= kFound * plan_.length && !(step < 0.5 * last)) return true;
+      if (!(step <= 0.1 * last)) return false;
+      place_trial(y, 1);
+      y.swap(s_.trial);
+      last = step;
+    }
+    return last <= kFound * plan_.length;
+  }
+
+  const SolidPlan& plan_;
+  const SolidKernels& kernels_;
+  const Incremental& problem_;
+  int threads_;
+  MinimiserSpace& s_;
+  std::unique_ptr<CholeskyFactor> factor_;
+};
+
+}  // namespace
+
+Minimum minimise(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
+                 int threads, std::vector<double>& y, MinimiserSpace& space) {
+  return Search(plan, kernels, problem, threads, space).run(y);
+}
+
+}  // namespace cycloid::inline soft

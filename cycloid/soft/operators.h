@@ -1,0 +1,30 @@
+// The operators of room soft; see base/operator_register.h.
+#pragma once
+
+#include "cycloid/base/operator_register.h"
+
+namespace cycloid::inline soft {
+
+inline constexpr Operator kOperators[] = {
+    // material/
+    differentiable("lame"),
+    differentiable("energy_density"),
+    differentiable("piola_stress"),
+    differentiable("viscous_stress"),
+    differentiable("rate_stress"),
+    // element/
+    differentiable("rest_point"),
+    differentiable("gradient_at"),
+    differentiable("cell_energy"),
+    differentiable("cell_force"),
+    differentiable("cell_rate_force"),
+    differentiable("cell_mass"),
+    differentiable("cell_volume"),
+    differentiable("mean_stress"),
+    // solid_stage.h
+    differentiable("stage"),
+    differentiable("elastic_force"),
+    not_differentiable("solid", "makes a System, whose step is differentiable"),
+};
+
+}  // namespace cycloid::inline soft

@@ -1,0 +1,79 @@
+// SolidNumbers: the parameters of a solid body, read once for a run, and their cotangents.
+//
+// The registry (solid.h) holds young, poisson and density as one number or one per cell; damping
+// [s], drag [1/s], mooney and gravity [m/s²]; mass (point masses [kg]) and vertices. What steps and
+// observers need of them is derived here:
+//   mu, lam of each cell from young and poisson                          (1)   coefficients.h
+//   m = Σ over cells of cell_mass + point masses                         (2)   [kg]
+// and at the end their cotangents go back through (1) and (2).
+#pragma once
+
+#include <vector>
+
+#include "cycloid/soft/solid_plan.h"
+#include "cycloid/system/stepper.h"
+
+namespace cycloid::inline soft {
+
+enum class SolidIntegrator { implicit_euler, newmark, bdf2 };
+
+// A body, as its steppers and observers share it.
+struct SolidBody {
+  std::shared_ptr<const SolidPlan> plan;
+  const SolidKernels* kernels = nullptr;
+  Material material = Material::neo_hookean;
+  SolidIntegrator integrator = SolidIntegrator::implicit_euler;
+  double dt = 0.01;
+  int force_input = -1, held_input = -1;  // where they begin; -1: there is none
+  int inputs = 0;
+  // Of the registry: where a parameter is among those in lanes, or which array it is.
+  struct Place {
+    int at = -1;
+    bool array = false;
+  };
+  Place young, poisson, density, damping, drag, mooney, gravity, mass, vertices;
+  int lane_numbers = 0;
+};
+
+class SolidNumbers {
+ public:
+  SolidNumbers(const SolidBody& body, int threads);
+
+  // Reads the parameters; clears the cotangents.
+  void read(const StepParameters<double>& p);
+  // Gives back the cotangents of the parameters in lanes, and adds those of arrays.
+  void give_back(double* p_bar);
+
+  SolidView view() const;  // without positions
+
+  const SolidBody& body;
+  int threads;
+  const double* rest = nullptr;                          // vertices (numbers)
+  std::vector<double> young, poisson, density, mu, lam;  // (cells)
+  std::vector<double> mass;                              // m (vertices)
+  double damping = 0, drag = 0, mooney = 0, gravity[3] = {};
+
+  bool wants_back = false;  // somebody asks for cotangents
+  std::vector<double> rest_bar, mass_bar, mu_bar, lam_bar, mooney_bar, z_bar;
+  double damping_bar = 0, drag_bar = 0, gravity_bar[3] = {};
+
+  // Places for the pullbacks of kernels; damping's is in z_bar, cell by cell, and add_damping puts
+  // it where it belongs.
+  SolidBars bars();
+  void add_damping(double z_over_damping);
+
+ private:
+  void clear();
+  StepParameters<double> parameters_;
+};
+
+// The direction of a body's parameters.
+struct SolidNumbersTangent {
+  SolidNumbersTangent(const SolidNumbers& at, const StepTangents<double>& tangents);
+
+  const double* rest = nullptr;  // null: zero
+  std::vector<double> mu, lam, mass;
+  double damping = 0, drag = 0, mooney = 0, gravity[3] = {};
+};
+
+}  // namespace cycloid::inline soft

@@ -1,0 +1,313 @@
+#include "cycloid/soft/solid_observables.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline soft {
+namespace {
+
+using Numbers = std::vector<double>;
+
+enum class Shown { elastic, kinetic, energy, reaction, stress, volume, centre };
+
+constexpr std::pair<std::string_view, Shown> kShown[] = {
+    {"energy", Shown::energy},          {"elastic_energy", Shown::elastic},
+    {"kinetic_energy", Shown::kinetic}, {"reaction", Shown::reaction},
+    {"stress", Shown::stress},          {"volume", Shown::volume},
+    {"centre_of_mass", Shown::centre}};
+
+// A point of a run, and where its cotangents go.
+struct Point {
+  SolidNumbers& n;
+  const double *x, *v, *force;  // force: null where there is no such input
+  double *x_bar = nullptr, *v_bar = nullptr, *force_bar = nullptr;
+
+  std::size_t numbers() const { return static_cast<std::size_t>(n.body.plan->numbers()); }
+  std::size_t cells() const { return static_cast<std::size_t>(n.body.plan->cells()); }
+  SolidView view() const {
+    SolidView at = n.view();
+    at.now = x;
+    return at;
+  }
+  // With velocities, for the forces of damping.
+  SolidView moving() const {
+    SolidView at = view();
+    at.before[0] = v;
+    at.z = n.damping;
+    return at;
+  }
+  SolidBars bars() const {
+    SolidBars to = n.bars();
+    to.now = x_bar;
+    return to;
+  }
+  template <class Work>
+  void for_each_chunk(Work&& work) const {
+    n.body.plan->for_each_chunk(n.threads, work);
+  }
+};
+
+Numbers of_cells(const Point& p, SolidKernels::Cells kernel, std::size_t each = 1) {
+  Numbers out(p.cells() * each, 0.0);
+  const SolidView at = p.view();
+  p.for_each_chunk([&](int begin, int end) { kernel(at, begin, end, out.data()); });
+  return out;
+}
+
+double sum(const Numbers& all) {
+  double total = 0;
+  for (const double a : all) total += a;
+  return total;
+}
+
+double kinetic_energy(const Point& p) {
+  double total = 0;
+  for (std::size_t i = 0; i < p.numbers(); ++i) total += 0.5 * p.n.mass[i / 3] * p.v[i] * p.v[i];
+  return total;  // (2)
+}
+
+void kinetic_energy_pullback(const Point& p, double bar) {
+  for (std::size_t i = 0; i < p.numbers(); ++i) {
+    p.v_bar[i] += bar * p.n.mass[i / 3] * p.v[i];
+    p.n.mass_bar[i / 3] += bar * 0.5 * p.v[i] * p.v[i];
+  }
+}
+
+double weight_energy(const Point& p) {
+  double total = 0;
+  for (std::size_t i = 0; i < p.numbers(); ++i) {
+    total -= p.n.mass[i / 3] * p.n.gravity[i % 3] * p.x[i];
+  }
+  return total;  // (3)
+}
+
+void weight_energy_pullback(const Point& p, double bar) {
+  for (std::size_t i = 0; i < p.numbers(); ++i) {
+    const double m = p.n.mass[i / 3], g = p.n.gravity[i % 3];
+    p.x_bar[i] -= bar * m * g;
+    p.n.mass_bar[i / 3] -= bar * g * p.x[i];
+    p.n.gravity_bar[i % 3] -= bar * m * p.x[i];
+  }
+}
+
+void elastic_energy_pullback(const Point& p, double bar) {
+  const Numbers each(p.cells(), bar);
+  const SolidView at = p.view();
+  const SolidBars to = p.bars();
+  p.for_each_chunk([&](int begin, int end) {
+    p.n.body.kernels->energy_pullback(at, begin, end, each.data(), to);  // (1)
+  });
+}
+
+void reaction(const Point& p, double* out) {
+  Numbers f(p.numbers(), 0.0);
+  const SolidView still = p.view(), moving = p.moving();
+  p.for_each_chunk([&](int begin, int end) {
+    p.n.body.kernels->force(still, begin, end, f.data());
+    p.n.body.kernels->rate_force(moving, begin, end, f.data());
+  });
+  for (std::size_t i = 0; i < p.numbers(); ++i) {
+    const double m = p.n.mass[i / 3];
+    out[i] = p.n.body.plan->held[i]
+                 ? f[i] + m * (p.n.drag * p.v[i] - p.n.gravity[i % 3]) - (p.force ? p.force[i] : 0)
+                 : 0.0;  // (4)
+  }
+}
+
+void reaction_pullback(const Point& p, const double* bar) {
+  Numbers held(bar, bar + p.numbers());
+  for (std::size_t i = 0; i < p.numbers(); ++i) {
+    if (!p.n.body.plan->held[i]) held[i] = 0;
+    const double m = p.n.mass[i / 3], b = held[i];
+    p.v_bar[i] += p.n.drag * m * b;
+    p.n.drag_bar += m * p.v[i] * b;
+    p.n.mass_bar[i / 3] += (p.n.drag * p.v[i] - p.n.gravity[i % 3]) * b;
+    p.n.gravity_bar[i % 3] -= m * b;
+    if (p.force) p.force_bar[i] -= b;
+  }
+  const SolidView still = p.view(), moving = p.moving();
+  const SolidBars to = p.bars();
+  SolidBars to_moving = to;
+  to_moving.before[0] = p.v_bar;
+  p.for_each_chunk([&](int begin, int end) {
+    p.n.body.kernels->force_pullback(still, begin, end, held.data(), to);
+    p.n.body.kernels->rate_force_pullback(moving, begin, end, held.data(), to_moving);
+  });
+  p.n.add_damping(1);
+}
+
+void centre(const Point& p, double* out) {
+  std::fill_n(out, 3, 0.0);
+  for (std::size_t i = 0; i < p.numbers(); ++i) out[i % 3] += p.n.mass[i / 3] * p.x[i];
+  for (int a = 0; a < 3; ++a) out[a] /= sum(p.n.mass);  // (7)
+}
+
+void centre_pullback(const Point& p, const double* bar) {
+  double at[3];
+  centre(p, at);
+  const double total = sum(p.n.mass);
+  for (std::size_t i = 0; i < p.numbers(); ++i) {
+    const double b = bar[i % 3] / total;
+    p.x_bar[i] += p.n.mass[i / 3] * b;
+    p.n.mass_bar[i / 3] += (p.x[i] - at[i % 3]) * b;
+  }
+}
+
+int size_of(const SolidBody& body, Shown what) {
+  switch (what) {
+    case Shown::reaction: return body.plan->numbers();
+    case Shown::stress: return 9 * body.plan->cells();
+    case Shown::centre: return 3;
+    default: return 1;
+  }
+}
+
+class SolidObserver final : public DifferentiableObserver {
+ public:
+  SolidObserver(std::shared_ptr<const SolidBody> body, std::vector<Shown> shown)
+      : DifferentiableObserver(1, total(*body, shown)),
+        body_(std::move(body)),
+        shown_(std::move(shown)) {}
+
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources& r) const override {
+    return std::make_unique<Workspace>(*body_, r.threads);
+  }
+  void begin(const StepParameters<double>& p, StepWorkspace& w) const override {
+    numbers(w).read(p);
+  }
+  void observe(const ObservedPoint<double>& at, double* values, StepWorkspace& w) const override {
+    const Point p = point(at, w);
+    const SolidKernels& k = *body_->kernels;
+    for (const Shown what : shown_) {
+      switch (what) {
+        case Shown::elastic: *values = sum(of_cells(p, k.energy)); break;  // (1)
+        case Shown::kinetic: *values = kinetic_energy(p); break;
+        case Shown::energy:
+          *values = sum(of_cells(p, k.energy)) + kinetic_energy(p) + weight_energy(p);
+          break;
+        case Shown::reaction: reaction(p, values); break;
+        case Shown::stress: {
+          const Numbers all = of_cells(p, k.stress, 9);
+          std::copy(all.begin(), all.end(), values);  // (5)
+          break;
+        }
+        case Shown::volume: *values = sum(of_cells(p, k.volume)); break;  // (6)
+        case Shown::centre: centre(p, values); break;
+      }
+      values += size_of(*body_, what);
+    }
+  }
+  void pullback(const ObservedPoint<double>& at, const double* bar, double* x_bar, double* u_bar,
+                StepWorkspace& w) const override {
+    Point p = point(at, w);
+    p.x_bar = x_bar, p.v_bar = x_bar + body_->plan->numbers();
+    if (p.force) p.force_bar = u_bar + body_->force_input;
+    const SolidBars to = p.bars();
+    const SolidView view = p.view();
+    for (const Shown what : shown_) {
+      switch (what) {
+        case Shown::elastic: elastic_energy_pullback(p, *bar); break;
+        case Shown::kinetic: kinetic_energy_pullback(p, *bar); break;
+        case Shown::energy:
+          elastic_energy_pullback(p, *bar);
+          kinetic_energy_pullback(p, *bar);
+          weight_energy_pullback(p, *bar);
+          break;
+        case Shown::reaction: reaction_pullback(p, bar); break;
+        case Shown::stress:
+          p.for_each_chunk([&](int begin, int end) {
+            body_->kernels->stress_pullback(view, begin, end, bar, to);
+          });
+          break;
+        case Shown::volume: {
+          const Numbers each(p.cells(), *bar);
+          p.for_each_chunk([&](int begin, int end) {
+            body_->kernels->volume_pullback(view, begin, end, each.data(), to);
+          });
+          break;
+        }
+        case Shown::centre: centre_pullback(p, bar); break;
+      }
+      bar += size_of(*body_, what);
+    }
+  }
+  void finish(StepWorkspace& w, double* p_bar) const override { numbers(w).give_back(p_bar); }
+
+ private:
+  struct Workspace final : StepWorkspace {
+    Workspace(const SolidBody& body, int threads) : numbers(body, threads) {}
+    SolidNumbers numbers;
+  };
+  static SolidNumbers& numbers(StepWorkspace& w) { return static_cast<Workspace&>(w).numbers; }
+  static int total(const SolidBody& body, const std::vector<Shown>& shown) {
+    int n = 0;
+    for (const Shown what : shown) n += size_of(body, what);
+    return n;
+  }
+  Point point(const ObservedPoint<double>& at, StepWorkspace& w) const {
+    return {numbers(w), at.x, at.x + body_->plan->numbers(),
+            body_->force_input >= 0 ? at.u + body_->force_input : nullptr};
+  }
+
+  std::shared_ptr<const SolidBody> body_;
+  std::vector<Shown> shown_;
+};
+
+std::shared_ptr<const SolidObserver> observer_of(const std::shared_ptr<const SolidBody>& body,
+                                                 const std::vector<std::string>& names) {
+  std::vector<Shown> shown;
+  for (const std::string& name : names) {
+    for (const auto& [word, what] : kShown) {
+      if (word == name) shown.push_back(what);
+    }
+  }
+  return std::make_shared<SolidObserver>(body, std::move(shown));
+}
+
+}  // namespace
+
+std::vector<Observable> SolidObservables::listed() const {
+  std::vector<Observable> all;
+  for (const auto& [word, what] : kShown) {
+    Observable o{std::string(word), "J", {1}};
+    switch (what) {
+      case Shown::reaction: o.unit = "N", o.shape = {body_->plan->numbers()}; break;
+      case Shown::stress: o.unit = "Pa", o.shape = {body_->plan->cells(), 3, 3}; break;
+      case Shown::volume: o.unit = "m³"; break;
+      case Shown::centre: o.unit = "m", o.shape = {3}; break;
+      default: break;
+    }
+    all.push_back(std::move(o));
+  }
+  return all;
+}
+
+std::optional<Observable> SolidObservables::find(const std::string& name) const {
+  constexpr std::string_view kVertex = "vertex:#";
+  if (name.starts_with(kVertex)) {
+    int i = -1;
+    const char* const end = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + kVertex.size(), end, i);
+    if (read.ec != std::errc() || read.ptr != end || i < 0 || i >= body_->plan->vertices()) {
+      throw ModelError(message("\"", name, "\": there are vertices \"vertex:#0\" to \"vertex:#",
+                               body_->plan->vertices() - 1, "\""));
+    }
+    return Observable{name, "m", {3}, {{3 * i, 3}}};
+  }
+  return Observables::find(name);
+}
+
+std::shared_ptr<const ChunkObserver<double>> SolidObservables::float64(
+    const std::vector<std::string>& names, int) const {
+  return observer_of(body_, names);
+}
+
+std::shared_ptr<const DifferentiableObserver> SolidObservables::differentiable(
+    const std::vector<std::string>& names) const {
+  return observer_of(body_, names);
+}
+
+}  // namespace cycloid::inline soft

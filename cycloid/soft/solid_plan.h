@@ -1,0 +1,57 @@
+// SolidPlan: what stays the same of a solid body whatever its numbers: who touches whom, which
+// numbers are held, the order of sums, and the order of elimination.
+//
+// Numbers of the body are 3 i + axis, of vertex i. Cells are taken in chunks; chunks of one colour
+// share no vertex, so that threads add to vertices without locks, and each sum has one order:
+// colour after colour, cell after cell. The matrix over all numbers has a row for held ones too,
+// with 1 in its diagonal.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cycloid/base/thread_pool.h"
+#include "cycloid/math/sparse_cholesky.h"
+#include "cycloid/soft/mesh.h"
+#include "cycloid/soft/solid_kernels.h"
+
+namespace cycloid::inline soft {
+
+struct SolidPlan {
+  // held: one for each number.
+  SolidPlan(SolidMesh mesh, std::vector<char> held);
+
+  int vertices() const { return mesh.vertex_count(); }
+  int cells() const { return mesh.cell_count(); }
+  int numbers() const { return 3 * vertices(); }
+  BlockRows rows() const { return {first.data(), slot.data()}; }
+
+  // Calls work(begin, end) for chunks of cells, on several threads.
+  template <class Work>
+  void for_each_chunk(int threads, Work&& work) const {
+    for (const std::vector<int>& chunks : colours) {
+      parallel_for(chunks.size(), threads, [&](std::size_t k) {
+        const int begin = chunks[k] * kChunk;
+        work(begin, begin + kChunk < cells() ? begin + kChunk : cells());
+      });
+    }
+  }
+  // Which rigid motions of a part no held number hinders: "translation y", "rotation x"; empty
+  // where there is none.
+  std::vector<std::string> free_motions(const double* vertices_at, int part) const;
+
+  static constexpr int kChunk = 32;
+
+  SolidMesh mesh;
+  std::vector<char> held;
+  std::vector<int> held_numbers;          // in the order of the state
+  std::vector<std::vector<int>> colours;  // chunks
+  std::vector<std::int64_t> first;        // of each vertex, where its neighbours begin
+  std::vector<int> neighbour, slot;       // as in BlockRows
+  SparsePattern pattern;
+  std::shared_ptr<const Dissection> dissection;
+  double length;  // of the longest side of the box around the body [m]
+};
+
+}  // namespace cycloid::inline soft

@@ -1,0 +1,151 @@
+#include "cycloid/soft/solid_stage.h"
+
+#include <algorithm>
+
+namespace cycloid::inline soft {
+namespace {
+
+SolidView damped_view(const SolidNumbers& n, const Stage& stage) {
+  SolidView v = n.view();
+  if (n.damping == 0) return v;
+  v.law.befores = stage.rule.befores;
+  for (int k = 0; k < stage.rule.befores; ++k) {
+    v.law.before_weight[k] = stage.rule.before_weight[k];
+    v.before[k] = stage.before[k];
+  }
+  v.z = n.damping * stage.rule.zeta;
+  return v;
+}
+
+// The same where only derivatives are asked for: that by the damping is there at zero too.
+SolidView view_of_derivatives(const SolidNumbers& n, const Stage& stage) {
+  SolidView v = damped_view(n, stage);
+  v.law.befores = stage.rule.befores;
+  for (int k = 0; k < stage.rule.befores; ++k) {
+    v.law.before_weight[k] = stage.rule.before_weight[k];
+    v.before[k] = stage.before[k];
+  }
+  return v;
+}
+
+}  // namespace
+
+StageBars::StageBars(int numbers) {
+  const auto n = static_cast<std::size_t>(numbers);
+  for (auto* bar : {&origin, &momentum, &before[0], &before[1], &force, &held}) bar->assign(n, 0.0);
+}
+
+Incremental incremental(const SolidNumbers& n, const Stage& stage) {
+  Incremental out;
+  out.view = damped_view(n, stage);
+  const StageRule& r = stage.rule;
+  out.inertia.resize(n.mass.size());
+  for (std::size_t v = 0; v < n.mass.size(); ++v) {
+    out.inertia[v] = n.mass[v] * r.alpha * (1 / r.step + n.drag);  // (3)
+  }
+  out.origin = stage.origin;
+  out.pull.resize(stage.origin.size());
+  for (std::size_t i = 0; i < out.pull.size(); ++i) {
+    out.pull[i] = stage.momentum[i] / r.step + n.mass[i / 3] * n.gravity[i % 3] +
+                  (stage.force ? stage.force[i] : 0);  // (3)
+  }
+  out.target = stage.target;
+  return out;
+}
+
+void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& record,
+                    const std::vector<double>& y_bar, StageBars& bars) {
+  const SolidPlan& plan = *n.body.plan;
+  const StageRule& r = stage.rule;
+  std::vector<double> lambda(y_bar);
+  for (const int i : plan.held_numbers) {
+    lambda[static_cast<std::size_t>(i)] = 0;
+    bars.held[static_cast<std::size_t>(i)] += y_bar[static_cast<std::size_t>(i)];
+  }
+  record.factor->solve(lambda.data(), n.threads);  // (4)
+  const double rate = r.alpha * (1 / r.step + n.drag);
+  for (std::size_t i = 0; i < lambda.size(); ++i) {
+    const double m = n.mass[i / 3], l = lambda[i], d = record.y[i] - stage.origin[i];
+    bars.origin[i] += m * rate * l;  // (5)
+    bars.momentum[i] += l / r.step;
+    bars.force[i] += l;
+    n.gravity_bar[i % 3] += m * l;
+    n.drag_bar -= m * r.alpha * l * d;
+    n.mass_bar[i / 3] += l * (n.gravity[i % 3] - rate * d);  // (6)
+  }
+  SolidView v = view_of_derivatives(n, stage);
+  v.now = record.y.data();
+  std::vector<double> now_bar(lambda.size(), 0.0);
+  SolidBars to = n.bars();
+  to.now = now_bar.data();
+  for (int k = 0; k < r.befores; ++k) to.before[k] = bars.before[k].data();
+  for (double& l : lambda) l = -l;
+  plan.for_each_chunk(n.threads, [&](int begin, int end) {
+    n.body.kernels->force_pullback(v, begin, end, lambda.data(), to);  // (7)
+  });
+  n.add_damping(r.zeta);
+  for (const int i : plan.held_numbers) {
+    bars.held[static_cast<std::size_t>(i)] += now_bar[static_cast<std::size_t>(i)];
+  }
+}
+
+std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
+                                      const Stage& stage, const StageRecord& record,
+                                      const StageTangent& tangent) {
+  const SolidPlan& plan = *n.body.plan;
+  const StageRule& r = stage.rule;
+  SolidView v = view_of_derivatives(n, stage), t;
+  v.now = record.y.data();
+  t.rest = along.rest, t.mu = along.mu.data(), t.lam = along.lam.data();
+  t.mooney = along.mooney, t.z = along.damping * r.zeta;
+  t.now = tangent.held.data();
+  for (int k = 0; k < r.befores; ++k) t.before[k] = tangent.before[k];
+  std::vector<double> f_tan(record.y.size(), 0.0), y_tan(record.y.size());
+  plan.for_each_chunk(n.threads, [&](int begin, int end) {
+    n.body.kernels->force_tangent(v, t, begin, end, f_tan.data());
+  });
+  const double rate = r.alpha * (1 / r.step + n.drag);
+  for (std::size_t i = 0; i < y_tan.size(); ++i) {
+    const double m = n.mass[i / 3], m_tan = along.mass[i / 3], d = record.y[i] - stage.origin[i];
+    const double a_tan = m_tan * rate + m * r.alpha * along.drag;
+    const double b_tan = tangent.momentum[i] / r.step + m_tan * n.gravity[i % 3] +
+                         m * along.gravity[i % 3] + (tangent.force ? tangent.force[i] : 0);
+    y_tan[i] = m * rate * tangent.origin[i] + b_tan - a_tan * d - f_tan[i];  // (8)
+  }
+  for (const int i : plan.held_numbers) y_tan[static_cast<std::size_t>(i)] = 0;
+  record.factor->solve(y_tan.data(), n.threads);
+  for (const int i : plan.held_numbers) {
+    y_tan[static_cast<std::size_t>(i)] = tangent.held[static_cast<std::size_t>(i)];
+  }
+  return y_tan;
+}
+
+void elastic_force(const SolidNumbers& n, const double* x, std::vector<double>& f) {
+  SolidView v = n.view();
+  v.now = x;
+  n.body.plan->for_each_chunk(
+      n.threads, [&](int begin, int end) { n.body.kernels->force(v, begin, end, f.data()); });
+}
+
+void elastic_force_pullback(SolidNumbers& n, const double* x, const std::vector<double>& f_bar,
+                            std::vector<double>& x_bar) {
+  SolidView v = n.view();
+  v.now = x;
+  SolidBars to = n.bars();
+  to.now = x_bar.data();
+  n.body.plan->for_each_chunk(n.threads, [&](int begin, int end) {
+    n.body.kernels->force_pullback(v, begin, end, f_bar.data(), to);
+  });
+}
+
+void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
+                               const double* x, const double* x_tan, std::vector<double>& f_tan) {
+  SolidView v = n.view(), t;
+  v.now = x, t.now = x_tan;
+  t.rest = along.rest, t.mu = along.mu.data(), t.lam = along.lam.data(), t.mooney = along.mooney;
+  n.body.plan->for_each_chunk(n.threads, [&](int begin, int end) {
+    n.body.kernels->force_tangent(v, t, begin, end, f_tan.data());
+  });
+}
+
+}  // namespace cycloid::inline soft

@@ -1,0 +1,73 @@
+// solid_stage: one implicit stage of a step of a solid, its pullback and its pushforward.
+//
+// With m the masses, drag c, gravity g, input force F, momentum p, α and h' of the scheme, the new
+// positions y and velocities w of a stage satisfy
+//   w = α (y - x̃)                                                                (1)
+//   m w = p + h' (F + m g - c m w - f(y))                                         (2)
+// with f the forces of the cells, those of damping included (viscous.h, z = damping · ζ). (2) over
+// h' is minimise.h's condition with
+//   a = m α (1/h' + c),   b = p/h' + F + m g                                      (3)
+// Given the cotangent ȳ (with what comes through (1)), H of minimise.h:
+//   H λ = ȳ, of numbers that are not held                                         (4)
+//   x̃̄ += a λ,  p̄ += λ/h',  F̄ += λ,  ḡ += Σ m λ,  c̄ -= Σ m α λ·(y - x̃)           (5)
+//   m̄ += λ·(g - α (1/h' + c)(y - x̃))                                             (6)
+//   and of f with cotangent -λ: to y of held numbers, to positions before, and to parameters   (7)
+// and the tangent:  H ẏ = a x̃̇ + ḃ - ȧ (y - x̃) - ḟ                                 (8)
+#pragma once
+
+#include "cycloid/soft/minimise.h"
+#include "cycloid/soft/solid_numbers.h"
+
+namespace cycloid::inline soft {
+
+struct StageRule {
+  double alpha, step, zeta;  // α [1/s], h' [s], ζ [1/s]
+  int befores = 1;
+  double before_weight[2] = {1, 0};
+};
+
+struct Stage {
+  StageRule rule;
+  std::vector<double> origin, momentum;  // x̃, p (numbers)
+  const double* before[2] = {nullptr, nullptr};
+  const double* force = nullptr;  // F, or null
+  std::vector<double> target;     // of held numbers, in their order
+};
+
+// What a stage leaves for the way back.
+struct StageRecord {
+  std::vector<double> y;
+  std::unique_ptr<CholeskyFactor> factor;
+};
+
+Incremental incremental(const SolidNumbers& n, const Stage& stage);
+
+struct StageBars {
+  explicit StageBars(int numbers);
+  std::vector<double> origin, momentum, before[2], force;  // (numbers), added to
+  std::vector<double> held;  // (numbers): of y at held numbers, added to
+};
+
+// y_bar (numbers).
+void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& record,
+                    const std::vector<double>& y_bar, StageBars& bars);
+
+struct StageTangent {
+  std::vector<double> origin, momentum;  // (numbers)
+  const double *before[2] = {nullptr, nullptr}, *force = nullptr;
+  std::vector<double> held;  // (numbers): of y there, zero elsewhere
+};
+
+// ẏ (numbers).
+std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
+                                      const Stage& stage, const StageRecord& record,
+                                      const StageTangent& tangent);
+
+// The forces of cells at x, without damping, added to f, with pullback and pushforward.
+void elastic_force(const SolidNumbers& n, const double* x, std::vector<double>& f);
+void elastic_force_pullback(SolidNumbers& n, const double* x, const std::vector<double>& f_bar,
+                            std::vector<double>& x_bar);
+void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
+                               const double* x, const double* x_tan, std::vector<double>& f_tan);
+
+}  // namespace cycloid::inline soft
