@@ -31,8 +31,8 @@ struct PlanOptions {
   std::string method = "ilqr";
   std::vector<double> start = {};         // controls (T, inputs); empty: zeros, within the bounds
   std::vector<double> start_states = {};  // (T+1, states) for multiple_shooting; empty: a rollout's
-  std::vector<double> low = {}, high = {};     // of each input, infinite where none; empty: no bounds
-  std::vector<double> params = {};        // empty: the defaults
+  std::vector<double> low = {}, high = {};  // of each input, infinite where none; empty: no bounds
+  std::vector<double> params = {};          // empty: the defaults
   int iterations = 200;
   std::optional<double> time_limit = {};  // [s]; the iteration that it ends in is finished
   std::uint64_t seed = 0;
