@@ -51,8 +51,9 @@ docs: setup-build  ## check the documentation: links, citations
 	@$(PYTHON_VENV) -B tests/checks/documents.py
 	@echo "docs: every link and citation resolves; start with README.md"
 
-models: setup-test build  ## write docs/supported_models.md: other packages' robots and our errors
+models: setup-test build  ## other packages' robots and our errors; ROBOTS=folder: and those of a collection
 	@$(PYTHON_VENV) -B tests/python/models.py --write
+	@CYCLOID_ROBOTS="$(ROBOTS)" $(PYTHON_VENV) -B tests/python/robot_models.py --write
 
 clean:  ## remove the builds; .venv stays
 	rm -rf build build-dev build-tsan

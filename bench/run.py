@@ -103,6 +103,20 @@ def hold_contact(robots, held):
          False)
 
 
+def hold_meshes(robots, held):
+    """The figures of race_meshes.py that are held to something."""
+    least = {"urdf/go2_description/go2": (4, 2), "urdf/panda_description/panda": (4, 2),
+             "mjx/shadow_hand/scene_right": (3, None), "dm_control/quadruped": (4, None)}
+    for name, (forward, both) in least.items():
+        figures = robots[name]
+        what = f"{name} with meshes or terrain ({figures['contacts']:.1f} contacts)"
+        held(f"{what}, float32 lanes: MuJoCo / ours, forward", figures["forward x"], "x", forward,
+             False)
+        if both:
+            held(f"{what}, float32 lanes: MuJoCo's forward / ours, forward+backward",
+                 figures["forward+backward x"], "x", both, False)
+
+
 def hold_stacks(scenes, held):
     """The figures of race_stacks.py that are held to something: many cost as many times one."""
     name, figures = list(scenes.items())[-1]
@@ -243,6 +257,10 @@ def main():
         say("bench: robots in contact, against MuJoCo and MJX (compiles for minutes) ...")
         results["contact"] = raced("race_contact.py")
         hold_contact(results["contact"], held)
+
+        say("bench: robots of meshes and on terrain, against MuJoCo ...")
+        results["meshes"] = raced("race_meshes.py")
+        hold_meshes(results["meshes"], held)
 
         say("bench: a million parameters, through NumPy, PyTorch and JAX ...")
         results["a million parameters"] = raced("large_parameters.py")

@@ -29,6 +29,16 @@ BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<Candidat
     plan.pair.push_back(number);
   }
   std::partial_sum(plan.first.begin(), plan.first.end(), plan.first.begin());
+  // A cover of the candidates: of a pair without an active geom, that of more candidates is it.
+  std::vector<int> count(kind.size(), 0);
+  for (const auto& [lower, upper, number] : rows) {
+    ++count[static_cast<std::size_t>(lower)], ++count[static_cast<std::size_t>(upper)];
+  }
+  plan.active.assign(kind.size(), false);
+  for (const auto& [lower, upper, number] : rows) {
+    const auto a = static_cast<std::size_t>(lower), b = static_cast<std::size_t>(upper);
+    if (!plan.active[a] && !plan.active[b]) plan.active[count[a] > count[b] ? a : b] = true;
+  }
   for (std::size_t g = 0; g < kind.size(); ++g) {
     if (swept[g]) plan.swept.push_back(static_cast<int>(g));
   }

@@ -5,7 +5,9 @@
 // pair by pair. Long ones (kSweepRatio pairs per geom and more) go through a sweep first:
 //   1. each geom's box: over all lanes, its bounding sphere widened by its reach;
 //   2. the geoms are ordered along the axis on which their boxes are spread most;
-//   3. boxes that overlap, and form a candidate, are tested.
+//   3. boxes that overlap, one of them active, and form a candidate, are tested.
+// Of the two geoms of a candidate one at least is active; those that only meet active ones, as
+// geoms that stand still do, are not looked at among themselves.
 // reach: for every pair, reach[geom 1] + reach[geom 2] is at least its margin. Pairs
 // with a plane are always tested. A lane whose numbers are not finite is near nothing.
 //
@@ -35,6 +37,7 @@ struct BroadPhase {
   std::vector<CandidatePair> pairs;
   std::vector<bool> with_plane;  // per pair
   std::vector<int> swept;        // geoms that a sweep looks at
+  std::vector<bool> active;      // per geom
   std::vector<int> tested;       // pairs that it leaves out: those with a plane
   std::vector<int> first;        // per geom: where its rows of `other` and `pair` begin
   std::vector<int> other, pair;  // geoms of higher id it may touch, ascending; which pair
@@ -48,6 +51,7 @@ template <class T>
 struct BroadPhaseScratch {
   T *low, *high;             // per geom and axis
   int* order;                // of the swept geoms; kept from one call to the next
+  int* active;               // those of them that are active, in that order
   std::uint32_t* near_bits;  // one per pair, 0 between calls
 
   static std::size_t words(const BroadPhase& plan) { return (plan.pairs.size() + 31) / 32; }
@@ -57,6 +61,7 @@ struct BroadPhaseScratch {
     arena.take(low, numbers);
     arena.take(high, numbers);
     arena.take(order, plan.swept.size());
+    arena.take(active, plan.swept.size());
     arena.take(near_bits, words(plan));
   }
   // To be called once, before the first sweep.
@@ -67,12 +72,12 @@ struct BroadPhaseScratch {
   }
 };
 
-template <class S>
+template <class S, class Margin>
 CYCLOID_INLINE bool pair_near(const BroadPhase& plan, std::size_t k, const Pose<S>* pose,
-                              const S* radius, const S* margin) {
+                              const S* radius, const Margin& margin) {
   const CandidatePair& p = plan.pairs[k];
   return any(spheres_near(plan.with_plane[k], pose[p.geom1], radius[p.geom1], pose[p.geom2],
-                          radius[p.geom2], margin[k]));
+                          radius[p.geom2], S(margin(k))));
 }
 
 // The smallest of all lanes, those left out that are not finite. By halves, for the compiler.
@@ -141,35 +146,53 @@ bool boxes_overlap(const BroadPhaseScratch<T>& scratch, int a, int b, int axis) 
          low[3 * a + j] <= high[3 * b + j] && low[3 * b + j] <= high[3 * a + j];
 }
 
-// 3. Calls `test` with each candidate whose boxes overlap.
+// Calls `test` with the candidates of two geoms, if there are any.
+template <class Test>
+void test_candidates(const BroadPhase& plan, int a, int b, const Test& test) {
+  const int lower = std::min(a, b), upper = std::max(a, b);
+  const auto end = plan.other.begin() + plan.first[static_cast<std::size_t>(lower) + 1];
+  auto at = plan.other.begin() + plan.first[static_cast<std::size_t>(lower)];
+  at = std::lower_bound(at, end, upper);
+  for (; at != end && *at == upper; ++at) {
+    test(static_cast<std::size_t>(plan.pair[static_cast<std::size_t>(at - plan.other.begin())]));
+  }
+}
+
+// 3. Calls `test` with each candidate whose boxes overlap. An active geom looks at all that begin
+// after it, any other at those of them that are active.
 template <class T, class Test>
 void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& scratch, Test test) {
-  const int* const order = scratch.order;
+  const int *const order = scratch.order, *const active = scratch.active;
   const T *low = scratch.low, *high = scratch.high;
+  std::size_t actives = 0, passed = 0;
+  for (std::size_t i = 0; i < plan.swept.size(); ++i) {
+    if (plan.active[static_cast<std::size_t>(order[i])]) scratch.active[actives++] = order[i];
+  }
+  const auto look = [&](int a, const int* others, std::size_t from, std::size_t count) {
+    for (std::size_t j = from; j < count; ++j) {
+      const int b = others[j];
+      if (!(low[3 * b + axis] <= high[3 * a + axis])) break;
+      if (boxes_overlap(scratch, a, b, axis)) test_candidates(plan, a, b, test);
+    }
+  };
   for (std::size_t i = 0; i < plan.swept.size(); ++i) {
     const int a = order[i];
-    for (std::size_t j = i + 1; j < plan.swept.size(); ++j) {
-      const int b = order[j];
-      if (!(low[3 * b + axis] <= high[3 * a + axis])) break;
-      if (!boxes_overlap(scratch, a, b, axis)) continue;
-      const int lower = std::min(a, b), upper = std::max(a, b);
-      const auto end = plan.other.begin() + plan.first[static_cast<std::size_t>(lower) + 1];
-      auto at = plan.other.begin() + plan.first[static_cast<std::size_t>(lower)];
-      at = std::lower_bound(at, end, upper);
-      for (; at != end && *at == upper; ++at) {
-        test(
-            static_cast<std::size_t>(plan.pair[static_cast<std::size_t>(at - plan.other.begin())]));
-      }
+    if (plan.active[static_cast<std::size_t>(a)]) {
+      ++passed;
+      look(a, order, i + 1, plan.swept.size());
+    } else {
+      look(a, active, passed, actives);
     }
   }
 }
 
 // Writes the pairs that are near, ascending, to `near` (it has room for all); returns their number.
-// Per geom: pose, radius, reach; per pair: margin (with the gap).
-template <class S>
-int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius, const S* margin,
-                    const Scalar<S>* reach, const BroadPhaseScratch<Scalar<S>>& scratch,
-                    int* near) {
+// Per geom: pose, radius, reach; margin(k): of pair k, with the gap; asked for pairs that are
+// tested only.
+template <class S, class Margin>
+int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
+                    const Margin& margin, const Scalar<S>* reach,
+                    const BroadPhaseScratch<Scalar<S>>& scratch, int* near) {
   int count = 0;
   if (!plan.sweep) {
     for (std::size_t k = 0; k < plan.pairs.size(); ++k) {

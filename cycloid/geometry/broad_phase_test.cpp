@@ -96,8 +96,9 @@ std::vector<int> find(const BroadPhase& plan, const Cloud<T>& c,
   std::vector<T> reach(c.kind.size());
   margin_reach(plan, c.margin.data(), reach.data());
   std::vector<int> near(c.pairs.size());
-  const int count = find_near_pairs(plan, c.pose.data(), c.radius.data(), c.margin.data(),
-                                    reach.data(), scratch, near.data());
+  const int count = find_near_pairs(
+      plan, c.pose.data(), c.radius.data(), [&](std::size_t k) { return c.margin[k]; },
+      reach.data(), scratch, near.data());
   near.resize(static_cast<std::size_t>(count));
   return near;
 }
@@ -165,7 +166,8 @@ TEST_CASE("find_near_pairs: one geom, no pairs, and scalars") {
   const Pose<double> pose{};
   const double radius = 1, reach = 0;
   int near = 0;
-  CHECK(find_near_pairs(plan, &pose, &radius, &radius, &reach, scratch, &near) == 0);
+  CHECK(find_near_pairs(
+            plan, &pose, &radius, [](std::size_t) { return 0.0; }, &reach, scratch, &near) == 0);
 }
 
 }  // namespace

@@ -139,6 +139,8 @@ GeomPair<double> primal_pair(const GeomPair<T>& g) {
   return out;
 }
 
+inline const GeomPair<double>& primal_pair(const GeomPair<double>& g) { return g; }
+
 struct FoundContact {
   std::int64_t code;
   Vec3<double> normal;

@@ -13,7 +13,9 @@
 //   (6)  H δn = P ∂g
 //   (5)  δn = α t - e (n·δe),  α (t·K t + s) = t·∂g - (e·g)(t·δe) + (n·δe)(t·K e)
 // where ∂g is the change of g at fixed n. Where the left-hand sides are singular (a ball's centre
-// where all directions out are equally short) n keeps its value and its derivative is zero.
+// where all directions out are equally short) n keeps its value and its derivative is zero. In a
+// pair with a mesh, Newton's method starts between points and lines at its solution, one of two:
+//   n = ± v/|v|,  v = q,  or q - e (e·q) at one line e,  q = c₂ - c₁                         (8)
 //
 // The contact point is midway between the surfaces, at the feature that is met in one point only:
 //   pos = x₁ + n (r₁ + ½ dist)   or   x₂ - n (r₂ + ½ dist)                                   (7)
@@ -33,7 +35,7 @@ inline constexpr int kRefinements = 2;
 
 // How two lines meet.
 struct LinePair {
-  int cross_sign;  // of (3); 0: parallel
+  int cross_sign;  // of (3); 0: parallel. Of (8), where there is no second line: minus the sign
   int low, high;   // parallel: the geom (0, 1) whose end bounds the common stretch along ∓ e₁
 };
 
@@ -129,6 +131,20 @@ Vec3<T> bound_normal(const GeomPair<T>& g, const ConvexContact<T>& c, const Vec3
   return direction(n - e * dot(e, n), any_tangent(e)).u;  // (5)
 }
 
+// Whether (8) holds.
+inline bool leaves_sign(Form f1, Form f2) {
+  return (f1 == Form::point && (f2 == Form::point || f2 == Form::line)) ||
+         (f1 == Form::line && f2 == Form::point);
+}
+template <class T>
+Vec3<T> apart_normal(const GeomPair<T>& g, const ShapeFeature<T>& f1, const ShapeFeature<T>& f2,
+                     const LinePair& lines, const Vec3<T>& otherwise) {
+  Vec3<T> q = g.x2.p - g.x1.p + f2.c - f1.c;
+  if (f1.form == Form::line) q -= f1.e * dot(f1.e, q);
+  if (f2.form == Form::line) q -= f2.e * dot(f2.e, q);
+  return direction(q * T(lines.cross_sign > 0 ? -1 : 1), otherwise).u;  // (8)
+}
+
 template <class T>
 ConvexContact<T> convex_contact(GeomKind k1, GeomKind k2, const GeomPair<T>& g,
                                 const MeetingFeatures& at, const Vec3<T>& start,
@@ -141,6 +157,9 @@ ConvexContact<T> convex_contact(GeomKind k1, GeomKind k2, const GeomPair<T>& g,
   Vec3<T> n;
   for (int k = 0; k < 3; ++k) n[k] = T(primal(start[k]));
   n = direction(n, Vec3<T>{T(0), T(0), T(1)}).u;
+  if ((g.hull1 || g.hull2) && leaves_sign(c.f1.form, c.f2.form)) {
+    n = hold(apart_normal(g, c.f1, c.f2, c.lines, n));
+  }
   c.n = bound_normal(g, c, n);
   set_separation(g, c);
   for (int round = 0; round < rounds; ++round) {

@@ -15,6 +15,8 @@ constexpr int kPolishRounds = 12;
 constexpr int kTurns = 4;       // of a geom whose faces lie so well that EPA fails
 constexpr double kTurn = 1e-7;  // each by so much [rad]
 constexpr int kBisections = 60;
+constexpr int kMostTriangles = 64;  // of a flat face, on the way to the one that is met
+constexpr double kSure = 1e-6;      // relative: apart by so much is beyond doubt
 
 struct FeatureList {
   static constexpr int kMost = 96;
@@ -232,6 +234,49 @@ FeatureList spanned(const ConvexShape& a, const Corners& corners, const V& direc
   return list;
 }
 
+// The triangle of a flat face of the hull that lies under p, given one of its triangles: which one
+// the search ended in is chance. p in the world.
+int under(const Hull& h, const Pose<double>& x, int code, const V& p) {
+  const HullTable& t = *h.table;
+  const V at = transpose_vector_product(x.R, p - x.p);
+  int triangle = hull_piece(t, code).triangle;
+  for (int round = 0; round < kMostTriangles; ++round) {
+    const int* corner = t.triangle.data() + 3 * triangle;
+    const V n = triangle_normal<double>(h, triangle);
+    int across = -1;
+    double most = 0;
+    for (int k = 0; k < 3; ++k) {
+      const V from = h.corner<double>(corner[k]),
+              side = h.corner<double>(corner[(k + 1) % 3]) - from;
+      const double beyond = dot(cross(side, n), at - from);
+      if (!(beyond > most) || !is_flat(h, edge_code(t, triangle, k))) continue;
+      most = beyond, across = find_edge(t, corner[(k + 1) % 3], corner[k]);
+    }
+    if (across < 0) break;
+    triangle = hull_piece(t, across).triangle;
+  }
+  return triangle_code(t, triangle);
+}
+
+// Names the triangles that lie under the points they meet.
+void settle(GeomKind k1, GeomKind k2, const GeomPair<double>& g, MeetingFeatures& at) {
+  const auto is_triangle = [](GeomKind kind, int code, const Hull* hull) {
+    return kind == GeomKind::mesh && hull_piece(*hull->table, code).kind == HullFeature::triangle;
+  };
+  const auto point = [](GeomKind kind, const Pose<double>& x, const V& size, int code,
+                        const Hull* hull, V& p) {
+    const ShapeFeature<double> f = shape_feature(kind, x, size, code, hull);
+    p = x.p + f.c;
+    return f.form == Form::point;
+  };
+  V p;
+  if (is_triangle(k1, at.code1, g.hull1) && point(k2, g.x2, g.size2, at.code2, g.hull2, p)) {
+    at.code1 = under(*g.hull1, g.x1, at.code1, p);
+  } else if (is_triangle(k2, at.code2, g.hull2) && point(k1, g.x1, g.size1, at.code1, g.hull1, p)) {
+    at.code2 = under(*g.hull2, g.x2, at.code2, p);
+  }
+}
+
 // GJK and EPA; where EPA fails, as it may where many corners lie in one plane, once more with b
 // turned by very little. The features that are found then are those of b as it is.
 ClosestDirection find_direction(const ConvexShape& a, const ConvexShape& b, double limit) {
@@ -253,14 +298,37 @@ ClosestDirection find_direction(const ConvexShape& a, const ConvexShape& b, doub
   return found;
 }
 
+// Whether the hint's direction still proves the shapes apart. Leaves them as they were.
+bool still_apart(const ConvexShape& a, const ConvexShape& b, double limit, double size,
+                 ApartHint& hint) {
+  const V n{double(hint.n[0]), double(hint.n[1]), double(hint.n[2])};
+  if (!(dot(n, n) > 0.5)) return false;
+  a.last = hint.last1, b.last = hint.last2;
+  const double s = separation(a, b, n);
+  hint.last1 = a.last, hint.last2 = b.last;
+  a.last = b.last = -1;
+  return s > limit + kSure * (size + abs(limit));
+}
+
+void remember(const ConvexShape& a, const ConvexShape& b, const V& n, ApartHint* hint) {
+  if (!hint) return;
+  for (int i = 0; i < 3; ++i) hint->n[i] = static_cast<float>(n[i]);
+  hint->last1 = a.last, hint->last2 = b.last;
+}
+
 }  // namespace
 
-ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin) {
+ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin,
+                           ApartHint* hint) {
   const ConvexShape a{k1, g.x1, g.size1, g.hull1}, b{k2, g.x2, g.size2, g.hull2};
   const double radii = swept_radius(a) + swept_radius(b), size = extent(a) + extent(b);
+  if (hint && still_apart(a, b, margin + radii, size, *hint)) return {false, 0, {}, -1e300};
   const ClosestDirection start = find_direction(a, b, margin + radii);
   ConvexMeeting best{false, 0, start.n, -1e300};
-  if (start.closeness == Closeness::far) return best;
+  if (start.closeness == Closeness::far) {
+    remember(a, b, start.n, hint);
+    return best;
+  }
 
   ConvexMeeting last_resort = best;
   double least = 1e300, best_pretence = 1e300;  // pretences
@@ -275,6 +343,10 @@ ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, 
     if (f1.form == Form::line && f2.form == Form::line &&
         !pair_lines(g, f1, f2, start.n, at.lines)) {
       return;
+    }
+    if (!coded && leaves_sign(f1.form, f2.form) &&
+        dot(apart_normal(g, f1, f2, at.lines, start.n), start.n) < 0) {
+      at.lines.cross_sign = 1;
     }
     const int code = coded ? encode(code1, code2, at.lines) : 0;
     const ConvexContact<double> c = polish(k1, k2, g, at, start.n, kSlope * size);
@@ -305,6 +377,7 @@ ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, 
     best.span1 = list1.code[0], best.span2 = list2.code[0];
     if (best.found) {
       best.found = best.dist < margin;
+      if (best.found) settle(k1, k2, g, best.at);
       return best;
     }
   }

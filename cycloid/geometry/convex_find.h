@@ -25,6 +25,16 @@ struct ConvexMeeting {
   int span1 = 0, span2 = 0;  // what the closest corners of each span, which may be more than `at`
 };
 
-ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin);
+// What is remembered of two shapes that were apart: a direction along which they may still be, and
+// the corners of hulls that were furthest. It spares a search where it proves them apart by more
+// than the margin, and more than any search could be off by; then there is no contact to be found.
+// So nothing depends on it but time.
+struct ApartHint {
+  float n[3] = {};
+  int last1 = -1, last2 = -1;
+};
+
+ConvexMeeting find_meeting(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin,
+                           ApartHint* hint = nullptr);
 
 }  // namespace cycloid::inline geometry

@@ -2,6 +2,7 @@
 #include "cycloid/geometry/convex_find.h"
 
 #include "cycloid/geometry/branching_case_test.h"
+#include "cycloid/geometry/hull_case_test.h"
 
 namespace cycloid::test {
 namespace {
@@ -52,6 +53,62 @@ TEST_CASE("find_meeting: the distance is the best that thousands of directions o
     best -= swept_radius(a) + swept_radius(b);
     CHECK(m.dist >= best - 1e-12);
     CHECK(m.dist <= best + 0.05);  // the spiral's spacing is 0.03
+  }
+}
+
+TEST_CASE("find_meeting: a hint spares searches and changes no answer") {
+  TestHull a(prism_parts(7), prism_points(7, 0.3, 0.2)),
+      b(prism_parts(16), prism_points(16, 0.2, 0.3));
+  FixedNumbers random(3);
+  ApartHint hint;
+  int found = 0, apart = 0, kept = 0;
+  GeomPair<double> g{random_pose(random, 0), {}, random_pose(random, 0), {}, &a.hull, &b.hull};
+  for (int trial = 0; trial < 400; ++trial) {
+    // A walk in small steps, with leaps.
+    const double size = trial % 50 == 0 ? 0.5 : 0.02;
+    g.x2.p += random_vector(random) * size;
+    if (dot(g.x2.p, g.x2.p) > 0.5) g.x2.p = {};
+    const ApartHint before = hint;
+    const ConvexMeeting with = find_meeting(GeomKind::mesh, GeomKind::mesh, g, 0.01, &hint),
+                        without = find_meeting(GeomKind::mesh, GeomKind::mesh, g, 0.01);
+    CHECK(with.found == without.found);
+    found += with.found, apart += !with.found;
+    kept += !with.found && std::equal(hint.n, hint.n + 3, before.n);
+    if (!with.found) continue;
+    CHECK(with.dist == without.dist);
+    CHECK(with.at.code1 == without.at.code1);
+    CHECK(with.at.code2 == without.at.code2);
+  }
+  CHECK(found > 50);
+  CHECK(apart > 50);
+  CHECK(2 * kept > apart);
+}
+
+TEST_CASE("find_meeting: of a flat face that triangle is named which is met") {
+  TestHull prism(prism_parts(8), prism_points(8, 0.4, 0.2));
+  FixedNumbers random(4);
+  const GeomPair<double> place{{identity_matrix<double, 3>(), {}},
+                               {0.1, 0, 0},
+                               random_pose(random, 0.2),
+                               {},
+                               nullptr,
+                               &prism.hull};
+  for (int trial = 0; trial < 100; ++trial) {
+    GeomPair<double> g = place;
+    const Vec3<double> up = axis(g.x2, 2);
+    const double angle = 3 * random.next(), out = 0.3 * std::abs(random.next());
+    const Vec3<double> own{out * std::cos(angle), 0.8 * out * std::sin(angle), 0.25};
+    g.x1.p = g.x2.p + g.x2.R * own;
+    const ConvexMeeting m = find_meeting(GeomKind::sphere, GeomKind::mesh, g, 0);
+    REQUIRE(m.found);
+    const HullPiece piece = hull_piece(prism.table, m.at.code2);
+    REQUIRE(piece.kind == HullFeature::triangle);
+    CHECK(std::abs(dot(m.n, up) + 1) < 1e-12);
+    for (int k = 0; k < 3; ++k) {
+      const Vec3<double> from = prism.hull.corner<double>(piece.at[k]),
+                         to = prism.hull.corner<double>(piece.at[(k + 1) % 3]);
+      CHECK(cross(to - from, own - from).z > -1e-12);
+    }
   }
 }
 

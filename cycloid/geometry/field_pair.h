@@ -42,7 +42,7 @@ template <class S>
 void collide_field(GeomKind k2, const S* size1, const Pose<S>& x1, const S* size2,
                    const Pose<S>& x2, const std::type_identity_t<S>& margin,
                    const HeightField& field, const Hull* hull2, Touch<S>* out, S* feature,
-                   S* feature2) {
+                   S* feature2, const PairKnown& known = {}) {
   using T = LaneScalar<S>;
   constexpr GeomKind k1 = GeomKind::hfield, prism_kind = GeomKind::mesh;
   for (int k = 0; k < kFieldTouches; ++k) {
@@ -51,7 +51,7 @@ void collide_field(GeomKind k2, const S* size1, const Pose<S>& x1, const S* size
   }
   const S visit = near_lanes(k1, k2, size1, x1, size2, x2, margin);
   for (int l = 0; l < kLanes<S>; ++l) {
-    if (primal(take_lane(visit, l)) == 0) continue;
+    if (!known.asks(l) || primal(take_lane(visit, l)) == 0) continue;
     GeomPair<T> g = take_mesh_pair(k1, k2, size1, x1, size2, x2, {nullptr, hull2}, l);
     FoundInField found[kFieldTouches];
     const int n = find_in_field(field, k2, primal_pair(g), primal(take_lane(margin, l)), found);
@@ -62,11 +62,37 @@ void collide_field(GeomKind k2, const S* size1, const Pose<S>& x1, const S* size
       const Vec3<double>& start = found[k].normal;
       const Touch<T> t =
           convex_touch(prism_kind, k2, g, at, Vec3<T>{T(start.x), T(start.y), T(start.z)});
-      put_lane(out[k].dist, l, t.dist);
-      put_lane(out[k].pos, l, t.pos);
-      put_lane(out[k].normal, l, t.normal);
+      put_touch(t, l, out[k]);
       put_lane(feature[k], l, T(double(found[k].prism)));
       put_lane(feature2[k], l, T(double(found[k].features)));
+    }
+  }
+}
+
+// The touches of these features, lane by lane, bit for bit those of collide_field where
+// known_by_features (mesh_pair.h).
+template <class S>
+void field_touches_again(GeomKind k2, const S* size1, const Pose<S>& x1, const S* size2,
+                         const Pose<S>& x2, const HeightField& field, const Hull* hull2,
+                         const S* feature, const S* feature2, Touch<S>* out) {
+  using T = LaneScalar<S>;
+  S unused;
+  for (int k = 0; k < kFieldTouches; ++k) clear_touch(out[k], unused);
+  for (int l = 0; l < kLanes<S>; ++l) {
+    GeomPair<T> g;
+    bool taken = false;
+    for (int k = 0; k < kFieldTouches; ++k) {
+      const int number = static_cast<int>(primal(take_lane(feature[k], l)));
+      if (number < 0) continue;
+      if (!taken) {
+        g = take_mesh_pair(GeomKind::hfield, k2, size1, x1, size2, x2, {nullptr, hull2}, l);
+      }
+      taken = true;
+      const Prism prism(field, number);
+      g.hull1 = &prism.hull;
+      const int code = static_cast<int>(primal(take_lane(feature2[k], l)));
+      const MeetingFeatures at = decode_in_field(code, feature_room(k2, hull2));
+      put_touch(convex_touch(GeomKind::mesh, k2, g, at, Vec3<T>{}), l, out[k]);
     }
   }
 }
@@ -104,7 +130,7 @@ void collide_field_pullback(GeomKind k2, const S* size1, const Pose<S>& x1, cons
       Vec3<T> start{};
       if (out != nullptr) {
         start = take_lane(out[k].normal, l);
-      } else {
+      } else if (!known_by_features(prism_kind, k2)) {
         const Vec3<double> n = find_meeting(prism_kind, k2, primal_pair(g), kFar).n;
         start = {T(n.x), T(n.y), T(n.z)};
       }

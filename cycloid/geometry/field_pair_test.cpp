@@ -56,6 +56,37 @@ TEST_CASE("collide_field: a ball lies on a flat field as on a plane") {
   CHECK(std::abs(deepest + 0.01) < 1e-14);
 }
 
+TEST_CASE("collide_field: a ball sunk into a small cell of a large field leaves by its top") {
+  FixedNumbers random(6);
+  std::vector<double> data(280 * 240);
+  for (double& h : data) h = std::abs(random.next());
+  HeightField field;
+  field.rows = 240, field.columns = 280;
+  field.size[0] = 20.1, field.size[1] = 20, field.size[2] = 0.05, field.size[3] = 0.1;
+  field.data = data.data(), field.radius = 28.4;
+  const Pose<double> x1{identity_matrix<double, 3>(), {0, 0, 0}};
+  const double s1[3] = {28.4, 0, 0}, s2[3] = {0.014, 0, 0};
+  for (int trial = 0; trial < 30; ++trial) {
+    const int number = 2 * (100 * 279 + 30 + 7 * trial) + trial % 2;
+    const Prism prism(field, number);
+    const Vec3<double> a = prism.hull.corner<double>(3), b = prism.hull.corner<double>(4),
+                       c = prism.hull.corner<double>(5);
+    const Vec3<double> n = direction(cross(b - a, c - a), Vec3<double>{}).u;
+    const Pose<double> x2{identity_matrix<double, 3>(), (a + b + c) * (1.0 / 3) - n * 1e-4};
+    Touch<double> out[kFieldTouches];
+    double f[kFieldTouches], f2[kFieldTouches];
+    collide_field(GeomKind::sphere, s1, x1, s2, x2, 0.0, field, nullptr, out, f, f2);
+    int met = 0;
+    for (int k = 0; k < kFieldTouches; ++k) {
+      if (f[k] != number) continue;
+      ++met;
+      CHECK(std::abs(out[k].dist + 0.0141) < 1e-12);
+      CHECK(dot(out[k].normal, n) > 1 - 1e-12);
+    }
+    CHECK(met == 1);
+  }
+}
+
 TEST_CASE("collide_field: pullback equals dual numbers for poses, sizes, heights and points") {
   Terrain t;
   TestHull prism(prism_parts(5), prism_points(5, 0.25, 0.2));

@@ -9,7 +9,9 @@
 //   v = Q_k,   or   v = Q_k + t (Q_{k+1} - Q_k),  m·(v - P_j) = 0                             (2)
 //   or the corners of face 1 that lie within face 2,  v = P_j
 //   w = v - e₁ e₁·(v - c₁)                                                                  (3)
-//   dist = e₂·(w - c₂),   pos = w - ½ dist e₂,   normal = -e₂                                (4)
+//   dist = e₂·(w - o),   pos = w - ½ dist e₂,   normal = -e₂                                 (4)
+// where o is v if v lies on face 2, and c₂ if it is a corner of face 1. In a flat face both are the
+// same; polygons of a hull may be bent by half a degree.
 // An edge from A to B along a face of the other geom:
 //   v = A,  v = B,  or  v = A + t (B - A),  m·(v - P_j) = 0                                   (5)
 //   dist = e·(v - c),   pos = v - ½ dist e,   normal = ∓ e                                   (6)
@@ -211,7 +213,7 @@ struct FacePairFeature {
 template <class T>
 struct FacePairContact {
   FlatFace<T> f1;
-  Vec3<T> e2, c2, v, w;
+  Vec3<T> e2, o, v, w;
   FlatEdge<T> side;  // Q_k to Q_{k+1}
   FlatCrossing<T> at;
   T height, dist;  // e₁·(v - c₁)
@@ -224,9 +226,9 @@ FacePairContact<T> face_pair_contact(GeomKind k1, GeomKind k2, const GeomPair<T>
   FacePairContact<T> c;
   c.f1 = flat_face(one, f.face1, f.side1);
   c.e2 = flat_normal(two, f.face2);
-  c.c2 = flat_corner(two, f.face2, 0);
   if (f.corner == FlatCorner::of_first) {
     c.v = c.f1.p;
+    c.o = flat_corner(two, f.face2, 0);
   } else {
     c.side.a = flat_corner(two, f.face2, f.side2);
     c.v = c.side.a;
@@ -235,10 +237,11 @@ FacePairContact<T> face_pair_contact(GeomKind k1, GeomKind k2, const GeomPair<T>
       c.at = flat_crossing(c.f1, c.side);
       c.v = c.side.a + c.at.u * c.at.t;  // (2)
     }
+    c.o = c.v;
   }
   c.height = dot(c.f1.e, c.v - c.f1.c);
-  c.w = c.v - c.f1.e * c.height;   // (3)
-  c.dist = dot(c.e2, c.w - c.c2);  // (4)
+  c.w = c.v - c.f1.e * c.height;  // (3)
+  c.dist = dot(c.e2, c.w - c.o);  // (4)
   return c;
 }
 
@@ -256,16 +259,18 @@ void face_pair_touch_bar(GeomKind k1, GeomKind k2, const GeomPair<T>& g, const F
   const FlatSideBar<T> one_bar = flat_side_bar(g_bar, false), two_bar = flat_side_bar(g_bar, true);
   const T dist_bar = bar.dist - T(0.5) * dot(c.e2, bar.pos);  // (4)
   const Vec3<T> w_bar = bar.pos + c.e2 * dist_bar;
-  const Vec3<T> e2_bar = (c.w - c.c2) * dist_bar - bar.pos * (T(0.5) * c.dist) - bar.normal;
+  const Vec3<T> e2_bar = (c.w - c.o) * dist_bar - bar.pos * (T(0.5) * c.dist) - bar.normal;
+  const Vec3<T> o_bar = -(c.e2 * dist_bar);
   flat_normal_bar(two, f.face2, c.e2, e2_bar, two_bar);
-  flat_corner_bar(two, f.face2, 0, -(c.e2 * dist_bar), two_bar);
   FlatFace<T> f1_bar{};
   const T height_bar = -dot(c.f1.e, w_bar);  // (3)
-  const Vec3<T> v_bar = w_bar + c.f1.e * height_bar;
+  Vec3<T> v_bar = w_bar + c.f1.e * height_bar;
   f1_bar.e += (c.v - c.f1.c) * height_bar - w_bar * c.height;
   f1_bar.c -= c.f1.e * height_bar;
+  if (f.corner != FlatCorner::of_first) v_bar += o_bar;
   if (f.corner == FlatCorner::of_first) {
     f1_bar.p += v_bar;
+    flat_corner_bar(two, f.face2, 0, o_bar, two_bar);
   } else if (f.corner == FlatCorner::of_second) {
     flat_corner_bar(two, f.face2, f.side2, v_bar, two_bar);
   } else {

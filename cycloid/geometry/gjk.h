@@ -21,7 +21,7 @@ struct ClosestCorners {
 };
 
 struct ClosestDirection {
-  Closeness closeness;  // far: more than `limit` apart; n is not set
+  Closeness closeness;  // far: more than `limit` apart along n
   Vec3<double> n;       // unit, from a towards b
   ClosestCorners at{};  // of polytopes; none where they are not known
 };

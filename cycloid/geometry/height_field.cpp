@@ -21,20 +21,23 @@ Prism::Prism(const HeightField& field, int i) {
   for (int k = 0; k < 3; ++k) {
     const int y = row[i % 2][k], x = column[i % 2][k];
     at[k] = y * columns + x;
-    for (int level = 0; level < 2; ++level) {
-      double* p = point + 3 * (3 * level + k);
-      p[0] = 2 * field.size[0] * x / (columns - 1) - field.size[0];  // (1)
-      p[1] = 2 * field.size[1] * y / (field.rows - 1) - field.size[1];
-      p[2] = level == 0 ? -field.size[3] : field.height(at[k]);
-      double* t = tangent + 3 * (3 * level + k);
-      t[0] = t[1] = 0;
-      t[2] = level == 1 && field.tangent ? field.size[2] * field.tangent[at[k]] : 0;
-    }
+    double *low = point + 3 * k, *high = point + 9 + 3 * k;
+    low[0] = high[0] = 2 * field.size[0] * x / (columns - 1) - field.size[0];  // (1)
+    low[1] = high[1] = 2 * field.size[1] * y / (field.rows - 1) - field.size[1];
+    low[2] = -field.size[3];
+    high[2] = field.height(at[k]);
   }
   hull.table = &prism_table();
-  hull.points = point;
-  hull.tangent = field.tangent ? tangent : nullptr;
-  hull.radius = field.radius;
+  hull.points = hull.packed = point;
+  // Its own size, by which a search measures what is small: the field may be a thousand times that.
+  const double tall = std::max({point[11], point[14], point[17]}) + field.size[3];
+  hull.radius = 2 * field.size[0] / (columns - 1) + 2 * field.size[1] / (field.rows - 1) + tall;
+  if (!field.tangent) return;
+  std::fill_n(tangent, 18, 0.0);
+  for (int k = 0; k < 3; ++k) {
+    tangent[9 + 3 * k + 2] = field.size[2] * field.tangent[at[k]];
+  }
+  hull.tangent = tangent;
 }
 
 void Prism::give(const HeightField& field, const HeightBar& to) const {

@@ -7,6 +7,8 @@
 // Prisms are numbered cell by cell, row by row, in the order in which MuJoCo looks at them.
 #pragma once
 
+#include <algorithm>
+
 #include "cycloid/geometry/hull.h"
 
 namespace cycloid::inline geometry {
@@ -36,12 +38,16 @@ struct Prism {
   Prism(const HeightField& field, int i);
   Prism(const Prism&) = delete;
 
-  // The cotangents of its points, which are added to those of the data by `give`.
-  HullBar bar() { return {point_bar, tangent_bar}; }
+  // The cotangents of its points, zero at first, which are added to those of the data by `give`.
+  HullBar bar() {
+    std::fill_n(point_bar, 18, 0.0);
+    std::fill_n(tangent_bar, 18, 0.0);
+    return {point_bar, tangent_bar};
+  }
   void give(const HeightField& field, const HeightBar& to) const;
 
   double point[18], tangent[18];
-  double point_bar[18] = {}, tangent_bar[18] = {};
+  double point_bar[18], tangent_bar[18];
   int at[3];  // where the heights of corners 3, 4, 5 are in the data
   Hull hull;
 };

@@ -1,6 +1,7 @@
 #include "cycloid/geometry/hull.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -8,6 +9,8 @@
 
 namespace cycloid::inline geometry {
 namespace {
+
+constexpr double kMostTurned = 0.05;  // sine; a normal that is further off is not this polygon's
 
 Lists lists_of(const std::vector<std::vector<int>>& rows) {
   Lists out;
@@ -17,6 +20,19 @@ Lists lists_of(const std::vector<std::vector<int>>& rows) {
     out.first.push_back(static_cast<int>(out.member.size()));
   }
   return out;
+}
+
+// The cell of a direction on the cube |x|, |y|, |z| ≤ 1; 0 where it is none.
+int cell_of(const Vec3<double>& m) {
+  int k = 0;
+  for (int i = 1; i < 3; ++i) k = std::abs(m[i]) > std::abs(m[k]) ? i : k;
+  const double scale = 0.5 * kStartCells / std::abs(m[k]);
+  const auto place = [&](double x) {
+    const double at = x * scale + 0.5 * kStartCells;
+    return at > 0 ? (at < kStartCells ? static_cast<int>(at) : kStartCells - 1) : 0;
+  };
+  const int side = 2 * k + (m[k] > 0);
+  return (side * kStartCells + place(m[(k + 1) % 3])) * kStartCells + place(m[(k + 2) % 3]);
 }
 
 }  // namespace
@@ -74,25 +90,65 @@ HullTable make_hull(const HullParts& parts) {
   return t;
 }
 
+void keep_normals(const double* points, std::span<const double> normals, HullTable& t) {
+  Hull h;
+  h.table = &t;
+  h.points = points;
+  std::vector<double> turned;
+  for (int i = 0; i < static_cast<int>(normals.size() / 3); ++i) {
+    const Vec3<double> n = newell_normal<double>(h, i).u;
+    const double* given = normals.data() + 3 * i;
+    const Vec3<double> d{given[0] - n.x, given[1] - n.y, given[2] - n.z};
+    const bool near = dot(d, d) < kMostTurned * kMostTurned;
+    for (int k = 0; k < 3; ++k) turned.push_back(near ? d[k] : 0);
+  }
+  t.turned = std::move(turned);
+}
+
+void find_starts(const double* points, HullTable& table) {
+  table.start.clear();
+  if (table.seed.empty()) return;
+  Hull h;
+  h.table = &table;
+  h.points = points;
+  std::vector<int> start;
+  for (int cell = 0; cell < kStarts; ++cell) {
+    const int k = cell / (kStartCells * kStartCells) / 2;
+    const auto middle = [](int i) { return (2 * i + 1) / double(kStartCells) - 1; };
+    Vec3<double> m;
+    m[k] = cell / (kStartCells * kStartCells) % 2 ? 1 : -1;
+    m[(k + 1) % 3] = middle(cell / kStartCells % kStartCells);
+    m[(k + 2) % 3] = middle(cell % kStartCells);
+    start.push_back(h.furthest(m, start.empty() ? -1 : start.back()));
+  }
+  table.start = std::move(start);
+}
+
 int Hull::furthest(const Vec3<double>& m, int last) const {
-  const auto along = [&](int c) { return dot(m, corner<double>(c)); };
   int best = 0;
   double most = -1e300;
   const auto try_corner = [&](int c) {
-    const double d = along(c);
-    if (d > most) most = d, best = c;
+    const double d = dot(m, corner<double>(c));
+    const bool more = d > most;
+    most = more ? d : most, best = more ? c : best;
   };
   if (table->seed.empty()) {
-    for (int c = 0; c < table->corners(); ++c) try_corner(c);
+    const int n = table->corners();
+    for (int c = 0; c < n; ++c) try_corner(c);
     return best;
   }
-  int cell = 0;
-  for (int k = 0; k < 3; ++k) cell = 3 * cell + (m[k] > 0.4) - (m[k] < -0.4) + 1;
   if (last >= 0) try_corner(last);
-  try_corner(table->seed[static_cast<std::size_t>(cell)]);
+  if (!table->start.empty()) {
+    try_corner(table->start[static_cast<std::size_t>(cell_of(m))]);
+  } else {
+    int cell = 0;
+    for (int k = 0; k < 3; ++k) cell = 3 * cell + (m[k] > 0.4) - (m[k] < -0.4) + 1;
+    try_corner(table->seed[static_cast<std::size_t>(cell)]);
+  }
+  const int *first = table->neighbours.first.data(), *member = table->neighbours.member.data();
   for (int from = -1; from != best;) {
     from = best;
-    for (const int c : table->neighbours.of(from)) try_corner(c);
+    for (int k = first[from]; k < first[from + 1]; ++k) try_corner(member[k]);
   }
   return best;
 }

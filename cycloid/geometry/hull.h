@@ -10,13 +10,13 @@
 //
 // The support point of a direction is found by climbing: from corner to neighbour as long as that
 // is further along. On a convex hull this ends at a furthest one. It starts at a corner that the
-// direction alone decides (MuJoCo's table of 27 directions), or at the one found last in the same
-// search, so that no lane's answer depends on what was asked before. Small hulls are searched
-// through.
+// direction alone decides, by MuJoCo's table of 27 directions or a finer one (find_starts), or at
+// the one found last in the same search. Small hulls are searched through.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "cycloid/geometry/shape.h"
@@ -25,7 +25,9 @@ namespace cycloid::inline geometry {
 
 inline constexpr int kSeeds = 27;            // of climbing
 inline constexpr int kSearchedThrough = 10;  // hulls of fewer corners
-inline constexpr int kMostCorners = 29000;   // of a hull: codes have room for them
+inline constexpr int kStartCells = 8;        // along the sides of a cube of directions
+inline constexpr int kStarts = 6 * kStartCells * kStartCells;
+inline constexpr int kMostCorners = 29000;  // of a hull: codes have room for them
 
 // A part of a list for each element: members [first[i], first[i + 1]).
 struct Lists {
@@ -38,13 +40,15 @@ struct Lists {
 };
 
 struct HullTable {
-  std::vector<int> vertex;    // (corners)
-  Lists neighbours;           // of a corner
-  std::vector<int> triangle;  // (triangles, 3) corners
-  Lists corner_triangles;     // of a corner
-  Lists polygons;             // corners of each, counter-clockwise
-  Lists corner_polygons;      // of a corner, rising
-  std::vector<int> seed;      // (kSeeds), or empty: all are searched
+  std::vector<int> vertex;     // (corners)
+  Lists neighbours;            // of a corner
+  std::vector<int> triangle;   // (triangles, 3) corners
+  Lists corner_triangles;      // of a corner
+  Lists polygons;              // corners of each, counter-clockwise
+  Lists corner_polygons;       // of a corner, rising
+  std::vector<double> turned;  // (polygons, 3) d of (1), or empty: zero
+  std::vector<int> seed;       // (kSeeds), or empty: all are searched
+  std::vector<int> start;      // (kStarts) corners, or empty: `seed` has them
   int corners() const { return static_cast<int>(vertex.size()); }
   int triangles() const { return static_cast<int>(triangle.size() / 3); }
   int codes() const { return corners() + 4 * triangles(); }
@@ -62,6 +66,9 @@ struct HullParts {
 };
 HullTable make_hull(const HullParts& parts);
 
+// Finds table.start, at these points (vertices, 3); hulls that are searched through need none.
+void find_starts(const double* points, HullTable& table);
+
 // A hull at the points that it has now. `tangent`: those of the points, for Dual numbers; null:
 // they stand still.
 struct Hull {
@@ -69,7 +76,8 @@ struct Hull {
   const float* single = nullptr;   // (vertices, 3), or
   const double* points = nullptr;  // (vertices, 3)
   const double* tangent = nullptr;
-  double radius = 0;  // of a ball about the origin that holds them [m]
+  const double* packed = nullptr;  // (corners, 3) the corners once more, or null
+  double radius = 0;               // of a ball about the origin that holds them [m]
 
   template <class T>
   Vec3<T> vertex(int v) const {
@@ -88,6 +96,9 @@ struct Hull {
   }
   template <class T>
   Vec3<T> corner(int c) const {
+    if constexpr (std::is_same_v<T, double>) {
+      if (packed) return {packed[3 * c], packed[3 * c + 1], packed[3 * c + 2]};
+    }
     return vertex<T>(table->vertex[static_cast<std::size_t>(c)]);
   }
   // Corner furthest along m, which is in the mesh's axes; `last`: where to start, or -1.
@@ -147,9 +158,15 @@ Vec3<T> triangle_normal(const Hull& h, int i) {
 // An edge between two corners: its code, or -1 where they are no neighbours.
 int find_edge(const HullTable& t, int a, int b);
 
-// A polygon's normal, outwards, in the mesh's axes: along N = ½ Σ p_k × p_{k+1} (Newell).      (1)
+// Polygons' normals (polygons, 3) that were found before the points were rounded: `turned` of the
+// table makes them those of (1) at these points (vertices, 3).
+void keep_normals(const double* points, std::span<const double> normals, HullTable& t);
+
+// A polygon's normal, outwards, in the mesh's axes (Newell), turned by a constant d, for points are
+// single numbers and the compiled normals are not:
+//   N = ½ Σ p_k × p_{k+1},   e along N/|N| + d                                               (1)
 template <class T>
-Direction<T> polygon_normal(const Hull& h, int polygon) {
+Direction<T> newell_normal(const Hull& h, int polygon) {
   const std::span<const int> at = h.table->polygons.of(polygon);
   const Vec3<T> from = h.corner<T>(at[0]);
   Vec3<T> sum{};
@@ -159,13 +176,23 @@ Direction<T> polygon_normal(const Hull& h, int polygon) {
   return direction(sum * T(0.5), Vec3<T>{T(0), T(0), T(1)});
 }
 
+template <class T>
+Direction<T> polygon_normal(const Hull& h, int polygon) {
+  const Direction<T> n = newell_normal<T>(h, polygon);
+  if (h.table->turned.empty()) return n;
+  const double* d = h.table->turned.data() + 3 * polygon;
+  return direction(n.u + Vec3<T>{T(d[0]), T(d[1]), T(d[2])}, n.u);
+}
+
 // p̄_k += ½ (p_{k+1} - p_{k-1}) × N̄                                                          (1)
 template <class T>
 void polygon_normal_bar(const Hull& h, int polygon, const Vec3<T>& e_bar, const HullBar& bar) {
   if (!bar.value) return;
   const std::span<const int> at = h.table->polygons.of(polygon);
   const std::size_t n = at.size();
-  const Vec3<T> N_bar = direction_bar(polygon_normal<T>(h, polygon), e_bar);
+  Vec3<T> u_bar = e_bar;
+  if (!h.table->turned.empty()) u_bar = direction_bar(polygon_normal<T>(h, polygon), e_bar);
+  const Vec3<T> N_bar = direction_bar(newell_normal<T>(h, polygon), u_bar);
   for (std::size_t k = 0; k < n; ++k) {
     const Vec3<T> across = h.corner<T>(at[(k + 1) % n]) - h.corner<T>(at[(k + n - 1) % n]);
     bar.add(h, at[k], cross(across, N_bar) * T(0.5));

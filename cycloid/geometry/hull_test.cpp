@@ -62,6 +62,66 @@ TEST_CASE("hull: polygon_normal looks outwards, and its cotangent is that of dua
   }
 }
 
+TEST_CASE("hull: kept normals are given back at their points, and turn with them elsewhere") {
+  TestHull prism(prism_parts(5), prism_points(5, 0.4, 0.3));
+  FixedNumbers random(8);
+  std::vector<double> normals;
+  for (int polygon = 0; polygon < 7; ++polygon) {
+    const Vec3<double> n =
+        direction(newell_normal<double>(prism.hull, polygon).u + random_vector(random) * 1e-6,
+                  Vec3<double>{})
+            .u;
+    normals.insert(normals.end(), {n.x, n.y, n.z});
+  }
+  normals[0] = -normals[0], normals[1] = -normals[1];  // no normal of its polygon
+  keep_normals(prism.points.data(), normals, prism.table);
+  for (int polygon = 0; polygon < 7; ++polygon) {
+    const Vec3<double> n = polygon_normal<double>(prism.hull, polygon).u;
+    for (int k = 0; k < 3; ++k) {
+      const double kept = normals[static_cast<std::size_t>(3 * polygon + k)];
+      if (polygon > 0) CHECK(std::abs(n[k] - kept) < 1e-15);
+    }
+  }
+  const Vec3<double> own = newell_normal<double>(prism.hull, 0).u;
+  CHECK(dot(polygon_normal<double>(prism.hull, 0).u, own) > 1 - 1e-14);
+  for (double& x : prism.points) x += 0.02 * random.next();
+  for (double& x : prism.tangents) x = random.next();
+  for (int polygon = 0; polygon < 7; ++polygon) {
+    const Direction<D> n = polygon_normal<D>(prism.hull, polygon);
+    const Vec3<double> bar = random_vector(random);
+    std::vector<double> points_bar(prism.points.size(), 0.0);
+    polygon_normal_bar(prism.hull, polygon, bar, HullBar{points_bar.data(), nullptr});
+    DotTest dots;
+    for (int i = 0; i < 3; ++i) dots.out(bar[i], n.u[i].tangent[0]);
+    for (std::size_t i = 0; i < points_bar.size(); ++i) dots.in(points_bar[i], prism.tangents[i]);
+    CHECK(dots.error() < 1e-13);
+  }
+}
+
+TEST_CASE("hull: packed corners are those of the mesh, and climbing finds the same") {
+  const int n = 40;
+  TestHull prism(prism_parts(n), prism_points(n, 0.4, 0.3));
+  std::vector<double> packed;
+  for (int c = 0; c < 2 * n; ++c) {
+    const Vec3<double> v = prism.hull.corner<double>(c);
+    packed.insert(packed.end(), {v.x, v.y, v.z});
+  }
+  Hull again = prism.hull;
+  again.packed = packed.data();
+  find_starts(prism.points.data(), prism.table);
+  CHECK(prism.table.start.size() == kStarts);
+  FixedNumbers random(12);
+  for (int trial = 0; trial < 50; ++trial) {
+    const Vec3<double> m = random_vector(random);
+    const int found = prism.hull.furthest(m, -1);
+    CHECK(again.furthest(m, -1) == found);
+    CHECK(again.furthest(m, trial) == found);
+    for (int c = 0; c < 2 * n; ++c) {
+      CHECK(dot(m, again.corner<double>(c)) <= dot(m, again.corner<double>(found)));
+    }
+  }
+}
+
 TEST_CASE("hull: parts that are no closed surface, or too many, are refused") {
   HullParts open = prism_parts(4);
   open.triangles.resize(open.triangles.size() - 3);

@@ -353,8 +353,8 @@ int find_closest(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double mar
 }
 
 int find_mesh(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin,
-              FoundContact* found) {
-  const ConvexMeeting closest = find_meeting(k1, k2, g, margin);
+              FoundContact* found, ApartHint* hint) {
+  const ConvexMeeting closest = find_meeting(k1, k2, g, margin, hint);
   if (!closest.found) return 0;
   if (mesh_touches(k1, k2) > 1) {
     const int several = find_manifold(k1, k2, g, margin, closest, found);

@@ -36,9 +36,9 @@ constexpr int mesh_touches(GeomKind k1, GeomKind k2) {
   return other == GeomKind::capsule ? 2 : kMeshTouches;
 }
 
-// The contacts of one lane; returns their number.
+// The contacts of one lane; returns their number. hint: of this pair and lane, or null.
 int find_mesh(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin,
-              FoundContact* found);
+              FoundContact* found, ApartHint* hint = nullptr);
 
 // Those of the closest features alone: of a prism of a height field.
 int find_closest(GeomKind k1, GeomKind k2, const GeomPair<double>& g, double margin,

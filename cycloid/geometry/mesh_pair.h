@@ -19,11 +19,24 @@ namespace cycloid::inline geometry {
 struct PairHulls {
   const Hull *one = nullptr, *two = nullptr;
 };
+// What is known before a pair is searched: lanes in which it is not apart, by bits, and hints
+// (lanes) or null.
+struct PairKnown {
+  unsigned lanes = ~0u;
+  ApartHint* hints = nullptr;
+  bool asks(int l) const { return lanes >> l & 1; }
+};
 struct PairHullBars {
   HullBar one{}, two{};
   const bool* left_out = nullptr;  // (lanes), or null: none
 };
 
+template <class S>
+void put_touch(const Touch<LaneScalar<S>>& t, int l, Touch<S>& out) {
+  put_lane(out.dist, l, t.dist);
+  put_lane(out.pos, l, t.pos);
+  put_lane(out.normal, l, t.normal);
+}
 template <class S>
 void put_code(std::int64_t code, int l, S& feature, S& feature2) {
   using T = LaneScalar<S>;
@@ -93,11 +106,19 @@ void mesh_touch_bar(GeomKind k1, GeomKind k2, const GeomPair<T>& g, std::int64_t
   if (line) convex_touch_bar(k1, k2, g, c.edge.closest, start, n_bar, g_bar);
 }
 
+// Whether a contact of these kinds is known by its features alone: then no search is needed to have
+// it again. Round features need a start.
+constexpr bool known_by_features(GeomKind k1, GeomKind k2) {
+  const auto flat = [](GeomKind k) { return k != GeomKind::ellipsoid && k != GeomKind::cylinder; };
+  return flat(k1) && flat(k2);
+}
+
 // Where Newton's method starts on the way back: at forward's normal where it is that of the closest
 // features, else at the one that is found again.
 template <class T>
 Vec3<T> mesh_start_again(GeomKind k1, GeomKind k2, const GeomPair<T>& g, std::int64_t code,
                          const Vec3<T>* normal) {
+  if (known_by_features(k1, k2)) return {};
   const MeshContact c = decode_mesh(code, k1, k2, g.hull1, g.hull2);
   if (c.kind == MeshContactKind::faces) return {};
   const bool closest = c.kind == MeshContactKind::closest;
@@ -111,7 +132,7 @@ Vec3<T> mesh_start_again(GeomKind k1, GeomKind k2, const GeomPair<T>& g, std::in
 template <class S>
 void collide_mesh(GeomKind k1, GeomKind k2, const S* size1, const Pose<S>& x1, const S* size2,
                   const Pose<S>& x2, const std::type_identity_t<S>& margin, const PairHulls& hulls,
-                  Touch<S>* out, S* feature, S* feature2) {
+                  Touch<S>* out, S* feature, S* feature2, const PairKnown& known = {}) {
   using T = LaneScalar<S>;
   const int places = mesh_touches(k1, k2);
   for (int k = 0; k < places; ++k) {
@@ -120,17 +141,39 @@ void collide_mesh(GeomKind k1, GeomKind k2, const S* size1, const Pose<S>& x1, c
   }
   const S visit = near_lanes(k1, k2, size1, x1, size2, x2, margin);
   for (int l = 0; l < kLanes<S>; ++l) {
-    if (primal(take_lane(visit, l)) == 0) continue;
+    if (!known.asks(l) || primal(take_lane(visit, l)) == 0) continue;
     const GeomPair<T> g = take_mesh_pair(k1, k2, size1, x1, size2, x2, hulls, l);
     FoundContact found[kMeshTouches];
-    const int n = find_mesh(k1, k2, primal_pair(g), primal(take_lane(margin, l)), found);
+    const int n = find_mesh(k1, k2, primal_pair(g), primal(take_lane(margin, l)), found,
+                            known.hints ? known.hints + l : nullptr);
     for (int k = 0; k < n; ++k) {
       const Vec3<double>& at = found[k].normal;
       const Touch<T> t = mesh_touch(k1, k2, g, found[k].code, Vec3<T>{T(at.x), T(at.y), T(at.z)});
-      put_lane(out[k].dist, l, t.dist);
-      put_lane(out[k].pos, l, t.pos);
-      put_lane(out[k].normal, l, t.normal);
+      put_touch(t, l, out[k]);
       put_code(found[k].code, l, feature[k], feature2[k]);
+    }
+  }
+}
+
+// The touches of these features, lane by lane, bit for bit those of collide_mesh where
+// known_by_features.
+template <class S>
+void mesh_touches_again(GeomKind k1, GeomKind k2, const S* size1, const Pose<S>& x1, const S* size2,
+                        const Pose<S>& x2, const PairHulls& hulls, const S* feature,
+                        const S* feature2, Touch<S>* out) {
+  using T = LaneScalar<S>;
+  const int places = mesh_touches(k1, k2);
+  S unused;
+  for (int k = 0; k < places; ++k) clear_touch(out[k], unused);
+  for (int l = 0; l < kLanes<S>; ++l) {
+    GeomPair<T> g;
+    bool taken = false;
+    for (int k = 0; k < places; ++k) {
+      const std::int64_t code = take_code(feature[k], feature2[k], l);
+      if (code < 0) continue;
+      if (!taken) g = take_mesh_pair(k1, k2, size1, x1, size2, x2, hulls, l);
+      taken = true;
+      put_touch(mesh_touch(k1, k2, g, code, Vec3<T>{}), l, out[k]);
     }
   }
 }

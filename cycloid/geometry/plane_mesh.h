@@ -17,26 +17,45 @@ inline constexpr int kPlaneMeshTouches = 4;
 // Corners of one lane; returns their number.
 int find_plane_mesh(const GeomPair<double>& g, double margin, int* corner);
 
+template <class T>
+Touch<T> plane_mesh_touch(const GeomPair<T>& g, int corner) {
+  const Vec3<T> normal = axis(g.x1, 2), v = g.x2.p + g.x2.R * g.hull2->template corner<T>(corner);
+  const T dist = dot(normal, v - g.x1.p);  // (1)
+  return {dist, v - normal * (T(0.5) * dist), normal, {}};
+}
+
 template <class S>
 void collide_plane_mesh(const Pose<S>& x1, const S* size2, const Pose<S>& x2,
                         const std::type_identity_t<S>& margin, const Hull& hull, Touch<S>* out,
-                        S* feature) {
+                        S* feature, const PairKnown& known = {}) {
   using T = LaneScalar<S>;
   for (int k = 0; k < kPlaneMeshTouches; ++k) clear_touch(out[k], feature[k]);
   const S visit = near_lanes(GeomKind::plane, GeomKind::mesh, size2, x1, size2, x2, margin);
   for (int l = 0; l < kLanes<S>; ++l) {
-    if (primal(take_lane(visit, l)) == 0) continue;
+    if (!known.asks(l) || primal(take_lane(visit, l)) == 0) continue;
     GeomPair<T> g{take_lane(x1, l), {}, take_lane(x2, l), {}, nullptr, &hull};
     int corner[kPlaneMeshTouches];
     const int n = find_plane_mesh(primal_pair(g), primal(take_lane(margin, l)), corner);
-    const Vec3<T> normal = axis(g.x1, 2);
     for (int k = 0; k < n; ++k) {
-      const Vec3<T> v = g.x2.p + g.x2.R * hull.corner<T>(corner[k]);
-      const T dist = dot(normal, v - g.x1.p);  // (1)
-      put_lane(out[k].dist, l, dist);
-      put_lane(out[k].pos, l, v - normal * (T(0.5) * dist));
-      put_lane(out[k].normal, l, normal);
+      put_touch(plane_mesh_touch(g, corner[k]), l, out[k]);
       put_lane(feature[k], l, T(double(corner[k])));
+    }
+  }
+}
+
+// The touches of these corners, bit for bit those of collide_plane_mesh.
+template <class S>
+void plane_mesh_touches_again(const Pose<S>& x1, const Pose<S>& x2, const Hull& hull,
+                              const S* feature, Touch<S>* out) {
+  using T = LaneScalar<S>;
+  S unused;
+  for (int k = 0; k < kPlaneMeshTouches; ++k) clear_touch(out[k], unused);
+  for (int l = 0; l < kLanes<S>; ++l) {
+    for (int k = 0; k < kPlaneMeshTouches; ++k) {
+      const int corner = static_cast<int>(primal(take_lane(feature[k], l)));
+      if (corner < 0) continue;
+      const GeomPair<T> g{take_lane(x1, l), {}, take_lane(x2, l), {}, nullptr, &hull};
+      put_touch(plane_mesh_touch(g, corner), l, out[k]);
     }
   }
 }

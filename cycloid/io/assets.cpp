@@ -22,6 +22,20 @@ std::string_view after_scheme(std::string_view name, std::string_view scheme) {
 
 }  // namespace
 
+std::string resolve_relative(const std::string& name, const std::string& inside,
+                             const std::vector<std::string>& search_paths,
+                             const fs::path& model_folder) {
+  if (name.empty() || name.find(':') != name.npos || fs::path(name).is_absolute()) return {};
+  if (is_file(model_folder / inside / name)) return {};
+  std::error_code ignored;
+  for (const fs::path folder : search_paths) {
+    for (const fs::path& path : {folder / inside / name, folder / name}) {
+      if (is_file(path)) return fs::absolute(path, ignored).lexically_normal().string();
+    }
+  }
+  return {};
+}
+
 bool names_a_package(const std::string& name) {
   return name.starts_with("package:") || name.starts_with("model:");
 }

@@ -18,6 +18,13 @@ namespace cycloid::inline io {
 std::string resolve_asset(const std::string& name, const std::vector<std::string>& search_paths,
                           const std::filesystem::path& model_folder);
 
+// The existing file of a relative name without a scheme in `search_paths`: folder/inside/name, then
+// folder/name. Empty when there is none, or when it exists where the model has its files:
+// model_folder/inside/name. `inside` is the model's own folder of meshes, often empty.
+std::string resolve_relative(const std::string& name, const std::string& inside,
+                             const std::vector<std::string>& search_paths,
+                             const std::filesystem::path& model_folder);
+
 // Whether the name begins with package: or model:.
 bool names_a_package(const std::string& name);
 

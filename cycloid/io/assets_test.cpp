@@ -43,5 +43,19 @@ TEST_CASE("resolve_asset: file:// is a path, and a plain name is left alone") {
   CHECK_FALSE(names_a_package("meshes/a.stl"));
 }
 
+TEST_CASE("resolve_relative: search paths where the model's own folder has no such file") {
+  const test::ScratchFolder here;
+  const auto own = here.write("model/assets/a.stl", "");
+  const auto inside = here.write("one/assets/b.stl", ""), bare = here.write("two/b.stl", "");
+  const std::string one = here.path("one"), two = here.path("two");
+  const std::filesystem::path folder = here.path("model");
+  CHECK(resolve_relative("a.stl", "assets", {one, two}, folder) == "");  // it is there
+  CHECK(resolve_relative("b.stl", "assets", {one, two}, folder) == inside);
+  CHECK(resolve_relative("b.stl", "assets", {two, one}, folder) == bare);
+  CHECK(resolve_relative("c.stl", "assets", {one, two}, folder) == "");
+  CHECK(resolve_relative(bare, "assets", {one}, folder) == "");
+  CHECK(resolve_relative("package://two/b.stl", "", {here.path("")}, folder) == "");
+}
+
 }  // namespace
 }  // namespace cycloid

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kErrorSize = 4096;
+constexpr int kMostDofs = 10000;
 
 // MuJoCo's messages of one thread, while this lives.
 struct Log {
@@ -103,9 +104,12 @@ void for_each(const MujocoLibrary& mujoco, mjSpec* spec, mjtObj type, const Visi
 
 void resolve_assets(const MujocoLibrary& mujoco, mjSpec* spec, const LoadOptions& options,
                     const fs::path& folder) {
+  const std::string meshes = mujoco.mjs_getString(spec->compiler.meshdir);
   const auto resolve = [&](mjString* name) {
-    const std::string file =
-        resolve_asset(mujoco.mjs_getString(name), options.search_paths, folder);
+    std::string file = resolve_asset(mujoco.mjs_getString(name), options.search_paths, folder);
+    if (file.empty()) {
+      file = resolve_relative(mujoco.mjs_getString(name), meshes, options.search_paths, folder);
+    }
     if (!file.empty()) mujoco.mjs_setString(name, file.c_str());
   };
   if (spec->strippath) return;  // the model wants the bare name in its own folder
@@ -137,6 +141,16 @@ void drop_meshes(const MujocoLibrary& mujoco, mjSpec* spec) {
   });
 }
 
+// Counted before MuJoCo compiles: its time and memory grow with their square.
+long long degrees_of_freedom(const MujocoLibrary& mujoco, mjSpec* spec) {
+  long long sum = 0;
+  for_each(mujoco, spec, mjOBJ_JOINT, [&](mjsElement* element) {
+    const mjtJoint type = mujoco.mjs_asJoint(element)->type;
+    sum += type == mjJNT_FREE ? 6 : type == mjJNT_BALL ? 3 : 1;
+  });
+  return sum;
+}
+
 Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
                 const LoadOptions& options, bool without_meshes) {
   Attempt result;
@@ -164,6 +178,11 @@ Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
   resolve_assets(mujoco, parsed, options,
                  source.is_text ? fs::path() : fs::path(source.path_or_xml).parent_path());
   if (without_meshes) drop_meshes(mujoco, parsed);
+  if (const long long dofs = degrees_of_freedom(mujoco, parsed); dofs > kMostDofs) {
+    result.error = message("it has ", dofs, " degrees of freedom; at most ", kMostDofs,
+                           " are supported: take part of it, or weld what does not move");
+    return result;
+  }
   if (!ForeignCall::completes([&] { compiled = mujoco.mj_compile(parsed, nullptr); })) {
     result.error = log.uncaught();
   } else if (compiled) {
@@ -174,24 +193,31 @@ Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
   return result;
 }
 
-// Where a package was looked for (assets.h).
-std::string searched(const LoadOptions& options) {
+// Where a file was looked for (assets.h).
+std::string searched(const Source& source, const std::string& file, const LoadOptions& options) {
   std::string folders;
   for (const std::string& folder : options.search_paths) {
     folders += message(folders.empty() ? "" : ", ", "\"", readable(folder), "\"");
   }
-  return message("; name the folder that holds the package in search_paths (looked in ",
-                 folders.empty() ? "no folders of search_paths" : folders,
-                 " and in the folders above the file)");
+  if (folders.empty()) folders = "no folders of search_paths";
+  if (names_a_package(file)) {
+    return message("; name the folder that holds the package in search_paths (looked in ", folders,
+                   " and in the folders above the file)");
+  }
+  std::error_code ignored;
+  const fs::path own = source.is_text ? fs::path() : fs::path(source.path_or_xml).parent_path();
+  const std::string home = fs::absolute(own.empty() ? "." : own, ignored).lexically_normal();
+  return message("; looked in \"", readable(home), "\", from where ",
+                 source.is_text ? "the text" : "the model", " names its files, and in ", folders);
 }
 
 [[noreturn]] void fail(const Source& source, const std::string& error, const LoadOptions& options) {
   const std::string file = unopened_file(error);
   std::error_code ignored;
   if (!file.empty() && !fs::exists(file, ignored)) {
-    const std::string hint = names_a_package(file) ? searched(options) : "";
     throw FileNotFound(message("cannot load ", source.label(), ": there is no file \"",
-                               readable(file), "\", which it names", hint));
+                               readable(file), "\", which it names",
+                               searched(source, file, options)));
   }
   throw ModelError(message("cannot load ", source.label(), ": ", clean_message(error)));
 }

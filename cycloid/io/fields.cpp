@@ -77,7 +77,8 @@ constexpr Group kGroups[] = {
     {FieldUse::used_by_constraints, "meshes and height fields that can touch",
      "geom_dataid nmesh nmeshvert nmeshgraph nmeshpoly nmeshpolyvert nhfield nhfielddata "
      "mesh_vertadr mesh_vertnum mesh_graphadr mesh_extrema mesh_vert mesh_graph mesh_polynum "
-     "mesh_polyadr mesh_polyvertadr mesh_polyvertnum mesh_polyvert hfield_size hfield_nrow "
+     "mesh_polyadr mesh_polyvertadr mesh_polyvertnum mesh_polyvert mesh_polynormal hfield_size "
+     "hfield_nrow "
      "hfield_ncol hfield_adr hfield_data name_meshadr name_hfieldadr"},
     {FieldUse::used_by_constraints, "equalities",
      "eq_type eq_obj1id eq_obj2id eq_objtype eq_solref eq_solimp eq_data"},
@@ -93,7 +94,7 @@ constexpr Group kGroups[] = {
      "nmeshnormal nmeshtexcoord nmeshface nmeshpolymap npolygonmax nmeshdegmax mesh_faceadr "
      "mesh_facenum mesh_bvhadr mesh_bvhnum mesh_normaladr mesh_normalnum mesh_texcoordadr "
      "mesh_texcoordnum mesh_normal mesh_texcoord mesh_face mesh_facenormal mesh_facetexcoord "
-     "mesh_scale mesh_pos mesh_quat mesh_polynormal mesh_polymapadr mesh_polymapnum mesh_polymap"},
+     "mesh_scale mesh_pos mesh_quat mesh_polymapadr mesh_polymapnum mesh_polymap"},
     {FieldUse::irrelevant, "bounding volumes and other shortcuts of collision, derived",
      "nbvh nbvhstatic nbvhdynamic body_bvhadr body_bvhnum bvh_depth bvh_child bvh_nodeid "
      "bvh_aabb body_contype body_conaffinity body_margin geom_aabb geom_rbound pair_signature"},

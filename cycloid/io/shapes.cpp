@@ -59,6 +59,8 @@ void read_hull(const mjModel& m, std::size_t i, Mesh& mesh) {
     const int* first = m.mesh_polyvert + m.mesh_polyvertadr[p];
     mesh.polygons.insert(mesh.polygons.end(), first, first + m.mesh_polyvertnum[p]);
     mesh.polygon_end.push_back(static_cast<int>(mesh.polygons.size()));
+    mesh.polygon_normal.insert(mesh.polygon_normal.end(), m.mesh_polynormal + 3 * p,
+                               m.mesh_polynormal + 3 * p + 3);
   }
   const int* seed = m.mesh_extrema + kSeedCount * i;
   mesh.seeds.assign(seed, seed + kSeedCount);

@@ -226,6 +226,10 @@ void check_meshes(const Model& m) {
     are_corners("polygons", mesh.polygons);
     are_corners("neighbours", mesh.neighbours);
     check_lists(at, "polygon_end", mesh.polygon_end, mesh.polygons.size());
+    if (!mesh.polygon_normal.empty()) {
+      at.equal("polygon_normal", static_cast<long long>(mesh.polygon_normal.size()),
+               3 * static_cast<long long>(mesh.polygon_end.size()));
+    }
     check_lists(at, "neighbour_end", mesh.neighbour_end, mesh.neighbours.size());
     at.equal("neighbour_end", static_cast<long long>(mesh.neighbour_end.size()),
              static_cast<long long>(mesh.corners.size()));

@@ -127,12 +127,13 @@ struct Geom : Marker {
 // its convex hull: that is what touches. Corners, triangles and polygons of the hull name vertices.
 struct Mesh {
   std::string name;
-  std::vector<double> vertex;    // (n, 3) [m]
-  std::vector<int> corners;      // of the hull; empty: it has none, and touches nothing
-  std::vector<int> triangles;    // (t, 3), counter-clockwise from outside
-  std::vector<int> polygons;     // corners of one after the other
-  std::vector<int> polygon_end;  // where each of them ends
-  std::vector<int> neighbours;   // of corners, of one after the other
+  std::vector<double> vertex;          // (n, 3) [m]
+  std::vector<int> corners;            // of the hull; empty: it has none, and touches nothing
+  std::vector<int> triangles;          // (t, 3), counter-clockwise from outside
+  std::vector<int> polygons;           // corners of one after the other
+  std::vector<int> polygon_end;        // where each of them ends
+  std::vector<double> polygon_normal;  // (polygons, 3), or empty: as their corners have it
+  std::vector<int> neighbours;         // of corners, of one after the other
   std::vector<int> neighbour_end;
   std::vector<int> seeds;  // (27) places in `corners` where a search may start
 };

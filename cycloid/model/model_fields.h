@@ -198,6 +198,7 @@ void fields(Archive& a, T& m) {
   a("triangles", m.triangles);
   a("polygons", m.polygons);
   a("polygon_end", m.polygon_end);
+  a("polygon_normal", m.polygon_normal);
   a("neighbours", m.neighbours);
   a("neighbour_end", m.neighbour_end);
   a("seeds", m.seeds);

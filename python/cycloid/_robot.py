@@ -175,13 +175,13 @@ def load(
     which an input row consists, any of "ctrl", "qfrc_applied" (nv) [N, N·m], "xfrc_applied" (bodies
     x 6) [N, N·m], "mocap_pos" (3 each) [m], "mocap_quat" (4 each). vary: names of parameters that
     may differ between environments. search_paths: folders in which package://name/rest is looked
-    up, before those above the file. noslip: what becomes of a model that asks for MuJoCo's noslip
-    solver, "refuse", or "ignore", which runs without it and warns. contact: the law of contacts,
-    "mujoco" or HuntCrossley. refine: a relative local error, such as 1e-4, to which steps are
-    divided, with the times at which contacts and limits come and go found to rounding and
-    differentiated; times and number of outputs stay. The integrator and the time step
-    are the model's: <option integrator="implicitfast" timestep="0.002"/>; Euler, implicit,
-    implicitfast or RK4.
+    up, before those above the file, and a mesh that is not where the file says. noslip: what
+    becomes of a model that asks for MuJoCo's noslip solver, "refuse", or "ignore", which runs
+    without it and warns. contact: the law of contacts, "mujoco" or HuntCrossley. refine: a relative
+    local error, such as 1e-4, to which steps are divided, with the times at which contacts and
+    limits come and go found to rounding and differentiated; times and number of outputs stay. The
+    integrator and the time step are the model's: <option integrator="implicitfast"
+    timestep="0.002"/>; Euler, implicit, implicitfast or RK4.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
     refuses the model or it contains dynamics that are not supported. What MuJoCo warns about, and

@@ -110,10 +110,24 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
     solids = solids || is_solid(g.kind);
     if (g.kind != GeomKind::mesh) continue;
     HullTable& hull = hulls[static_cast<std::size_t>(g.data)];
-    if (hull.vertex.empty()) hull = make_hull(hull_parts(meshes[static_cast<std::size_t>(g.data)]));
+    if (!hull.vertex.empty()) continue;
+    const Mesh& mesh = meshes[static_cast<std::size_t>(g.data)];
+    hull = make_hull(hull_parts(mesh));
+    keep_normals(mesh.vertex.data(), mesh.polygon_normal, hull);
+    find_starts(mesh.vertex.data(), hull);
+  }
+  for (const HullTable& hull : hulls) {
+    corners_at.push_back(corners);
+    corners += hull.corners();
   }
   for (const CandidatePair& c : candidates) {
-    const ContactPair p = make_pair(m, geoms, c);
+    ContactPair p = make_pair(m, geoms, c);
+    const GeomKind first = geoms[static_cast<std::size_t>(p.geom1)].kind,
+                   second = geoms[static_cast<std::size_t>(p.geom2)].kind;
+    const bool searched =
+        second == GeomKind::mesh && first != GeomKind::plane && first != GeomKind::hfield;
+    if (searched && hints < kMostHints) p.hint = hints++;
+    if (p.given >= 0) given.push_back(static_cast<int>(pairs.size()));
     const auto tree_of = [&](int body) { return m.bodies[static_cast<std::size_t>(body)].tree; };
     one_tree = one_tree && (origin_body == 0 || tree_of(origin_body) == tree_of(p.reference));
     if (origin_body == 0 || p.reference < origin_body) origin_body = p.reference;

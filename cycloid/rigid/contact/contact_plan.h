@@ -23,6 +23,7 @@ namespace cycloid::inline rigid {
 struct Tree;
 
 inline constexpr int kMostContacts = 256;  // of one environment
+inline constexpr int kMostHints = 4096;    // pairs; others are searched without
 
 // A geom that some pair looks at.
 struct TouchingGeom {
@@ -48,6 +49,7 @@ struct ContactPair {
   bool moves1 = false, moves2 = true;  // the body is part of a kinematic tree
   bool one_origin = true;              // both bodies have the same
   double weight = 0;                   // A of reference.h [1/kg]
+  int hint = -1;                       // of meshes: which hints are its, or -1: none
 };
 
 struct ContactPlan {
@@ -56,8 +58,11 @@ struct ContactPlan {
 
   std::vector<TouchingGeom> geoms;
   std::vector<HullTable> hulls;  // of the model's meshes
+  std::vector<int> corners_at;   // (meshes) where a hull's corners are among all
+  int corners = 0, hints = 0;    // of all hulls; pairs with hints (geometry/convex_find.h)
   bool solids = false;           // some geom is a mesh or a height field
   std::vector<ContactPair> pairs;
+  std::vector<int> given;  // pairs that have numbers of their own
   BroadPhase broad;
 
   int slots = 0;           // most contacts of a lane

@@ -14,6 +14,7 @@
 #include "cycloid/rigid/contact/geom_pose.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 #include "cycloid/rigid/contact/slot_layout.h"
+#include "cycloid/rigid/contact/solids_apart.h"
 
 namespace cycloid::inline rigid {
 
@@ -88,6 +89,7 @@ struct PlacedPair {
         x2(w.pose + pair.geom2) {
     if (is_solid(kind1)) solids.one = w.solid + pair.geom1;
     if (is_solid(kind2)) solids.two = w.solid + pair.geom2;
+    if (pair.hint >= 0) solids.known.hints = w.hints + pair.hint * kLanes<S>;
     if (pair.one_origin || s.plan.one_tree) return;
     const bool second = pair.reference == pair.body2;
     const Pose<S>*& other = second ? x1 : x2;
@@ -97,6 +99,15 @@ struct PlacedPair {
     other = &moved;
   }
   PlacedPair(const PlacedPair&) = delete;
+
+  // Lanes in which boxes or balls about the geoms are apart; of solids, others are not searched.
+  Mask<S> apart(const S& margin) {
+    Mask<S> out = shapes_apart(kind1, size1, *x1, kind2, size2, *x2, margin);
+    if ((!solids.one && !solids.two) || all(out)) return out;
+    out = out | solids_apart(kind1, size1, *x1, kind2, size2, *x2, solids, margin);
+    solids.known.lanes = lane_bits(Mask<S>(!out));
+    return out;
+  }
 };
 
 // Per geom, for the broad phase: two geoms' reaches are at least their pair's margin.
@@ -105,8 +116,8 @@ void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w, Scalar<S>
   for (std::size_t i = 0; i < s.plan.geoms.size(); ++i) {
     w.reach[i] = std::max(Scalar<S>(0), -lowest_lane(-w.near_margin[i])) + more;
   }
-  for (const ContactPair& pair : s.plan.pairs) {
-    if (pair.given < 0) continue;
+  for (const int k : s.plan.given) {
+    const ContactPair& pair = s.pair(k);
     const GivenPair& own = s.tree.model.pairs[static_cast<std::size_t>(pair.given)];
     const Scalar<S> half = static_cast<Scalar<S>>(0.5 * (own.margin + own.gap)) + more;
     for (const int g : {pair.geom1, pair.geom2}) w.reach[g] = std::max(w.reach[g], half);
@@ -120,9 +131,9 @@ CYCLOID_INLINE PlainScalar<S> place_rounding(const Vec3<S>& p) {
   return primal(S(wide) * (abs(p.x) + abs(p.y) + abs(p.z)));
 }
 
-// Writes w.near; returns the number of pairs there. Bounding spheres are wide enough for the
-// rounding of places, so that no lane needs a neighbour's nearness to find its contacts. more: is
-// added to every margin.
+// Writes w.near and w.margin of its pairs; returns their number. Bounding spheres are wide enough
+// for rounding of places, so that no lane needs a neighbour's nearness to find its contacts. more:
+// is added to every margin.
 template <class S, class P>
 int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
               PlainScalar<S> more = PlainScalar<S>(0)) {
@@ -143,13 +154,12 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
     w.common[i].p = {primal(p.x), primal(p.y), primal(p.z)};
     w.radius[i] += place_rounding(p);
   }
-  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
-    w.margin[k] = detection_margin(s, w, plan.pairs[k]) + more;
-  }
+  const auto margin = [&](std::size_t k) {
+    return w.margin[k] = detection_margin(s, w, plan.pairs[k]) + more;
+  };
   if (plan.broad.sweep) find_reach(s, w, -lowest_lane(-more));
-  return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius),
-                         static_cast<const B*>(w.margin), static_cast<const Scalar<S>*>(w.reach),
-                         w.scratch, w.near);
+  return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius), margin,
+                         static_cast<const Scalar<S>*>(w.reach), w.scratch, w.near);
 }
 
 // Adds one place of the pair that was touched last, in the lanes that use it and have room.
@@ -204,9 +214,8 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
   for (int i = 0; i < near; ++i) {
     const int k = w.near[i];
     const ContactPair& pair = s.pair(k);
-    const PlacedPair<S> at(s, w, pair);
-    const Mask<S> apart =
-        shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(w.margin[k]));
+    PlacedPair<S> at(s, w, pair);
+    const Mask<S> apart = at.apart(S(w.margin[k]));
     if (all(apart)) continue;
     collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(w.margin[k]), touch, feature,
             at.solids);

@@ -147,6 +147,8 @@ struct ContactSpace {
   Scalar<S>* reach;         // (geoms)
   bool* placed;             // (geoms)
   SolidShape* solid;        // (geoms) of those that are meshes or height fields
+  double* corners;          // (corners of all hulls, 3)
+  ApartHint* hints;         // (hints of the plan, lanes)
   int* near;                // (pairs)
   TouchedPair* touched;     // in rising order of pairs
   PairTouch<S>* touch;
@@ -175,7 +177,10 @@ struct ContactSpace {
 
   void carve(const ContactPlan& plan, Arena& arena);
   // To be called once in the life of the memory, before contacts are looked for.
-  void begin(const ContactPlan& plan) const { scratch.begin(plan.broad); }
+  void begin(const ContactPlan& plan) const {
+    scratch.begin(plan.broad);
+    std::fill_n(hints, plan.hints * kLanes<S>, ApartHint{});
+  }
   // To be called whenever the parameters change, before contacts are looked for.
   template <class T>
   void set_solids(const ContactPlan& plan, const Model& m, const SolidArrays<T>& arrays) const {
@@ -184,7 +189,8 @@ struct ContactSpace {
       const TouchingGeom& g = plan.geoms[i];
       const std::size_t data = static_cast<std::size_t>(g.data);
       if (g.kind == GeomKind::mesh) {
-        solid[i] = solid_mesh(m.meshes[data], plan.hulls[data], g.array, arrays);
+        solid[i] = solid_mesh(m.meshes[data], plan.hulls[data], g.array, arrays,
+                              corners + 3 * plan.corners_at[data]);
       } else if (g.kind == GeomKind::hfield) {
         solid[i] = solid_field(m.height_fields[data], g.array, arrays);
       }
@@ -215,6 +221,8 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(reach, geoms);
   arena.take(placed, geoms);
   arena.take(solid, plan.solids ? geoms : 0);
+  arena.take(corners, 3 * static_cast<std::size_t>(plan.corners));
+  arena.take(hints, static_cast<std::size_t>(plan.hints) * lanes);
   arena.take(near, pairs);
   arena.take(touched, owners);
   arena.take(touch, touches);

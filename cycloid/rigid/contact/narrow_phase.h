@@ -4,8 +4,8 @@
 // detection: margin + gap of the contact.
 //
 // A pair that is searched lane by lane (geometry/by_lane.h) costs most of its time in the search.
-// Where the features of its touches are known, `collide_again` gives the same touches, for boxes
-// without it.
+// Where the features of its touches are known, `collide_again` gives the same touches, without it
+// unless a cylinder or an ellipsoid is met.
 #pragma once
 
 #include "cycloid/geometry/box_box.h"
@@ -182,6 +182,10 @@ void collide_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, con
                    const Pose<S>& x2, const S& margin, const S* feature, Touch<S>* out,
                    const PairSolids& solids = {}) {
   constexpr GeomKind capsule = GeomKind::capsule, box = GeomKind::box;
+  if ((is_solid(k1) || is_solid(k2)) &&
+      collide_solids_again(k1, k2, s1, x1, s2, x2, solids, feature, out)) {
+    return;
+  }
   switch (kinds_code(k1, k2)) {
     case kCapsuleBox:
       return touches_of_features<capsule, box, kCapsuleBoxTouches>(

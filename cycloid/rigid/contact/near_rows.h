@@ -41,9 +41,8 @@ void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& conta
   for (int i = 0, from = 0; i < near; ++i) {
     const int k = w.near[i];
     const ContactPair& pair = s.pair(k);
-    const PlacedPair<S> at(s, w, pair);
-    const Mask<S> apart =
-        shapes_apart(at.kind1, at.size1, *at.x1, at.kind2, at.size2, *at.x2, S(width));
+    PlacedPair<S> at(s, w, pair);
+    const Mask<S> apart = at.apart(S(width));
     const Mask<S> asked = Mask<S>(!apart) & Mask<S>(!touching_lanes(contacts, k, from));
     if (!any(asked)) continue;
     collide(at.kind1, at.kind2, at.size1, *at.x1, at.size2, *at.x2, S(width), touch, feature,

@@ -22,8 +22,9 @@ struct SolidShape {
   HeightField field;
   HullBar hull_bar;
   HeightBar field_bar;
-  double radius;
-  const bool* left_out;  // lanes whose cotangents do not count, or null
+  double radius;              // of a ball about the origin that holds it [m]
+  Vec3<double> middle, half;  // and of a box along its axes
+  const bool* left_out;       // lanes whose cotangents do not count, or null
 };
 
 // The solids of a pair, null where a geom is none. With a solid, the second half of each code lies
@@ -31,6 +32,7 @@ struct SolidShape {
 struct PairSolids {
   const SolidShape *one = nullptr, *two = nullptr;
   bool gives = false;  // cotangents of points and heights are wanted
+  PairKnown known{};   // before a search
 };
 
 constexpr bool is_solid(GeomKind kind) {
@@ -70,20 +72,28 @@ void set_numbers(const T* run, const std::vector<double>& usual, Values& to, con
   }
 }
 
+// packed: (corners, 3), room for the hull's corners; null: they are looked up in the mesh.
 template <class T>
 SolidShape solid_mesh(const Mesh& mesh, const HullTable& table, int array,
-                      const SolidArrays<T>& arrays) {
+                      const SolidArrays<T>& arrays, double* packed = nullptr) {
   SolidShape s{};
   s.hull.table = &table;
   set_numbers(arrays.values && array >= 0 ? arrays.values[array] : nullptr, mesh.vertex, s.hull,
               s.hull.points);
   set_derivatives(arrays, array, s.hull, s.hull_bar);
   double square = 0;
+  Vec3<double> low = s.hull.corner<double>(0), high = low;
   for (int c = 0; c < table.corners(); ++c) {
     const Vec3<double> v = s.hull.corner<double>(c);
     square = std::max(square, dot(v, v));
+    for (int k = 0; k < 3; ++k) {
+      low[k] = std::min(low[k], v[k]), high[k] = std::max(high[k], v[k]);
+      if (packed) packed[3 * c + k] = v[k];
+    }
   }
   s.radius = s.hull.radius = std::sqrt(square);
+  s.middle = (low + high) * 0.5, s.half = (high - low) * 0.5;
+  s.hull.packed = packed;
   s.left_out = arrays.left_out;
   return s;
 }
@@ -96,11 +106,14 @@ SolidShape solid_field(const HeightData& data, int array, const SolidArrays<T>& 
   set_numbers(arrays.values && array >= 0 ? arrays.values[array] : nullptr, data.data, s.field,
               s.field.data);
   set_derivatives(arrays, array, s.field, s.field_bar);
-  double tall = std::abs(s.field.size[3]);
+  double tall = std::abs(s.field.size[3]), low = -s.field.size[3], high = low;
   for (int i = 0; i < data.rows * data.columns; ++i) {
-    tall = std::max(tall, std::abs(s.field.height(i)));
+    const double height = s.field.height(i);
+    tall = std::max(tall, std::abs(height));
+    low = std::min(low, height), high = std::max(high, height);
   }
   const double a = data.size[0], b = data.size[1];
+  s.middle = {0, 0, 0.5 * (low + high)}, s.half = {a, b, 0.5 * (high - low)};
   s.radius = s.field.radius = std::sqrt(a * a + b * b + tall * tall);
   s.left_out = arrays.left_out;
   return s;
@@ -137,14 +150,36 @@ void collide_solids(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, co
   const Hull* const hull2 = k2 == GeomKind::mesh ? &solids.two->hull : nullptr;
   if (k1 == GeomKind::hfield) {
     return collide_field(k2, s1, x1, s2, x2, margin, solids.one->field, hull2, out, feature,
-                         feature2);
+                         feature2, solids.known);
   }
   if (k1 == GeomKind::plane) {
     for (int k = 0; k < kPlaneMeshTouches; ++k) feature2[k] = S(0);
-    return collide_plane_mesh(x1, s2, x2, margin, *hull2, out, feature);
+    return collide_plane_mesh(x1, s2, x2, margin, *hull2, out, feature, solids.known);
   }
   const PairHulls hulls{k1 == GeomKind::mesh ? &solids.one->hull : nullptr, hull2};
-  collide_mesh(k1, k2, s1, x1, s2, x2, margin, hulls, out, feature, feature2);
+  collide_mesh(k1, k2, s1, x1, s2, x2, margin, hulls, out, feature, feature2, solids.known);
+}
+
+// collide_solids where the features that it found are known, bit for bit; false where they do not
+// suffice.
+template <class S>
+bool collide_solids_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
+                          const Pose<S>& x2, const PairSolids& solids, const S* feature,
+                          Touch<S>* out) {
+  const S* const feature2 = feature + kMostTouches;
+  const Hull* const hull2 = k2 == GeomKind::mesh ? &solids.two->hull : nullptr;
+  if (k1 == GeomKind::plane) {
+    plane_mesh_touches_again(x1, x2, *hull2, feature, out);
+    return true;
+  }
+  if (!known_by_features(k1, k2)) return false;
+  if (k1 == GeomKind::hfield) {
+    field_touches_again(k2, s1, x1, s2, x2, solids.one->field, hull2, feature, feature2, out);
+  } else {
+    const PairHulls hulls{k1 == GeomKind::mesh ? &solids.one->hull : nullptr, hull2};
+    mesh_touches_again(k1, k2, s1, x1, s2, x2, hulls, feature, feature2, out);
+  }
+  return true;
 }
 
 template <class S>
