@@ -12,11 +12,12 @@
 namespace cycloid::inline rigid {
 namespace {
 
-constexpr int kMostHalvings = 24;        // of what is left of a step
-constexpr int kMostSwitches = 64;        // that are located within one step
-constexpr double kLeastScale = 1e-3;     // of a block, in its unit
-constexpr double kLeastTolerance = 100;  // roundings
-constexpr double kRoomToDouble = 0.1;    // of the tolerance: the error is of order two
+constexpr int kMostHalvings = 24;              // of what is left of a step
+constexpr int kMostSwitches = 64;              // that are located within one step
+constexpr std::size_t kMostSubsteps = 20'000;  // then the rest of a step is taken as it is
+constexpr double kLeastScale = 1e-3;           // of a block, in its unit
+constexpr double kLeastTolerance = 100;        // roundings
+constexpr double kRoomToDouble = 0.1;          // of the tolerance: the error is of order two
 
 // What passes through zero at the end of a substep.
 struct SwitchEvent {
@@ -99,6 +100,12 @@ T largest(const T* x, int n) {
 }
 
 template <class T>
+bool is_finite(const std::vector<T>& x) {
+  const T size = largest(x.data(), static_cast<int>(x.size()));
+  return size - size == T(0);
+}
+
+template <class T>
 class RefinedStepper final : public Stepper<T> {
  public:
   using Work = RefinedWorkspace<T>;
@@ -149,8 +156,7 @@ class RefinedStepper final : public Stepper<T> {
       record->bytes = 0;
       record->object = std::move(made);
     }
-    const T size = largest(x_next, this->sizes_.state);
-    if (!(size - size == T(0))) return StepStatus::non_finite;
+    if (!is_finite(w.x)) return StepStatus::non_finite;
     return fell_short(&w.note, 1) ? StepStatus::short_of : StepStatus::ok;
   }
 
@@ -190,7 +196,8 @@ class RefinedStepper final : public Stepper<T> {
 
   StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override {
     Work& w = static_cast<Work&>(workspace);
-    step_->set_timestep(w.timestep, *w.inner);
+    inner_step(in, in.x, w.timestep, w.next.data(), nullptr, w);
+    if (is_finite(w.next)) return {"refinement", "state", "a substep of the step is not finite"};
     return step_->explain(in, lane, *w.inner);
   }
 
@@ -272,19 +279,24 @@ class RefinedStepper final : public Stepper<T> {
     T left = w.timestep, used = 0;
     int halvings = 0, located = 0;
     while (used < T(1)) {
-      const T share = std::min(std::ldexp(T(1), -halvings), T(1) - used);
+      const bool enough = made.substeps.size() >= kMostSubsteps;
+      const T share = enough ? T(1) - used : std::min(std::ldexp(T(1), -halvings), T(1) - used);
       const T h = left * share;
       const T error = double_step(in, w.x.data(), h, w.y.data(), w);
       const bool far = !(error <= tolerance_), passed = w.at_a != w.at_x;
-      if ((far || passed) && halvings < kMostHalvings) {
+      if ((far || passed) && halvings < kMostHalvings && !enough) {
         ++halvings;
         continue;
       }
       if (far) w.note.residual = std::max(w.note.residual, static_cast<double>(error));
       made.states.insert(made.states.end(), w.x.begin(), w.x.end());
       Substep<T>& s = made.substeps.emplace_back();
+      if (!is_finite(w.y)) {
+        std::swap(w.x, w.y);
+        break;
+      }
       list_at(in, w.y.data(), w.at_y, w);
-      if (w.at_y != w.at_x && located < kMostSwitches) {
+      if (w.at_y != w.at_x && located < kMostSwitches && !enough) {
         s = locate(in, h, w);
         s.used = used;
         left = left * (T(1) - used) - s.h;  // (6)

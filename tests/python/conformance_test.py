@@ -89,6 +89,36 @@ def test_robots_in_contact_conform(name):
     conform(system, x, u, quaternions=free, blocks=6)
 
 
+BOX, BALL = 'type="box" size="0.3 0.24 0.15"', 'size="0.15"'
+
+
+@pytest.mark.parametrize(
+    "shape, keywords",
+    [
+        (BOX, {"contact": cy.HuntCrossley(stiffness=3e4, dissipation=0.3)}),
+        (BALL, {"refine": 1e-4}),
+    ],
+)
+def test_compliant_and_refined_contacts_conform(shape, keywords):
+    """A body that lands on a floor, turning."""
+    system = cy.load(
+        f"""<mujoco> <option timestep="0.004" integrator="implicitfast" cone="elliptic"/>
+        <worldbody> <geom type="plane" size="5 5 1" friction="0.1 0.001 0.0001"/>
+        <body> <freejoint/> <geom {shape} mass="1" condim="4"/> </body>
+        </worldbody> </mujoco>""",
+        inputs=("qfrc_applied",),
+        **keywords,
+    )
+    draw = np.random.default_rng(8)
+    x = np.tile(system.initial_state(), (BATCH, 1))
+    x[:, 2] = 0.15 + draw.uniform(-0.003, 0.03, size=BATCH)
+    x[:, 7:13] = 0.5 * draw.normal(size=(BATCH, 6))
+    x[:, 9] = -1.5
+    u = 0.5 * draw.normal(size=(BATCH, STEPS, system.input_size))
+    assert cy.rollout(system, x, u).report.contacts > 0
+    conform(system, x, u, quaternions=[3], blocks=6)
+
+
 # The suite can fail: each of these breaks a claim.
 
 
