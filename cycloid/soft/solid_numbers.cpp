@@ -19,7 +19,6 @@ void spread(const Place& place, const double* lanes, const double* const* arrays
 SolidNumbers::SolidNumbers(const SolidBody& b, int n) : body(b), threads(n) {
   const auto cells = static_cast<std::size_t>(b.plan->cells());
   young.resize(cells), poisson.resize(cells), density.resize(cells);
-  mu.resize(cells), lam.resize(cells);
 }
 
 void SolidNumbers::read(const StepParameters<double>& p) {
@@ -107,7 +106,8 @@ void SolidNumbers::give_back(double* p_bar) {
 }
 
 SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
-                                         const StepTangents<double>& tangents) {
+                                         const StepTangents<double>& tangents)
+    : mu(at.mu.size()), lam(at.mu.size()), mass(at.mass.size(), 0.0) {
   const SolidBody& b = at.body;
   const std::size_t cells = at.mu.size();
   std::vector<double> young(cells, 0.0), poisson(cells, 0.0), density(cells, 0.0);
@@ -117,7 +117,6 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
     }
   };
   read(b.young, young), read(b.poisson, poisson), read(b.density, density);
-  mu.resize(cells), lam.resize(cells);
   for (std::size_t c = 0; c < cells; ++c) {
     using D = Dual<double, 1>;
     D e(at.young[c]), nu(at.poisson[c]);
@@ -130,7 +129,6 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
     if (b.mooney.at >= 0) mooney = tangents.p[b.mooney.at];
     std::copy_n(tangents.p + b.gravity.at, 3, gravity);
   }
-  mass.assign(at.mass.size(), 0.0);
   if (tangents.arrays) {
     rest = tangents.arrays[b.vertices.at];
     std::copy_n(tangents.arrays[b.mass.at], mass.size(), mass.begin());

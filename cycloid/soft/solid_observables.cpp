@@ -272,15 +272,14 @@ std::shared_ptr<const SolidObserver> observer_of(const std::shared_ptr<const Sol
 std::vector<Observable> SolidObservables::listed() const {
   std::vector<Observable> all;
   for (const auto& [word, what] : kShown) {
-    Observable o{std::string(word), "J", {1}};
+    const std::string name(word);
     switch (what) {
-      case Shown::reaction: o.unit = "N", o.shape = {body_->plan->numbers()}; break;
-      case Shown::stress: o.unit = "Pa", o.shape = {body_->plan->cells(), 3, 3}; break;
-      case Shown::volume: o.unit = "m³"; break;
-      case Shown::centre: o.unit = "m", o.shape = {3}; break;
-      default: break;
+      case Shown::reaction: all.push_back({name, "N", {body_->plan->numbers()}}); break;
+      case Shown::stress: all.push_back({name, "Pa", {body_->plan->cells(), 3, 3}}); break;
+      case Shown::volume: all.push_back({name, "m³", {1}}); break;
+      case Shown::centre: all.push_back({name, "m", {3}}); break;
+      default: all.push_back({name, "J", {1}}); break;
     }
-    all.push_back(std::move(o));
   }
   return all;
 }
