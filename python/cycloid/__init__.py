@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import systems
+from cycloid import soft, systems
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
@@ -119,5 +119,6 @@ __all__ = [
     "state_from_mujoco",
     "state_to_mujoco",
     "step",
+    "soft",
     "systems",
 ]
