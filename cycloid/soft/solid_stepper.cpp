@@ -264,6 +264,7 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
   SolidNumbers& n = w.numbers;
   const SolidPlan& plan = *body_->plan;
   const int numbers = plan.numbers();
+  if (!record.object) return;  // the step failed, and leaves nothing to go back through
   const auto& stages = static_cast<const Record&>(*record.object).stages;
   for (const StageRecord& s : stages) {
     if (!s.factor) return;  // the step said so in its note
@@ -340,6 +341,7 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
   const SolidNumbers& n = w.numbers;
   const SolidPlan& plan = *body_->plan;
   const int numbers = plan.numbers();
+  if (!record.object) return false;
   const auto& stages = static_cast<const Record&>(*record.object).stages;
   for (const StageRecord& r : stages) {
     if (!r.factor) return false;

@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import cost, networks, systems
+from cycloid import cost, networks, soft, systems
 from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
@@ -140,6 +140,7 @@ __all__ = [
     "state_from_mujoco",
     "state_to_mujoco",
     "step",
+    "soft",
     "systems",
     "tie",
     "verify",

@@ -55,7 +55,14 @@ def add_network(system: System, network: MLP, to: str, observe: Any = None) -> S
         if "qfrc_applied" not in inputs:
             inputs.append("qfrc_applied")
         open_ = system.input_size
-        pushed = _core.make_robot(system._model, system.dtype.name, inputs, list(system.vary))
+        pushed = _core.make_robot(
+            system._model,
+            system.dtype.name,
+            inputs,
+            list(system.vary),
+            system._contact,
+            system._refine,
+        )
         return closed(system, _core.add_network_to_force(pushed, *given, open_))
     if to in _TERMS and system._recipe is not None:
         made = _core.add_network_to_law(*system._recipe, *given, _TERMS.index(to))

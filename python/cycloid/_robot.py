@@ -53,6 +53,8 @@ class Robot(System):
         super().__init__(core)
         self._model = model
         self._notes = list(notes)  # what was said when the model was made
+        self._contact: Any = None  # the law of contacts and the tolerance of steps, as load took them
+        self._refine: float | None = None
 
     @property
     def nq(self) -> int:
@@ -317,7 +319,9 @@ class Keywords:
         core = _core.make_robot(
             model, self.precision, self.inputs, self.vary, self.contact, self.refine
         )
-        return Robot(core.with_gradient(self.gradient), model, notes)
+        robot = Robot(core.with_gradient(self.gradient), model, notes)
+        robot._contact, robot._refine = self.contact, self.refine
+        return robot
 
 
 def _source(path_or_xml: Any) -> bytes:

@@ -3,6 +3,7 @@
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "soft.h"
 #include "unlocked.h"
 
 namespace cycloid::python {
@@ -55,6 +56,7 @@ NB_MODULE(_core, m) {
   bind_errors(m);
   bind_unlocked(m);
   bind_system(m);
+  bind_soft(m);
   bind_rollout(m);
   bind_observe(m);
   bind_plan(m);
