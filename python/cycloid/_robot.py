@@ -53,7 +53,7 @@ class Robot(System):
         super().__init__(core)
         self._model = model
         self._notes = list(notes)  # what was said when the model was made
-        self._contact: Any = None  # the law of contacts and the tolerance of steps, as load took them
+        self._contact: Any = None  # the law of contacts and the tolerance of steps, of load
         self._refine: float | None = None
 
     @property
