@@ -101,7 +101,7 @@ TEST_CASE("refuse_unsupported_contacts: other shapes by name, where they can col
 
 TEST_CASE("colliding_pairs: a scene with too many pairs is refused before they are made") {
   std::string balls;
-  for (int i = 0; i < 3000; ++i) balls += "<body><freejoint/><geom size='.1'/></body>";
+  for (int i = 0; i < 3000; ++i) balls += "<body><joint/><geom size='.1'/></body>";
   CHECK(refusal("<mujoco><worldbody>" + balls + "</worldbody></mujoco>")
             .starts_with("the model has 3000 geoms that move and 0 that stand, which makes "
                          "4498500 pairs"));

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -31,13 +32,13 @@ TEST_CASE("products: every set gives the sums of the definition, in tiles and at
           std::vector<double> C(m * n, 0.5), Ct = C;
           p.add(m, n, k, A.data(), B.data(), C.data());
           p.add_transposed(m, n, k, At.data(), B.data(), Ct.data());
-          CHECK(C == Ct);
           double worst = 0;
           for (int i = 0; i < m; ++i) {
             for (int j = 0; j < n; ++j) {
               double sum = 0.5;
               for (int l = 0; l < k; ++l) sum += A[i * k + l] * B[l * n + j];
-              worst = std::max(worst, std::abs(C[i * n + j] - sum));
+              worst =
+                  std::max({worst, std::abs(C[i * n + j] - sum), std::abs(Ct[i * n + j] - sum)});
             }
           }
           CHECK(worst < 1e-14);

@@ -94,7 +94,11 @@ TEST_CASE("verify: a plan in its own world is the plan; delay and noise act on i
   const System system = systems::pendulum({.damping = 0.5}, {.dt = 0.02});
   const PlanUnderTest plan = honest(system);
   const PlanRuns same = run_plan(plan, {system});
-  CHECK(same.controls == plan.controls);
+  // Lanes round otherwise than the lone run of the plan, and the gains feel it.
+  REQUIRE(same.controls.size() == plan.controls.size());
+  for (std::size_t i = 0; i < plan.controls.size(); ++i) {
+    CHECK(same.controls[i] == doctest::Approx(plan.controls[i]).epsilon(1e-12));
+  }
   for (std::size_t i = 0; i < plan.states.size(); ++i) {
     CHECK(same.states[i] == doctest::Approx(plan.states[i]).epsilon(1e-12));
   }

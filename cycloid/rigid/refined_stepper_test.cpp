@@ -126,7 +126,7 @@ void check_direction(const Model& m, double height) {
     return (moved(e) - moved(-e)) / (2 * e);
   };
   // Small enough for the shares of substeps to stay.
-  CHECK(difference(1e-6) == doctest::Approx(expected).epsilon(1e-6));
+  CHECK(difference(1e-7) == doctest::Approx(expected).epsilon(1e-6));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ void spread(const Place& place, const double* lanes, const double* const* arrays
 SolidNumbers::SolidNumbers(const SolidBody& b, int n) : body(b), threads(n) {
   const auto cells = static_cast<std::size_t>(b.plan->cells());
   young.resize(cells), poisson.resize(cells), density.resize(cells);
+  mu.resize(cells), lam.resize(cells);
 }
 
 void SolidNumbers::read(const StepParameters<double>& p) {

@@ -62,7 +62,8 @@ TEST_CASE("variant: what cannot be varied is named") {
 }
 
 TEST_CASE("with_defaults: names keep their order; a bad value is refused") {
-  const Parameters& before = systems::pendulum().parameters();
+  const System system = systems::pendulum();
+  const Parameters& before = system.parameters();
   const Parameters after = with_defaults(before, {{"mass", {3}}});
   CHECK(after.default_values()[1] == 3);
   CHECK(after.all()[4].name == before.all()[4].name);

@@ -46,7 +46,9 @@ TEST_CASE("conformance: robots with compliant contacts") {
   options.contact = HuntCrossley{.stiffness = 20, .dissipation = 0.02, .stiction = 0.3};
   conform(robot_case<double>(test::held_robot(RigidIntegrator::euler), 4, options));
   options.contact = HuntCrossley{.dissipation = 0.02, .stiction = 0.3};
-  conform(robot_case<float>(test::held_robot(RigidIntegrator::implicitfast), 4, options));
+  Model soft = test::held_robot(RigidIntegrator::implicitfast);
+  for (Geom& g : soft.geoms) g.soft.solref = {0.5, 1};  // the cases begin deep in each other
+  conform(robot_case<float>(soft, 4, options));
 }
 
 TEST_CASE("conformance: robots in float") {
