@@ -91,7 +91,7 @@ void LawOptions::declare(Options& options, const char* positional) {
   options.choice("--contact", contact, {"mujoco", "hunt_crossley"},
                  "a file's law of contacts: mujoco (default), or the compliant\nhunt_crossley, "
                  "whose numbers --set knows: contact.stiffness\n(else each pair's solref), "
-                 "contact.dissipation, contact.stiction");
+                 "contact.dissipation,\ncontact.stiction");
   options.number("--refine", refine,
                  "divide a file's steps to this relative error, with contacts that\ncome and go "
                  "found to rounding (default: steps as they are)");

@@ -131,8 +131,9 @@ Run declare(Options& options) {
   const auto o = std::make_shared<PlanCommandOptions>();
   o->law.declare(options);
   options.texts("--target", "NAME=…", o->targets,
-                "what to reach: a state block, an observable or \"state\", and its numbers; at the "
-                "end, or behind @ \"all\" or steps (angle=3.1416@all); may be given several times");
+                "what to reach: a state block, an observable or \"state\", and its\nnumbers; at "
+                "the end, or behind @ \"all\" or steps\n(angle=3.1416@all); may be given several "
+                "times");
   options.count("--steps", o->steps, 1, 10'000'000, "steps of the plan");
   options.number("--weight", o->weight, "of the squared distances to the targets");
   options.number("--effort", o->effort, "weight of the inputs' squares");

@@ -426,6 +426,10 @@ def as_state(system: System, x: Any, what: str) -> np.ndarray:
 def difference(system: System, a: Any, b: Any) -> np.ndarray:
     """a ⊖ b of two states in tangent coordinates (tangent_size,): a difference, and for unit
     quaternions the rotation vector from b to a, in the axes of b [rad].
+
+    >>> import cycloid as cy
+    >>> cy.difference(cy.systems.pendulum(), [0.5, 0.25], [0.25, 0.0])
+    array([0.25, 0.25])
     """
     a, b = as_state(system, a, "a"), as_state(system, b, "b")
     return _core.difference(system._core, a, b, 1)

@@ -127,14 +127,17 @@ class MLP:
 
     @property
     def sizes(self) -> tuple[int, ...]:
+        """Numbers of each layer: inputs, hidden ones, outputs."""
         return self._sizes
 
     @property
     def activation(self) -> str:
+        """What a hidden unit does, by name."""
         return self._activation
 
     @property
     def dtype(self) -> np.dtype:
+        """float32 or float64."""
         return self._dtype
 
     @property

@@ -123,7 +123,7 @@ def test_noslip_is_refused_or_left_out_with_a_warning(program):
 
 
 BALL = """<mujoco> <worldbody> <geom type="plane" size="1 1 1"/> <body pos="0 0 0.105"> <freejoint/>
-<geom size="0.1" mass="1"/> </body> </worldbody> </mujoco>"""
+<geom size="0.1" mass="1" friction="1.5 0.01 0.0002"/> </body> </worldbody> </mujoco>"""
 
 
 def test_the_law_of_contacts_may_be_chosen(program):

@@ -19,7 +19,16 @@ import cycloid.torch
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(cy.__file__).parent
 MODULES = ["cycloid"] + [f"cycloid.{m.name}" for m in pkgutil.iter_modules(cy.__path__)]
-PUBLIC = (cy, cy.systems, cycloid.gym, cycloid.jax, cycloid.torch)
+PUBLIC = (
+    cy,
+    cy.cost,
+    cy.networks,
+    cy.soft,
+    cy.systems,
+    cycloid.gym,
+    cycloid.jax,
+    cycloid.torch,
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
