@@ -188,7 +188,7 @@ def arm():
     robot = cy.load(arm_text(), inputs=("qfrc_applied",))
     dt, n = robot.timestep, robot.nv
     model = pinocchio.buildModelFromXML(arm_text())
-    model.gravity.linear = np.zeros(3)  # the wheel of crocoddyl leaves out the weight
+    model.gravity.linear = np.zeros(3)  # with it crocoddyl gave no acceleration
     state = crocoddyl.StateMultibody(model)
     x0, goal = np.r_[np.full(n, 0.3), np.zeros(n)], np.r_[np.full(n, -0.2), np.zeros(n)]
 
