@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
-#include "cycloid/network/mlp.h"
+#include "cycloid/couple/network_value_test.h"
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 #include "tests/support/pullback_check.h"
@@ -15,6 +15,7 @@ namespace cycloid {
 namespace {
 
 using test::Numbers;
+using test::value;
 
 // A body that spins under a force of the user's, "qfrc_applied", and a push.
 struct Pushed {
@@ -38,15 +39,6 @@ Network residual(int inputs, int outputs) {
   n.shape.input_scale.assign(static_cast<std::size_t>(inputs), 1.3);
   n.weights = initial_weights(n.shape, 2);
   return n;
-}
-
-Numbers value(const Network& n, const Numbers& x) {
-  const MlpPlan<double> plan(n.shape);
-  Numbers y(static_cast<std::size_t>(n.shape.outputs())),
-      memory(mlp_numbers<double>(plan, MlpOrder::value));
-  const auto w = layer_pointers(n.shape, n.weights.data());
-  mlp(plan, w.data(), x.data(), y.data(), memory.data());
-  return y;
 }
 
 Numbers seen(const Numbers& x, const Numbers& u, std::size_t open) {

@@ -6,7 +6,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/couple/close_loop.h"
-#include "cycloid/network/mlp.h"
+#include "cycloid/couple/network_value_test.h"
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 #include "tests/support/pullback_check.h"
@@ -16,6 +16,7 @@ namespace cycloid {
 namespace {
 
 using test::Numbers;
+using test::value;
 
 // A body that spins, with bounds on its inputs; it shows a tip that depends on its parameter.
 struct Spinning {
@@ -52,15 +53,6 @@ Network policy(int inputs, int outputs) {
   n.shape.output_scale.assign(static_cast<std::size_t>(outputs), 1.5);
   n.weights = initial_weights(n.shape, 1);
   return n;
-}
-
-Numbers value(const Network& n, const Numbers& x) {
-  const MlpPlan<double> plan(n.shape);
-  Numbers y(static_cast<std::size_t>(n.shape.outputs())),
-      memory(mlp_numbers<double>(plan, MlpOrder::value));
-  const auto w = layer_pointers(n.shape, n.weights.data());
-  mlp(plan, w.data(), x.data(), y.data(), memory.data());
-  return y;
 }
 
 Numbers spin(std::uint64_t seed) {

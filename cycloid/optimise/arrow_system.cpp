@@ -59,15 +59,7 @@ void ArrowSystem::add_link(std::size_t e, std::span<const double> a, std::span<c
   const ConstMap map(E.data(), index(nt_), index(c));
   const Eigen::Map<const Vector> gap(a.data(), index(nt_)), weight(w.data(), index(nt_));
   const Matrix J = -map, weighted = weight.asDiagonal() * J;
-  const Matrix H = weighted.transpose() * J;
-  const Vector g = weighted.transpose() * gap;
-  Eigen::Map<Matrix>(C_.data(), index(K_), index(K_)) += H.topLeftCorner(index(K_), index(K_));
-  Eigen::Map<Matrix>(S_.data() + e * nt_ * nt_, index(nt_), index(nt_)) +=
-      H.bottomRightCorner(index(nt_), index(nt_));
-  Eigen::Map<Matrix>(B_.data() + e * nt_ * K_, index(nt_), index(K_)) +=
-      H.bottomLeftCorner(index(nt_), index(K_));
-  Eigen::Map<Vector>(g_theta_.data(), index(K_)) += g.head(index(K_));
-  Eigen::Map<Vector>(g_start_.data() + e * nt_, index(nt_)) += g.tail(index(nt_));
+  add(e, a, {J.data(), nt_ * c}, w);
   // The next start: its own square, and products with θ and this start.
   Eigen::Map<Matrix> next(S_.data() + (e + 1) * nt_ * nt_, index(nt_), index(nt_));
   next.diagonal() += weight;
