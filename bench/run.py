@@ -184,20 +184,76 @@ def hold_networks(results, held):
 
 
 def raced(script):
-    """What a script of this folder prints."""
-    return json.loads(subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
-                                     stdout=subprocess.PIPE, text=True,
-                                     env=dict(os.environ, OMP_NUM_THREADS="1")).stdout)
+    """The JSON object that a script of this folder prints last; peers may print lines before it."""
+    said = subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
+                          stdout=subprocess.PIPE, text=True,
+                          env=dict(os.environ, OMP_NUM_THREADS="1")).stdout
+    lines = said.splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith("{")]
+    if not starts:
+        raise ValueError(f"{script} printed no results, but: {said[-500:]!r}")
+    return json.loads("\n".join(lines[starts[0]:]))
+
+
+def hold_parameters(ways, held):
+    """The figures of large_parameters.py that are held to something."""
+    for way, figures in ways.items():
+        held(f"a million shared parameters through {way}: memory over one copy",
+             figures["bytes"] / 8e6, "x", 16, True)
+
+
+def hold_identify(fit, held):
+    """The figures of race_identify.py that are held to something."""
+    what = f"identify, {fit['unknowns']} unknowns: SciPy / ours"
+    held(f"{what}, time", fit["faster"], "x", 10, False)
+    held(f"{what}, simulated steps", fit["fewer_steps"], "x", fit["steps_held_to"], False)
+    held("identify: the two optima apart, in standard errors", fit["apart_in_std"], "", 0.1, True)
+
+
+def hold_diffrax(race, held):
+    """The figures of race_diffrax.py, which has the peer's side alone."""
+    ours = laws()
+    for name, peer in race["cases"].items():
+        mine = ours[f"{name.split(' ')[0]}/float64/forward_backward"]["seconds"]
+        held(f"{name}: diffrax / ours, forward+backward (its compile "
+             f"{peer['forward_backward']['compile_s']:.1f} s apart)",
+             peer["forward_backward"]["seconds"] / mine, "x", 5, False)
+
+
+# What is raced: title, key of results.json, script, what it is held to.
+RACES = (
+    ("what PyTorch adds", "torch", "race_torch.py", hold_torch),
+    ("networks, against PyTorch", "networks", "race_networks.py", hold_networks),
+    ("robots without constraints, against MuJoCo and Pinocchio", "robots", "race_robots.py",
+     hold_robots),
+    ("robots in contact, against MuJoCo and MJX (compiles for minutes)", "contact",
+     "race_contact.py", hold_contact),
+    ("robots of meshes and on terrain, against MuJoCo", "meshes", "race_meshes.py", hold_meshes),
+    ("a million parameters, through NumPy, PyTorch and JAX", "a million parameters",
+     "large_parameters.py", hold_parameters),
+    ("separate stacks of boxes, against MuJoCo", "stacks", "race_stacks.py", hold_stacks),
+    ("plans, against finite differences of MuJoCo and Crocoddyl", "plan", "race_plan.py",
+     hold_plan),
+    ("Gymnasium's environments, against mujoco.batch and AsyncVectorEnv", "gym", "race_gym.py",
+     hold_gym),
+    ("adaptive integrators, against SciPy and diffrax (compiles for a while)", "time",
+     "race_time.py", lambda results, held: hold_time(results["cases"], held)),
+    ("identification, against SciPy on MuJoCo's steps", "identify", "race_identify.py",
+     hold_identify),
+    ("diffrax (compiles for a while)", "diffrax", "race_diffrax.py", hold_diffrax),
+)
+OF_QUICK = 2  # of them with --quick
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      epilog="example: .venv/bin/python bench/run.py --quick")
-    parser.add_argument("--quick", action="store_true", help="leave out the peers")
+    parser.add_argument("--quick", action="store_true", help="leave out most peers")
     options = parser.parse_args()
     if not (BUILD / "bench_laws").exists():
         sys.exit("bench: build/bench/bench_laws is missing; `make bench` builds it first")
 
+    failed = []
     results = {"machine": {"cpu": platform.processor() or platform.machine(),
                            "cores": os.cpu_count()}, "laws": {}}
     rows = []
@@ -241,65 +297,15 @@ def main():
     for kind, ratio in python["ratio"].items():
         held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
 
-    say("bench: what PyTorch adds ...")
-    results["torch"] = raced("race_torch.py")
-    hold_torch(results["torch"], held)
-
-    say("bench: networks, against PyTorch ...")
-    results["networks"] = raced("race_networks.py")
-    hold_networks(results["networks"], held)
-
-    if not options.quick:
-        say("bench: robots without constraints, against MuJoCo and Pinocchio ...")
-        results["robots"] = raced("race_robots.py")
-        hold_robots(results["robots"], held)
-
-        say("bench: robots in contact, against MuJoCo and MJX (compiles for minutes) ...")
-        results["contact"] = raced("race_contact.py")
-        hold_contact(results["contact"], held)
-
-        say("bench: robots of meshes and on terrain, against MuJoCo ...")
-        results["meshes"] = raced("race_meshes.py")
-        hold_meshes(results["meshes"], held)
-
-        say("bench: a million parameters, through NumPy, PyTorch and JAX ...")
-        results["a million parameters"] = raced("large_parameters.py")
-        for way, figures in results["a million parameters"].items():
-            held(f"a million shared parameters through {way}: memory over one copy",
-                 figures["bytes"] / 8e6, "x", 16, True)
-        say("bench: separate stacks of boxes, against MuJoCo ...")
-        results["stacks"] = raced("race_stacks.py")
-        hold_stacks(results["stacks"], held)
-
-        say("bench: plans, against finite differences of MuJoCo and Crocoddyl ...")
-        results["plan"] = raced("race_plan.py")
-        hold_plan(results["plan"], held)
-
-        say("bench: Gymnasium's environments, against mujoco.batch and AsyncVectorEnv ...")
-        results["gym"] = raced("race_gym.py")
-        hold_gym(results["gym"], held)
-
-        say("bench: adaptive integrators, against SciPy and diffrax (compiles for a while) ...")
-        results["time"] = raced("race_time.py")
-        hold_time(results["time"]["cases"], held)
-
-        say("bench: identification, against SciPy on MuJoCo's steps ...")
-        results["identify"] = fit = raced("race_identify.py")
-        what = f"identify, {fit['unknowns']} unknowns: SciPy / ours"
-        held(f"{what}, time", fit["faster"], "x", 10, False)
-        held(f"{what}, simulated steps", fit["fewer_steps"], "x", fit["steps_held_to"], False)
-        held("identify: the two optima apart, in standard errors", fit["apart_in_std"], "", 0.1,
-             True)
-
-        say("bench: diffrax (compiles for a while) ...")
-        race = results["diffrax"] = raced("race_diffrax.py")
-        ours = laws()
-        for name, peer in race["cases"].items():
-            case = name.split(" ")[0]
-            mine = ours[f"{case}/float64/forward_backward"]["seconds"]
-            held(f"{name}: diffrax / ours, forward+backward (its compile "
-                 f"{peer['forward_backward']['compile_s']:.1f} s apart)",
-                 peer["forward_backward"]["seconds"] / mine, "x", 5, False)
+    for title, key, script, hold in RACES[: OF_QUICK if options.quick else None]:
+        say(f"bench: {title} ...")
+        try:
+            results[key] = raced(script)
+        except (subprocess.CalledProcessError, ValueError) as error:  # the other races count
+            say(f"bench: {script} failed: {error}")
+            failed.append(script)
+            continue
+        hold(results[key], held)
 
     results["held_to"] = rows
     (ROOT / "bench" / "results.json").write_text(json.dumps(results, indent=1) + "\n")
@@ -308,6 +314,8 @@ def main():
         print(f"{r['what']:<{width}}  {r['measured']:9.3g} {r['unit']:<2}  {r['held_to']:<7} "
               f"{'met' if r['ok'] else 'MISSED'}")
     print("written: bench/results.json")
+    if failed:
+        sys.exit(f"bench: not raced: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
