@@ -5,7 +5,8 @@
 
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/error.h"
-#include "cycloid/soft/solid.h"
+#include "cycloid/soft/body.h"
+#include "cycloid/soft/skew_solve.h"
 #include "cycloid/soft/solid_stage.h"
 
 namespace cycloid::inline soft {
@@ -13,7 +14,9 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr int kMostLoadSteps = 200;
+constexpr int kMostLoadSteps = 200, kMostDirect = 25, kMostCreeps = 80;
+// Of the inertia, in units of the largest load over the body's length.
+constexpr double kCreepStart = 50, kCreepEnd = 1e-7;
 
 void check_size(const char* what, std::size_t got, int expected) {
   if (got != 0 && got != static_cast<std::size_t>(expected)) {
@@ -44,6 +47,7 @@ struct Equilibrium::Solved {
   Numbers params, u;
   Numbers y;
   std::unique_ptr<CholeskyFactor> factor;
+  Numbers skew;  // minimise.h
 
   StepParameters<double> step_parameters(std::vector<const double*>& arrays) const {
     const SolidPlan& plan = *body->plan;
@@ -65,7 +69,7 @@ struct Equilibrium::Solved {
 Equilibrium equilibrium(const System& system, std::span<const double> x0, std::span<const double> u,
                         std::span<const double> params, int threads) {
   auto solved = std::make_shared<Equilibrium::Solved>();
-  solved->body = solid_body_of(system);
+  solved->body = soft_body_of(system);
   const SolidBody& body = *solved->body;
   const SolidPlan& plan = *body.plan;
   check_size("x0", x0.size(), system.states().size());
@@ -81,7 +85,9 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   std::vector<const double*> arrays;
   SolidNumbers n(body, solved->threads);
   n.read(solved->step_parameters(arrays));
+  const TermNumbers own = n.numbers_of_terms(solved->u.data());
   for (int part = 0; part < plan.mesh.parts; ++part) {
+    if (plan.is_supported(part)) continue;
     const auto free = plan.free_motions(n.rest, part);
     if (free.empty()) continue;
     throw ModelError(message(
@@ -102,12 +108,21 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
       y[i] = n.rest[i] + solved->u[static_cast<std::size_t>(body.held_input) + k];
     }
   }
+  if (const Trespass t = first_trespass(plan.terms, own, y.data()); t.vertex >= 0) {
+    throw ModelError(message("vertex ", t.vertex, " lies ", -t.distance, " m inside \"", t.obstacle,
+                             "\", whose barrier keeps everything out: give an x0 outside of it"));
+  }
   MinimiserSpace space;
-  const auto solve_at = [&](double load, Numbers& from) {
+  // Under a part of the load; `inertia` holds the body where it is (1).
+  const auto solve_at = [&](double load, double inertia, int most, Numbers& from) {
     Incremental problem;
     problem.view = n.view();
-    problem.inertia.assign(n.mass.size(), 0.0);
-    problem.origin.assign(n.rest, n.rest + numbers);
+    problem.terms.rest = n.rest, problem.terms.step.load = load;
+    problem.numbers = own;
+    problem.inertia.assign(n.mass.size(), inertia);
+    problem.most_iterations = most;
+    if (inertia > 0) problem.origin = from;
+    else problem.origin.assign(n.rest, n.rest + numbers);
     for (std::size_t i = 0; i < numbers; ++i) {
       problem.pull.push_back(load * (n.mass[i / 3] * n.gravity[i % 3] + (force ? force[i] : 0)));
     }
@@ -122,15 +137,42 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   Equilibrium out;
   out.load_steps = 0;
   Minimum found;
-  double done = 0, step = 1;
-  while (done < 1 && out.load_steps < kMostLoadSteps) {
+  const auto succeeds = [&](double load, double inertia, int most) {
     Numbers trial = y;
-    const double load = std::min(1.0, done + step);
-    found = solve_at(load, trial);
-    ++out.load_steps;
+    found = solve_at(load, inertia, most, trial);
     out.iterations += found.iterations;
-    if (found.finite && found.residual == 0) {
-      y = std::move(trial);
+    const bool good = found.finite && found.residual == 0;
+    if (good) y = std::move(trial);
+    return good;
+  };
+  // Slowly: the body creeps under its whole load, less and less held back.
+  const auto creep = [&] {
+    double largest = 0;
+    for (std::size_t i = 0; i < numbers; ++i) {
+      largest =
+          std::max(largest, std::abs(n.mass[i / 3] * n.gravity[i % 3] + (force ? force[i] : 0)));
+    }
+    const double first = kCreepStart * std::max(largest, 1e-300) / plan.length;
+    double inertia = first;
+    for (int k = 0; k < kMostCreeps && inertia > kCreepEnd * first; ++k) {
+      inertia *= succeeds(1, inertia, 15) ? 0.25 : 16;
+      if (inertia > 1e12 * first) return false;
+    }
+    return succeeds(1, 0, 60);
+  };
+  double done = 0, step = 1;
+  const Numbers start = y;
+  if (succeeds(1, 0, kMostDirect)) {
+    done = 1, out.load_steps = 1;
+  } else if (creep()) {
+    done = 1, out.load_steps = 1;
+  } else {
+    y = start;
+  }
+  while (done < 1 && out.load_steps < kMostLoadSteps) {
+    const double load = std::min(1.0, done + step);
+    ++out.load_steps;
+    if (succeeds(load, 0, 60)) {
       done = load;
       step *= 2;
     } else {
@@ -144,6 +186,7 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   out.state.resize(2 * numbers, 0.0);
   solved->y = std::move(y);
   if (out.converged) solved->factor = std::move(found.factor);
+  solved->skew = std::move(found.skew);
   out.solved_ = std::move(solved);
   return out;
 }
@@ -176,7 +219,7 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   n.read(p);
   Numbers lambda(state_bar.begin(), state_bar.begin() + plan.numbers());
   for (const int i : plan.held_numbers) lambda[static_cast<std::size_t>(i)] = 0;
-  s.factor->solve(lambda.data(), n.threads);  // (2)
+  skew_solve(plan.pattern, *s.factor, s.skew, true, n.threads, lambda.data());  // (2)
   Numbers now_bar(lambda.size(), 0.0), f_bar(lambda.size());
   for (std::size_t i = 0; i < lambda.size(); ++i) {
     f_bar[i] = -lambda[i];
@@ -186,7 +229,10 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
       out.controls[static_cast<std::size_t>(s.body->force_input) + i] += lambda[i];
     }
   }
-  elastic_force_pullback(n, s.y.data(), f_bar, now_bar);
+  const TermNumbers own = n.numbers_of_terms(s.u.data());
+  TermNumbers own_bar(own.size(), 0.0);
+  elastic_force_pullback(n, own, s.y.data(), f_bar, now_bar, own_bar);
+  n.add_terms(own_bar, out.controls.data());
   for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
     const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
     const double bar = state_bar[i] + now_bar[i];

@@ -4,9 +4,11 @@
 // which is minimise.h's condition without inertia. Given the cotangent of the state,
 //   H λ = ȳ,  and from λ to loads and parameters as in solid_stage.h     (2)
 // The velocities are zero, whatever is asked of them. A body that something leaves free to move as
-// a whole has no such place: ModelError with the motions. Loads come at once; where that fails they
-// come in steps, each half as long as the one that failed. Beyond a point at which the body gives
-// way (H is singular) there is no answer near by, and `converged` says so.
+// a whole has no such place: ModelError with the motions. Loads come at once. Where that fails the
+// body creeps: it is held back by an inertia that gets smaller with every success, and is gone at
+// the end. Where that fails too they come in steps, each half as long as the one that failed.
+// Beyond a point at which the body gives way (H is singular) there may be no answer near by, and
+// `converged` says so.
 #pragma once
 
 #include <memory>

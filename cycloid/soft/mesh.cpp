@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "cycloid/base/error.h"
@@ -37,33 +38,6 @@ double least_volume(const SolidMesh& mesh, const double* vertices, int cell) {
 
 std::string place_of(const double* p) { return message("(", p[0], ", ", p[1], ", ", p[2], ")"); }
 
-// The parts that hang together, by uniting the vertices of each cell.
-void find_parts(SolidMesh& mesh) {
-  std::vector<int> root(static_cast<std::size_t>(mesh.vertex_count()));
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](int i) {
-    while (root[static_cast<std::size_t>(i)] != i) {
-      i = root[static_cast<std::size_t>(i)] =
-          root[static_cast<std::size_t>(root[static_cast<std::size_t>(i)])];
-    }
-    return i;
-  };
-  const int k = mesh.nodes();
-  for (std::size_t c = 0; c < mesh.cells.size(); c += static_cast<std::size_t>(k)) {
-    for (int a = 1; a < k; ++a) {
-      const int i = find(mesh.cells[c]), j = find(mesh.cells[c + static_cast<std::size_t>(a)]);
-      root[static_cast<std::size_t>(std::max(i, j))] = std::min(i, j);
-    }
-  }
-  mesh.part.assign(root.size(), -1);
-  mesh.parts = 0;
-  for (int i = 0; i < mesh.vertex_count(); ++i) {
-    const int r = find(i);
-    if (r == i) mesh.part[static_cast<std::size_t>(i)] = mesh.parts++;
-    else mesh.part[static_cast<std::size_t>(i)] = mesh.part[static_cast<std::size_t>(r)];
-  }
-}
-
 void check_cells(const SolidMesh& mesh) {
   const int n = mesh.vertex_count(), k = mesh.nodes();
   std::vector<char> used(static_cast<std::size_t>(n), 0);
@@ -94,6 +68,31 @@ void check_cells(const SolidMesh& mesh) {
 }
 
 }  // namespace
+
+void find_parts(SolidMesh& mesh, std::span<const int> groups, int each) {
+  std::vector<int> root(static_cast<std::size_t>(mesh.vertex_count()));
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](int i) {
+    while (root[static_cast<std::size_t>(i)] != i) {
+      i = root[static_cast<std::size_t>(i)] =
+          root[static_cast<std::size_t>(root[static_cast<std::size_t>(i)])];
+    }
+    return i;
+  };
+  for (std::size_t c = 0; c < groups.size(); c += static_cast<std::size_t>(each)) {
+    for (int a = 1; a < each; ++a) {
+      const int i = find(groups[c]), j = find(groups[c + static_cast<std::size_t>(a)]);
+      root[static_cast<std::size_t>(std::max(i, j))] = std::min(i, j);
+    }
+  }
+  mesh.part.assign(root.size(), -1);
+  mesh.parts = 0;
+  for (int i = 0; i < mesh.vertex_count(); ++i) {
+    const int r = find(i);
+    if (r == i) mesh.part[static_cast<std::size_t>(i)] = mesh.parts++;
+    else mesh.part[static_cast<std::size_t>(i)] = mesh.part[static_cast<std::size_t>(r)];
+  }
+}
 
 int nodes_of(ElementKind element) {
   return element == ElementKind::tet ? 4 : element == ElementKind::hex ? 8 : 10;
@@ -155,7 +154,7 @@ SolidMesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int no
         message("vertex ", i / 3, " is not finite: ", place_of(mesh.vertices.data() + i / 3 * 3)));
   }
   check_cells(mesh);
-  find_parts(mesh);
+  find_parts(mesh, mesh.cells, mesh.nodes());
   if (mesh.parts > 1 && !allow_parts) {
     const auto second = std::find(mesh.part.begin(), mesh.part.end(), 1) - mesh.part.begin();
     throw ModelError(message("the mesh falls into ", mesh.parts,
@@ -233,6 +232,43 @@ SolidMesh box_mesh(const std::array<int, 3>& cells, const std::array<double, 3>&
   }
   for (int& p : nodes) p = number[static_cast<std::size_t>(p)];
   return make_mesh(std::move(vertices), std::move(nodes), nodes_of(element));
+}
+
+SurfaceFaces surface_faces(const SolidMesh& mesh) {
+  // Of each kind, its faces by local nodes.
+  static const std::vector<std::vector<int>> kTet = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+  static const std::vector<std::vector<int>> kTet10 = {
+      {0, 2, 1, 6, 5, 4}, {0, 1, 3, 4, 8, 7}, {1, 2, 3, 5, 9, 8}, {0, 3, 2, 7, 9, 6}};
+  static const std::vector<std::vector<int>> kHex = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
+                                                     {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
+  const auto& faces = mesh.element == ElementKind::hex   ? kHex
+                      : mesh.element == ElementKind::tet ? kTet
+                                                         : kTet10;
+  const std::size_t corners = mesh.element == ElementKind::hex ? 4 : 3;
+  std::map<std::vector<int>, int> seen;  // by sorted corners
+  const auto face_of = [&](std::size_t cell, const std::vector<int>& local) {
+    std::vector<int> face;
+    for (const int a : local) face.push_back(mesh.cells[cell + static_cast<std::size_t>(a)]);
+    return face;
+  };
+  const auto key_of = [&](std::vector<int> face) {
+    face.resize(corners);
+    std::sort(face.begin(), face.end());
+    return face;
+  };
+  const auto each = static_cast<std::size_t>(mesh.nodes());
+  for (std::size_t c = 0; c < mesh.cells.size(); c += each) {
+    for (const auto& local : faces) ++seen[key_of(face_of(c, local))];
+  }
+  SurfaceFaces out;
+  out.each = static_cast<int>(faces[0].size());
+  for (std::size_t c = 0; c < mesh.cells.size(); c += each) {
+    for (const auto& local : faces) {
+      const std::vector<int> face = face_of(c, local);
+      if (seen[key_of(face)] == 1) out.nodes.insert(out.nodes.end(), face.begin(), face.end());
+    }
+  }
+  return out;
 }
 
 }  // namespace cycloid::inline soft

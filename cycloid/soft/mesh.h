@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,17 @@ SolidMesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int no
 // sizes that are not positive.
 SolidMesh box_mesh(const std::array<int, 3>& cells, const std::array<double, 3>& size,
                    ElementKind element);
+
+// Marks the parts that hang together by groups of `each` vertices.
+void find_parts(SolidMesh& mesh, std::span<const int> groups, int each);
+
+// Faces that belong to one cell alone, seen from outside with their corners counter-clockwise; of
+// quadratic tetrahedra the nodes of the edges follow the corners.
+struct SurfaceFaces {
+  int each = 0;            // nodes: 3, 4 or 6
+  std::vector<int> nodes;  // (faces, each)
+};
+SurfaceFaces surface_faces(const SolidMesh& mesh);
 
 // A rest shape in which a cell has a point without volume: its cell, or -1 where there is none.
 int first_flat_cell(const SolidMesh& mesh, const double* vertices);

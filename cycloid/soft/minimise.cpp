@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cycloid/soft/skew_solve.h"
+
 namespace cycloid::inline soft {
 namespace {
 
-constexpr int kMostIterations = 60, kMostChords = 12, kMostHalvings = 40;
+constexpr int kMostVentures = 4, kMostChords = 12, kMostHalvings = 40;
 
 class Search {
  public:
@@ -16,6 +18,7 @@ class Search {
     const auto n = static_cast<std::size_t>(plan.numbers());
     s_.force.resize(n), s_.direction.resize(n), s_.trial.resize(n), s_.moved.resize(n);
     s_.values.resize(static_cast<std::size_t>(plan.pattern.entries()));
+    if (!all_symmetric(plan.terms)) s_.skew.resize(s_.values.size());
   }
 
   Minimum run(std::vector<double>& y) {
@@ -24,7 +27,7 @@ class Search {
     bool short_of_target = gap(y) > 0;
     if (!short_of_target) set_targets(y);
     double last = HUGE_VAL;  // length of the last step
-    for (int k = 0; k < kMostIterations; ++k) {
+    for (int k = 0; k < problem_.most_iterations; ++k) {
       ++out.iterations;
       if (!factor_somehow(y)) {
         out.finite = false;
@@ -38,6 +41,7 @@ class Search {
       }
       const double t = short_of_target ? walk_to_target(y) : search(y, step);
       last = t == 0 ? step : t * step;
+      if (ventures_ > 0) continue;
       if (t == 0) break;
       if (short_of_target) {
         short_of_target = t < 1;
@@ -50,7 +54,10 @@ class Search {
     out.residual = relative <= kFound && !short_of_target ? 0 : std::max(relative, 2 * kFound);
     assemble(y, false);
     auto exact = std::make_unique<CholeskyFactor>(plan_.dissection);
-    if (exact->factor(s_.values, threads_) < 0) out.factor = std::move(exact);
+    if (exact->factor(s_.values, threads_) < 0) {
+      out.factor = std::move(exact);
+      out.skew = s_.skew;
+    }
     return out;
   }
 
@@ -59,7 +66,9 @@ class Search {
   void take_guess(std::vector<double>& y) {
     if (problem_.guess.empty()) return;
     const double here = energy(y), there = energy(problem_.guess);
-    if (there < here && least_stretch(problem_.guess) > 0) y = problem_.guess;
+    if (!(there < here) || least_stretch(problem_.guess) <= 0) return;
+    for (std::size_t i = 0; i < y.size(); ++i) s_.direction[i] = problem_.guess[i] - y[i];
+    if (admissible(y) == 1) y = problem_.guess;
   }
 
   bool held(std::size_t i) const { return plan_.held[i] != 0; }
@@ -67,6 +76,16 @@ class Search {
     SolidView v = problem_.view;
     v.now = y;
     return v;
+  }
+  TermsAt terms_at(const double* y) const {
+    TermsAt at = problem_.terms;
+    at.now = y, at.numbers = problem_.numbers.data();
+    return at;
+  }
+  // How much of the direction barriers admit.
+  double admissible(const std::vector<double>& y) const {
+    if (!any_barrier(plan_.terms)) return 1;
+    return admissible_part(plan_.terms, problem_.numbers, y.data(), s_.direction.data());
   }
   double gap(const std::vector<double>& y) const {
     double most = 0;
@@ -89,6 +108,7 @@ class Search {
         threads_, [&](int begin, int end) { kernels_.energy(v, begin, end, s_.of_cells.data()); });
     double sum = 0;
     for (const double e : s_.of_cells) sum += e;
+    sum += terms_energy(plan_.terms, terms_at(y.data()), threads_, false);
     for (std::size_t i = 0; i < y.size(); ++i) {
       const double d = y[i] - problem_.origin[i];
       if (!held(i)) sum += d * (0.5 * problem_.inertia[i / 3] * d - problem_.pull[i]);  // (1)
@@ -100,6 +120,7 @@ class Search {
     const SolidView v = view_at(y.data());
     plan_.for_each_chunk(
         threads_, [&](int begin, int end) { kernels_.force(v, begin, end, s_.force.data()); });
+    terms_force(plan_.terms, terms_at(y.data()), threads_, s_.force.data());
     for (std::size_t i = 0; i < y.size(); ++i) {
       s_.force[i] = held(i) ? 0.0
                             : s_.force[i] + problem_.inertia[i / 3] * (y[i] - problem_.origin[i]) -
@@ -113,20 +134,26 @@ class Search {
     plan_.for_each_chunk(threads_, [&](int begin, int end) {
       kernels_.stiffness(v, begin, end, positive, plan_.rows(), s_.values.data());
     });
+    std::fill(s_.skew.begin(), s_.skew.end(), 0.0);
+    terms_stiffness(plan_.terms, terms_at(y.data()), threads_, positive, plan_.first.data(),
+                    s_.values.data(), s_.skew.empty() ? nullptr : s_.skew.data());
   }
   template <class Visit>
-  void for_each_entry(Visit&& visit) {
+  void for_each_entry(std::vector<double>& values, Visit&& visit) {
     const SparsePattern& p = plan_.pattern;
-    for (std::size_t i = 0; i + 1 < p.first.size(); ++i) {
+    for (std::size_t i = 0; !values.empty() && i + 1 < p.first.size(); ++i) {
       for (auto e = static_cast<std::size_t>(p.first[i]);
            e < static_cast<std::size_t>(p.first[i + 1]); ++e) {
-        visit(i, static_cast<std::size_t>(p.column[e]), s_.values[e]);
+        visit(i, static_cast<std::size_t>(p.column[e]), values[e]);
       }
     }
   }
   void assemble(const std::vector<double>& y, bool positive) {
     assemble_whole(y, positive);
-    for_each_entry([&](std::size_t i, std::size_t j, double& value) {
+    for_each_entry(s_.skew, [&](std::size_t i, std::size_t j, double& value) {
+      if (held(i) || held(j)) value = 0;
+    });
+    for_each_entry(s_.values, [&](std::size_t i, std::size_t j, double& value) {
       if (held(i) || held(j)) value = i == j ? 1.0 : 0.0;
       else if (i == j) value += problem_.inertia[i / 3];
     });
@@ -144,7 +171,7 @@ class Search {
     }
     // Where that is singular (a body that nothing holds), a little is added to its diagonal.
     for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-10 : 100 * extra) {
-      for_each_entry([&](std::size_t i, std::size_t j, double& value) {
+      for_each_entry(s_.values, [&](std::size_t i, std::size_t j, double& value) {
         if (i == j) value += extra * largest;
       });
       if (factor_->factor(s_.values, threads_) < 0) return true;
@@ -165,16 +192,32 @@ class Search {
         gap[i] = problem_.target[k] - y[i];
       }
       assemble_whole(y, false);
-      for_each_entry([&](std::size_t i, std::size_t j, const double& value) {
+      const auto leave = [&](std::size_t i, std::size_t j, const double& value) {
         if (!held(i)) d[i] -= value * gap[j];
-      });
+      };
+      for_each_entry(s_.values, leave), for_each_entry(s_.skew, leave);
       factor_->solve(d.data(), threads_);
       for (const int i : plan_.held_numbers) {
         d[static_cast<std::size_t>(i)] = gap[static_cast<std::size_t>(i)];
       }
     } else {
-      factor_->solve(d.data(), threads_);
+      solve(d);
     }
+  }
+  // With the skew part, unless that would go uphill.
+  void solve(std::vector<double>& d) {
+    if (s_.skew.empty()) {
+      factor_->solve(d.data(), threads_);
+      return;
+    }
+    std::vector<double>& kept = s_.moved;
+    kept = d;
+    skew_solve(plan_.pattern, *factor_, s_.skew, false, threads_, d.data());
+    double slope = 0;
+    for (std::size_t i = 0; i < d.size(); ++i) slope -= kept[i] * d[i];
+    if (slope < 0) return;
+    d = kept;
+    factor_->solve(d.data(), threads_);
   }
   double largest_step() const {
     double most = 0;
@@ -187,6 +230,7 @@ class Search {
   }
 
   double least_stretch(const std::vector<double>& y) {
+    if (plan_.cells() == 0) return 1;
     s_.of_cells.assign(static_cast<std::size_t>(plan_.cells()), 0.0);
     const SolidView v = view_at(y.data());
     plan_.for_each_chunk(threads_, [&](int begin, int end) {
@@ -198,7 +242,7 @@ class Search {
   // Goes towards the targets, the whole way where no cell is turned inside out by it.
   double walk_to_target(std::vector<double>& y) {
     const double before = least_stretch(y);
-    double t = 1;
+    double t = admissible(y);
     for (int k = 0; k < kMostHalvings; ++k, t *= 0.5) {
       place_trial(y, t);
       if (least_stretch(s_.trial) > std::min(0.0, before) + 0.1 * std::abs(before)) {
@@ -209,15 +253,53 @@ class Search {
     return 0;
   }
 
-  // Armijo's rule by halves; 0 where nothing goes downhill.
+  // Armijo's rule; 0 where nothing goes downhill. Cloth and rods are much stiffer along than
+  // across: a full step across lengthens them, and the next one mends it. So a few full steps may
+  // go uphill before the search goes back to where they began (the watchdog of
+  // ChamberlainEtAl1982).
   double search(std::vector<double>& y, double step) {
-    double slope = 0;
-    for (std::size_t i = 0; i < y.size(); ++i) slope += s_.force[i] * s_.direction[i];
-    const double start = energy(y), noise = 1e-13 * (std::abs(start) + energy_scale(y));
-    double t = 1;
+    const Start here = start_of(y);
+    if (ventures_ == 0) from_ = here;
+    if (plan_.cells() == 0) {
+      const double t = admissible(y);
+      place_trial(y, t);
+      const double now = energy(s_.trial) + t * here.turning;
+      if (now <= from_.energy + 1e-4 * t * from_.slope + from_.noise) {
+        ventures_ = 0;
+        y.swap(s_.trial);
+        return t;
+      }
+      if (ventures_ >= 0 && ventures_ < kMostVentures && std::isfinite(now)) {
+        if (ventures_ == 0) s_.anchor = y, s_.anchor_direction = s_.direction;
+        ++ventures_;
+        y.swap(s_.trial);
+        return t;
+      }
+      if (ventures_ > 0) {
+        y = s_.anchor, s_.direction = s_.anchor_direction;
+        step = largest_step();
+      }
+      ventures_ = 0;
+    }
+    return search_by_halves(y, step, from_);
+  }
+  struct Start {
+    double energy = 0, slope = 0, noise = 0, turning = 0;
+  };
+  Start start_of(const std::vector<double>& y) {
+    Start s;
+    for (std::size_t i = 0; i < y.size(); ++i) s.slope += s_.force[i] * s_.direction[i];
+    s.energy = energy(y);
+    s.noise = 1e-13 * (std::abs(s.energy) + energy_scale(y));
+    s.turning = rotational_slope(y);
+    return s;
+  }
+  double search_by_halves(std::vector<double>& y, double step, const Start& from) {
+    const auto [start, slope, noise, turning] = from;
+    double t = admissible(y);
     for (int k = 0; k < kMostHalvings; ++k, t *= 0.5) {
       place_trial(y, t);
-      const double now = energy(s_.trial);
+      const double now = energy(s_.trial) + t * turning;
       if (now <= start + 1e-4 * t * slope + noise) {
         y.swap(s_.trial);
         return t;
@@ -225,6 +307,17 @@ class Search {
       if (t * step < 1e-15 * plan_.length) break;
     }
     return 0;
+  }
+  // Work along the direction of forces that have no potential.
+  double rotational_slope(const std::vector<double>& y) {
+    if (s_.skew.empty()) return 0;
+    s_.rotational.assign(y.size(), 0.0);
+    terms_rotational_force(plan_.terms, terms_at(y.data()), threads_, s_.rotational.data());
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (!held(i)) sum += s_.rotational[i] * s_.direction[i];
+    }
+    return sum;
   }
   // The size of the terms of (1), whose rounding the energy has.
   double energy_scale(const std::vector<double>& y) const {
@@ -243,11 +336,11 @@ class Search {
       if (last <= 1e-15 * plan_.length) return true;
       residual(y);
       for (std::size_t i = 0; i < y.size(); ++i) s_.direction[i] = -s_.force[i];
-      factor_->solve(s_.direction.data(), threads_);
+      solve(s_.direction);
       const double step = largest_step();
       // Rounding is reached: steps are tiny and no longer shrink.
       if (last <= kFound * plan_.length && !(step < 0.5 * last)) return true;
-      if (!(step <= 0.1 * last)) return false;
+      if (!(step <= 0.1 * last) || admissible(y) < 1) return false;
       place_trial(y, 1);
       y.swap(s_.trial);
       last = step;
@@ -261,6 +354,8 @@ class Search {
   int threads_;
   MinimiserSpace& s_;
   std::unique_ptr<CholeskyFactor> factor_;
+  int ventures_ = 0;  // full steps that went uphill since from_
+  Start from_;
 };
 
 }  // namespace

@@ -3,12 +3,15 @@
 // One stage of a step (solid_stage.h), or a body at rest, asks for the positions y at which
 //   Ψ(y) = Σ ½ a_i |y_i - x̃_i|² - b·(y - x̃) + W(y)                             (1)   [J]
 //   r(y) = ∂Ψ/∂y = a (y - x̃) - b + f(y) = 0,  of numbers that are not held      (2)   [N]
-// with W and f the energy and forces of the cells, damping included. Newton's method with a line
-// search: the exact matrix H = a + ∂f/∂y where it is positive definite, else with cells made
-// positive (cell_stiffness.h). Held numbers go to their targets with the steps, as far as no cell
-// is turned inside out by it. After a full step the same factor is used again as long as that
-// converges by a factor of ten each time. The end is where steps are of rounding's size, or no
-// longer get shorter; then H is factored once more at the solution: what the way back solves with.
+// with W and f the energy and forces of cells and terms, damping included. Newton's method with a
+// line search: the exact matrix H = a + ∂f/∂y where it is positive definite, else with cells and
+// stencils made positive (cell_stiffness.h). No step is longer than what barriers admit. Forces
+// without a potential (pressure on an open surface) have a skew part in their derivative, which the
+// solves take into account (skew_solve.h); the line search takes them as constant. Held numbers go
+// to their targets with the steps, as far as no cell is turned inside out by it. After a full step
+// the same factor is used again as long as that converges by a factor of ten each time. The end is
+// where steps are of rounding's size, or no longer get shorter; then H is factored once more at the
+// solution: what the way back solves with.
 #pragma once
 
 #include <memory>
@@ -20,15 +23,19 @@ namespace cycloid::inline soft {
 
 struct Incremental {
   SolidView view;                  // `now` is the minimiser's own
+  TermsAt terms = {};              // likewise
+  TermNumbers numbers = {};        // of the terms
   std::vector<double> inertia;     // a (vertices) [N/m]
   std::vector<double> origin;      // x̃ (numbers) [m]
   std::vector<double> pull;        // b (numbers) [N]
   std::vector<double> target;      // of held numbers, in their order [m]
   std::vector<double> guess = {};  // another start (numbers), with held numbers as in the first
+  int most_iterations = 60;
 };
 
 struct Minimum {
   std::unique_ptr<CholeskyFactor> factor;  // of H; null where it is not positive definite
+  std::vector<double> skew = {};           // the skew part beside it; empty: there is none
   int iterations = 0;                      // factorisations but the last
   // The last step over the body's length: how far y may be from the solution. 0: it is found.
   double residual = 0;
@@ -37,7 +44,8 @@ struct Minimum {
 
 // What the minimiser keeps from call to call.
 struct MinimiserSpace {
-  std::vector<double> force, direction, trial, values, of_cells, moved;
+  std::vector<double> force, direction, trial, values, skew, of_cells, moved, rotational;
+  std::vector<double> anchor, anchor_direction;
 };
 
 // The largest last step that counts as a solution, over the body's length.

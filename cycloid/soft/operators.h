@@ -24,6 +24,11 @@ inline constexpr Operator kOperators[] = {
     // solid_stage.h
     differentiable("stage"),
     differentiable("elastic_force"),
+    // term/terms.h
+    differentiable("term_numbers"),
+    differentiable("terms_energy"),
+    differentiable("terms_force"),
+    differentiable("terms_mass"),
     not_differentiable("solid", "makes a System, whose step is differentiable"),
 };
 

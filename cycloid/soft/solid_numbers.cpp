@@ -10,6 +10,7 @@ using Place = SolidBody::Place;
 // One number or one per cell, as one per cell.
 void spread(const Place& place, const double* lanes, const double* const* arrays,
             std::vector<double>& out) {
+  if (out.empty()) return;
   if (place.array) std::copy_n(arrays[place.at], out.size(), out.begin());
   else std::fill(out.begin(), out.end(), lanes ? lanes[place.at] : 0.0);
 }
@@ -42,6 +43,10 @@ void SolidNumbers::read(const StepParameters<double>& p) {
   body.plan->for_each_chunk(threads, [&](int begin, int end) {
     body.kernels->mass(v, begin, end, density.data(), mass.data());  // (2)
   });
+  const TermNumbers numbers = numbers_of_terms(nullptr);
+  TermsAt at;
+  at.rest = rest, at.numbers = numbers.data();
+  terms_mass(terms(), at, threads, mass.data());
   wants_back = p.arrays_bar != nullptr && !(p.left_out && p.left_out[0]);
   clear();
 }
@@ -53,6 +58,16 @@ void SolidNumbers::clear() {
   rest_bar.assign(static_cast<std::size_t>(body.plan->numbers()), 0.0);
   mass_bar.assign(mass.size(), 0.0);
   for (auto* bar : {&mu_bar, &lam_bar, &mooney_bar, &z_bar}) bar->assign(cells, 0.0);
+  terms_bar.assign(numbers_of_terms(nullptr).size(), 0.0);
+}
+
+TermNumbers SolidNumbers::numbers_of_terms(const double* u) const {
+  return term_numbers(terms(), parameters_.lanes, u);
+}
+
+void SolidNumbers::add_terms(const TermNumbers& bar, double* u_bar) {
+  for (std::size_t i = 0; i < bar.size(); ++i) terms_bar[i] += bar[i];
+  term_numbers_pullback(terms(), bar, nullptr, u_bar);
 }
 
 SolidView SolidNumbers::view() const {
@@ -84,7 +99,14 @@ void SolidNumbers::give_back(double* p_bar) {
     body.kernels->mass_pullback(v, begin, end, density.data(), mass_bar.data(), rest_bar.data(),
                                 density_bar.data());  // (2)
   });
+  const TermNumbers numbers = numbers_of_terms(nullptr);
+  TermsAt at;
+  at.rest = rest, at.numbers = numbers.data();
+  TermsBars bars_of_terms;
+  bars_of_terms.rest = rest_bar.data(), bars_of_terms.numbers = terms_bar.data();
+  terms_mass_pullback(terms(), at, threads, mass_bar.data(), bars_of_terms);
   const auto add = [&](const Place& place, const std::vector<double>& bar) {
+    if (place.at < 0) return;
     if (!place.array) {
       for (const double b : bar) p_bar[place.at] += b;
     } else if (wants_back) {
@@ -100,19 +122,21 @@ void SolidNumbers::give_back(double* p_bar) {
   add(body.young, young_bar), add(body.poisson, poisson_bar), add(body.density, density_bar);
   add(body.mass, mass_bar), add(body.vertices, rest_bar);
   if (body.mooney.at >= 0) add(body.mooney, mooney_bar);
-  p_bar[body.damping.at] = damping_bar;
-  p_bar[body.drag.at] = drag_bar;
+  p_bar[body.damping.at] += damping_bar;
+  p_bar[body.drag.at] += drag_bar;
   std::copy_n(gravity_bar, 3, p_bar + body.gravity.at);
+  term_numbers_pullback(terms(), terms_bar, p_bar, nullptr);
   clear();
 }
 
 SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
                                          const StepTangents<double>& tangents)
-    : mu(at.mu.size()), lam(at.mu.size()), mass(at.mass.size(), 0.0) {
+    : mu(at.mu.size()), lam(at.mu.size()), mass(at.mass.size(), 0.0), lanes(tangents.p) {
   const SolidBody& b = at.body;
   const std::size_t cells = at.mu.size();
   std::vector<double> young(cells, 0.0), poisson(cells, 0.0), density(cells, 0.0);
   const auto read = [&](const Place& place, std::vector<double>& out) {
+    if (place.at < 0) return;
     if (place.array ? tangents.arrays != nullptr : tangents.p != nullptr) {
       spread(place, tangents.p, tangents.arrays, out);
     }
@@ -138,6 +162,12 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
   b.plan->for_each_chunk(at.threads, [&](int begin, int end) {
     b.kernels->mass_tangent(v, rest, begin, end, at.density.data(), density.data(), mass.data());
   });
+  const TermNumbers numbers = at.numbers_of_terms(nullptr);
+  const TermNumbers along = term_numbers_tangent(at.terms(), lanes, nullptr);
+  TermsAt here, t;
+  here.rest = at.rest, here.numbers = numbers.data();
+  t.rest = rest, t.numbers = along.data();
+  terms_mass_tangent(at.terms(), here, t, at.threads, mass.data());
 }
 
 }  // namespace cycloid::inline soft

@@ -4,7 +4,7 @@
 // [s], drag [1/s], mooney and gravity [m/s²]; mass (point masses [kg]) and vertices. What steps and
 // observers need of them is derived here:
 //   mu, lam of each cell from young and poisson                          (1)   coefficients.h
-//   m = Σ over cells of cell_mass + point masses                         (2)   [kg]
+//   m = Σ over cells of cell_mass + of terms + point masses              (2)   [kg]
 // and at the end their cotangents go back through (1) and (2).
 #pragma once
 
@@ -33,6 +33,7 @@ struct SolidBody {
   };
   Place young, poisson, density, damping, drag, mooney, gravity, mass, vertices;
   int lane_numbers = 0;
+  bool rubs = false;  // there is friction
 };
 
 class SolidNumbers {
@@ -45,6 +46,11 @@ class SolidNumbers {
   void give_back(double* p_bar);
 
   SolidView view() const;  // without positions
+  const Terms& terms() const { return body.plan->terms; }
+  // Of all terms, at a row of inputs (or null).
+  TermNumbers numbers_of_terms(const double* u) const;
+  // Takes the cotangents of those, and adds what is the inputs' to u_bar (or null).
+  void add_terms(const TermNumbers& bar, double* u_bar);
 
   const SolidBody& body;
   int threads;
@@ -55,6 +61,7 @@ class SolidNumbers {
 
   bool wants_back = false;  // somebody asks for cotangents
   std::vector<double> rest_bar, mass_bar, mu_bar, lam_bar, mooney_bar, z_bar;
+  TermNumbers terms_bar;
   double damping_bar = 0, drag_bar = 0, gravity_bar[3] = {};
 
   // Places for the pullbacks of kernels; damping's is in z_bar, cell by cell, and add_damping puts
@@ -73,6 +80,7 @@ struct SolidNumbersTangent {
 
   const double* rest = nullptr;  // null: zero
   std::vector<double> mu, lam, mass;
+  const double* lanes = nullptr;  // of the parameters there; null: zero
   double damping = 0, drag = 0, mooney = 0, gravity[3] = {};
 };
 

@@ -23,7 +23,9 @@ constexpr std::pair<std::string_view, Shown> kShown[] = {
 struct Point {
   SolidNumbers& n;
   const double *x, *v, *force;  // force: null where there is no such input
+  TermNumbers own;              // numbers of the terms
   double *x_bar = nullptr, *v_bar = nullptr, *force_bar = nullptr;
+  TermNumbers own_bar = TermNumbers(own.size(), 0.0);
 
   std::size_t numbers() const { return static_cast<std::size_t>(n.body.plan->numbers()); }
   std::size_t cells() const { return static_cast<std::size_t>(n.body.plan->cells()); }
@@ -42,6 +44,16 @@ struct Point {
   SolidBars bars() const {
     SolidBars to = n.bars();
     to.now = x_bar;
+    return to;
+  }
+  TermsAt terms() const {
+    TermsAt at;
+    at.rest = n.rest, at.now = x, at.numbers = own.data();
+    return at;
+  }
+  TermsBars terms_bars() {
+    TermsBars to;
+    to.rest = n.rest_bar.data(), to.now = x_bar, to.numbers = own_bar.data();
     return to;
   }
   template <class Work>
@@ -93,7 +105,13 @@ void weight_energy_pullback(const Point& p, double bar) {
   }
 }
 
-void elastic_energy_pullback(const Point& p, double bar) {
+double elastic_energy(const Point& p) {
+  return sum(of_cells(p, p.n.body.kernels->energy)) +
+         terms_energy(p.n.terms(), p.terms(), p.n.threads, true);  // (1)
+}
+
+void elastic_energy_pullback(Point& p, double bar) {
+  terms_energy_pullback(p.n.terms(), p.terms(), p.n.threads, bar, p.terms_bars());
   const Numbers each(p.cells(), bar);
   const SolidView at = p.view();
   const SolidBars to = p.bars();
@@ -109,6 +127,7 @@ void reaction(const Point& p, double* out) {
     p.n.body.kernels->force(still, begin, end, f.data());
     p.n.body.kernels->rate_force(moving, begin, end, f.data());
   });
+  terms_force(p.n.terms(), p.terms(), p.n.threads, f.data());
   for (std::size_t i = 0; i < p.numbers(); ++i) {
     const double m = p.n.mass[i / 3];
     out[i] = p.n.body.plan->held[i]
@@ -117,7 +136,7 @@ void reaction(const Point& p, double* out) {
   }
 }
 
-void reaction_pullback(const Point& p, const double* bar) {
+void reaction_pullback(Point& p, const double* bar) {
   Numbers held(bar, bar + p.numbers());
   for (std::size_t i = 0; i < p.numbers(); ++i) {
     if (!p.n.body.plan->held[i]) held[i] = 0;
@@ -137,6 +156,7 @@ void reaction_pullback(const Point& p, const double* bar) {
     p.n.body.kernels->rate_force_pullback(moving, begin, end, held.data(), to_moving);
   });
   p.n.add_damping(1);
+  terms_force_pullback(p.n.terms(), p.terms(), p.n.threads, held.data(), p.terms_bars());
 }
 
 void centre(const Point& p, double* out) {
@@ -183,10 +203,10 @@ class SolidObserver final : public DifferentiableObserver {
     const SolidKernels& k = *body_->kernels;
     for (const Shown what : shown_) {
       switch (what) {
-        case Shown::elastic: *values = sum(of_cells(p, k.energy)); break;  // (1)
+        case Shown::elastic: *values = elastic_energy(p); break;
         case Shown::kinetic: *values = kinetic_energy(p); break;
         case Shown::energy:
-          *values = sum(of_cells(p, k.energy)) + kinetic_energy(p) + weight_energy(p);
+          *values = elastic_energy(p) + kinetic_energy(p) + weight_energy(p);
           break;
         case Shown::reaction: reaction(p, values); break;
         case Shown::stress: {
@@ -233,6 +253,7 @@ class SolidObserver final : public DifferentiableObserver {
       }
       bar += size_of(*body_, what);
     }
+    p.n.add_terms(p.own_bar, u_bar);
   }
   void finish(StepWorkspace& w, double* p_bar) const override { numbers(w).give_back(p_bar); }
 
@@ -249,7 +270,8 @@ class SolidObserver final : public DifferentiableObserver {
   }
   Point point(const ObservedPoint<double>& at, StepWorkspace& w) const {
     return {numbers(w), at.x, at.x + body_->plan->numbers(),
-            body_->force_input >= 0 ? at.u + body_->force_input : nullptr};
+            body_->force_input >= 0 ? at.u + body_->force_input : nullptr,
+            numbers(w).numbers_of_terms(at.u)};
   }
 
   std::shared_ptr<const SolidBody> body_;

@@ -1,10 +1,10 @@
 // What a solid body shows besides its state, with pullbacks.
 //
-//   elastic_energy    W, of the cells                                             (1)   [J]
+//   elastic_energy    W, of cells and of terms that store (contact, springs)      (1)   [J]
 //   kinetic_energy    Σ ½ m |v|²                                                  (2)   [J]
 //   energy            (1) + (2) - Σ m g·x                                         (3)   [J]
 //   reaction (3 n)    of held numbers, zero elsewhere: what the support must give, without inertia
-//                     f(x) + f_damping(x, v) + drag m v - F - m g                 (4)   [N]
+//                     f(x) + f_damping(x, v) + drag m v - F - m g, of terms those at rest (4)   [N]
 //   stress (cells, 3, 3)   first Piola, elastic, mean of the cell                 (5)   [Pa]
 //   volume            of the body as it is                                        (6)   [m³]
 //   centre_of_mass (3)     Σ m x / Σ m                                            (7)   [m]

@@ -8,48 +8,53 @@
 namespace cycloid::inline soft {
 namespace {
 
-// Greedy: a chunk gets the first colour that no chunk with a vertex in common has.
-std::vector<std::vector<int>> colours_of(const SolidMesh& mesh) {
-  const int k = mesh.nodes(), cells = mesh.cell_count();
-  const int chunks = (cells + SolidPlan::kChunk - 1) / SolidPlan::kChunk;
-  std::vector<std::vector<int>> at(static_cast<std::size_t>(mesh.vertex_count()));
-  std::vector<std::vector<int>> colours;
-  std::vector<char> taken;
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    const int begin = chunk * SolidPlan::kChunk, end = std::min(begin + SolidPlan::kChunk, cells);
-    taken.assign(colours.size() + 1, 0);
-    for (int i = begin * k; i < end * k; ++i) {
-      for (const int c : at[static_cast<std::size_t>(mesh.cells[static_cast<std::size_t>(i)])]) {
-        taken[static_cast<std::size_t>(c)] = 1;
-      }
-    }
-    const int colour = static_cast<int>(std::find(taken.begin(), taken.end(), 0) - taken.begin());
-    if (colour == static_cast<int>(colours.size())) colours.emplace_back();
-    colours[static_cast<std::size_t>(colour)].push_back(chunk);
-    for (int i = begin * k; i < end * k; ++i) {
-      auto& own = at[static_cast<std::size_t>(mesh.cells[static_cast<std::size_t>(i)])];
-      if (std::find(own.begin(), own.end(), colour) == own.end()) own.push_back(colour);
+// Groups of `each` nodes, as a matrix couples them.
+void couple(std::span<const int> nodes, int each, std::vector<std::vector<int>>& near) {
+  const auto k = static_cast<std::size_t>(each);
+  for (std::size_t c = 0; c < nodes.size(); c += k) {
+    for (std::size_t a = 0; a < k; ++a) {
+      auto& own = near[static_cast<std::size_t>(nodes[c + a])];
+      own.insert(own.end(), nodes.begin() + static_cast<std::ptrdiff_t>(c),
+                 nodes.begin() + static_cast<std::ptrdiff_t>(c + k));
     }
   }
-  return colours;
+}
+
+std::vector<int> slots_of(std::span<const int> nodes, int each,
+                          const std::vector<std::vector<int>>& near) {
+  const auto k = static_cast<std::size_t>(each);
+  std::vector<int> slot(nodes.size() * k);
+  for (std::size_t c = 0; c < nodes.size(); c += k) {
+    for (std::size_t a = 0; a < k; ++a) {
+      const auto& own = near[static_cast<std::size_t>(nodes[c + a])];
+      for (std::size_t b = 0; b < k; ++b) {
+        slot[(c + a) * k + b] =
+            static_cast<int>(std::lower_bound(own.begin(), own.end(), nodes[c + b]) - own.begin());
+      }
+    }
+  }
+  return slot;
 }
 
 }  // namespace
 
-SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held)
-    : mesh(std::move(body)), held(std::move(numbers_held)) {
+SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws)
+    : mesh(std::move(body)), held(std::move(numbers_held)), terms(std::move(laws)) {
   const int n = vertices(), k = mesh.nodes();
   for (int i = 0; i < numbers(); ++i) {
     if (held[static_cast<std::size_t>(i)]) held_numbers.push_back(i);
   }
-  colours = colours_of(mesh);
+  colours = colour_chunks(mesh.cells, k, n, kChunk);
   std::vector<std::vector<int>> near(static_cast<std::size_t>(n));
-  for (std::size_t c = 0; c < mesh.cells.size(); c += static_cast<std::size_t>(k)) {
-    const int* const node = mesh.cells.data() + c;
-    for (int a = 0; a < k; ++a) {
-      auto& own = near[static_cast<std::size_t>(node[a])];
-      own.insert(own.end(), node, node + k);
-    }
+  for (int v = 0; v < n; ++v) near[static_cast<std::size_t>(v)].push_back(v);
+  couple(mesh.cells, k, near);
+  int first_number = 0;
+  for (StencilTerm& term : terms) {
+    term.kernels = &stencil_kernels(term.law);
+    term.first_number = first_number;
+    first_number += term.kernels->numbers;
+    term.colours = colour_chunks(term.nodes, term.kernels->nodes, n, kTermChunk);
+    couple(term.nodes, term.kernels->nodes, near);
   }
   first.assign(1, 0);
   for (auto& own : near) {
@@ -64,16 +69,8 @@ SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held)
       pattern.first.push_back(pattern.entries());
     }
   }
-  slot.resize(mesh.cells.size() * static_cast<std::size_t>(k));
-  for (std::size_t c = 0; c < mesh.cells.size(); c += static_cast<std::size_t>(k)) {
-    for (std::size_t a = 0; a < static_cast<std::size_t>(k); ++a) {
-      const auto& own = near[static_cast<std::size_t>(mesh.cells[c + a])];
-      for (std::size_t b = 0; b < static_cast<std::size_t>(k); ++b) {
-        slot[(c + a) * static_cast<std::size_t>(k) + b] = static_cast<int>(
-            std::lower_bound(own.begin(), own.end(), mesh.cells[c + b]) - own.begin());
-      }
-    }
-  }
+  slot = slots_of(mesh.cells, k, near);
+  for (StencilTerm& term : terms) term.slot = slots_of(term.nodes, term.kernels->nodes, near);
   std::vector<double> points;
   double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
   for (int v = 0; v < n; ++v) {
@@ -85,6 +82,16 @@ SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held)
   }
   length = std::max({high[0] - low[0], high[1] - low[1], high[2] - low[2]});
   dissection = std::make_shared<const Dissection>(pattern, points, 3);
+}
+
+bool SolidPlan::is_supported(int part) const {
+  for (const StencilTerm& term : terms) {
+    if (term.law != StencilLaw::spring && term.law != StencilLaw::contact) continue;
+    for (const int v : term.nodes) {
+      if (mesh.part[static_cast<std::size_t>(v)] == part) return true;
+    }
+  }
+  return false;
 }
 
 // A motion t + ω × d moves number (v, axis) by t_axis + (ω × d_v)_axis, d from the middle of the
@@ -111,6 +118,26 @@ std::vector<std::string> SolidPlan::free_motions(const double* at, int part) con
     r[b] = d(c), r[c] = -d(b), r[3 + a] = 1;
     rows.push_back(r);
   }
+  // The part's own extent across each axis: turning about a line that it lies on moves nothing.
+  double across[3] = {};
+  bool straight = true;
+  double line[3] = {}, longest = 0;
+  for (int v = 0; v < vertices(); ++v) {
+    if (mesh.part[static_cast<std::size_t>(v)] != part) continue;
+    double d[3], size = 0;
+    for (int i = 0; i < 3; ++i) d[i] = at[3 * v + i] - middle[i] / count, size += d[i] * d[i];
+    if (size > longest) longest = size, std::copy_n(d, 3, line);
+    for (int i = 0; i < 3; ++i) {
+      across[i] = std::max(across[i], std::hypot(d[(i + 1) % 3], d[(i + 2) % 3]) / length);
+    }
+  }
+  for (int v = 0; v < vertices(); ++v) {
+    if (mesh.part[static_cast<std::size_t>(v)] != part) continue;
+    double d[3], along = 0, size = 0;
+    for (int i = 0; i < 3; ++i) d[i] = at[3 * v + i] - middle[i] / count;
+    for (int i = 0; i < 3; ++i) along += d[i] * line[i], size += d[i] * d[i];
+    straight = straight && size * longest - along * along <= 1e-14 * longest * longest;
+  }
   constexpr double kAlike = 1e-9;
   const char* const axis_name[3] = {"x", "y", "z"};
   std::vector<std::string> free;
@@ -120,7 +147,7 @@ std::vector<std::string> SolidPlan::free_motions(const double* at, int part) con
     if (!hindered) free.push_back(message("translation ", axis_name[i]));
   }
   for (std::size_t i = 0; i < 3; ++i) {
-    bool hindered = false;
+    bool hindered = across[i] <= kAlike;
     for (std::size_t a = 0; a < 3; ++a) {
       double low = HUGE_VAL, high = -HUGE_VAL;
       for (const auto& r : rows) {
@@ -146,7 +173,7 @@ std::vector<std::string> SolidPlan::free_motions(const double* at, int part) con
     }
     ++rank;
   }
-  if (free.size() + rank < 6) free.push_back("rotation about an oblique axis");
+  if (free.size() + rank < (straight ? 5u : 6u)) free.push_back("rotation about an oblique axis");
   return free;
 }
 

@@ -15,12 +15,13 @@
 #include "cycloid/math/sparse_cholesky.h"
 #include "cycloid/soft/mesh.h"
 #include "cycloid/soft/solid_kernels.h"
+#include "cycloid/soft/term/terms.h"
 
 namespace cycloid::inline soft {
 
 struct SolidPlan {
   // held: one for each number.
-  SolidPlan(SolidMesh mesh, std::vector<char> held);
+  SolidPlan(SolidMesh mesh, std::vector<char> held, Terms terms = {});
 
   int vertices() const { return mesh.vertex_count(); }
   int cells() const { return mesh.cell_count(); }
@@ -41,10 +42,14 @@ struct SolidPlan {
   // where there is none.
   std::vector<std::string> free_motions(const double* vertices_at, int part) const;
 
+  // Springs or obstacles may hold the part.
+  bool is_supported(int part) const;
+
   static constexpr int kChunk = 32;
 
   SolidMesh mesh;
   std::vector<char> held;
+  Terms terms;                            // besides the cells
   std::vector<int> held_numbers;          // in the order of the state
   std::vector<std::vector<int>> colours;  // chunks
   std::vector<std::int64_t> first;        // of each vertex, where its neighbours begin

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cycloid/soft/skew_solve.h"
+
 namespace cycloid::inline soft {
 namespace {
 
@@ -28,16 +30,41 @@ SolidView view_of_derivatives(const SolidNumbers& n, const Stage& stage) {
   return v;
 }
 
+// Terms with what was before, where something depends on it.
+TermsAt terms_of(const SolidNumbers& n, const Stage& stage, bool derivatives) {
+  TermsAt at;
+  at.rest = n.rest, at.numbers = stage.numbers.data();
+  if (!derivatives && n.damping == 0 && !n.body.rubs) return at;
+  at.step.befores = stage.rule.befores;
+  at.step.rate = stage.rule.zeta, at.step.spread = stage.rule.spread;
+  for (int k = 0; k < stage.rule.befores; ++k) {
+    at.step.before_weight[k] = stage.rule.before_weight[k];
+    at.before[k] = stage.before[k];
+  }
+  return at;
+}
+
+TermsAt resting_terms(const SolidNumbers& n, const TermNumbers& numbers, const double* x) {
+  TermsAt at;
+  at.rest = n.rest, at.now = x, at.numbers = numbers.data();
+  return at;
+}
+
 }  // namespace
 
-StageBars::StageBars(int numbers) {
-  const auto n = static_cast<std::size_t>(numbers);
+StageBars::StageBars(const SolidPlan& plan) {
+  const auto n = static_cast<std::size_t>(plan.numbers());
+  int own = 0;
+  for (const StencilTerm& term : plan.terms) own += term.kernels->numbers;
+  numbers.assign(static_cast<std::size_t>(own), 0.0);
   for (auto* bar : {&origin, &momentum, &before[0], &before[1], &force, &held}) bar->assign(n, 0.0);
 }
 
 Incremental incremental(const SolidNumbers& n, const Stage& stage) {
   Incremental out;
   out.view = damped_view(n, stage);
+  out.terms = terms_of(n, stage, false);
+  out.numbers = stage.numbers;
   const StageRule& r = stage.rule;
   out.inertia.resize(n.mass.size());
   for (std::size_t v = 0; v < n.mass.size(); ++v) {
@@ -62,7 +89,7 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
     lambda[static_cast<std::size_t>(i)] = 0;
     bars.held[static_cast<std::size_t>(i)] += y_bar[static_cast<std::size_t>(i)];
   }
-  record.factor->solve(lambda.data(), n.threads);  // (4)
+  skew_solve(plan.pattern, *record.factor, record.skew, true, n.threads, lambda.data());  // (4)
   const double rate = r.alpha * (1 / r.step + n.drag);
   for (std::size_t i = 0; i < lambda.size(); ++i) {
     const double m = n.mass[i / 3], l = lambda[i], d = record.y[i] - stage.origin[i];
@@ -84,6 +111,13 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
     n.body.kernels->force_pullback(v, begin, end, lambda.data(), to);  // (7)
   });
   n.add_damping(r.zeta);
+  TermsAt at = terms_of(n, stage, true);
+  at.now = record.y.data();
+  TermsBars to_terms;
+  to_terms.rest = n.rest_bar.data(), to_terms.now = now_bar.data();
+  to_terms.numbers = bars.numbers.data();
+  for (int k = 0; k < r.befores; ++k) to_terms.before[k] = bars.before[k].data();
+  terms_force_pullback(plan.terms, at, n.threads, lambda.data(), to_terms);  // (7)
   for (const int i : plan.held_numbers) {
     bars.held[static_cast<std::size_t>(i)] += now_bar[static_cast<std::size_t>(i)];
   }
@@ -104,6 +138,12 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
   plan.for_each_chunk(n.threads, [&](int begin, int end) {
     n.body.kernels->force_tangent(v, t, begin, end, f_tan.data());
   });
+  TermsAt at = terms_of(n, stage, true), at_tan;
+  at.now = record.y.data();
+  at_tan.rest = along.rest, at_tan.now = tangent.held.data();
+  at_tan.numbers = tangent.numbers.data();
+  for (int k = 0; k < r.befores; ++k) at_tan.before[k] = tangent.before[k];
+  terms_force_tangent(plan.terms, at, at_tan, n.threads, f_tan.data());
   const double rate = r.alpha * (1 / r.step + n.drag);
   for (std::size_t i = 0; i < y_tan.size(); ++i) {
     const double m = n.mass[i / 3], m_tan = along.mass[i / 3], d = record.y[i] - stage.origin[i];
@@ -113,22 +153,25 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
     y_tan[i] = m * rate * tangent.origin[i] + b_tan - a_tan * d - f_tan[i];  // (8)
   }
   for (const int i : plan.held_numbers) y_tan[static_cast<std::size_t>(i)] = 0;
-  record.factor->solve(y_tan.data(), n.threads);
+  skew_solve(plan.pattern, *record.factor, record.skew, false, n.threads, y_tan.data());
   for (const int i : plan.held_numbers) {
     y_tan[static_cast<std::size_t>(i)] = tangent.held[static_cast<std::size_t>(i)];
   }
   return y_tan;
 }
 
-void elastic_force(const SolidNumbers& n, const double* x, std::vector<double>& f) {
+void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
+                   std::vector<double>& f) {
   SolidView v = n.view();
   v.now = x;
   n.body.plan->for_each_chunk(
       n.threads, [&](int begin, int end) { n.body.kernels->force(v, begin, end, f.data()); });
+  terms_force(n.terms(), resting_terms(n, numbers, x), n.threads, f.data());
 }
 
-void elastic_force_pullback(SolidNumbers& n, const double* x, const std::vector<double>& f_bar,
-                            std::vector<double>& x_bar) {
+void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* x,
+                            const std::vector<double>& f_bar, std::vector<double>& x_bar,
+                            TermNumbers& numbers_bar) {
   SolidView v = n.view();
   v.now = x;
   SolidBars to = n.bars();
@@ -136,9 +179,14 @@ void elastic_force_pullback(SolidNumbers& n, const double* x, const std::vector<
   n.body.plan->for_each_chunk(n.threads, [&](int begin, int end) {
     n.body.kernels->force_pullback(v, begin, end, f_bar.data(), to);
   });
+  TermsBars to_terms;
+  to_terms.rest = n.rest_bar.data(), to_terms.now = x_bar.data();
+  to_terms.numbers = numbers_bar.data();
+  terms_force_pullback(n.terms(), resting_terms(n, numbers, x), n.threads, f_bar.data(), to_terms);
 }
 
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
+                               const TermNumbers& numbers, const TermNumbers& numbers_tan,
                                const double* x, const double* x_tan, std::vector<double>& f_tan) {
   SolidView v = n.view(), t;
   v.now = x, t.now = x_tan;
@@ -146,6 +194,9 @@ void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent&
   n.body.plan->for_each_chunk(n.threads, [&](int begin, int end) {
     n.body.kernels->force_tangent(v, t, begin, end, f_tan.data());
   });
+  TermsAt at_tan = resting_terms(n, numbers_tan, x_tan);
+  at_tan.rest = along.rest;
+  terms_force_tangent(n.terms(), resting_terms(n, numbers, x), at_tan, n.threads, f_tan.data());
 }
 
 }  // namespace cycloid::inline soft

@@ -4,8 +4,8 @@
 // positions y and velocities w of a stage satisfy
 //   w = α (y - x̃)                                                                (1)
 //   m w = p + h' (F + m g - c m w - f(y))                                         (2)
-// with f the forces of the cells, those of damping included (viscous.h, z = damping · ζ). (2) over
-// h' is minimise.h's condition with
+// with f the forces of cells and terms, those of damping included (viscous.h, z = damping · ζ). (2)
+// over h' is minimise.h's condition with
 //   a = m α (1/h' + c),   b = p/h' + F + m g                                      (3)
 // Given the cotangent ȳ (with what comes through (1)), H of minimise.h:
 //   H λ = ȳ, of numbers that are not held                                         (4)
@@ -24,6 +24,7 @@ struct StageRule {
   double alpha, step, zeta;  // α [1/s], h' [s], ζ [1/s]
   int befores = 1;
   double before_weight[2] = {1, 0};
+  double spread = 1;  // of the stage's time over h'
 };
 
 struct Stage {
@@ -32,20 +33,23 @@ struct Stage {
   const double* before[2] = {nullptr, nullptr};
   const double* force = nullptr;  // F, or null
   std::vector<double> target;     // of held numbers, in their order
+  TermNumbers numbers = {};       // of the terms
 };
 
 // What a stage leaves for the way back.
 struct StageRecord {
   std::vector<double> y;
   std::unique_ptr<CholeskyFactor> factor;
+  std::vector<double> skew = {};  // minimise.h
 };
 
 Incremental incremental(const SolidNumbers& n, const Stage& stage);
 
 struct StageBars {
-  explicit StageBars(int numbers);
+  explicit StageBars(const SolidPlan& plan);
   std::vector<double> origin, momentum, before[2], force;  // (numbers), added to
   std::vector<double> held;  // (numbers): of y at held numbers, added to
+  TermNumbers numbers;       // of the terms, added to
 };
 
 // y_bar (numbers).
@@ -56,6 +60,7 @@ struct StageTangent {
   std::vector<double> origin, momentum;  // (numbers)
   const double *before[2] = {nullptr, nullptr}, *force = nullptr;
   std::vector<double> held;  // (numbers): of y there, zero elsewhere
+  TermNumbers numbers = {};  // of the terms
 };
 
 // ẏ (numbers).
@@ -63,11 +68,15 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
                                       const Stage& stage, const StageRecord& record,
                                       const StageTangent& tangent);
 
-// The forces of cells at x, without damping, added to f, with pullback and pushforward.
-void elastic_force(const SolidNumbers& n, const double* x, std::vector<double>& f);
-void elastic_force_pullback(SolidNumbers& n, const double* x, const std::vector<double>& f_bar,
-                            std::vector<double>& x_bar);
+// The forces of cells and terms at x, without damping and friction, added to f, with pullback and
+// pushforward.
+void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
+                   std::vector<double>& f);
+void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* x,
+                            const std::vector<double>& f_bar, std::vector<double>& x_bar,
+                            TermNumbers& numbers_bar);
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
+                               const TermNumbers& numbers, const TermNumbers& numbers_tan,
                                const double* x, const double* x_tan, std::vector<double>& f_tan);
 
 }  // namespace cycloid::inline soft

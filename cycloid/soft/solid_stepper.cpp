@@ -30,7 +30,7 @@ struct SolidStepper::Record final : RecordObject {
   std::size_t bytes() const override {
     std::size_t sum = 0;
     for (const StageRecord& s : stages) {
-      sum += sizeof(double) * s.y.size() + (s.factor ? s.factor->bytes() : 0);
+      sum += sizeof(double) * (s.y.size() + s.skew.size()) + (s.factor ? s.factor->bytes() : 0);
     }
     return sum;
   }
@@ -42,17 +42,20 @@ struct SolidStepper::Start {
   Numbers x, v;
   Numbers target;                 // of held numbers, in their order
   const double* force = nullptr;  // or null
+  TermNumbers numbers;            // of the terms
   bool first = false;             // of a run
 };
 
 struct SolidStepper::StartBars {
-  explicit StartBars(int n) : x(at(n), 0.0), v(x), target(x), force(x) {}
+  StartBars(int n, std::size_t own) : x(at(n), 0.0), v(x), target(x), force(x), numbers(own, 0.0) {}
   Numbers x, v;
   Numbers target, force;  // (numbers); target at held ones alone
+  TermNumbers numbers;
 };
 
 struct SolidStepper::StartTangent {
   Numbers x, v, target;  // (numbers); target at held ones, zero elsewhere
+  TermNumbers numbers;
   const double* force = nullptr;
 };
 
@@ -92,6 +95,7 @@ SolidStepper::Start SolidStepper::start_of(const StepInput<double>& in,
   s.x.assign(in.x, in.x + numbers);
   s.v.assign(in.x + numbers, in.x + 2 * numbers);
   s.first = in.step == 0;
+  s.numbers = n.numbers_of_terms(in.u);
   if (body_->force_input >= 0) s.force = in.u + body_->force_input;
   for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
     const std::size_t i = at(plan.held_numbers[k]);
@@ -104,16 +108,17 @@ SolidStepper::Start SolidStepper::start_of(const StepInput<double>& in,
 
 Stage SolidStepper::euler_stage(const SolidNumbers& n, const Start& s) const {
   const double h = body_->dt;
-  Stage stage{{1 / h, h, 1 / h}, s.x, s.v, {s.x.data(), nullptr}, s.force, s.target};
+  Stage stage{{1 / h, h, 1 / h}, s.x, s.v, {s.x.data(), nullptr}, s.force, s.target, s.numbers};
   for (std::size_t i = 0; i < stage.momentum.size(); ++i) stage.momentum[i] *= n.mass[i / 3];
   return stage;  // (1)
 }
 
 Stage SolidStepper::trapezoid_stage(const SolidNumbers& n, const Start& s, double part) const {
   const double h = part * body_->dt;
-  Stage stage{{2 / h, h / 2, 2 / h}, s.x, s.v, {s.x.data(), nullptr}, s.force, s.target};
+  Stage stage{{2 / h, h / 2, 2 / h}, s.x, s.v, {s.x.data(), nullptr}, s.force, s.target, s.numbers};
+  stage.rule.spread = 2;
   Numbers f(s.x.size(), 0.0);
-  elastic_force(n, s.x.data(), f);
+  elastic_force(n, s.numbers, s.x.data(), f);
   for (std::size_t i = 0; i < f.size(); ++i) {
     const double m = n.mass[i / 3];
     const double total =
@@ -131,8 +136,13 @@ Stage SolidStepper::trapezoid_stage(const SolidNumbers& n, const Start& s, doubl
 Stage SolidStepper::bdf_stage(const SolidNumbers& n, const Start& s, const Numbers& x_mid,
                               const Numbers& v_mid) const {
   const double h = kD * body_->dt;
-  Stage stage{{1 / h, h, 1 / h, 2, {kA, -kB}}, x_mid,   v_mid,
-              {x_mid.data(), s.x.data()},      s.force, s.target};
+  Stage stage{{1 / h, h, 1 / h, 2, {kA, -kB}},
+              x_mid,
+              v_mid,
+              {x_mid.data(), s.x.data()},
+              s.force,
+              s.target,
+              s.numbers};
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     stage.origin[i] = kA * x_mid[i] - kB * s.x[i];
     stage.momentum[i] = n.mass[i / 3] * (kA * v_mid[i] - kB * s.v[i]);  // (3)
@@ -156,16 +166,18 @@ StageRecord SolidStepper::solve(Workspace& w, const Start& s, const Stage& stage
   StageRecord out;
   Incremental problem = incremental(w.numbers, stage);
   problem.guess = from;
+  Numbers outside = from;  // an obstacle may have come to the body
+  push_out(body_->plan->terms, s.numbers, body_->plan->held, outside.data());
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!body_->plan->held[i]) problem.guess[i] += part * body_->dt * s.v[i];
   }
-  out.y = from;
+  out.y = outside;
   Minimum found =
       minimise(*body_->plan, *body_->kernels, problem, w.numbers.threads, out.y, w.space);
   w.note.counters[0] += found.iterations;
   if (!found.finite || found.residual > 0) {  // once more, from where the body stood
     problem.guess.clear();
-    out.y = from;
+    out.y = outside;
     found = minimise(*body_->plan, *body_->kernels, problem, w.numbers.threads, out.y, w.space);
     w.note.counters[0] += found.iterations;
   }
@@ -173,7 +185,16 @@ StageRecord SolidStepper::solve(Workspace& w, const Start& s, const Stage& stage
   // Without a factor there is no way back through this step.
   w.note.residual = std::max(w.note.residual, found.factor ? found.residual : 1.0);
   out.factor = std::move(found.factor);
+  out.skew = std::move(found.skew);
   return out;
+}
+
+// At the start of a run: who is inside an obstacle, both where it was built and where it is.
+Trespass SolidStepper::starts_inside(const Start& s, const SolidNumbers& n) const {
+  if (!s.first) return {};
+  const Terms& terms = body_->plan->terms;
+  if (first_trespass(terms, n.numbers_of_terms(nullptr), s.x.data()).vertex < 0) return {};
+  return first_trespass(terms, s.numbers, s.x.data());
 }
 
 StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepRecord* record,
@@ -185,6 +206,10 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
   const Start s = start_of(in, n);
   std::vector<StageRecord> stages;
   Numbers v;
+  if (starts_inside(s, n).vertex >= 0) {
+    std::fill_n(x_next, 2 * body_->plan->numbers(), std::nan(""));
+    return StepStatus::non_finite;
+  }
   if (body_->integrator == SolidIntegrator::implicit_euler) {
     const Stage stage = euler_stage(n, s);
     stages.push_back(solve(w, s, stage, 1, s.x));
@@ -228,7 +253,7 @@ void SolidStepper::pull_trapezoid(SolidNumbers& n, const Start& s, const Stage& 
                                   const Numbers& v_bar, StartBars& bars) const {
   const SolidPlan& plan = *body_->plan;
   const double half = part * body_->dt / 2, alpha = stage.rule.alpha;
-  StageBars own(plan.numbers());
+  StageBars own(plan);
   for (std::size_t i = 0; i < y_bar.size(); ++i) {
     if (plan.held[i]) {
       bars.target[i] += v_bar[i] / body_->dt;
@@ -254,7 +279,8 @@ void SolidStepper::pull_trapezoid(SolidNumbers& n, const Start& s, const Stage& 
     n.drag_bar -= m * s.v[i] * total_bar;
     f_bar[i] = -total_bar;
   }
-  elastic_force_pullback(n, s.x.data(), f_bar, bars.x);  // (2)
+  elastic_force_pullback(n, s.numbers, s.x.data(), f_bar, bars.x, bars.numbers);  // (2)
+  for (std::size_t i = 0; i < own.numbers.size(); ++i) bars.numbers[i] += own.numbers[i];
 }
 
 void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& record,
@@ -270,7 +296,7 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
     if (!s.factor) return;  // the step said so in its note
   }
   const Start s = start_of(in, n);
-  StartBars bars(numbers);
+  StartBars bars(numbers, s.numbers.size());
   Numbers y_bar(x_next_bar, x_next_bar + numbers),
       v_bar(x_next_bar + numbers, x_next_bar + 2 * numbers);
   if (body_->integrator == SolidIntegrator::newmark) {
@@ -286,7 +312,7 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
     } else {
       stage = euler_stage(n, s);
     }
-    StageBars own(numbers);
+    StageBars own(plan);
     for (std::size_t i = 0; i < y_bar.size(); ++i) {
       if (plan.held[i]) {
         bars.target[i] += v_bar[i] / body_->dt;
@@ -314,10 +340,12 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
         n.mass_bar[i / 3] += p_bar * s.v[i];  // (1)
       }
     }
+    for (std::size_t i = 0; i < own.numbers.size(); ++i) bars.numbers[i] += own.numbers[i];
     if (two) {
       pull_trapezoid(n, s, first, stages[0], kGamma, std::move(x_mid_bar), v_mid_bar, bars);
     }
   }
+  n.add_terms(bars.numbers, u_bar);
   for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
     const std::size_t i = at(plan.held_numbers[k]);
     if (s.first) {
@@ -348,7 +376,8 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
   }
   const Start s = start_of(in, n);
   const SolidNumbersTangent along(n, tangents);
-  StartTangent t{Numbers(at(numbers), 0.0), Numbers(at(numbers), 0.0), Numbers(at(numbers), 0.0)};
+  StartTangent t{Numbers(at(numbers), 0.0), Numbers(at(numbers), 0.0), Numbers(at(numbers), 0.0),
+                 term_numbers_tangent(plan.terms, tangents.p, tangents.u)};
   if (tangents.x) {
     t.x.assign(tangents.x, tangents.x + numbers);
     t.v.assign(tangents.x + numbers, tangents.x + 2 * numbers);
@@ -371,9 +400,9 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
   };
   const auto trapezoid = [&](const Stage& stage, double part) {
     const double half = part * body_->dt / 2;
-    StageTangent st{t.x, t.v, {t.x.data(), nullptr}, t.force, t.target};
+    StageTangent st{t.x, t.v, {t.x.data(), nullptr}, t.force, t.target, t.numbers};
     Numbers f_tan(at(numbers), 0.0);
-    elastic_force_pushforward(n, along, s.x.data(), t.x.data(), f_tan);
+    elastic_force_pushforward(n, along, s.numbers, t.numbers, s.x.data(), t.x.data(), f_tan);
     for (std::size_t i = 0; i < f_tan.size(); ++i) {
       const double m = n.mass[i / 3], m_tan = along.mass[i / 3];
       const double total =
@@ -388,7 +417,7 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
   Numbers y_tan, v_tan;
   if (body_->integrator == SolidIntegrator::implicit_euler) {
     const Stage stage = euler_stage(n, s);
-    StageTangent st{t.x, t.v, {t.x.data(), nullptr}, t.force, t.target};
+    StageTangent st{t.x, t.v, {t.x.data(), nullptr}, t.force, t.target, t.numbers};
     for (std::size_t i = 0; i < st.momentum.size(); ++i) {
       st.momentum[i] = n.mass[i / 3] * t.v[i] + along.mass[i / 3] * s.v[i];
     }
@@ -404,7 +433,8 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
                   v_mid_tan = velocity_tan(first, st, x_mid_tan),
                   v_mid = velocity(s, first, stages[0].y);
     const Stage stage = bdf_stage(n, s, stages[0].y, v_mid);
-    StageTangent second{x_mid_tan, v_mid_tan, {x_mid_tan.data(), t.x.data()}, t.force, t.target};
+    StageTangent second{x_mid_tan, v_mid_tan, {x_mid_tan.data(), t.x.data()},
+                        t.force,   t.target,  t.numbers};
     for (std::size_t i = 0; i < x_mid_tan.size(); ++i) {
       second.origin[i] = kA * x_mid_tan[i] - kB * t.x[i];
       second.momentum[i] = n.mass[i / 3] * (kA * v_mid_tan[i] - kB * t.v[i]) +
@@ -431,6 +461,12 @@ StepTrouble SolidStepper::explain(const StepInput<double>& in, int,
   SolidNumbers& n = static_cast<Workspace&>(workspace).numbers;
   const SolidPlan& plan = *body_->plan;
   const Start s = start_of(in, n);
+  if (const Trespass t = starts_inside(s, n); t.vertex >= 0) {
+    return {"start of the run", message("vertex ", t.vertex),
+            message("it lies ", -t.distance, " m inside \"", t.obstacle,
+                    "\", whose barrier keeps everything out: start outside of it, or take "
+                    "contact=\"compliant\"")};
+  }
   SolidView v = n.view();
   v.now = s.x.data();
   Numbers least(at(plan.cells()), 0.0);

@@ -1,5 +1,5 @@
-"""Soft bodies: solids of tetrahedra or hexahedra whose time step is a minimisation, and whose
-gradient is one more solve with the matrix that the step has factored anyway.
+"""Soft bodies: solids of tetrahedra or hexahedra, cloth and rods, whose time step is a minimisation
+and whose gradient is one more solve with the matrix that the step has factored anyway.
 
 The state of a body of n vertices is [positions (3 n) [m], velocities (3 n) [m/s]], vertex by
 vertex. docs/soft.md has the laws.
@@ -29,14 +29,47 @@ from cycloid._core import Error, ModelError
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
-__all__ = ["Equilibrium", "EquilibriumGradient", "Mesh", "box", "equilibrium", "solid"]
+__all__ = [
+    "Box",
+    "Capsule",
+    "Equilibrium",
+    "EquilibriumGradient",
+    "Mesh",
+    "Plane",
+    "Pressure",
+    "Sphere",
+    "Spring",
+    "Traction",
+    "box",
+    "cloth",
+    "equilibrium",
+    "rod",
+    "sheet",
+    "solid",
+]
 
 _MOST = 2**25
 
 
+class _Triangles:
+    """What the core's mesh is to cells, to triangles."""
+
+    nodes, element = 3, "triangle"
+
+    def __init__(self, points: np.ndarray, triangles: np.ndarray) -> None:
+        self._points, self._triangles = points.copy(), triangles.copy()
+
+    def vertices(self) -> np.ndarray:
+        return self._points.copy()
+
+    def cells(self) -> np.ndarray:
+        return self._triangles.copy()
+
+
 class Mesh:
     """Vertices (n, 3) [m] and cells (m, k) in VTK's order: k = 4 is a tetrahedron, 8 a hexahedron,
-    10 a quadratic tetrahedron (corners, then the edges 01 12 02 03 13 23).
+    10 a quadratic tetrahedron (corners, then the edges 01 12 02 03 13 23), and 3 a triangle of
+    cloth.
 
     Cells that are turned inside out or have no volume, vertices that belong to none, indices out of
     range, and parts that do not touch are ModelErrors, which say where; parts=True allows the last.
@@ -58,10 +91,13 @@ class Mesh:
             raise ModelError(
                 f"cells must be an integer array (m, k); got {nodes.dtype} of shape {nodes.shape}"
             )
-        if nodes.shape[1] == 3:
-            raise ModelError("triangles make cloth, which is not there yet; a solid has k 4, 8, 10")
         if nodes.size and (nodes.max() >= 2**31 or nodes.min() < -(2**31)):
             raise ModelError(f"cells name vertices 0 to {len(points) - 1}; got {nodes.max()}")
+        self._parts = bool(parts)
+        if nodes.shape[1] == 3:
+            self._core = _Triangles(points, np.ascontiguousarray(nodes, np.int32))
+            cloth(self)  # looks at them
+            return
         self._core = _core.make_soft_mesh(
             points.ravel(),
             np.ascontiguousarray(nodes, np.int32).ravel(),
@@ -72,7 +108,7 @@ class Mesh:
     @classmethod
     def _of(cls, core: Any) -> Mesh:
         mesh = cls.__new__(cls)
-        mesh._core = core
+        mesh._core, mesh._parts = core, False
         return mesh
 
     @property
@@ -87,8 +123,21 @@ class Mesh:
 
     @property
     def element(self) -> str:
-        """ "tet", "hex" or "tet10"."""
+        """ "tet", "hex", "tet10" or "triangle"."""
         return self._core.element
+
+    def surface(self) -> np.ndarray:
+        """The faces (k, 3), (k, 4) or (k, 6) of a solid that belong to one cell alone, seen from
+        outside with their corners counter-clockwise; of quadratic tetrahedra the nodes of the
+        edges follow. Of triangles: themselves.
+
+        >>> box((2, 1, 1)).surface().shape
+        (10, 4)
+        """
+        if self.element == "triangle":
+            return self.cells
+        nodes, each = _core.soft_surface(self._core)
+        return nodes.reshape(-1, each)
 
     def __repr__(self) -> str:
         return f"<Mesh: {len(self.cells)} {self.element}, {len(self.vertices)} vertices>"
@@ -108,6 +157,203 @@ def box(
     counts = [as_integer(n, "box: cells", 1, _MOST) for n in cells]
     lengths = [as_real(s, "box: size") for s in size]
     return Mesh._of(_core.soft_box(*counts, *lengths, as_text(element)))
+
+
+def sheet(cells: Sequence[int] = (10, 10), size: Sequence[float] = (1, 1)) -> Mesh:
+    """A flat cloth from the origin in the plane z = 0, with cells along x and y, each cut into two
+    triangles. Vertices run along x first.
+
+    >>> sheet((2, 1))
+    <Mesh: 4 triangle, 6 vertices>
+    """
+    if len(tuple(cells)) != 2 or len(tuple(size)) != 2:
+        raise Error(f"a sheet has two numbers of cells and two sizes; got {cells}, {size}")
+    nx, ny = (as_integer(n, "sheet: cells", 1, _MOST) for n in cells)
+    lx, ly = (as_real(s, "sheet: size") for s in size)
+    x, y = np.meshgrid(np.linspace(0, lx, nx + 1), np.linspace(0, ly, ny + 1))
+    points = np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], axis=1)
+    corner = (np.arange(ny)[:, None] * (nx + 1) + np.arange(nx)).ravel()
+    a, b, c, d = corner, corner + 1, corner + nx + 2, corner + nx + 1
+    triangles = np.stack([np.stack([a, b, c], 1), np.stack([a, c, d], 1)], axis=1)
+    return Mesh(points, triangles.reshape(-1, 3))
+
+
+def _three(value: Any, what: str) -> np.ndarray:
+    row = as_numbers(value, np.float64, what)
+    if row.shape != (3,) or not np.isfinite(row).all():
+        raise Error(f"{what} has three finite numbers; got {shown(value)}")
+    return row
+
+
+class _Obstacle:
+    """A rigid shape that soft bodies cannot enter."""
+
+    _shape: int
+
+    def __init__(self, position: Any, rotation: Any, size: Sequence[float]) -> None:
+        self.position = _three(position, "position")
+        """[m]"""
+        self.rotation = _three(rotation, "rotation")
+        """Rotation vector [rad]."""
+        self.size = np.zeros(3)
+        for i, s in enumerate(size):
+            self.size[i] = as_real(s, f"{type(self).__name__}: size")
+            if not self.size[i] > 0:
+                raise ModelError(f"{type(self).__name__}: sizes are positive [m]; got {s}")
+
+    def _row(self) -> dict[str, Any]:
+        return {
+            "shape": self._shape,
+            "position": self.position,
+            "rotation": self.rotation,
+            "size": self.size,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {tuple(float(p) for p in self.position)}>"
+
+
+class Plane(_Obstacle):
+    """The half space below a plane through `point` [m] with its normal.
+
+    >>> Plane((0, 0, 0.1))
+    <Plane at (0.0, 0.0, 0.1)>
+    """
+
+    _shape = 0
+
+    def __init__(self, point: Any = (0, 0, 0), normal: Any = (0, 0, 1)) -> None:
+        n = _three(normal, "normal")
+        length = np.linalg.norm(n)
+        if not length > 0:
+            raise ModelError("the normal of a plane must not be zero")
+        n = n / length
+        axis, sine, cosine = np.array([-n[1], n[0], 0.0]), np.hypot(n[0], n[1]), n[2]
+        axis = axis / sine if sine > 0 else np.array([1.0, 0.0, 0.0])
+        super().__init__(point, np.arctan2(sine, cosine) * axis, ())
+
+
+class Sphere(_Obstacle):
+    """A sphere of radius [m] about `position` [m].
+
+    >>> Sphere((0, 0, 0), 0.25)
+    <Sphere at (0.0, 0.0, 0.0)>
+    """
+
+    _shape = 1
+
+    def __init__(self, position: Any, radius: float) -> None:
+        super().__init__(position, (0, 0, 0), (radius,))
+
+
+class Capsule(_Obstacle):
+    """A cylinder of radius and half length [m] with round ends, along its z axis, turned by a
+    rotation vector [rad].
+
+    >>> Capsule((0, 0, 0), 0.05, 0.5, rotation=(0, 1.5708, 0))
+    <Capsule at (0.0, 0.0, 0.0)>
+    """
+
+    _shape = 2
+
+    def __init__(
+        self, position: Any, radius: float, half_length: float, rotation: Any = (0, 0, 0)
+    ) -> None:
+        super().__init__(position, rotation, (radius, half_length))
+
+
+class Box(_Obstacle):
+    """A box of half sides (3) [m], turned by a rotation vector [rad].
+
+    >>> Box((0, 0, 0), (0.1, 0.1, 0.1))
+    <Box at (0.0, 0.0, 0.0)>
+    """
+
+    _shape = 3
+
+    def __init__(self, position: Any, half_sides: Any, rotation: Any = (0, 0, 0)) -> None:
+        super().__init__(position, rotation, list(_three(half_sides, "half_sides")))
+
+
+class _Load:
+    _kind: int
+
+    def __init__(self, nodes: Any, widths: tuple[int, ...], value: Any, points: Any) -> None:
+        rows = np.asarray(nodes)
+        if rows.dtype.kind not in "iu" or rows.ndim != len(widths[:1]) + (widths != (1,)):
+            raise ModelError(f"{type(self).__name__}: {shown(nodes)} are no faces or vertices")
+        each = 1 if widths == (1,) else rows.shape[1]
+        if each not in widths:
+            raise ModelError(
+                f"{type(self).__name__}: a face has {widths} nodes, as mesh.surface() gives them; "
+                f"got an array of shape {rows.shape}"
+            )
+        self._data = {
+            "kind": self._kind,
+            "nodes": np.ascontiguousarray(rows, np.int32).ravel(),
+            "each": int(each),
+            "value": np.atleast_1d(as_numbers(value, np.float64, "value")),
+            "points": as_numbers(points, np.float64, "points").ravel(),
+        }
+        if not np.isfinite(self._data["value"]).all():
+            raise Error(f"{type(self).__name__}: value must be finite; got {shown(value)}")
+
+    def _row(self) -> dict[str, Any]:
+        return self._data
+
+    def __repr__(self) -> str:
+        count = len(self._data["nodes"]) // self._data["each"]
+        return f"<{type(self).__name__} on {count}: {self._data['value'].tolist()}>"
+
+
+class Traction(_Load):
+    """A force per area of the rest shape (3) [Pa] on faces, as mesh.surface() gives them. It keeps
+    its direction. Parameter "load:#0.value".
+
+    >>> Traction(box().surface()[:1], (0, 0, -100))
+    <Traction on 1: [0.0, 0.0, -100.0]>
+    """
+
+    _kind = 0
+
+    def __init__(self, faces: Any, vector: Any) -> None:
+        super().__init__(faces, (3, 4, 6), _three(vector, "vector"), ())
+
+
+class Pressure(_Load):
+    """A pressure [Pa] on faces, against their normals as they are at the time. On the faces of
+    mesh.surface() a positive one pushes inwards.
+
+    >>> Pressure(box().surface(), 1e3)
+    <Pressure on 6: [1000.0]>
+    """
+
+    _kind = 1
+
+    def __init__(self, faces: Any, value: float) -> None:
+        super().__init__(faces, (3, 4, 6), as_real(value, "value"), ())
+
+
+class Spring(_Load):
+    """Springs of one stiffness [N/m] from vertices (k) to points (k, 3) [m], at rest with no
+    length. Parameter "load:#0.value": the stiffness.
+
+    >>> Spring([0], [(0, 0, 1)], 50.0)
+    <Spring on 1: [50.0]>
+    """
+
+    _kind = 2
+
+    def __init__(self, vertices: Any, points: Any, stiffness: float) -> None:
+        ends = as_numbers(points, np.float64, "points")
+        if ends.shape != (np.asarray(vertices).size, 3) or not np.isfinite(ends).all():
+            raise ModelError(
+                f"springs from {np.asarray(vertices).size} vertices have as many finite points, "
+                f"(k, 3); got an array of shape {ends.shape}"
+            )
+        if as_real(stiffness, "stiffness") < 0:
+            raise ModelError(f"a spring's stiffness is not negative; got {stiffness}")
+        super().__init__(vertices, (1,), stiffness, ends)
 
 
 def _held(pinned: Any, n: int) -> np.ndarray:
@@ -141,6 +387,81 @@ def _row(value: Any, what: str) -> np.ndarray:
     return row
 
 
+def _floor(floor: Any) -> list[dict[str, Any]]:
+    if floor is None:
+        return []
+    if isinstance(floor, Plane):
+        return [floor._row()]
+    if isinstance(floor, (tuple, list)):
+        if len(floor) != 2:
+            raise ModelError(f"floor is a height, (point, normal) or a Plane; got {shown(floor)}")
+        return [Plane(*floor)._row()]
+    return [Plane((0, 0, as_real(floor, "floor")))._row()]
+
+
+def _rows(given: Any, kind: type, what: str) -> list[dict[str, Any]]:
+    items = [given] if isinstance(given, kind) else list(given)
+    for item in items:
+        if not isinstance(item, kind):
+            raise TypeError(f"{what}: expected shapes of cycloid.soft; got {shown(item)}")
+    return [item._row() for item in items]
+
+
+def _common(
+    n: int,
+    *,
+    damping: float,
+    drag: float,
+    mass: Any,
+    pinned: Any,
+    gravity: Any,
+    inputs: Any,
+    dt: float,
+    integrator: str,
+    dtype: Any,
+    floor: Any,
+    obstacles: Any,
+    contact: str,
+    contact_width: float | None,
+    contact_stiffness: float | None,
+    friction: float,
+    stiction: float,
+    loads: Any,
+) -> dict[str, Any]:
+    """What every soft body takes, as the core wants it."""
+    if as_precision(dtype) != "float64":
+        raise ModelError(f'soft bodies compute in "float64" alone; got {shown(dtype)}')
+    for value, what in ((integrator, "integrator"), (contact, "contact")):
+        if not isinstance(value, str):
+            raise TypeError(f"{what} must be a name; got {shown(value)}")
+    weight = as_numbers(gravity, np.float64, "gravity")
+    if weight.shape != (3,):
+        raise Error(f"gravity has three numbers [m/s²]; got an array of shape {weight.shape}")
+    points = as_numbers(() if mass is None else mass, np.float64, "mass")
+    if points.ndim != 1:
+        raise Error(f"mass has one number per vertex ({n},); got an array of shape {points.shape}")
+    return {
+        "damping": as_real(damping, "damping"),
+        "drag": as_real(drag, "drag"),
+        "mass": points,
+        "held": _held(pinned, n),
+        "gravity": weight,
+        "inputs": [as_text(name) for name in as_names(inputs, "inputs")],
+        "dt": as_real(dt, "dt"),
+        "integrator": as_text(integrator),
+        "floor": _floor(floor),
+        "obstacles": _rows(obstacles, _Obstacle, "obstacles"),
+        "contact": as_text(contact),
+        "contact_width": 0.0 if contact_width is None else as_real(contact_width, "contact_width"),
+        "contact_stiffness": 0.0
+        if contact_stiffness is None
+        else as_real(contact_stiffness, "contact_stiffness"),
+        "friction": as_real(friction, "friction"),
+        "stiction": as_real(stiction, "stiction"),
+        "loads": _rows(loads, _Load, "loads"),
+    }
+
+
 def solid(
     mesh: Mesh,
     material: str = "neo_hookean",
@@ -161,6 +482,12 @@ def solid(
     mass: Any = None,
     mooney: float = 0.5,
     formulation: str = "standard",
+    obstacles: Any = (),
+    contact: str = "barrier",
+    contact_width: float | None = None,
+    contact_stiffness: float | None = None,
+    stiction: float = 1e-3,
+    loads: Any = (),
 ) -> System:
     """A deformable body.
 
@@ -173,9 +500,18 @@ def solid(
     input "pinned" (one displacement [m] for each, in the order of the state). inputs may also have
     "force" (3 n) [N]. integrator: "implicit_euler", "newmark" or "bdf2".
 
-    Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney where it
-    acts. Observables: energy, elastic_energy, kinetic_energy, reaction, stress, volume,
-    centre_of_mass and "vertex:#7".
+    floor: a height [m], (point, normal) or a `Plane`; obstacles: shapes of this module. contact:
+    "barrier" keeps every vertex of the surface outside, from `contact_width` [m] on (None: 1e-3 of
+    the body's length), "compliant" pushes back with `contact_stiffness` [N/m] (None: from the
+    weight) and lets it sink in. friction: Coulomb's coefficient, below the speed `stiction` [m/s]
+    it sticks. Inputs "floor" and "obstacle:#0" (6): a displacement [m] and a rotation vector [rad];
+    "floor.velocity", "obstacle:#0.velocity" (6): velocity and spin of the surface. loads:
+    `Traction`, `Pressure` and `Spring`.
+
+    Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney,
+    friction, contact.stiffness, contact.width, contact.stiction, floor.position, floor.rotation,
+    obstacle:#0.position, .rotation, .size and load:#0.value where they act. Observables: energy,
+    elastic_energy, kinetic_energy, reaction, stress, volume, centre_of_mass and "vertex:#7".
 
     >>> import cycloid as cy
     >>> cube = solid(box(), "stvk", inputs=("force",))
@@ -188,22 +524,32 @@ matter that keeps its volume exactly; take 0.49
     """
     if not isinstance(mesh, Mesh):
         raise TypeError(f"a solid is made of a cycloid.soft.Mesh; got {shown(mesh)}")
-    for value, what in ((material, "material"), (integrator, "integrator")):
-        if not isinstance(value, str):
-            raise TypeError(f"{what} must be a name; got {shown(value)}")
-    if floor is not None or as_real(friction, "friction") != 0:
-        raise ModelError("soft bodies do not touch anything yet: floor and friction are not there")
+    if mesh.element == "triangle":
+        raise ModelError("triangles make cloth: cycloid.soft.cloth; a solid has k 4, 8 or 10")
+    if not isinstance(material, str):
+        raise TypeError(f"material must be a name; got {shown(material)}")
     if formulation != "standard":
         raise ModelError(f'formulation: "standard" is all that is there; got {shown(formulation)}')
-    if as_precision(dtype) != "float64":
-        raise ModelError(f'soft bodies compute in "float64" alone; got {shown(dtype)}')
-    weight = as_numbers(gravity, np.float64, "gravity")
-    if weight.shape != (3,):
-        raise Error(f"gravity has three numbers [m/s²]; got an array of shape {weight.shape}")
-    n = len(mesh.vertices)
-    points = as_numbers(() if mass is None else mass, np.float64, "mass")
-    if points.ndim != 1:
-        raise Error(f"mass has one number per vertex ({n},); got an array of shape {points.shape}")
+    common = _common(
+        len(mesh.vertices),
+        damping=damping,
+        drag=drag,
+        mass=mass,
+        pinned=pinned,
+        gravity=gravity,
+        inputs=inputs,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        floor=floor,
+        obstacles=obstacles,
+        contact=contact,
+        contact_width=contact_width,
+        contact_stiffness=contact_stiffness,
+        friction=friction,
+        stiction=stiction,
+        loads=loads,
+    )
     return System(
         _core.make_solid(
             mesh._core,
@@ -211,15 +557,154 @@ matter that keeps its volume exactly; take 0.49
             _row(young, "young"),
             _row(poisson, "poisson"),
             _row(density, "density"),
-            as_real(damping, "damping"),
-            as_real(drag, "drag"),
             as_real(mooney, "mooney"),
-            points,
-            _held(pinned, n),
-            weight,
-            [as_text(name) for name in as_names(inputs, "inputs")],
-            as_real(dt, "dt"),
-            as_text(integrator),
+            common,
+        )
+    )
+
+
+def cloth(
+    mesh: Mesh,
+    young: float = 1e6,
+    poisson: float = 0.3,
+    thickness: float = 1e-3,
+    density: float = 200.0,
+    damping: float = 0.0,
+    pinned: Any = None,
+    gravity: Sequence[float] = (0, 0, -9.81),
+    inputs: Sequence[str] = (),
+    floor: Any = None,
+    friction: float = 0.0,
+    dt: float = 0.01,
+    integrator: str = "implicit_euler",
+    dtype: Any = "float64",
+    *,
+    drag: float = 0.0,
+    mass: Any = None,
+    obstacles: Any = (),
+    contact: str = "barrier",
+    contact_width: float | None = None,
+    contact_stiffness: float | None = None,
+    stiction: float = 1e-3,
+    loads: Any = (),
+) -> System:
+    """Cloth, or a thin shell: a mesh of triangles that stretch and bend.
+
+    young [Pa], poisson, thickness [m] and density [kg/m³] (1 m² weighs density·thickness); the rest
+    is as in `solid`. Pinning all vertices of a triangle clamps its neighbours. It does not touch
+    itself. Parameters: young, poisson, thickness, density, damping, ..., vertices.
+
+    >>> towel = cloth(sheet((4, 4)), pinned=[0, 4])
+    >>> towel
+    <System cloth: 150 states, 0 inputs, dt 10 ms>
+    >>> cloth(box())
+    Traceback (most recent call last):
+    cycloid.ModelError: cloth is made of triangles; got hex: cycloid.soft.solid takes those
+    """
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"a cloth is made of a cycloid.soft.Mesh; got {shown(mesh)}")
+    if mesh.element != "triangle":
+        raise ModelError(
+            f"cloth is made of triangles; got {mesh.element}: cycloid.soft.solid takes those"
+        )
+    common = _common(
+        len(mesh.vertices),
+        damping=damping,
+        drag=drag,
+        mass=mass,
+        pinned=pinned,
+        gravity=gravity,
+        inputs=inputs,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        floor=floor,
+        obstacles=obstacles,
+        contact=contact,
+        contact_width=contact_width,
+        contact_stiffness=contact_stiffness,
+        friction=friction,
+        stiction=stiction,
+        loads=loads,
+    )
+    return System(
+        _core.make_cloth(
+            mesh.vertices.ravel(),
+            np.ascontiguousarray(mesh.cells, np.int32).ravel(),
+            as_real(young, "young"),
+            as_real(poisson, "poisson"),
+            as_real(thickness, "thickness"),
+            as_real(density, "density"),
+            mesh._parts,
+            common,
+        )
+    )
+
+
+def rod(
+    points: Any,
+    young: float = 1e7,
+    radius: float = 1e-2,
+    density: float = 1000.0,
+    damping: float = 0.0,
+    pinned: Any = None,
+    gravity: Sequence[float] = (0, 0, -9.81),
+    inputs: Sequence[str] = (),
+    floor: Any = None,
+    friction: float = 0.0,
+    dt: float = 0.01,
+    integrator: str = "implicit_euler",
+    dtype: Any = "float64",
+    *,
+    drag: float = 0.0,
+    mass: Any = None,
+    obstacles: Any = (),
+    contact: str = "barrier",
+    contact_width: float | None = None,
+    contact_stiffness: float | None = None,
+    stiction: float = 1e-3,
+    loads: Any = (),
+) -> System:
+    """A rod of round section through points (n, 3) [m], which stretches and bends, without twist.
+
+    young [Pa], radius [m], density [kg/m³]; the rest is as in `solid`. Pinning two neighbouring
+    points clamps it at the second. Parameters: young, radius, density, damping, ..., vertices.
+
+    >>> import numpy as np
+    >>> line = np.linspace((0, 0, 0), (1, 0, 0), 11)
+    >>> rod(line, pinned=[0, 1])
+    <System rod: 66 states, 0 inputs, dt 10 ms>
+    """
+    row = as_numbers(points, np.float64, "points")
+    if row.ndim != 2 or row.shape[1] != 3:
+        raise ModelError(f"points must have shape (n, 3); got {row.shape}")
+    common = _common(
+        len(row),
+        damping=damping,
+        drag=drag,
+        mass=mass,
+        pinned=pinned,
+        gravity=gravity,
+        inputs=inputs,
+        dt=dt,
+        integrator=integrator,
+        dtype=dtype,
+        floor=floor,
+        obstacles=obstacles,
+        contact=contact,
+        contact_width=contact_width,
+        contact_stiffness=contact_stiffness,
+        friction=friction,
+        stiction=stiction,
+        loads=loads,
+    )
+    return System(
+        _core.make_rod(
+            row.ravel(),
+            as_real(young, "young"),
+            as_real(radius, "radius"),
+            as_real(density, "density"),
+            common,
         )
     )
 

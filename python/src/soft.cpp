@@ -1,7 +1,9 @@
 #include "soft.h"
 
 #include "cycloid/base/error.h"
+#include "cycloid/soft/cloth.h"
 #include "cycloid/soft/equilibrium.h"
+#include "cycloid/soft/rod.h"
 #include "cycloid/soft/solid.h"
 #include "unlocked.h"
 
@@ -11,6 +13,56 @@ namespace {
 std::vector<double> numbers_of(const Rows<double>& rows) {
   const auto all = span_of(rows);
   return {all.begin(), all.end()};
+}
+
+template <class T>
+T item(const nb::handle& from, const char* key) {
+  return nb::cast<T>(from[key]);
+}
+
+std::array<double, 3> three(const nb::handle& from, const char* key) {
+  const auto row = item<Rows<double>>(from, key);
+  return {row.data()[0], row.data()[1], row.data()[2]};
+}
+
+std::vector<SoftObstacle> obstacles_of(const nb::handle& list) {
+  std::vector<SoftObstacle> all;
+  for (const nb::handle one : list) {
+    SoftObstacle o;
+    o.shape = static_cast<ObstacleShape>(item<int>(one, "shape"));
+    o.position = three(one, "position"), o.rotation = three(one, "rotation");
+    o.size = three(one, "size");
+    all.push_back(o);
+  }
+  return all;
+}
+
+// What soft.py's _common made.
+void take_common(const nb::dict& from, BodyOptions& o) {
+  o.damping = item<double>(from, "damping"), o.drag = item<double>(from, "drag");
+  o.mass = numbers_of(item<Rows<double>>(from, "mass"));
+  for (const std::uint8_t h : span_of(item<Rows<std::uint8_t>>(from, "held"))) {
+    o.held.push_back(h != 0);
+  }
+  o.gravity = three(from, "gravity");
+  o.inputs = item<std::vector<std::string>>(from, "inputs");
+  o.dt = item<double>(from, "dt"), o.integrator = item<std::string>(from, "integrator");
+  o.floor = obstacles_of(from["floor"]), o.obstacles = obstacles_of(from["obstacles"]);
+  o.contact = item<std::string>(from, "contact");
+  o.contact_width = item<double>(from, "contact_width");
+  o.contact_stiffness = item<double>(from, "contact_stiffness");
+  o.friction = item<double>(from, "friction"), o.stiction = item<double>(from, "stiction");
+  for (const nb::handle one : from["loads"]) {
+    SoftLoad load;
+    load.kind = static_cast<SoftLoad::Kind>(item<int>(one, "kind"));
+    const auto nodes = item<Rows<int>>(one, "nodes");
+    const auto all = span_of(nodes);
+    load.nodes.assign(all.begin(), all.end());
+    load.each = item<int>(one, "each");
+    load.value = numbers_of(item<Rows<double>>(one, "value"));
+    load.points = numbers_of(item<Rows<double>>(one, "points"));
+    o.loads.push_back(std::move(load));
+  }
 }
 
 }  // namespace
@@ -36,25 +88,47 @@ void bind_soft(nb::module_& m) {
       },
       nb::arg("nx"), nb::arg("ny"), nb::arg("nz"), nb::arg("lx"), nb::arg("ly"), nb::arg("lz"),
       nb::arg("element"));
+  m.def("soft_surface", [](const SolidMesh& mesh) {
+    SurfaceFaces faces = surface_faces(mesh);
+    return nb::make_tuple(to_numpy(std::move(faces.nodes)), faces.each);
+  });
   m.def(
       "make_solid",
       [](const SolidMesh& mesh, const std::string& material, const Rows<double>& young,
-         const Rows<double>& poisson, const Rows<double>& density, double damping, double drag,
-         double mooney, const Rows<double>& mass, const Rows<std::uint8_t>& held,
-         const Rows<double>& gravity, const std::vector<std::string>& inputs, double dt,
-         const std::string& integrator) {
+         const Rows<double>& poisson, const Rows<double>& density, double mooney,
+         const nb::dict& common) {
         SolidOptions o;
-        o.material = material, o.integrator = integrator, o.inputs = inputs, o.dt = dt;
+        take_common(common, o);
+        o.material = material, o.mooney = mooney;
         o.young = numbers_of(young), o.poisson = numbers_of(poisson);
-        o.density = numbers_of(density), o.mass = numbers_of(mass);
-        o.damping = damping, o.drag = drag, o.mooney = mooney;
-        for (const std::uint8_t h : span_of(held)) o.held.push_back(h != 0);
-        std::copy_n(gravity.data(), 3, o.gravity.begin());
+        o.density = numbers_of(density);
         return solid(mesh, o);
       },
       nb::arg("mesh"), nb::arg("material"), nb::arg("young"), nb::arg("poisson"),
-      nb::arg("density"), nb::arg("damping"), nb::arg("drag"), nb::arg("mooney"), nb::arg("mass"),
-      nb::arg("held"), nb::arg("gravity"), nb::arg("inputs"), nb::arg("dt"), nb::arg("integrator"));
+      nb::arg("density"), nb::arg("mooney"), nb::arg("common"));
+  m.def(
+      "make_cloth",
+      [](const Rows<double>& vertices, const Rows<int>& triangles, double young, double poisson,
+         double thickness, double density, bool parts, const nb::dict& common) {
+        ClothOptions o;
+        take_common(common, o);
+        o.young = young, o.poisson = poisson, o.thickness = thickness, o.density = density;
+        const auto all = span_of(triangles);
+        return cloth(numbers_of(vertices), {all.begin(), all.end()}, o, parts);
+      },
+      nb::arg("vertices"), nb::arg("triangles"), nb::arg("young"), nb::arg("poisson"),
+      nb::arg("thickness"), nb::arg("density"), nb::arg("parts"), nb::arg("common"));
+  m.def(
+      "make_rod",
+      [](const Rows<double>& points, double young, double radius, double density,
+         const nb::dict& common) {
+        RodOptions o;
+        take_common(common, o);
+        o.young = young, o.radius = radius, o.density = density;
+        return rod(numbers_of(points), o);
+      },
+      nb::arg("points"), nb::arg("young"), nb::arg("radius"), nb::arg("density"),
+      nb::arg("common"));
   nb::class_<Equilibrium>(m, "Equilibrium")
       .def("state", [](const Equilibrium& e) { return to_numpy(e.state); })
       .def_ro("converged", &Equilibrium::converged)

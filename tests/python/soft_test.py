@@ -422,7 +422,7 @@ def test_the_first_step_takes_held_numbers_where_they_belong():
         ({"pinned": np.zeros((5, 3), bool)}, r"shape \(27, 3\)"),
         ({"inputs": ("pinned",)}, "none is pinned"),
         ({"dtype": "float32"}, "float64"),
-        ({"floor": 0.0}, "not there"),
+        ({"floor": (0, 0, 0)}, "height"),
         ({"formulation": "locking_free"}, "standard"),
         ({"integrator": "rk4"}, "implicit_euler"),
         ({"mass": [1.0]}, "27 vertices"),

@@ -1,0 +1,89 @@
+#include "cycloid/soft/rod.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "cycloid/base/error.h"
+
+namespace cycloid::inline soft {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+double length(const double* points, int segment) {
+  const double* const p = points + 3 * segment;
+  return std::hypot(p[3] - p[0], p[4] - p[1], p[5] - p[2]);
+}
+
+// All segments point the same way, but for rounding.
+bool is_straight(const std::vector<double>& points) {
+  const int n = static_cast<int>(points.size() / 3);
+  for (int k = 0; k + 2 < n; ++k) {
+    const double* const p = points.data() + 3 * k;
+    const Vec3<double> e = {p[3] - p[0], p[4] - p[1], p[5] - p[2]},
+                       f = {p[6] - p[3], p[7] - p[4], p[8] - p[5]};
+    if (norm(cross(e, f)) > 1e-9 * norm(e) * norm(f) || dot(e, f) < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+System rod(std::vector<double> points, const RodOptions& o) {
+  const int n = static_cast<int>(points.size() / 3);
+  if (n < 2) throw ModelError(message("a rod has two points at least; got ", n));
+  for (int k = 0; k + 1 < n; ++k) {
+    const double l = length(points.data(), k);
+    if (!std::isfinite(l) || l <= 0) {
+      throw ModelError(
+          message("points ", k, " and ", k + 1, " of a rod must be apart; they are ", l, " m"));
+    }
+  }
+  const auto is_held = [&](int segment) {
+    for (int i = 0; i < 6; ++i) {
+      if (o.held.empty() || !o.held[at(3 * segment + i)]) return false;
+    }
+    return true;
+  };
+  if (!o.held.empty() && o.held.size() != points.size()) {
+    throw ModelError(
+        message("held has one mark for each of ", points.size(), " numbers; got ", o.held.size()));
+  }
+  NamedTerm stretch, bend;
+  stretch.term.law = StencilLaw::rod_stretch;
+  for (const char* name : {"young", "radius", "density", "damping"})
+    stretch.numbers.push_back({name});
+  bend.term.law = StencilLaw::rod_bending;
+  for (const char* name : {"young", "radius", "damping"}) bend.numbers.push_back({name});
+  for (int k = 0; k + 1 < n; ++k) {
+    stretch.term.nodes.insert(stretch.term.nodes.end(), {k, k + 1});
+    if (k + 2 >= n || (is_held(k) && is_held(k + 1))) continue;
+    bend.term.nodes.insert(bend.term.nodes.end(), {k, k + 1, k + 2});
+    bend.term.constants.insert(bend.term.constants.end(),
+                               {is_held(k) ? 0.0 : 1.0, is_held(k + 1) ? 0.0 : 1.0});
+  }
+  bend.term.form = is_straight(points) ? 1 : 0;
+  BodyParts parts;
+  parts.name = "rod";
+  parts.mesh.vertices = std::move(points);
+  parts.mesh.part.assign(at(n), 0);
+  parts.laws = {std::move(stretch)};
+  if (!bend.term.nodes.empty()) parts.laws.push_back(std::move(bend));
+  parts.touching.resize(at(n));
+  std::iota(parts.touching.begin(), parts.touching.end(), 0);
+  parts.parameters = {{"young", "Pa", Constraint::positive, {o.young}},
+                      {"radius", "m", Constraint::positive, {o.radius}},
+                      {"density", "kg/m³", Constraint::positive, {o.density}}};
+  parts.refuse = [n](const Parameters& registry, const double* p) -> std::string {
+    const double* const v = p + registry.find("vertices").offset;
+    for (int k = 0; k + 1 < n; ++k) {
+      if (!(length(v, k) > 0)) {
+        return message("with these vertices points ", k, " and ", k + 1, " are not apart");
+      }
+    }
+    return {};
+  };
+  return make_body(std::move(parts), o);
+}
+
+}  // namespace cycloid::inline soft

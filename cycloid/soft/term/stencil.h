@@ -1,0 +1,55 @@
+// Forces besides those of the cells: each term is one law, held by many small groups of vertices.
+//
+// A law (membrane.h, shell_bending.h, rod_laws.h, contact.h, loads.h) is a page with
+//   energy(s)       [J]   whose derivative by s.now is the force
+//   force(s, f)     [N]   f_a = ∂energy/∂now_a, what must be overcome, as for cells
+//   mass(s)         [kg]  where it has some; its nodes share it evenly
+// of a Stencil: N vertices at rest, now and before, P numbers of the law and C of the group. Laws
+// are templates on the scalar and have no branches on it. All derivatives come from the force, by
+// dual numbers in lanes (stencil_kernels_isa.cpp).
+#pragma once
+
+#include <cstdint>
+
+#include "cycloid/math/norm.h"
+
+namespace cycloid::inline soft {
+
+// Of the step, for all stencils alike. Without a step (a body at rest) `befores` is 0.
+struct StencilStep {
+  int befores = 0;
+  double before_weight[2] = {1, 0};
+  double rate = 0;    // ζ of solid_stage.h [1/s]
+  double spread = 1;  // forces of rates act over `spread` times the stage's h'
+  double load = 1;    // what part of the loads acts
+  int form = 0;       // of the law: which obstacle, say
+};
+
+template <class S, int N, int P, int C>
+struct Stencil {
+  StencilStep step;
+  Vec3<S> rest[N], now[N], before[2][N];
+  S number[P > 0 ? P : 1];
+  S constant[C > 0 ? C : 1];
+};
+
+// Σ weight · quantity(before): the reference of a rate.
+template <class S, int N, int P, int C, class Quantity>
+CYCLOID_INLINE S reference_of(const Stencil<S, N, P, C>& s, Quantity&& quantity) {
+  S sum = S(s.step.before_weight[0]) * quantity(s.before[0]);
+  if (s.step.befores > 1) sum += S(s.step.before_weight[1]) * quantity(s.before[1]);
+  return sum;
+}
+
+enum class StencilLaw {
+  membrane,
+  shell_bending,
+  rod_stretch,
+  rod_bending,
+  contact,
+  traction,
+  pressure,
+  spring
+};
+
+}  // namespace cycloid::inline soft

@@ -1,0 +1,68 @@
+// Kernels of terms: what stencils give to arrays over vertices, some stencils at a time in lanes.
+// Compiled once per instruction set (stencil_kernels_isa.cpp), as solid_kernels.h's.
+//
+// All derivatives are those of the law's force by dual numbers of three directions: once for each
+// node that is moved, and once for every three numbers.
+#pragma once
+
+#include "cycloid/soft/solid_kernels.h"
+#include "cycloid/soft/term/stencil.h"
+
+namespace cycloid::inline soft {
+
+// A term as arrays. Of the tangents of one, null pointers are zeros.
+struct StencilView {
+  const int* nodes = nullptr;                    // (stencils, nodes)
+  const double* constants = nullptr;             // (stencils, constants)
+  const double *rest = nullptr, *now = nullptr;  // (vertices, 3)
+  const double* before[2] = {nullptr, nullptr};  // as many as the step has
+  const double* numbers = nullptr;               // of the law
+  StencilStep step;
+};
+
+// Cotangents of a view, added to.
+struct StencilBars {
+  double *rest = nullptr, *now = nullptr;
+  double* before[2] = {nullptr, nullptr};
+  double* numbers = nullptr;  // of this range of stencils
+};
+
+struct StencilKernels {
+  int nodes, numbers, constants;
+  bool symmetric, has_mass;
+
+  // (stencils)
+  void (*energy)(const StencilView&, int begin, int end, double* of_stencils);
+  // (vertices, 3)
+  void (*force)(const StencilView&, int begin, int end, double* f);
+  // Adds the symmetric part to `values`; the skew part to `skew`, where it is not null.
+  void (*stiffness)(const StencilView&, int begin, int end, bool positive, const BlockRows& rows,
+                    double* values, double* skew);
+  void (*force_pullback)(const StencilView&, int begin, int end, const double* f_bar,
+                         const StencilBars& bars);
+  void (*energy_pullback)(const StencilView&, int begin, int end, double bar,
+                          const StencilBars& bars);
+  void (*force_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
+                        double* f_tan);
+  // (vertices); null where the law has no mass.
+  void (*mass)(const StencilView&, int begin, int end, double* mass);
+  void (*mass_pullback)(const StencilView&, int begin, int end, const double* mass_bar,
+                        const StencilBars& bars);
+  void (*mass_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
+                       double* mass_tan);
+};
+
+// Those of the instruction set in use.
+const StencilKernels& stencil_kernels(StencilLaw law);
+
+}  // namespace cycloid::inline soft
+
+namespace cycloid::isa::portable {
+const StencilKernels& stencil_kernels(StencilLaw law);
+}
+namespace cycloid::isa::v3 {
+const StencilKernels& stencil_kernels(StencilLaw law);
+}
+namespace cycloid::isa::v4 {
+const StencilKernels& stencil_kernels(StencilLaw law);
+}
