@@ -44,8 +44,10 @@ endfunction()
 add_custom_target(all_tests)
 
 # PRECOMPILE: of the tests;  PRECOMPILE_ROOM: of the room itself, its *_isa.cpp excepted.
+# TOGETHER: the compiler takes some units of the room at a time, half the work where most of it is
+# reading headers. Names in their anonymous namespaces must then differ.
 function(cycloid_room room)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;PRECOMPILE;PRECOMPILE_ROOM" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "" "DEPENDS;LINK;PRECOMPILE;PRECOMPILE_ROOM" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/cycloid/${room}")
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${folder}/*.cpp")
   set(tests ${all})
@@ -79,6 +81,11 @@ function(cycloid_room room)
   target_link_libraries(${target} ${visibility} ${depends} ${ARG_LINK} Threads::Threads)
   if(isa)
     cycloid_instruction_set_objects(${target} SOURCES ${isa} LINK ${depends})
+  endif()
+  if(ARG_TOGETHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # A unit that another one includes is taken for a header, whose types must have linkage.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
   if(ARG_PRECOMPILE_ROOM)
     list(TRANSFORM ARG_PRECOMPILE_ROOM PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -119,7 +119,7 @@ struct Kernels {
   // A direction in the first tangent.
   static Duals along(const StencilView& v, const StencilView& t, const Group& g) {
     Duals d = duals(load(v, g));
-    Vec3<Lanes> way[N];
+    Vec3<Lanes> way[N] = {};
     const auto take = [&](const double* from, Vec3<Dual3>* to) {
       if (!from) return;
       gather(v, g, from, way);
