@@ -46,6 +46,12 @@ struct Run {
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
   Memory memory = Memory::automatic();  // that the plan was made from
   bool parameter_jacobian = false;      // each environment's, of all parameters, is asked for
+  // ... or of a few directions of them, each a list of entries that are not zero
+  struct Entry {
+    std::int64_t place = 0;
+    double value = 0;
+  };
+  std::vector<std::vector<Entry>> parameter_directions;
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
 
@@ -93,6 +99,18 @@ struct Run {
   std::int64_t place(std::int64_t environment) const {
     return order.empty() ? environment
                          : std::find(order.begin(), order.end(), environment) - order.begin();
+  }
+  // Whether each environment's Jacobian by arrays of parameters is asked for.
+  bool array_jacobian() const {
+    const auto in_array = [&](const Entry& e) {
+      return e.place >= system.parameters().lane_size();
+    };
+    return parameter_jacobian &&
+           (parameter_directions.empty() ||
+            std::any_of(parameter_directions.begin(), parameter_directions.end(),
+                        [&](const std::vector<Entry>& direction) {
+                          return std::any_of(direction.begin(), direction.end(), in_array);
+                        }));
   }
   // Length of a step [s], which may vary between environments.
   double step_length(std::int64_t environment = 0) const {

@@ -507,6 +507,7 @@ Evaluated FitProblem::evaluate(const FitPoint& at, bool jacobian) const {
         jacobian ? measured_[r].look(rows, p, directions, running_.threads, running_.keep_going)
                  : measured_[r].look(rows, p, running_.threads, running_.keep_going);
     add_residuals(where, r, seen, run, at.theta, jacobian, out);
+    out.shown.push_back(shown(where, r, seen, at.theta));
   }
   for (std::size_t e = 0; e < stretches_.size(); ++e) {
     StretchResiduals& s = out.stretches[e];
@@ -692,31 +693,22 @@ std::vector<double> FitProblem::costs(const FitPoint& at,
   return out;
 }
 
-std::vector<Numbers> FitProblem::shown(const FitPoint& at) const {
-  const Numbers p = parameters(at.theta);
-  const Looks where = looks(at.theta);
-  const StretchStates run = run_stretches(system_, where.stretches, at.starts, p, running_);
-  std::vector<Numbers> out;
-  for (std::size_t r = 0; r < recordings_.size(); ++r) {
-    const std::size_t m = measured_[r].columns();
-    out.emplace_back(recordings_[r].samples() * m, std::numeric_limits<double>::quiet_NaN());
-    if (!run.ok) continue;
-    const Looked seen = measured_[r].look(looked_rows(r, where, run.states), p, running_.threads,
-                                          running_.keep_going);
-    for (std::size_t l = 0; l < where.of[r].size(); ++l) {
-      const Look& look = where.of[r][l];
-      for (const MeasuredPiece& piece : measured_[r].pieces()) {
-        if (!look.readings || delay_of(r, piece.output) != look.delay) continue;
-        for (int i = 0; i < piece.columns(); ++i) {
-          const std::size_t c = static_cast<std::size_t>(piece.column + i);
-          int place;
-          const double gain = sensor_value(at.theta, Kind::gain, r, piece.output, piece.within + i,
-                                           &place),
-                       offset = sensor_value(at.theta, Kind::offset, r, piece.output,
-                                             piece.within + i, &place);
-          out[r][static_cast<std::size_t>(look.sample) * m + c] =
-              gain * seen.values[l * m + c] + offset;
-        }
+Numbers FitProblem::shown(const Looks& looks, std::size_t r, const Looked& seen,
+                          std::span<const double> theta) const {
+  const std::size_t m = measured_[r].columns();
+  Numbers out(recordings_[r].samples() * m, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t l = 0; l < looks.of[r].size(); ++l) {
+    const Look& look = looks.of[r][l];
+    for (const MeasuredPiece& piece : measured_[r].pieces()) {
+      if (!look.readings || delay_of(r, piece.output) != look.delay) continue;
+      for (int i = 0; i < piece.columns(); ++i) {
+        const std::size_t c = static_cast<std::size_t>(piece.column + i);
+        int place;
+        const double gain =
+                         sensor_value(theta, Kind::gain, r, piece.output, piece.within + i, &place),
+                     offset = sensor_value(theta, Kind::offset, r, piece.output, piece.within + i,
+                                           &place);
+        out[static_cast<std::size_t>(look.sample) * m + c] = gain * seen.values[l * m + c] + offset;
       }
     }
   }

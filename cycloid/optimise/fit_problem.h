@@ -54,6 +54,8 @@ struct Evaluated {
   bool ok = true;
   std::string reason;
   std::vector<StretchResiduals> stretches;
+  // What the recordings should show, (samples, columns), NaN where nothing was measured.
+  std::vector<std::vector<double>> shown;
 };
 
 struct FitStretch {
@@ -110,8 +112,6 @@ class FitProblem {
   // System lets parameters differ between environments; not finite where a run fails.
   std::vector<double> costs(const FitPoint& at,
                             const std::vector<std::vector<double>>& thetas) const;
-  // What the recordings should show, (samples, columns), NaN where a run fails.
-  std::vector<std::vector<double>> shown(const FitPoint& at) const;
 
   // σ of every column of a recording.
   const std::vector<double>& sigma(std::size_t recording) const { return sigma_[recording]; }
@@ -119,7 +119,6 @@ class FitProblem {
     sigma_[recording][column] = value;
   }
   bool sigma_known() const { return sigma_known_; }
-  void set_running(const StretchOptions& running) { running_ = running; }
 
  private:
   // A state that is looked at: of a sample, for outputs that share a delay.
@@ -146,6 +145,8 @@ class FitProblem {
   Looks looks(std::span<const double> theta) const;
   LookedRows looked_rows(std::size_t recording, const Looks& looks,
                          const std::vector<std::vector<double>>& states) const;
+  std::vector<double> shown(const Looks& looks, std::size_t recording, const Looked& seen,
+                            std::span<const double> theta) const;
   void add_residuals(const Looks& looks, std::size_t recording, const Looked& seen,
                      const StretchStates& run, std::span<const double> theta, bool jacobian,
                      Evaluated& out) const;

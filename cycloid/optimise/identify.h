@@ -3,24 +3,15 @@
 // Minimised over θ (parameters and sensors) and the starts s of all stretches (fit_problem.h), with
 // r in units of σ:
 //   F = Σ ρ(r_i) + ½ Σ ((θ_j - mean_j) / std_j)²   subject to   c_e = 0, low ≤ θ ≤ high         (1)
-//   ρ(r) = ½ r²                    squared
-//        = ½ r², k |r| - ½ k²      Huber, |r| above k = 1.345
-//        = ½ k² log(1 + (r/k)²)    Cauchy, k = 2.385                                            (2)
-// by Levenberg and Marquardt with analytic Jacobians: residuals are weighted by ρ'(r)/r, starts are
-// eliminated (arrow_system.h), a step that leaves the bounds is projected onto them. Gaps c_e of
-// multiple shooting are closed by an augmented Lagrangian,
-//   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (3)
+// with robust losses ρ (robust_loss.h) by Levenberg and Marquardt with analytic Jacobians
+// (fit_descent.h). Gaps c_e of multiple shooting are closed by an augmented Lagrangian,
+//   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (2)
 // until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
 // fit is finished in one piece. Where σ is not known it is estimated, per output, from the
-// residuals, and the fit is repeated with it:
-//   σ² = Σ (w - v)² / (n - share of the unknowns)                                               (4)
-//
-// Covariance, to first order. With J the Jacobian of all residuals by (θ, s_0 of each recording)
-// where gaps are closed, and Q_s an orthonormal basis of its columns by starts,
-//   cov θ = ((1 - Q_s Q_sᵀ) J_θ)⁺ ((1 - Q_s Q_sᵀ) J_θ)⁺ᵀ                                        (5)
-// which is the θ block of (JᵀJ)⁻¹. Directions that the data do not determine are found in J_θ
-// scaled by the values (weak.h) and said in words; the numbers that they move have an infinite
-// standard error, and stay where the guess was if they do not act at all.
+// residuals, and the fit is repeated with it (fit_judgement.h, which also has the covariance).
+// Directions that the data do not determine are found in J_θ scaled by the values (weak.h) and said
+// in words; the numbers that they move have an infinite standard error, and stay where the guess
+// was if they do not act at all.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +21,11 @@
 #include <vector>
 
 #include "cycloid/optimise/fit_problem.h"
+#include "cycloid/optimise/robust_loss.h"
 #include "cycloid/optimise/status.h"
 #include "cycloid/optimise/watch.h"
 
 namespace cycloid::inline optimise {
-
-enum class Loss { squared, huber, cauchy };
 
 struct IdentifyOptions {
   FitStarts x0 = {};  // free, from what was measured
@@ -104,7 +94,5 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
 // options bound to one value each.
 Fit fit_start(const System& system, const Recording& recording, std::span<const double> parameters,
               const IdentifyOptions& options = {});
-
-const char* name(Loss loss);
 
 }  // namespace cycloid::inline optimise
