@@ -19,6 +19,13 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 
 Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
+// R of a QR factorisation, which says the same as all the rows.
+Matrix upper_triangle(const Matrix& rows) {
+  if (rows.rows() <= rows.cols()) return rows;
+  const Eigen::HouseholderQR<Matrix> qr(rows);
+  return qr.matrixQR().topRows(rows.cols()).triangularView<Eigen::Upper>();
+}
+
 // The square root of the information on θ: rows of (2), and of priors. J by values, not by θ.
 Matrix information_root(const FitProblem& problem, const Evaluated& at, Loss loss,
                         std::span<const double> theta) {
@@ -66,12 +73,7 @@ Matrix information_root(const FitProblem& problem, const Evaluated& at, Loss los
       const Eigen::Index rank = qr.rank();
       left = left.bottomRows(left.rows() - rank).eval();
     }
-    if (left.rows() > left.cols() && K > 0) {  // its triangle says the same
-      const Eigen::HouseholderQR<Matrix> qr(left);
-      const Matrix R = qr.matrixQR().topRows(index(K)).triangularView<Eigen::Upper>();
-      left = R;
-    }
-    parts.push_back(std::move(left));
+    parts.push_back(K > 0 ? upper_triangle(left) : left);
   }
   // Of priors, whose Jacobian by values is a unit row.
   Matrix priors = Matrix::Zero(index(problem.priors().size()), index(K));
@@ -210,6 +212,8 @@ void judge(const FitProblem& problem, const FitPoint& at, const Evaluated& seen,
   for (std::size_t i = 0; i < K; ++i) {
     input.positive.push_back(i < problem.unknowns().size() && problem.unknowns().positive(i));
   }
+  const Matrix triangle = K > 0 ? upper_triangle(root) : root;
+  fit.information_root.assign(triangle.data(), triangle.data() + triangle.size());
   const Weakness weakness = find_weakness(input);
   fit.weak = weakness.sentences;
   fit.determined = weakness.determined;

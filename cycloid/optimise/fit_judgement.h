@@ -19,7 +19,7 @@ bool estimate_sigma(FitProblem& problem, const Evaluated& at);
 // Root mean squares, σ in use and whiteness of every output, into fit.outputs.
 void describe_outputs(const FitProblem& problem, const Evaluated& at, Fit& fit);
 
-// (2) at `at`: weak, determined, covariance and std of the fit.
+// (2) at `at`: weak, determined, information, covariance and std of the fit.
 void judge(const FitProblem& problem, const FitPoint& at, const Evaluated& seen,
            const FitPoint& guess, Loss loss, Fit& fit);
 

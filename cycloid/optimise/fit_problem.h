@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cycloid/optimise/measured.h"
+#include "cycloid/optimise/robust_loss.h"
 #include "cycloid/optimise/stretch_run.h"
 #include "cycloid/optimise/unknowns.h"
 #include "cycloid/record/recording.h"
@@ -108,6 +109,10 @@ class FitProblem {
 
   // (1) and (2), with (3) where `jacobian`.
   Evaluated evaluate(const FitPoint& at, bool jacobian) const;
+  // Σ ρ(r) and the priors' part, of whole recordings; writes the gradient by θ and by the starts'
+  // tangents (fit_gradient.h). Infinite where a run fails.
+  double gradient(const FitPoint& at, Loss loss, std::span<double> theta_bar,
+                  std::span<double> starts_bar) const;
   // The residuals' sum of squares at several θ with the starts of `at`, in one batch where the
   // System lets parameters differ between environments; not finite where a run fails.
   std::vector<double> costs(const FitPoint& at,
@@ -145,6 +150,9 @@ class FitProblem {
   Looks looks(std::span<const double> theta) const;
   LookedRows looked_rows(std::size_t recording, const Looks& looks,
                          const std::vector<std::vector<double>>& states) const;
+  double pull_residuals(const Looks& looks, std::size_t recording, const Looked& seen,
+                        std::span<const double> theta, Loss loss, std::span<double> values_bar,
+                        std::span<double> theta_bar) const;
   std::vector<double> shown(const Looks& looks, std::size_t recording, const Looked& seen,
                             std::span<const double> theta) const;
   void add_residuals(const Looks& looks, std::size_t recording, const Looked& seen,

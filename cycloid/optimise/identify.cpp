@@ -7,6 +7,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/fit_descent.h"
+#include "cycloid/optimise/fit_gradient.h"
 #include "cycloid/optimise/fit_judgement.h"
 #include "cycloid/optimise/sobol.h"
 
@@ -23,43 +24,79 @@ constexpr int kMostRounds = 14;            // of multiple shooting
 constexpr int kSigmaRounds = 6;
 constexpr std::size_t kSobolPerRestart = 8;
 
-// One descent to the end, with rounds for gaps and σ.
+// Where a descent has ended.
+struct Ended {
+  OptimiserStatus status = OptimiserStatus::stopped;
+  FitPoint at;
+  Evaluated seen;
+  double cost = kInfinity, gap = 0;
+  Numbers history;
+};
+
+// Finds a minimum, and again with σ from its residuals until that stays.
+template <class Minimise, class Seen>
+OptimiserStatus with_sigma(FitProblem& problem, Minimise&& minimise, Seen&& seen) {
+  OptimiserStatus status = minimise(0);
+  for (int round = 1; round <= kSigmaRounds && !problem.sigma_known(); ++round) {
+    if (!is_converged(status) && status != OptimiserStatus::max_iterations) return status;
+    if (!estimate_sigma(problem, seen())) break;
+    status = minimise(round);
+  }
+  return status;
+}
+
+// Rounds of multiple shooting: gaps weigh more and more until they are closed.
+OptimiserStatus close_gaps(FitDescent& descent, int iterations) {
+  OptimiserStatus status = OptimiserStatus::max_iterations;
+  double gap = kInfinity;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const bool near = gap <= kGap;
+    status = descent.descend(near ? kValueTolerance : kLooseTolerance, iterations);
+    if (status == OptimiserStatus::stopped || status == OptimiserStatus::non_finite) return status;
+    const double now = descent.largest_gap();
+    if (near && now <= kGap) return status;
+    descent.tighten(now > 0.25 * gap && round > 0 ? 10 : 3);
+    gap = now;
+  }
+  return descent.largest_gap() <= kGap ? status : OptimiserStatus::max_iterations;
+}
+
+// One descent with Jacobians to the end, with rounds for gaps and σ.
 OptimiserStatus run_descent(FitProblem& problem, FitDescent& descent,
                             const IdentifyOptions& options) {
   const bool links = std::any_of(problem.stretches().begin(), problem.stretches().end(),
                                  [](const FitStretch& s) { return !s.last; });
-  const auto finish = [&](double tolerance) {
-    OptimiserStatus status = OptimiserStatus::max_iterations;
-    if (!links) return descent.descend(tolerance, options.iterations);
-    double gap = kInfinity;
-    for (int round = 0; round < kMostRounds; ++round) {
-      const bool near = gap <= kGap;
-      status = descent.descend(near ? tolerance : kLooseTolerance, options.iterations);
-      if (status == OptimiserStatus::stopped || status == OptimiserStatus::non_finite)
-        return status;
-      const double now = descent.largest_gap();
-      if (near && now <= kGap) return status;
-      descent.tighten(now > 0.25 * gap && round > 0 ? 10 : 3);
-      gap = now;
-    }
-    return descent.largest_gap() <= kGap ? status : OptimiserStatus::max_iterations;
+  const auto minimise = [&](int round) {
+    if (round > 0) descent.rescale();
+    if (!links) return descent.descend(kValueTolerance, options.iterations);
+    descent.weigh_links(round == 0 ? 0.1 : 10);
+    return close_gaps(descent, options.iterations);
   };
-  if (links) descent.weigh_links(0.1);
-  OptimiserStatus status = finish(kValueTolerance);
-  for (int round = 0; round < kSigmaRounds && !problem.sigma_known(); ++round) {
-    if (!is_converged(status) && status != OptimiserStatus::max_iterations) return status;
-    if (!estimate_sigma(problem, descent.evaluated())) break;
-    descent.rescale();
-    if (links) descent.weigh_links(10);
-    status = finish(kValueTolerance);
-  }
-  return status;
+  return with_sigma(problem, minimise, [&]() -> const Evaluated& { return descent.evaluated(); });
+}
+
+// The same by gradients. `best` is where it stands whenever it ends.
+void run_gradient_descent(FitProblem& problem, FitEffort& effort, const IdentifyOptions& options,
+                          FitMethod method, Ended& best) {
+  GradientDescentOptions how;
+  how.method = method == FitMethod::adam ? GradientMethod::adam : GradientMethod::lbfgs;
+  how.iterations = options.iterations;
+  const auto minimise = [&](int) {
+    const GradientDescent found = descend_by_gradient(problem, effort, options.loss, best.at, how);
+    best.at = found.at;
+    best.cost = found.cost;
+    best.history.insert(best.history.end(), found.history.begin(), found.history.end());
+    best.seen = problem.evaluate(best.at, false);
+    return found.status;
+  };
+  best.status = with_sigma(problem, minimise, [&]() -> const Evaluated& { return best.seen; });
 }
 
 void describe_parameters(const FitProblem& problem, Fit& fit) {
   for (const Unknowns::Group& group : problem.unknowns().groups()) {
     for (const Unknowns::Member& member : group.members) {
-      fit.parameters.push_back({member.name, group.place, group.size, group.shape});
+      fit.parameters.push_back(
+          {member.name, group.place, group.size, group.shape, member.offset});
     }
   }
   for (const SensorUnknown& s : problem.sensors()) {
@@ -99,6 +136,20 @@ std::vector<Numbers> further_starts(FitProblem& problem, const FitPoint& guess, 
     if (std::isfinite(costs[order[i]])) best.push_back(thetas[order[i]]);
   }
   return best;
+}
+
+// Of parameters, sensors and starts.
+std::size_t unknown_numbers(const FitProblem& problem) {
+  std::size_t n = problem.size();
+  for (const FitStretch& s : problem.stretches()) {
+    if (s.free && s.first_step == 0) n += problem.tangents();
+  }
+  return n;
+}
+
+FitMethod chosen(FitMethod asked, const FitProblem& problem) {
+  if (asked != FitMethod::automatic) return asked;
+  return unknown_numbers(problem) <= kMostJacobian ? FitMethod::lm : FitMethod::lbfgs;
 }
 
 void check_options(const IdentifyOptions& options) {
@@ -167,6 +218,16 @@ std::string message_of(OptimiserStatus status, const Fit& fit) {
 
 }  // namespace
 
+const char* name(FitMethod method) {
+  switch (method) {
+    case FitMethod::automatic: return "auto";
+    case FitMethod::lm: return "lm";
+    case FitMethod::lbfgs: return "lbfgs";
+    case FitMethod::adam: return "adam";
+  }
+  return "unknown";
+}
+
 Fit identify(const System& system, const std::vector<Recording>& recordings,
              const std::vector<UnknownRequest>& params, const IdentifyOptions& options) {
   check_options(options);
@@ -185,7 +246,8 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
     guess = {options.theta, options.starts};
   }
   Fit fit;
-  std::optional<FitDescent> best;
+  std::optional<Ended> best;
+  const FitMethod method = chosen(options.method, problem);
   const auto stops = [&](const std::exception_ptr& thrown) {
     try {
       std::rethrow_exception(thrown);
@@ -195,31 +257,43 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
       return options.is_stop && options.is_stop(thrown);
     }
   };
-  OptimiserStatus status = OptimiserStatus::max_iterations;
   std::string reason;  // why a start cannot be run
+  // False: whoever watches wants it to end.
   const auto attempt = [&](const FitPoint& from) {
-    FitDescent descent(problem, effort, options.loss, from);
-    OptimiserStatus ended = OptimiserStatus::stopped;
-    bool begun = false, stopped = false;
+    Ended ended;
+    ended.at = from;
+    std::optional<FitDescent> descent;
+    bool begun = false;
     try {
-      begun = descent.begin();
-      if (!begun) reason = descent.reason();
-      if (begun && !best) fit.start_cost = descent.cost();
-      if (begun && !effort.say(descent.cost())) {
-        stopped = true;
-      } else if (begun) {
-        ended = run_descent(problem, descent, options);
-        stopped = ended == OptimiserStatus::stopped;
+      if (method == FitMethod::lm) {
+        descent.emplace(problem, effort, options.loss, from);
+        begun = descent->begin();
+        reason = descent->reason();
+        if (begun && !best) fit.start_cost = descent->cost();
+        if (begun && effort.say(descent->cost())) {
+          ended.status = run_descent(problem, *descent, options);
+        }
+      } else {
+        ended.seen = problem.evaluate(from, false);
+        begun = ended.seen.ok;
+        reason = ended.seen.reason;
+        if (begun) run_gradient_descent(problem, effort, options, method, ended);
+        if (begun && !best && !ended.history.empty()) fit.start_cost = ended.history.front();
       }
     } catch (...) {
       if ((!begun && !best) || !stops(std::current_exception())) throw;
-      ended = OptimiserStatus::stopped;
-      stopped = true;
+      ended.status = OptimiserStatus::stopped;
     }
-    if (begun && (!best || descent.cost() < best->cost())) {
-      best.emplace(std::move(descent));
-      status = ended;
+    if (!begun) return true;
+    if (descent) {
+      ended.at = descent->at();
+      ended.seen = descent->evaluated();
+      ended.cost = descent->cost();
+      ended.gap = descent->largest_gap();
+      ended.history = descent->history();
     }
+    const bool stopped = ended.status == OptimiserStatus::stopped;
+    if (!best || ended.cost < best->cost) best = std::move(ended);
     return !stopped;
   };
   bool go_on = attempt(guess);
@@ -235,41 +309,47 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
     }
   }
   if (!best) throw Error(message("no start can be run: ", reason));
-  if (!go_on) status = OptimiserStatus::stopped;
-  if (go_on && best->largest_gap() > kGap) {
+  if (!go_on) best->status = OptimiserStatus::stopped;
+  if (go_on && best->gap > kGap) {
     // Contacts and dry friction may leave gaps that no slope closes: the rest in one piece.
-    Fit whole = finish_whole(system, recordings, params, options, problem, best->at());
+    Fit whole = finish_whole(system, recordings, params, options, problem, best->at);
     whole.start_cost = fit.start_cost;
     whole.iterations += effort.iterations;
     whole.steps += effort.steps;
     whole.seconds = effort.seconds();
     return whole;
   }
-  const FitDescent& descent = *best;
   fit.names = problem.names();
-  fit.values = problem.values(descent.at().theta);
-  fit.flat = problem.parameters(descent.at().theta);
-  fit.theta = descent.at().theta;
-  fit.starts = descent.at().starts;
+  fit.values = problem.values(best->at.theta);
+  fit.flat = problem.parameters(best->at.theta);
+  fit.theta = best->at.theta;
+  fit.starts = best->at.starts;
   for (std::size_t e = 0; e < problem.stretches().size(); ++e) {
     if (problem.stretches()[e].first_step > 0) continue;
     const auto from = fit.starts.begin() + static_cast<std::ptrdiff_t>(e * problem.states());
     fit.x0.insert(fit.x0.end(), from, from + static_cast<std::ptrdiff_t>(problem.states()));
   }
   describe_parameters(problem, fit);
-  describe_outputs(problem, descent.evaluated(), fit);
-  judge(problem, descent.at(), descent.evaluated(), first, options.loss, fit);
+  describe_outputs(problem, best->seen, fit);
+  const bool few = unknown_numbers(problem) <= kMostJacobian;
+  if (method != FitMethod::lm && few) best->seen = problem.evaluate(best->at, true);
+  if (method == FitMethod::lm || few) {
+    judge(problem, best->at, best->seen, first, options.loss, fit);
+  } else {
+    fit.std.assign(problem.size(), std::numeric_limits<double>::quiet_NaN());
+    fit.determined.assign(problem.size(), true);
+  }
   for (std::size_t r = 0; r < recordings.size(); ++r) fit.sigma.push_back(problem.sigma(r));
-  fit.cost = descent.cost();
-  fit.history = descent.history();
-  fit.largest_gap = descent.largest_gap();
-  fit.status = status;
-  fit.converged = is_converged(status) && fit.largest_gap <= kGap;
-  fit.message = message_of(status, fit);
+  fit.cost = best->cost;
+  fit.history = best->history;
+  fit.largest_gap = best->gap;
+  fit.status = best->status;
+  fit.converged = is_converged(best->status) && fit.largest_gap <= kGap;
+  fit.message = message_of(best->status, fit);
   fit.iterations = effort.iterations;
   fit.steps = effort.steps;
   fit.seconds = effort.seconds();
-  fit.shown = descent.evaluated().shown;
+  fit.shown = std::move(best->seen.shown);
   return fit;
 }
 

@@ -9,6 +9,8 @@
 // until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
 // fit is finished in one piece. Where σ is not known it is estimated, per output, from the
 // residuals, and the fit is repeated with it (fit_judgement.h, which also has the covariance).
+// Unknowns too many for a Jacobian are found by the gradient alone (fit_gradient.h), without error
+// bars.
 // Directions that the data do not determine are found in J_θ scaled by the values (weak.h) and said
 // in words; the numbers that they move have an infinite standard error, and stay where the guess
 // was if they do not act at all.
@@ -27,10 +29,16 @@
 
 namespace cycloid::inline optimise {
 
+// How the minimum is found: Levenberg and Marquardt with the Jacobian, or by the gradient alone
+// (fit_gradient.h). `automatic`: the Jacobian for up to kMostJacobian unknown numbers.
+enum class FitMethod { automatic, lm, lbfgs, adam };
+inline constexpr std::size_t kMostJacobian = 400;
+
 struct IdentifyOptions {
   FitStarts x0 = {};  // free, from what was measured
   UnknownOptions unknowns = {};
   Loss loss = Loss::squared;
+  FitMethod method = FitMethod::automatic;
   double shooting = 0;  // length of a segment [s]; 0: whole recordings
   int restarts = 0;     // further starts, the best of a Sobol set
   std::uint64_t seed = 0;
@@ -58,15 +66,19 @@ struct FitParameter {
   std::string name;
   int place = 0, size = 1;
   std::vector<int> shape;
+  int offset = -1;  // in the flat vector; -1: a sensor's
 };
 
 struct Fit {
   std::vector<FitParameter> parameters;  // tied ones each by their own name
   std::vector<std::string> names;        // one per number
-  std::vector<double> values, std;       // (K)
-  std::vector<double> covariance;        // (K, K)
-  std::vector<double> flat;              // all parameters of the System
-  std::vector<double> x0;                // (recordings, states)
+  std::vector<double> values, std;       // (K); std is NaN where there was no Jacobian
+  std::vector<double> covariance;        // (K, K), or empty, likewise
+  // R with RᵀR the information on the values in units of σ, initial states eliminated: at most K
+  // rows of K, likewise.
+  std::vector<double> information_root;
+  std::vector<double> flat;  // all parameters of the System
+  std::vector<double> x0;    // (recordings, states)
   std::vector<FitOutput> outputs;
   std::vector<std::vector<double>> shown;  // of each recording, (samples, columns)
   std::vector<std::vector<double>> sigma;  // of each recording, (columns)
@@ -94,5 +106,7 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
 // options bound to one value each.
 Fit fit_start(const System& system, const Recording& recording, std::span<const double> parameters,
               const IdentifyOptions& options = {});
+
+const char* name(FitMethod method);
 
 }  // namespace cycloid::inline optimise

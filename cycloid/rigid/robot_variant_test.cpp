@@ -60,8 +60,20 @@ TEST_CASE("robot_variant: of a registry only the contacts of geoms are scaled") 
     before.add(p, value);
   };
   add("geom:floor.solref", {0.02, 1}), add("equality:e.solref", {0.02, 1}), add("geom:a.size", {1});
-  const std::vector<double> after = varied_parameters(before, {.contact = "hard"}).default_values();
-  CHECK(after == std::vector<double>{0.01, 1, 0.02, 1, 1});
+  const auto after = varied_values(before, {.contact = "hard"});
+  CHECK(after.at("geom:floor.solref") == std::vector<double>{0.01, 1});
+  CHECK(after.at("equality:e.solref") == std::vector<double>{0.02, 1});
+  CHECK(after.at("geom:a.size") == std::vector<double>{1});
+}
+
+TEST_CASE("robot_variant: a contact takes the other law and comes back") {
+  const System mujoco = make_robot(ball(), {});
+  const System compliant = mujoco.variant({.contact = "compliant"});
+  CHECK(compliant.parameters().contains("contact.dissipation"));
+  CHECK_THROWS_AS(compliant.variant({.contact = "compliant"}), Error);
+  const System back = compliant.variant({.contact = "mujoco"});
+  CHECK(back.parameters().default_values() == mujoco.parameters().default_values());
+  CHECK_FALSE(back.parameters().contains("contact.dissipation"));
 }
 
 }  // namespace cycloid::inline rigid

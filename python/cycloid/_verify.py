@@ -202,10 +202,14 @@ def _disturbed(recording: Recording, delay: int, noise: float, seed: int) -> Rec
 def _draws(fit: Fit, base: Any, count: int, seed: int) -> list[list[float]]:
     """Parameter vectors within the fit's uncertainty; numbers that are not determined stay."""
     random = np.random.default_rng(seed)
-    std = np.sqrt(np.maximum(np.diagonal(fit.covariance), 0.0))
-    known = np.isfinite(std)
-    covariance = np.where(known[:, None] & known, fit.covariance, 0.0)
     values, parameters = fit._core["values"], fit._core["parameters"]
+    found = fit._core["covariance"]
+    if found.size == 0:
+        return []
+    found = found.reshape((len(values), len(values)))
+    std = np.sqrt(np.maximum(np.diagonal(found), 0.0))
+    known = np.isfinite(std)
+    covariance = np.where(known[:, None] & known, found, 0.0)
     rows: list[list[float]] = []
     for _ in range(1000 * count):
         drawn = random.multivariate_normal(values, covariance, method="eigh")

@@ -22,6 +22,15 @@ Loss loss_of(const std::string& word) {
   throw Error(message("loss must be \"squared\", \"huber\" or \"cauchy\", got \"", word, "\""));
 }
 
+FitMethod method_of(const std::string& word) {
+  for (const FitMethod method :
+       {FitMethod::automatic, FitMethod::lm, FitMethod::lbfgs, FitMethod::adam}) {
+    if (word == name(method)) return method;
+  }
+  throw Error(
+      message("method must be \"auto\", \"lm\", \"lbfgs\" or \"adam\", got \"", word, "\""));
+}
+
 // What Python says about a call, besides the recordings and the unknowns.
 IdentifyOptions options_of(const nb::dict& given) {
   IdentifyOptions o;
@@ -35,6 +44,7 @@ IdentifyOptions options_of(const nb::dict& given) {
   }
   o.unknowns.parameters = nb::cast<std::vector<double>>(given["parameters"]);
   o.loss = loss_of(nb::cast<std::string>(given["loss"]));
+  o.method = method_of(nb::cast<std::string>(given["method"]));
   o.shooting = nb::cast<double>(given["shooting"]);
   o.restarts = nb::cast<int>(given["restarts"]);
   o.seed = nb::cast<std::uint64_t>(given["seed"]);
@@ -71,6 +81,7 @@ nb::dict fit_of(Fit fit) {
   d["values"] = to_numpy(std::move(fit.values));
   d["std"] = to_numpy(std::move(fit.std));
   d["covariance"] = to_numpy(std::move(fit.covariance));
+  d["information_root"] = to_numpy(std::move(fit.information_root));
   d["flat"] = to_numpy(std::move(fit.flat));
   d["x0"] = to_numpy(std::move(fit.x0));
   d["outputs"] = outputs;
