@@ -72,6 +72,23 @@ bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& 
   return true;
 }
 
+// P along the directions that were asked for, as the stepper finds it; false where it cannot.
+template <class T>
+bool parameters_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput<T>& in,
+                        const StepRecord& record, Linearisation<T>& out) {
+  const auto* const slopes = dynamic_cast<const ParameterSlopes<T>*>(run.stepper);
+  if (!slopes || run.parameter_directions.empty()) return false;
+  const JacobianSizes s(run.stepper->sizes());
+  const std::int64_t numbers = s.tangent * std::ssize(run.parameter_directions);
+  LaneBuffer<T> P(static_cast<std::size_t>(run.lanes() * numbers));
+  if (!slopes->parameter_jacobian(in, record, run.parameter_directions, P.data(),
+                                  sweep.workspace())) {
+    return false;
+  }
+  scatter(sweep.map(), P.data(), numbers, out.P.data(), numbers, 0);
+  return true;
+}
+
 // Row i of P along the directions that were asked for, from its cotangents of all parameters.
 template <class T>
 void take_directions(const Run<T>& run, const LaneMap& map, std::int64_t i, const double* p_bar,
@@ -229,7 +246,7 @@ RunOutcome LaneEngine<T>::linearise(const Run<T>& run, Linearisation<T>& out,
                        [&](Sweep<T>& sweep, SweepBuffers<T>& buffers, const StepInput<T>& in,
                            const StepRecord& record) {
                          const bool known =
-                             !params &&
+                             (!params || parameters_at_once(run, sweep, in, record, out)) &&
                              (by_lane ? linearise_lanes(run, sweep, buffers, in, record, out)
                                       : linearise_at_once(run, sweep, in, record, out));
                          if (!known) linearise_rows(run, sweep, in, record, out);

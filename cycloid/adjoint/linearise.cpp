@@ -84,7 +84,7 @@ void take_directions(std::span<const double> directions, Run<T>& run) {
                         directions.size(), " in all"));
   }
   for (std::size_t j = 0; j < directions.size() / all; ++j) {
-    std::vector<typename Run<T>::Entry>& own = run.parameter_directions.emplace_back();
+    std::vector<DirectionEntry>& own = run.parameter_directions.emplace_back();
     for (std::size_t i = 0; i < all; ++i) {
       const double value = directions[j * all + i];
       if (value != 0) own.push_back({static_cast<std::int64_t>(i), value});

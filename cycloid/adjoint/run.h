@@ -11,6 +11,7 @@
 #include "cycloid/adjoint/memory.h"
 #include "cycloid/adjoint/record_store.h"
 #include "cycloid/adjoint/rollout.h"
+#include "cycloid/system/parameter_slopes.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline adjoint {
@@ -44,14 +45,9 @@ struct Run {
   std::vector<double> sample_times;  // ... and these times [s]
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
-  Memory memory = Memory::automatic();  // that the plan was made from
-  bool parameter_jacobian = false;      // each environment's, of all parameters, is asked for
-  // ... or of a few directions of them, each a list of entries that are not zero
-  struct Entry {
-    std::int64_t place = 0;
-    double value = 0;
-  };
-  std::vector<std::vector<Entry>> parameter_directions;
+  Memory memory = Memory::automatic();       // that the plan was made from
+  bool parameter_jacobian = false;           // each environment's, of all parameters, is asked for
+  ParameterDirections parameter_directions;  // ... or of these directions of them
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
 
@@ -102,13 +98,13 @@ struct Run {
   }
   // Whether each environment's Jacobian by arrays of parameters is asked for.
   bool array_jacobian() const {
-    const auto in_array = [&](const Entry& e) {
+    const auto in_array = [&](const DirectionEntry& e) {
       return e.place >= system.parameters().lane_size();
     };
     return parameter_jacobian &&
            (parameter_directions.empty() ||
             std::any_of(parameter_directions.begin(), parameter_directions.end(),
-                        [&](const std::vector<Entry>& direction) {
+                        [&](const std::vector<DirectionEntry>& direction) {
                           return std::any_of(direction.begin(), direction.end(), in_array);
                         }));
   }

@@ -95,8 +95,7 @@ void run_gradient_descent(FitProblem& problem, FitEffort& effort, const Identify
 void describe_parameters(const FitProblem& problem, Fit& fit) {
   for (const Unknowns::Group& group : problem.unknowns().groups()) {
     for (const Unknowns::Member& member : group.members) {
-      fit.parameters.push_back(
-          {member.name, group.place, group.size, group.shape, member.offset});
+      fit.parameters.push_back({member.name, group.place, group.size, group.shape, member.offset});
     }
   }
   for (const SensorUnknown& s : problem.sensors()) {

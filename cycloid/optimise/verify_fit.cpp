@@ -72,8 +72,8 @@ std::vector<Numbers> drawn(const System& system, const Fit& fit, int count, std:
     }
   }
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(C);
-  const Matrix root = eigen.eigenvectors() *
-                      eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  const Matrix root =
+      eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
   std::vector<Numbers> rows;
   for (int attempt = 0; attempt < kMostTries * count && std::ssize(rows) < count; ++attempt) {
     RandomStream random(seed, 1, static_cast<std::uint64_t>(attempt));

@@ -207,13 +207,13 @@ class Fit:
             self.names, self._values, self.covariance, found = base
             self.combinations = {c.name: str(c) for c in found}
             error = np.sqrt(np.diagonal(self.covariance))
-            shapes = [(name, i, 1, []) for i, name in enumerate(self.names)]
+            shapes = [(name, i, 1, [], -1) for i, name in enumerate(self.names)]
             self.weak = tuple(
                 f"{name} is not determined" for name, e in zip(self.names, error) if np.isinf(e)
             )
         self._errors = error
         self.params, self.std, self.interval = {}, {}, {}
-        for name, place, size, shape in shapes:
+        for name, place, size, shape, _ in shapes:
             own = slice(place, place + size)
             value, std = self._values[own].reshape(shape), error[own].reshape(shape)
             reach = _NORMAL_95 * std
@@ -222,30 +222,10 @@ class Fit:
             self.params[name], self.std[name] = value, std
             self.interval[name] = (value - reach, value + reach)
 
-    def _sensors(self) -> list[tuple[str, list[float], list[float]]]:
-        """The sensors' numbers as bounds that hold them."""
-        return [
-            (name, np.ravel(v).tolist(), np.ravel(v).tolist())
-            for name, v in self.params.items()
-            if name.startswith("output:")
-        ]
-
-    def _start_fit(
-        self, recording: Recording, core: Any = None, vector: np.ndarray | None = None
-    ) -> dict[str, Any]:
-        """The start that fits a recording best, and what it then shows; in another world, if one is
-        given, with other parameters."""
-        measured = set(_outputs(self.system, recording))
-        sensors = [s for s in self._sensors() if s[0][7:].rpartition(".")[0] in measured]
-        options = self._options | {
-            "bounds": sensors, "priors": [], "theta": [], "starts": [], "x0": [], "known": False,
-            "method": "lm",
-        }
+    def _start_fit(self, recording: Recording) -> dict[str, Any]:
+        """The start that fits a recording best, and what it then shows."""
         return _core.fit_start(
-            self.system._core if core is None else core,
-            recording._rows,
-            (self.vector if vector is None else vector).tolist(),
-            options,
+            self.system._core, self._core, recording._rows, self.vector.tolist(), self._options
         )
 
     def _hold_out(self, recordings: list[Recording]) -> None:
@@ -441,10 +421,6 @@ def _read(path: Any) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, UnicodeDecodeError):
         raise Error(f'"{path}" is no fit that cycloid saved') from None
     return state
-
-
-def _outputs(system: System, recording: Recording) -> list[str]:
-    return [o[0] for o in _core.recorded_outputs(system._core, recording._rows)[0]]
 
 
 def _state_columns(system: System, recording: Recording) -> list[int]:

@@ -11,6 +11,7 @@
 #include "cycloid/optimise/plan_page.h"
 #include "cycloid/optimise/trajectory_cost.h"
 #include "module.h"
+#include "recording.h"
 #include "run_options.h"
 #include "unlocked.h"
 #include "watch.h"
