@@ -217,6 +217,9 @@ std::optional<OptimiserStatus> FitDescent::iterate(double value_tolerance) {
   const double promised = promised_fall(step);
   const double near = std::sqrt(2 * cost_) + size;
   if (length <= kStepTolerance * near) return OptimiserStatus::converged_step;
+  if (promised < 0) {  // bounds have bent the step: a shorter one goes down
+    return refuse() ? std::nullopt : std::optional(OptimiserStatus::converged_step);
+  }
   if (promised <= value_tolerance * cost_ && mu_ <= 1) return OptimiserStatus::converged_value;
   ++effort_.iterations;
   FitPoint trial = problem_.moved(at_, theta, step.starts);

@@ -17,6 +17,7 @@ namespace {
 using Numbers = std::vector<double>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kAdamTolerance = 1e-4;
 constexpr int kSettled = 5;  // small falls in a row: L-BFGS learns the curvature on its way
 
 // All that is unknown as free variables, in units of where it starts.
@@ -233,7 +234,7 @@ GradientDescent descend_by_gradient(const FitProblem& problem, FitEffort& effort
     out.history.push_back(out.cost);
     if (iteration > 0) ++effort.iterations;
     still = before - out.cost <= options.tolerance * std::abs(out.cost) ? still + 1 : 0;
-    settled = still >= kSettled || out.cost == 0;
+    settled = (still >= kSettled && options.method == GradientMethod::lbfgs) || out.cost == 0;
     return effort.say(out.cost) && !settled;
   };
   if (options.method == GradientMethod::lbfgs) {
@@ -260,6 +261,11 @@ GradientDescent descend_by_gradient(const FitProblem& problem, FitEffort& effort
       adam.options().rate =
           0.5 * options.learning_rate * (1 + std::cos(std::numbers::pi * i / options.iterations));
       adam.step(z_bar.data(), z.data());
+    }
+    // It wanders: what counts is the fall over the last tenth, in which the rate has died away.
+    const std::size_t last = out.history.size() - 1;
+    if (out.status == OptimiserStatus::max_iterations && last >= 10) {
+      settled = out.history[last - last / 10] - out.cost <= kAdamTolerance * std::abs(out.cost);
     }
   }
   if (!std::isfinite(out.cost)) throw Error("identify: the run from the guess fails");

@@ -20,7 +20,7 @@ enum class GradientMethod { lbfgs, adam };
 struct GradientDescentOptions {
   GradientMethod method = GradientMethod::lbfgs;
   int iterations = 100;
-  double tolerance = 1e-9;      // on the fall of F, relative, five times in a row
+  double tolerance = 1e-9;      // of L-BFGS on the fall of F, relative, five times in a row
   double learning_rate = 0.02;  // of Adam, falling to nothing along a half cosine
 };
 

@@ -547,14 +547,15 @@ void FitProblem::add_residuals(const Looks& looks, std::size_t recording, const 
     const double* Y = jacobian ? run.states_tan[static_cast<std::size_t>(look.stretch)].data() +
                                      looks.rows[recording][l] * nt_ * own
                                : nullptr;
-    const auto slope = [&](std::size_t column, double* row) {
-      for (std::size_t j = 0; j < own; ++j) {
-        double sum = j < k ? seen.by_direction[(l * m + column) * k + j] : 0;
-        for (std::size_t d = 0; d < nt_; ++d) {
-          const double H = seen.by_state[(l * m + column) * nt_ + d];
-          if (H != 0) sum += H * Y[d * own + j];
-        }
-        row[j < k ? j : j - k + K] = sum;
+    const auto slope = [&](std::size_t column, double* row) {  // row is zero
+      const double* by_direction = seen.by_direction.data() + (l * m + column) * k;
+      std::copy_n(by_direction, k, row);
+      for (std::size_t d = 0; d < nt_; ++d) {
+        const double H = seen.by_state[(l * m + column) * nt_ + d];
+        if (H == 0) continue;
+        const double* y = Y + d * own;
+        for (std::size_t j = 0; j < k; ++j) row[j] += H * y[j];
+        for (std::size_t j = 0; j < nt_; ++j) row[K + j] += H * y[k + j];
       }
     };
     for (std::size_t q = 0; q < measured.pieces().size(); ++q) {
