@@ -21,6 +21,7 @@ constexpr double kGap = 1e-6;              // what multiple shooting may leave
 constexpr double kValueTolerance = 1e-10;  // promised fall of F, relative
 constexpr double kLooseTolerance = 1e-4;   // of the rounds before the last
 constexpr int kMostRounds = 14;            // of multiple shooting
+constexpr int kStuckRounds = 3;            // ... that close a gap by less than a third
 constexpr int kSigmaRounds = 6;
 constexpr std::size_t kSobolPerRestart = 8;
 
@@ -49,13 +50,15 @@ OptimiserStatus with_sigma(FitProblem& problem, Minimise&& minimise, Seen&& seen
 OptimiserStatus close_gaps(FitDescent& descent, int iterations) {
   OptimiserStatus status = OptimiserStatus::max_iterations;
   double gap = kInfinity;
-  for (int round = 0; round < kMostRounds; ++round) {
+  int stuck = 0;
+  for (int round = 0; round < kMostRounds && stuck < kStuckRounds; ++round) {
     const bool near = gap <= kGap;
     status = descent.descend(near ? kValueTolerance : kLooseTolerance, iterations);
     if (status == OptimiserStatus::stopped || status == OptimiserStatus::non_finite) return status;
     const double now = descent.largest_gap();
     if (near && now <= kGap) return status;
     descent.tighten(now > 0.25 * gap && round > 0 ? 10 : 3);
+    stuck = now > 0.67 * gap ? stuck + 1 : 0;
     gap = now;
   }
   return descent.largest_gap() <= kGap ? status : OptimiserStatus::max_iterations;
@@ -187,21 +190,51 @@ Asked sorted(const std::vector<UnknownRequest>& params, const UnknownOptions& op
   return out;
 }
 
-// The fit without segments, from where segments have led.
-Fit finish_whole(const System& system, const std::vector<Recording>& recordings,
-                 const std::vector<UnknownRequest>& params, const IdentifyOptions& options,
-                 const FitProblem& problem, const FitPoint& at) {
-  IdentifyOptions own = options;
-  own.shooting = 0;
-  own.restarts = 0;
-  own.theta = at.theta;
-  own.starts.clear();
+// Where a fit with shorter segments has led: θ, and the states at their starts.
+struct Carried {
+  struct Start {
+    int recording = 0;
+    std::int64_t step = 0;
+    Numbers state;
+  };
+  Numbers theta;
+  std::vector<Start> starts;
+};
+
+Carried carried_from(const FitProblem& problem, const FitPoint& at) {
+  Carried out{at.theta, {}};
   for (std::size_t e = 0; e < problem.stretches().size(); ++e) {
-    if (problem.stretches()[e].first_step > 0) continue;
     const auto from = at.starts.begin() + static_cast<std::ptrdiff_t>(e * problem.states());
-    own.starts.insert(own.starts.end(), from, from + static_cast<std::ptrdiff_t>(problem.states()));
+    out.starts.push_back({problem.stretches()[e].recording,
+                          problem.stretches()[e].first_step,
+                          {from, from + static_cast<std::ptrdiff_t>(problem.states())}});
   }
-  return identify(system, recordings, params, own);
+  return out;
+}
+
+// Segments of another length begin with the states of those that began with them.
+FitPoint begun_from(const FitProblem& problem, const Carried& carried, FitPoint at) {
+  at.theta = carried.theta;
+  for (std::size_t e = 0; e < problem.stretches().size(); ++e) {
+    for (const Carried::Start& s : carried.starts) {
+      if (s.recording != problem.stretches()[e].recording ||
+          s.step != problem.stretches()[e].first_step) {
+        continue;
+      }
+      std::copy(s.state.begin(), s.state.end(),
+                at.starts.begin() + static_cast<std::ptrdiff_t>(e * problem.states()));
+    }
+  }
+  return at;
+}
+
+// Twice the segments' length; 0 where that is all of the longest recording.
+double twice(double shooting, const std::vector<Recording>& recordings) {
+  double longest = 0;
+  for (const Recording& r : recordings) {
+    longest = std::max(longest, r.times.back() - r.times.front());
+  }
+  return 2 * shooting < longest ? 2 * shooting : 0;
 }
 
 std::string message_of(OptimiserStatus status, const Fit& fit) {
@@ -227,16 +260,18 @@ const char* name(FitMethod method) {
   return "unknown";
 }
 
-Fit identify(const System& system, const std::vector<Recording>& recordings,
-             const std::vector<UnknownRequest>& params, const IdentifyOptions& options) {
-  check_options(options);
+namespace {
+
+Fit identify_from(const System& system, const std::vector<Recording>& recordings,
+                  const std::vector<UnknownRequest>& params, const IdentifyOptions& options,
+                  const Carried* carried, FitEffort& effort) {
   const Asked asked = sorted(params, options.unknowns);
   const StretchOptions running{options.threads, options.keep_going};
   FitProblem problem(system, recordings, Unknowns(system, asked.parameters, asked.of_parameters),
                      asked.sensors, asked.of_sensors, options.x0, options.shooting, running);
-  FitEffort effort{options.watch, options.iterations};
   FitPoint guess = problem.start();
   const FitPoint first = guess;
+  if (carried) guess = begun_from(problem, *carried, std::move(guess));
   if (!options.theta.empty()) {
     if (options.theta.size() != guess.theta.size() ||
         options.starts.size() != guess.starts.size()) {
@@ -310,13 +345,16 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
   if (!best) throw Error(message("no start can be run: ", reason));
   if (!go_on) best->status = OptimiserStatus::stopped;
   if (go_on && best->gap > kGap) {
-    // Contacts and dry friction may leave gaps that no slope closes: the rest in one piece.
-    Fit whole = finish_whole(system, recordings, params, options, problem, best->at);
-    whole.start_cost = fit.start_cost;
-    whole.iterations += effort.iterations;
-    whole.steps += effort.steps;
-    whole.seconds = effort.seconds();
-    return whole;
+    // Contacts and dry friction may leave gaps that no slope closes: from here with segments twice
+    // as long, in the end in one piece.
+    IdentifyOptions own = options;
+    own.shooting = twice(options.shooting, recordings);
+    own.restarts = 0;
+    own.theta.clear(), own.starts.clear();
+    const Carried here = carried_from(problem, best->at);
+    Fit longer = identify_from(system, recordings, params, own, &here, effort);
+    longer.start_cost = fit.start_cost;
+    return longer;
   }
   fit.names = problem.names();
   fit.values = problem.values(best->at.theta);
@@ -350,6 +388,15 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
   fit.seconds = effort.seconds();
   fit.shown = std::move(best->seen.shown);
   return fit;
+}
+
+}  // namespace
+
+Fit identify(const System& system, const std::vector<Recording>& recordings,
+             const std::vector<UnknownRequest>& params, const IdentifyOptions& options) {
+  check_options(options);
+  FitEffort effort{options.watch, options.iterations};
+  return identify_from(system, recordings, params, options, nullptr, effort);
 }
 
 Fit fit_start(const System& system, const Recording& recording, std::span<const double> parameters,

@@ -7,7 +7,7 @@
 // (fit_descent.h). Gaps c_e of multiple shooting are closed by an augmented Lagrangian,
 //   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (2)
 // until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
-// fit is finished in one piece. Where σ is not known it is estimated, per output, from the
+// fit goes on with segments twice as long, in the end in one piece. Where σ is not known it is estimated, per output, from the
 // residuals, and the fit is repeated with it (fit_judgement.h, which also has the covariance).
 // Unknowns too many for a Jacobian are found by the gradient alone (fit_gradient.h), without error
 // bars.

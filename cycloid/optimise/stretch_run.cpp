@@ -23,6 +23,7 @@ using Numbers = std::vector<double>;
 using Dual1 = Dual<double, 1>;
 
 constexpr double kBytesAtOnce = 2e8;  // of saved states and inputs in one batch
+constexpr double kSameStep = 1e-9;    // how near, relative, steps are that do not know the time
 constexpr double kAlike = 0.7;        // stretches of so much of the longest share its batch
 
 double step_length(const System& system, std::span<const double> p) {
@@ -56,6 +57,7 @@ class Runs {
         directions_(directions),
         options_(options),
         apart_(apart),
+        timeless_(is_timeless(system_)),
         nx_(n(space_.size())),
         nt_(n(space_.tangent_size())),
         nu_(n(system_.inputs().size())),
@@ -91,10 +93,13 @@ class Runs {
       out_.ends[e].assign(nx_, 0.0);
     }
     const auto& dual = system_.steppers<double>().dual;
-    const bool in_lanes = dual && dual->sizes().lanes > 2, timeless = is_timeless(system_);
+    const bool in_lanes = dual && dual->sizes().lanes > 2;
+    const bool at_once = timeless_ ? !in_lanes : !dual;
     for (const Together& together : groups_) {
-      if (timeless && !together.parts && !in_lanes) {
-        for (const Together& some : portions(every_step(together), 1)) chain_some(some);
+      if (at_once && !together.parts) {
+        for (const Together& some : portions(every_step(together), 1)) {
+          if (!chain_some(some)) propagate_some(some);
+        }
       } else if (dual) {
         for (const Together& some : portions(together, pushed_columns())) push_some(some);
       } else {
@@ -121,7 +126,6 @@ class Runs {
   static std::int64_t step_of(const Sample& s) { return s.part == 0 ? s.step : s.step + 1; }
 
   void group() {
-    const bool timeless = is_timeless(system_);
     const StepperSizes& sizes = system_.steppers<double>().one->sizes();
     std::vector<std::size_t> order(stretches_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -133,7 +137,7 @@ class Runs {
       const bool parts =
           sizes.takes_parts && !std::all_of(samples_[e].begin(), samples_[e].end(),
                                             [](const Sample& i) { return on_grid(i); });
-      const double t0 = timeless ? 0 : s.t0;
+      const double t0 = timeless_ ? 0 : s.t0;
       const auto fits = [&](const Together& g) {
         if (g.parts != parts || g.t0 != t0) return false;
         if (!parts) return static_cast<double>(s.steps) >= kAlike * static_cast<double>(g.steps);
@@ -405,15 +409,28 @@ class Runs {
     return g;
   }
 
+  // Whether steps that were made at other times than those of a run lead where the run went.
+  bool same_steps(const Numbers& a, const Numbers& b) const {
+    for (std::size_t c = 0; c < nx_; ++c) {
+      double apart = 0, size = 0;
+      for (std::size_t i = c; i < a.size(); i += nx_) {
+        apart = std::max(apart, std::abs(a[i] - b[i]));
+        size = std::max(size, std::abs(a[i]));
+      }
+      if (!(apart <= kSameStep * size)) return false;
+    }
+    return true;
+  }
+
   // (3), where steps do not depend on the time: a run first, then the steps of all members in one
-  // batch of lanes, then the products along each.
-  void chain_some(const Together& g) {
+  // batch of lanes, then the products along each. False where they do.
+  bool chain_some(const Together& g) {
     const std::size_t T = n(g.steps), c = options_.by_starts ? columns() : q_;
     const Numbers u = controls_of(g, 1);
     const Trajectory<double> run =
         rollout(system_, starts_of(g, 1), Controls<double>(u, g.steps), parameters_, options_of(g));
     failed_members(g, run);
-    if (!out_.ok) return;
+    if (!out_.ok) return true;
     struct Row {
       std::size_t member, step;
     };
@@ -422,20 +439,23 @@ class Runs {
       take_values(g, g.members[m], run.states().data() + m * (T + 1) * nx_);
       for (std::size_t k = 0; k < n(stretches_[g.members[m]].steps); ++k) rows.push_back({m, k});
     }
-    if (c == 0) return;
+    if (c == 0) return true;
     const std::size_t most = std::max<std::size_t>(
-        64, static_cast<std::size_t>(kBytesAtOnce / static_cast<double>(8 * nt_ * (c + nu_))));
+        1, static_cast<std::size_t>(kBytesAtOnce / static_cast<double>(8 * nt_ * (c + nu_))));
     const Products product = products();
-    Numbers x, inputs, d, next(nt_ * c), path;  // path: d of every step of one member
+    Numbers x, ahead, inputs, d, next(nt_ * c), path;  // path: d of every step of one member
     for (std::size_t first = 0; first < rows.size(); first += most) {
       const std::size_t count = std::min(most, rows.size() - first);
-      x.resize(count * nx_), inputs.resize(count * nu_);
+      x.resize(count * nx_), ahead.resize(count * nx_), inputs.resize(count * nu_);
       for (std::size_t i = 0; i < count; ++i) {
         const auto [m, k] = rows[first + i];
-        std::copy_n(run.states().data() + (m * (T + 1) + k) * nx_, nx_, x.data() + i * nx_);
+        const double* state = run.states().data() + (m * (T + 1) + k) * nx_;
+        std::copy_n(state, nx_, x.data() + i * nx_);
+        std::copy_n(state + nx_, nx_, ahead.data() + i * nx_);
         std::copy_n(u.data() + (m * T + k) * nu_, nu_, inputs.data() + i * nu_);
       }
       const Linearisation<double> lin = linearised(g, 0, x, inputs, parameters_);
+      if (!timeless_ && !same_steps(ahead, lin.next)) return false;
       for (std::size_t i = 0; i < count; ++i) {
         const auto [m, k] = rows[first + i];
         if (k == 0) {
@@ -459,6 +479,7 @@ class Runs {
         }
       }
     }
+    return true;
   }
 
   // Tangents of stretch e from those of all its states, (steps + 1, tangents, c).
@@ -613,7 +634,7 @@ class Runs {
   const std::vector<Stretch>& stretches_;
   std::span<const double> starts_, parameters_, directions_;
   const StretchOptions& options_;
-  bool apart_;
+  bool apart_, timeless_;
   std::size_t nx_, nt_, nu_, np_, q_;
   double h_;
   std::vector<std::vector<Sample>> samples_;  // of each stretch

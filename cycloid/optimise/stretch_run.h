@@ -11,8 +11,8 @@
 // direction an environment in a lane of its own (adjoint/pushforward.h), or, of Systems that have
 // none in lanes, from the Jacobians of their steps,
 //   d_{k+1} = A_k d_k + P_k ṗ                                                                (3)
-// which come from one batch of all steps where these do not depend on the time (robots), else one
-// after the other.
+// which come from one batch of all steps where these do not depend on the time (robots, and laws
+// whose steps at one time lead where the run went), else one after the other.
 #pragma once
 
 #include <cstdint>
