@@ -26,7 +26,7 @@ TEST_CASE("plan with free time: a mass between two points takes the time of the 
   const System mass = systems::spring_chain(1, {.stiffness = 1e-12}, {.dt = 0.02});
   const std::int64_t T = 100;
   const double c = 1e-3, w = 0.3;
-  const Cost cost = Reach{"state", {1, 0}, {1e4}} + Effort{{c}};
+  const Cost cost = Cost(Reach{"state", {1, 0}, {1e4}}) + Effort{{c}};
   const std::vector<double> rest{0, 0};
   const TimedPlan found =
       plan_with_free_time(mass, rest, cost, T, {.low = 0.5, .high = 6, .weight = w});

@@ -11,7 +11,8 @@ TEST_CASE("plan page: message, verdict, inputs with their bounds, states and cos
   PlanOptions options;
   options.low = {-3}, options.high = {3};
   const std::vector<double> x0{0, 0};
-  const Plan found = plan(pendulum, x0, Reach{"angle", {1}, {100}} + Effort{{1e-2}}, 40, options);
+  const Plan found =
+      plan(pendulum, x0, Cost(Reach{"angle", {1}, {100}}) + Effort{{1e-2}}, 40, options);
   const std::string html =
       plan_page(pendulum, found, 0.02, options.low, options.high, "It holds.").html();
   for (const char* part :
