@@ -11,7 +11,7 @@
 #include "cycloid/optimise/fit_page.h"
 #include "cycloid/optimise/identify.h"
 #include "cycloid/optimise/verify_fit.h"
-#include "cycloid/record/csv.h"
+#include "cycloid/record/hdf5_file.h"
 
 namespace cycloid::cli {
 namespace {
@@ -94,7 +94,8 @@ IdentifyOptions options_of(const IdentifyWords& words) {
 
 Recording recording_at(const System& system, const std::string& path, const IdentifyWords& words,
                        std::vector<std::string>& notes) {
-  Recording r = recording_from_table(system, read_csv(path), &notes);
+  Recording r = read_recording(system, path, &notes, hdf5_reader());
+  if (!words.sigma.empty()) r.sigma.clear();
   for (const std::string& word : words.sigma) {
     const std::vector<double> numbers = parse_numbers(word, "--sigma");
     r.sigma.insert(r.sigma.end(), numbers.begin(), numbers.end());
@@ -121,7 +122,7 @@ Json value_json(const FitParameter& p, const std::vector<double>& numbers) {
 
 Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   const System system = words.law.system();
-  if (words.data.empty()) throw UsageError("DATA is missing: a table of what was recorded (.csv)");
+  if (words.data.empty()) throw UsageError("DATA is missing: what was recorded (.csv, .npz, .h5)");
   const std::vector<UnknownRequest> requests = requests_of(words);
   IdentifyOptions options = options_of(words);
   options.unknowns.parameters = system.parameters().default_values();
@@ -213,8 +214,9 @@ Run declare(Options& options) {
   const auto o = std::make_shared<IdentifyWords>();
   o->law.declare(options);
   options.positional("[DATA]", o->data,
-                     "what was recorded (.csv): a column t [s], outputs\nand inputs by name "
-                     "(angle, qpos[1], torque)");
+                     "what was recorded: a table (.csv) with a column t [s], outputs\nand inputs "
+                     "by name (angle, qpos[1], torque), or arrays\n(.npz, .h5) as Recording.save "
+                     "writes them");
   options.text("--params", "NAMES", o->params, "parameters to fit, separated by commas");
   options.texts("--guess", "NAME=VALUE", o->guess, "where to begin (default: the model's value)");
   options.texts("--bounds", "NAME=LOW,HIGH", o->bounds, "where an estimate must lie");

@@ -22,7 +22,7 @@ TEST_CASE("minimise_in: finds the minimum of a smooth and of a kinked function")
 
 TEST_CASE("plan with free time: a mass between two points takes the time of the closed form") {
   // A unit mass without force, from rest at 0 to rest at 1 in a time t, effort c Σ u² over T steps.
-  // Of continuous inputs ∫u² dt = 12/t³, so Σ u² ≈ 12 T/t⁴; with w t the best t is (48 c T/w)^(1/5).
+  // Of continuous inputs ∫u² dt = 12/t³, so Σ u² ≈ 12 T/t⁴; with w t the best is (48 c T/w)^(1/5).
   const System mass = systems::spring_chain(1, {.stiffness = 1e-12}, {.dt = 0.02});
   const std::int64_t T = 100;
   const double c = 1e-3, w = 0.3;

@@ -7,10 +7,10 @@
 // (fit_descent.h). Gaps c_e of multiple shooting are closed by an augmented Lagrangian,
 //   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (2)
 // until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
-// fit goes on with segments twice as long, in the end in one piece. Where σ is not known it is estimated, per output, from the
-// residuals, and the fit is repeated with it (fit_judgement.h, which also has the covariance).
-// Unknowns too many for a Jacobian are found by the gradient alone (fit_gradient.h), without error
-// bars.
+// fit goes on with segments twice as long, in the end in one piece. Where σ is not known it is
+// estimated, per output, from the residuals, and the fit is repeated with it (fit_judgement.h,
+// which also has the covariance). Unknowns too many for a Jacobian are found by the gradient alone
+// (fit_gradient.h), without error bars.
 // Directions that the data do not determine are found in J_θ scaled by the values (weak.h) and said
 // in words; the numbers that they move have an infinite standard error, and stay where the guess
 // was if they do not act at all.

@@ -1,5 +1,5 @@
-// ParameterSlopes: what a Stepper may offer besides: the Jacobian of its step by a few directions of
-// the parameters, at less than a pullback for every row.
+// ParameterSlopes: what a Stepper may offer besides: the Jacobian of its step by a few directions
+// of the parameters, at less than a pullback for every row.
 //
 //   P_ij = ∂x⁺_i/∂p · d_j                                                                    (1)
 // Directions are lists of entries that are not zero, of parameters in lanes.

@@ -458,15 +458,17 @@ def identify(
     recordings to judge the fit by.
 
     bounds: {name: (low, high)}. priors: {name: (mean, std)}. loss: "squared", "huber" (1.345) or
-    "cauchy" (2.385), of residual / sigma. method: "lm" (Levenberg and Marquardt, with the Jacobian),
-    "lbfgs" or "adam" (the gradient alone, for unknowns by the thousand; no error bars beyond 400);
-    "auto" takes the first for up to 400 numbers. reparametrise: "base" gives the result in base
-    parameters, the combinations of masses, first moments and inertias of the bodies named in params
-    that a motion can show: params, std, names and covariance are theirs, combinations says what
-    they are made of; all inertial numbers of these bodies are unknown. shooting: the length [s] of segments with starts of
+    "cauchy" (2.385), of residual / sigma. shooting: the length [s] of segments with starts of
     their own that meet in the end, for long or chaotic recordings. restarts: further starts, the
     best of a Sobol set, the same for a seed. iterations: at most, of each descent. at: values of
     other parameters, as `rollout` takes them. resume: a Fit or the path of one that was saved.
+
+    method: "lm" (Levenberg and Marquardt, with the Jacobian), "lbfgs" or "adam" (the gradient
+    alone, for unknowns by the thousand; no error bars beyond 400); "auto" takes the first for up to
+    400 numbers. reparametrise: "base" gives the result in base parameters, the combinations of
+    masses, first moments and inertias of the bodies named in params that a motion can show: params,
+    std, names and covariance are theirs, and fit.combinations says what they are made of. All
+    inertial numbers of these bodies are then unknown.
 
     callback(iteration, cost) is called after each; False stops. Ctrl-C stops too: what is returned
     is the best so far, not converged. progress: a line on the terminal, and in the end the verdict
