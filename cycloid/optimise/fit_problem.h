@@ -126,6 +126,8 @@ class FitProblem {
   bool sigma_known() const { return sigma_known_; }
 
  private:
+  static constexpr double kSlack = 1e-6;  // of a step: times that count as its beginning
+
   // A state that is looked at: of a sample, for outputs that share a delay.
   struct Look {
     int sample = 0, delay = -1;  // index among sensors, or none
