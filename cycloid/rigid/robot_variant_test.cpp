@@ -66,14 +66,19 @@ TEST_CASE("robot_variant: of a registry only the contacts of geoms are scaled") 
   CHECK(after.at("geom:a.size") == std::vector<double>{1});
 }
 
-TEST_CASE("robot_variant: a contact takes the other law and comes back") {
-  const System mujoco = make_robot(ball(), {});
-  const System compliant = mujoco.variant({.contact = "compliant"});
-  CHECK(compliant.parameters().contains("contact.dissipation"));
-  CHECK_THROWS_AS(compliant.variant({.contact = "compliant"}), Error);
-  const System back = compliant.variant({.contact = "mujoco"});
-  CHECK(back.parameters().default_values() == mujoco.parameters().default_values());
-  CHECK_FALSE(back.parameters().contains("contact.dissipation"));
+TEST_CASE("robot_variant: a contact takes the other law, and its numbers go with it") {
+  const ContactChoice soft_ball = HuntCrossley{.dissipation = 0.3};
+  CHECK(varied_contact(MujocoContact{}, {.contact = "compliant"}) == ContactChoice(HuntCrossley{}));
+  CHECK(varied_contact(soft_ball, {.contact = "mujoco"}) == ContactChoice(MujocoContact{}));
+  CHECK(varied_contact(soft_ball, {.contact = "soft"}) == soft_ball);
+  CHECK(robot_ways(ball()).contacts.back() == "compliant");
+  CHECK(robot_ways(ball(), soft_ball).contacts.back() == "mujoco");
+  Parameters registry;
+  Parameter p;
+  p.name = "contact.dissipation", p.shape = {1};
+  registry.add(p, std::vector<double>{0.3});
+  CHECK(varied_values(registry, {.contact = "mujoco"}).empty());
+  CHECK(varied_values(registry, {.contact = "soft"}).size() == 1);
 }
 
 }  // namespace cycloid::inline rigid
