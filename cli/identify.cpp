@@ -10,14 +10,18 @@
 #include "cli/table.h"
 #include "cycloid/optimise/fit_page.h"
 #include "cycloid/optimise/identify.h"
-#include "cycloid/record/csv.h"
+#include "cycloid/optimise/verify_fit.h"
+#include "cycloid/record/hdf5_file.h"
 
 namespace cycloid::cli {
 namespace {
 
+constexpr FitMethod kMethods[] = {FitMethod::automatic, FitMethod::lm, FitMethod::lbfgs,
+                                  FitMethod::adam};
+
 struct IdentifyWords {
   LawOptions law;
-  std::string data, params, report, x0 = "free", loss = "squared";
+  std::string data, params, report, x0 = "free", loss = "squared", method = "auto";
   std::vector<std::string> guess, bounds, sigma;
   std::vector<std::string> held_out;
   double shooting = 0;
@@ -70,6 +74,9 @@ IdentifyOptions options_of(const IdentifyWords& words) {
   for (const Loss loss : {Loss::squared, Loss::huber, Loss::cauchy}) {
     if (words.loss == name(loss)) options.loss = loss;
   }
+  for (const FitMethod method : kMethods) {
+    if (words.method == name(method)) options.method = method;
+  }
   for (const std::string& word : words.bounds) {
     const auto [name, numbers] = assigned(word, "--bounds");
     if (numbers.size() != 2) {
@@ -87,12 +94,23 @@ IdentifyOptions options_of(const IdentifyWords& words) {
 
 Recording recording_at(const System& system, const std::string& path, const IdentifyWords& words,
                        std::vector<std::string>& notes) {
-  Recording r = recording_from_table(system, read_csv(path), &notes);
+  Recording r = read_recording(system, path, &notes, hdf5_reader());
+  if (!words.sigma.empty()) r.sigma.clear();
   for (const std::string& word : words.sigma) {
     const std::vector<double> numbers = parse_numbers(word, "--sigma");
     r.sigma.insert(r.sigma.end(), numbers.begin(), numbers.end());
   }
   return r;
+}
+
+// All parameters before the fit.
+std::vector<double> guess_of(const System& system, const std::vector<UnknownRequest>& requests) {
+  std::vector<UnknownRequest> own;
+  for (const UnknownRequest& r : requests) {
+    if (!r.names.front().starts_with("output:")) own.push_back(r);
+  }
+  const Unknowns unknowns(system, own);
+  return unknowns.parameters(unknowns.start());
 }
 
 // The numbers of one name: a number, or a list of them.
@@ -104,7 +122,7 @@ Json value_json(const FitParameter& p, const std::vector<double>& numbers) {
 
 Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   const System system = words.law.system();
-  if (words.data.empty()) throw UsageError("DATA is missing: a table of what was recorded (.csv)");
+  if (words.data.empty()) throw UsageError("DATA is missing: what was recorded (.csv, .npz, .h5)");
   const std::vector<UnknownRequest> requests = requests_of(words);
   IdentifyOptions options = options_of(words);
   options.unknowns.parameters = system.parameters().default_values();
@@ -113,6 +131,7 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   Fit fit;
   std::vector<Recording> held;
   std::vector<Fit> held_fits;
+  Trust trust;
   {
     cli::Progress progress(terminal, "fitting " + system.name(),
                            static_cast<double>(words.iterations), "iterations");
@@ -126,17 +145,11 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
       held.push_back(recording_at(system, path, words, notes));
     }
     for (const Recording& r : held) {
-      IdentifyOptions own = options;
-      own.watch = {};
-      own.unknowns = {};
-      for (const FitParameter& p : fit.parameters) {
-        if (!p.name.starts_with("output:")) continue;
-        const auto from = fit.values.begin() + p.place;
-        const std::vector<double> at(from, from + p.size);
-        own.unknowns.bounds.push_back({p.name, at, at});
-      }
-      held_fits.push_back(fit_start(system, r, fit.flat, own));
+      held_fits.push_back(fit_start(system, r, fit.flat, start_options(system, fit, r, options)));
     }
+    trust = verify_fit(system, fit, held.empty() ? std::vector{recording} : held,
+                       guess_of(system, requests), options,
+                       {.threads = options.threads, .keep_going = options.keep_going});
   }
   Json json = words.law.described(system);
   json["samples"] = recording.samples();
@@ -157,6 +170,7 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   json["steps"] = fit.steps;
   json["seconds"] = fit.seconds;
   json["notes"] = notes;
+  json["verdict"] = trust.verdict;
   Table numbers({Table::Align::left, Table::Align::right, Table::Align::left, Table::Align::right});
   for (std::size_t i = 0; i < fit.names.size(); ++i) {
     numbers.row({fit.names[i], shown(fit.values[i]), "±", shown(fit.std[i])});
@@ -182,13 +196,14 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   for (const std::string& sentence : fit.weak) text += message("  weak: ", sentence, "\n");
   for (const std::string& note : notes) text += message("  note: ", note, "\n");
   if (!fit.converged) text += message("  ", fit.message, "\n");
+  text += message("  ", trust.verdict, "\n");
   if (!words.report.empty()) {
     std::vector<FitPicture> pictures{{words.data, recording, fit.shown[0]}};
     for (std::size_t i = 0; i < held.size(); ++i) {
       pictures.push_back(
           {message("Held out: ", words.held_out[i]), held[i], held_fits[i].shown[0]});
     }
-    fit_page(system, fit, pictures).write(words.report);
+    fit_page(system, fit, pictures, trust.verdict).write(words.report);
     json["report"] = std::filesystem::absolute(words.report).string();
     text += message("  report: ", words.report, "\n");
   }
@@ -199,8 +214,9 @@ Run declare(Options& options) {
   const auto o = std::make_shared<IdentifyWords>();
   o->law.declare(options);
   options.positional("[DATA]", o->data,
-                     "what was recorded (.csv): a column t [s], outputs\nand inputs by name "
-                     "(angle, qpos[1], torque)");
+                     "what was recorded: a table (.csv) with a column t [s], outputs\nand inputs "
+                     "by name (angle, qpos[1], torque), or arrays\n(.npz, .h5) as Recording.save "
+                     "writes them");
   options.text("--params", "NAMES", o->params, "parameters to fit, separated by commas");
   options.texts("--guess", "NAME=VALUE", o->guess, "where to begin (default: the model's value)");
   options.texts("--bounds", "NAME=LOW,HIGH", o->bounds, "where an estimate must lie");
@@ -209,6 +225,9 @@ Run declare(Options& options) {
       "noise of the outputs, one number or one per column\n(default: from the residuals)");
   options.choice("--x0", o->x0, {"free", "known"}, "the state at the start: free, or known");
   options.choice("--loss", o->loss, {"squared", "huber", "cauchy"}, "squared, huber or cauchy");
+  options.choice("--method", o->method, {"auto", "lm", "lbfgs", "adam"},
+                 "lm with the Jacobian, lbfgs or adam with the gradient;\nauto: by the number of "
+                 "unknowns");
   options.number("--shooting", o->shooting, "length of segments [s]; 0: the whole recording");
   options.count("--restarts", o->restarts, 0, 10'000, "further starts, the best of a Sobol set");
   options.count("--seed", o->seed, 0, 1'000'000'000, "of the Sobol set");

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command_line.h"
 #include "cli/law_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "cycloid/optimise/output.h"
-#include "cycloid/optimise/plan.h"
+#include "cycloid/optimise/free_time.h"
+#include "cycloid/optimise/plan_page.h"
+#include "cycloid/optimise/verify.h"
 
 namespace cycloid::cli {
 namespace {
@@ -19,8 +21,9 @@ struct PlanCommandOptions {
   std::vector<std::string> targets;  // "name=1,2" or "name=1,2@all"
   std::int64_t steps = 100, iterations = 200, seed = 0, threads = 0;
   double weight = 100, effort = 1e-3, smooth = 0;
-  std::string method = "ilqr";
-  std::vector<double> low, high;
+  std::string method = "ilqr", report;
+  std::vector<double> low, high, free_time;
+  double time_weight = 0;
   std::optional<double> time_limit;
 };
 
@@ -94,7 +97,20 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
     progress.reached(now.iteration);
     return true;
   };
-  const Plan found = plan(system, x0, cost, o.steps, options);
+  Plan found;
+  if (o.free_time.empty()) {
+    found = plan(system, x0, cost, o.steps, options);
+  } else {
+    if (o.free_time.size() != 2) throw UsageError("--free-time: expected two times, low,high [s]");
+    TimedPlan timed = plan_with_free_time(system, x0, cost, o.steps,
+                                          {o.free_time[0], o.free_time[1], o.time_weight}, options);
+    found = std::move(timed.plan);
+    options.params = std::move(timed.params);
+  }
+  const double step = options.params.empty() ? system.timestep()
+                                             : with_parameters(system, options.params).timestep();
+  const Trust trust = verify(system, x0, cost, found, options,
+                             {.threads = options.threads, .keep_going = options.keep_going});
 
   Json json = o.law.described(system);
   json["method"] = o.method;
@@ -106,6 +122,8 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
   json["simulated_steps"] = found.steps;
   json["seconds"] = found.seconds;
   json["history"] = found.history;
+  json["end_time"] = static_cast<double>(o.steps) * step;
+  json["verdict"] = trust.verdict;
   json["state_names"] = names_of(system.states());
   json["input_names"] = names_of(system.inputs());
   json["controls"] = rows(found.controls, nu);
@@ -124,6 +142,15 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
   }
   text += table.text();
   if (nx > 24) text += message("… and ", nx - 24, " more; --json prints all\n");
+  if (!o.free_time.empty()) {
+    text += message("\nend time ", shown(static_cast<double>(o.steps) * step), " s\n");
+  }
+  text += message("\n", trust.verdict, "\n");
+  if (!o.report.empty()) {
+    plan_page(system, found, step, options.low, options.high, trust.verdict).write(o.report);
+    json["report"] = std::filesystem::absolute(o.report).string();
+    text += message("report: ", o.report, "\n");
+  }
   return {json, text, found.converged ? kSuccess : kAnswerIsNo};
 }
 
@@ -143,6 +170,9 @@ Run declare(Options& options) {
   options.numbers("--high", o->high, "largest input, likewise");
   options.count("--iterations", o->iterations, 0, 1'000'000, "at most");
   options.number("--time-limit", o->time_limit, "[s]; the iteration that it ends in is finished");
+  options.numbers("--free-time", o->free_time, "low,high [s]: the end time is found too");
+  options.number("--time-weight", o->time_weight, "what a second of it costs");
+  options.text("--report", "FILE", o->report, "a page with plots (.html)");
   options.count("--seed", o->seed, 0, std::int64_t{1} << 62, "of noise");
   options.count("--threads", o->threads, 0, 1024, "0: as many as the machine offers");
   return [o](const Terminal& terminal) { return make_plan(*o, terminal); };

@@ -1,4 +1,4 @@
-// cycloid tour: what gradients of physics are good for, in four stories (cli/tour/tour.h).
+// cycloid tour: what gradients of physics are good for, in five stories (cli/tour/tour.h).
 
 #include "cli/tour/tour.h"
 
@@ -15,6 +15,7 @@ namespace {
 struct TourCommandOptions {
   std::string report = tour::TourOptions{}.report.string();
   std::int64_t seed = 0;
+  std::string data;
 };
 
 Answer show(const TourCommandOptions& options, const Terminal& terminal) {
@@ -27,6 +28,7 @@ Answer show(const TourCommandOptions& options, const Terminal& terminal) {
   tour_options.columns = terminal.columns;
   tour_options.quiet = terminal.json;
   tour_options.seed = static_cast<std::uint64_t>(options.seed);
+  tour_options.data = options.data;
   tour_options.keep_going = [&] { return !watch.interrupted(); };
   const tour::TourResult result = tour::run_tour(tour_options, std::cout);
   std::cout.flush();
@@ -37,17 +39,19 @@ Run declare(Options& options) {
   const auto o = std::make_shared<TourCommandOptions>();
   options.text("--report", "FILE", o->report, "the page to write");
   options.count("--seed", o->seed, 0, INT64_MAX, "of the noise");
+  options.text("--data", "FILE", o->data,
+               "a real pendulum's recording (.csv with t, angle or theta),\nwhich is fitted too");
   return [o](const Terminal& terminal) { return show(*o, terminal); };
 }
 
 }  // namespace
 
 const Command kTour = {
-    "tour", "four stories about gradients of physics, and a page to read",
+    "tour", "five stories about gradients of physics, and a page to read",
     "Shows what gradients of physics are good for: a projectile is aimed in the wind, a\n"
     "pendulum's length and damping are found from a noisy recording, the Lorenz system\n"
-    "shows how far a gradient can be trusted, and a slide is bent into the curve of\n"
-    "fastest descent. Writes a page to read.",
+    "shows how far a gradient can be trusted, a slide is bent into the curve of fastest\n"
+    "descent, and a robot swings a pole up. Writes a page to read.",
     "cycloid tour --report tour.html", declare};
 
 }  // namespace cycloid::cli

@@ -320,6 +320,16 @@ std::string slide_race(const SlideResult& slide) {
   return plot.svg();
 }
 
+// A number of the cart-pole over time.
+std::string swing_plot(const SwingResult& swing, const char* id, const char* title,
+                       const char* label, const Row& values, double reach) {
+  Plot plot(id, title, kWidth, kHeight);
+  plot.x_axis("time [s]", 0, swing.times.back()).y_axis(label, -reach, reach);
+  plot.horizontal(0, "", "muted");
+  plot.line(Row(swing.times.begin(), swing.times.begin() + std::ssize(values)), values, "c1");
+  return plot.svg();
+}
+
 }  // namespace
 
 std::map<std::string, std::string> figures(const TourResult& result) {
@@ -343,7 +353,12 @@ std::map<std::string, std::string> figures(const TourResult& result) {
           {"trust_beyond", trust_landscape(trust.beyond, "trust-beyond", reach)},
           {"slide_bending", slide_bending(result.slide)},
           {"slide_time", slide_time(result.slide)},
-          {"slide_race", slide_race(result.slide)}};
+          {"slide_race", slide_race(result.slide)},
+          {"swing_angle", swing_plot(result.swing, "swing-angle", "The pole's angle over time",
+                                     "angle [rad]", result.swing.angle, 3.6)},
+          {"swing_force",
+           swing_plot(result.swing, "swing-force", "The motor's force over time", "force [N]",
+                      result.swing.force, 1.1 * result.swing.problem.limit)}};
 }
 
 }  // namespace cycloid::tour

@@ -98,7 +98,7 @@ void Narrator::clear_progress() {
 
 void Narrator::welcome() {
   out_ << '\n'
-       << strong("Cycloid") << ": four short stories, computed on this machine as they are told.\n";
+       << strong("Cycloid") << ": five short stories, computed on this machine as they are told.\n";
 }
 
 void Narrator::begin_aim(const AimProblem& p) {
@@ -285,9 +285,44 @@ void Narrator::end_slide(const SlideResult& result) {
               scientific(result.gradient_error), "."));
 }
 
+void Narrator::begin_swing(const SwingProblem& p) {
+  heading(5, "Swing a pole up");
+  say(message("A robot: a cart of ", p.cart, " kg on a rail, from which a pole of ", p.length,
+              " m hangs. Its motor pushes with at most ", p.limit,
+              " N. Which forces swing the pole up and leave it standing? The planner begins with "
+              "none, and follows the derivatives of all ",
+              p.steps, " steps."));
+  progress("planning …");
+}
+
+void Narrator::end_swing(const SwingResult& result) {
+  clear_progress();
+  TextPlot plot(plot_columns(), 12, {0, result.times.back()}, {-3.6, 3.6});
+  plot.line(result.times, result.angle, kBlue);
+  draw(plot);
+  say(message(result.up() ? good("Up.") : painted(kRed, "Not up."), " After ", result.iterations,
+              " iterations and ", fixed(result.seconds, 2),
+              " s the pole swings back and forth, and ends within ", fixed(result.miss, 4),
+              " of upright and at rest. Drawn is its angle [rad] over ",
+              fixed(result.times.back(), 0), " s; hanging is 0."));
+  say(message(strong("Can it be believed?"),
+              " Run again with other steps, another integrator, other "
+              "masses, late and noisy forces: ",
+              result.verdict, "."));
+}
+
+void Narrator::tell_recording(const RecordingResult& result) {
+  say(message(strong("A real pendulum."), " ", result.path.filename().string(), " has ",
+              result.samples, " samples. From the first four fifths: gravity over length ",
+              significant(result.rate, 4), " ± ", significant(result.rate_error, 1), ", damping ",
+              significant(result.damping, 3), " ± ", significant(result.damping_error, 1),
+              ". The last fifth, which it has not seen, is foretold to ",
+              strong(significant(result.held_out, 2) + " rad"), "."));
+}
+
 void Narrator::farewell(const TourResult& result) {
   out_ << '\n';
-  say(message(result.ok() ? good("All four ended as they should")
+  say(message(result.ok() ? good("All five ended as they should")
                           : painted(kRed, "Not every story ended as it should"),
               ", in ", fixed(result.seconds, 1), " s."));
   if (!result.report.empty()) {

@@ -31,6 +31,10 @@ class Narrator {
   void slide_iterate(int iteration, const SlideIterate& iterate);
   void end_slide(const SlideResult& result);
 
+  void begin_swing(const SwingProblem& problem);
+  void end_swing(const SwingResult& result);
+  void tell_recording(const RecordingResult& result);
+
   void farewell(const TourResult& result);
 
  private:

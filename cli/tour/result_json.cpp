@@ -1,8 +1,11 @@
 #include "cli/tour/result_json.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "cycloid/base/error.h"
 #include "cycloid/base/instruction_set.h"
+#include "cycloid/page/number_text.h"
 
 namespace cycloid::tour {
 namespace {
@@ -124,6 +127,44 @@ Json slide_json(const SlideResult& slide) {
           {"times", times}};
 }
 
+Json swing_json(const SwingResult& swing) {
+  const SwingProblem& p = swing.problem;
+  double most = 0;
+  for (const double u : swing.force) most = std::max(most, std::abs(u));
+  return {
+      {"up", swing.up()},         {"miss", swing.miss},         {"iterations", swing.iterations},
+      {"seconds", swing.seconds}, {"verdict", swing.verdict},   {"cart", p.cart},
+      {"pole", p.pole},           {"length", p.length},         {"limit", p.limit},
+      {"largest_force", most},    {"steps", p.steps},           {"duration", swing.times.back()},
+      {"angle", swing.angle},     {"position", swing.position}, {"force", swing.force}};
+}
+
+// What the page says about a recording, or that none was given.
+std::string recording_sentence(const std::optional<RecordingResult>& r) {
+  if (!r)
+    return "Give it a recording of a real pendulum, cycloid tour --data FILE, and it is fitted "
+           "too.";
+  return message("A real pendulum (", r->path.filename().string(), ", ", r->samples,
+                 " samples): from the first four fifths gravity over length is ",
+                 significant(r->rate, 4), " ± ", significant(r->rate_error, 1),
+                 "; the last fifth, which it has not seen, is foretold to ",
+                 significant(r->held_out, 2), " rad.");
+}
+
+Json recording_json(const std::optional<RecordingResult>& r) {
+  Json json = {{"given", r.has_value()}, {"sentence", recording_sentence(r)}};
+  if (!r) return json;
+  json.update({{"path", r->path.string()},
+               {"samples", r->samples},
+               {"rate", r->rate},
+               {"rate_error", r->rate_error},
+               {"damping", r->damping},
+               {"damping_error", r->damping_error},
+               {"rms", r->rms},
+               {"held_out", r->held_out}});
+  return json;
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const TourResult& result) {
@@ -135,7 +176,9 @@ nlohmann::ordered_json to_json(const TourResult& result) {
           {"aim", aim_json(result.aim)},
           {"fit", fit_json(result.fit)},
           {"trust", trust_json(result.trust)},
-          {"slide", slide_json(result.slide)}};
+          {"slide", slide_json(result.slide)},
+          {"swing", swing_json(result.swing)},
+          {"recording", recording_json(result.recording)}};
 }
 
 }  // namespace cycloid::tour

@@ -28,6 +28,9 @@ TourResult run_tour(const TourOptions& options, std::ostream& out) {
   TourResult result;
   result.seed = options.seed;
   result.report = file.path();
+  if (!options.data.empty()) {
+    result.recording = fit_recording_of_pendulum(options.data, options.keep_going);
+  }
   narrator.welcome();
 
   narrator.begin_aim({});
@@ -53,6 +56,11 @@ TourResult run_tour(const TourOptions& options, std::ostream& out) {
     narrator.slide_iterate(k, iterate);
   });
   narrator.end_slide(result.slide);
+
+  narrator.begin_swing({});
+  result.swing = swing_up({}, options.keep_going);
+  narrator.end_swing(result.swing);
+  if (result.recording) narrator.tell_recording(*result.recording);
 
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   file.write(page(result));

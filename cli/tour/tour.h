@@ -1,8 +1,8 @@
-// The tour: four short stories, each computed when it is told, in the terminal and on a web page.
+// The tour: five short stories, each computed when it is told, in the terminal and on a web page.
 //
 // Where to start reading:
 //   tour.h                   runs the stories
-//   aim.h  fit.h  trust.h  slide.h   one story each: problem, result, solution
+//   aim.h  fit.h  trust.h  slide.h  swing.h   one story each: problem, result, solution
 //   narrator.h               tells them in the terminal;  text_plot.h  draws there
 //   page.h                   tells them on a page: page.html has its words, page.css and page.js
 //                            its looks;  figures.h  its figures, drawn with svg_plot.h
@@ -16,6 +16,7 @@
 #include "cli/tour/aim.h"
 #include "cli/tour/fit.h"
 #include "cli/tour/slide.h"
+#include "cli/tour/swing.h"
 #include "cli/tour/trust.h"
 #include "cycloid/base/interrupt.h"
 
@@ -29,6 +30,7 @@ struct TourOptions {
   int columns = 80;                                    // of the terminal
   bool quiet = false;                                  // nothing is printed
   std::uint64_t seed = 0;                              // of the recordings' noise
+  std::filesystem::path data = {};                     // a real pendulum's; empty: none
   KeepGoing keep_going = {};
 };
 
@@ -37,16 +39,20 @@ struct TourResult {
   FitResult fit;
   TrustResult trust;
   SlideResult slide;
+  SwingResult swing;
+  std::optional<RecordingResult> recording;  // where one was given
   std::uint64_t seed = 0;
   std::filesystem::path report;  // absolute; empty where none was written
-  double seconds = 0;            // for the four stories
+  double seconds = 0;            // for the five stories
 
-  // The target is hit, the pendulum found, Lorenz called chaotic, the slide a cycloid.
-  bool ok() const { return aim.hit() && fit.found() && trust.chaotic() && slide.fastest(); }
+  // The target is hit, the pendulum found, Lorenz called chaotic, the slide a cycloid, the pole up.
+  bool ok() const {
+    return aim.hit() && fit.found() && trust.chaotic() && slide.fastest() && swing.up();
+  }
 };
 
-// Prints to `out` as it goes. Throws Error when the page cannot be written (before any work is
-// done), Interrupted when keep_going says no.
+// Prints to `out` as it goes. Throws Error when the page cannot be written or the recording cannot
+// be read (before other work is done), Interrupted when keep_going says no.
 TourResult run_tour(const TourOptions& options, std::ostream& out);
 
 }  // namespace cycloid::tour

@@ -31,7 +31,7 @@ std::string text_of(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("tour: four stories end well, in the terminal, as JSON and as a page [threads]") {
+TEST_CASE("tour: five stories end well, in the terminal, as JSON and as a page [threads]") {
   const Folder folder;
   const fs::path report = folder.path / "tour.html";
   std::ostringstream out;
@@ -42,7 +42,7 @@ TEST_CASE("tour: four stories end well, in the terminal, as JSON and as a page [
   CHECK(result.seconds > 0);
 
   const std::string told = out.str();
-  for (const char* part : {"Hit.", "Found.", "Chaotic", "A cycloid.", "⣀"}) {
+  for (const char* part : {"Hit.", "Found.", "Chaotic", "A cycloid.", "Up.", "⣀"}) {
     CAPTURE(part);
     CHECK(told.find(part) != std::string::npos);
   }
@@ -56,6 +56,8 @@ TEST_CASE("tour: four stories end well, in the terminal, as JSON and as a page [
   CHECK(json["fit"]["length"]["estimate"] == result.fit.fit.length.value);
   CHECK(json["trust"]["verdict"] == "chaotic");
   CHECK(json["slide"]["time"] == result.slide.time());
+  CHECK(json["swing"]["miss"] == result.swing.miss);
+  CHECK(json["recording"]["given"] == false);
   CHECK(json["report"] == report.string());
 
   const std::string html = text_of(report);

@@ -401,7 +401,7 @@ void LaneEngine<T>::retarget(Run<T>& run) const {
   const Steppers<T>& steppers = run.system.template steppers<T>();
   // Lanes share arrays of parameters and one cotangent of them: environments with their own are
   // alone in their chunks.
-  const bool alone = run.batch == 1 || ((run.parameter_rows > 1 || run.parameter_jacobian) &&
+  const bool alone = run.batch == 1 || ((run.parameter_rows > 1 || run.array_jacobian()) &&
                                         !steppers.packed->sizes().arrays.empty());
   const bool pairs = run.pair_width > 0;
   run.stepper = (pairs ? steppers.dual : alone ? steppers.one : steppers.packed).get();

@@ -72,6 +72,43 @@ bool linearise_lanes(const Run<T>& run, const Sweep<T>& sweep, SweepBuffers<T>& 
   return true;
 }
 
+// P along the directions that were asked for, as the stepper finds it; false where it cannot.
+template <class T>
+bool parameters_at_once(const Run<T>& run, const Sweep<T>& sweep, const StepInput<T>& in,
+                        const StepRecord& record, Linearisation<T>& out) {
+  const auto* const slopes = dynamic_cast<const ParameterSlopes<T>*>(run.stepper);
+  if (!slopes || run.parameter_directions.empty()) return false;
+  const JacobianSizes s(run.stepper->sizes());
+  const std::int64_t numbers = s.tangent * std::ssize(run.parameter_directions);
+  LaneBuffer<T> P(static_cast<std::size_t>(run.lanes() * numbers));
+  if (!slopes->parameter_jacobian(in, record, run.parameter_directions, P.data(),
+                                  sweep.workspace())) {
+    return false;
+  }
+  scatter(sweep.map(), P.data(), numbers, out.P.data(), numbers, 0);
+  return true;
+}
+
+// Row i of P along the directions that were asked for, from its cotangents of all parameters.
+template <class T>
+void take_directions(const Run<T>& run, const LaneMap& map, std::int64_t i, const double* p_bar,
+                     const std::vector<double>& array_bar, Linearisation<T>& out) {
+  const JacobianSizes s(run.stepper->sizes());
+  const std::int64_t W = run.lanes(), q = std::ssize(run.parameter_directions);
+  for (std::int64_t j = 0; j < q; ++j) {
+    for (int l = 0; l < map.active; ++l) {
+      double sum = 0;
+      for (const auto& [place, value] : run.parameter_directions[static_cast<std::size_t>(j)]) {
+        sum += value * (place < s.parameters
+                            ? p_bar[place * W + l]
+                            : array_bar[static_cast<std::size_t>(place - s.parameters)]);
+      }
+      out.P[static_cast<std::size_t>((map.environment(l) * s.tangent + i) * q + j)] =
+          static_cast<T>(sum);
+    }
+  }
+}
+
 // ... a row at a time: the pullback of the unit cotangent of tangent number i.
 template <class T>
 void linearise_rows(const Run<T>& run, Sweep<T>& sweep, const StepInput<T>& in,
@@ -103,6 +140,10 @@ void linearise_rows(const Run<T>& run, Sweep<T>& sweep, const StepInput<T>& in,
     scatter(map, u_bar.data(), s.input, out.B.data(), s.tangent * s.input, i * s.input);
     if (!params) continue;
     run.stepper->finish(sweep.workspace(), p_bar.data());
+    if (!run.parameter_directions.empty()) {
+      take_directions(run, map, i, p_bar.data(), array_bar, out);
+      continue;
+    }
     for (int l = 0; l < map.active; ++l) {
       T* row = out.P.data() + (map.environment(l) * s.tangent + i) * s.all;
       for (std::int64_t j = 0; j < s.parameters; ++j) {
@@ -205,7 +246,7 @@ RunOutcome LaneEngine<T>::linearise(const Run<T>& run, Linearisation<T>& out,
                        [&](Sweep<T>& sweep, SweepBuffers<T>& buffers, const StepInput<T>& in,
                            const StepRecord& record) {
                          const bool known =
-                             !params &&
+                             (!params || parameters_at_once(run, sweep, in, record, out)) &&
                              (by_lane ? linearise_lanes(run, sweep, buffers, in, record, out)
                                       : linearise_at_once(run, sweep, in, record, out));
                          if (!known) linearise_rows(run, sweep, in, record, out);

@@ -16,14 +16,21 @@ namespace {
 // What counts as free where it cannot be read: the memory of a small machine [bytes].
 constexpr std::uint64_t kUnknownMemory = std::uint64_t{16} << 30;
 
+// Columns of P.
+template <class T>
+std::int64_t parameter_columns(const Run<T>& run) {
+  if (!run.parameter_jacobian) return 0;
+  return run.parameter_directions.empty() ? run.system.parameters().size()
+                                          : std::ssize(run.parameter_directions);
+}
+
 // Throws Error where dense matrices of so many environments, and a chunk of them in lanes for each
 // thread, do not fit.
 template <class T>
 void check_fits(const Run<T>& run, const LineariseOptions& options) {
   const std::int64_t tangents = run.system.states().tangent_size(),
                      inputs = run.system.inputs().size(),
-                     row =
-                         tangents + inputs + (options.params ? run.system.parameters().size() : 0),
+                     row = tangents + inputs + parameter_columns(run),
                      copies = run.batch + engine_of<T>(run.system).at_once(run);
   const double bytes = static_cast<double>(copies) * static_cast<double>(tangents) *
                        static_cast<double>(row) * sizeof(T),
@@ -68,6 +75,23 @@ void check_derivative(const Space& states, const SparseMatrix<T>& jacobian, cons
   }
 }
 
+template <class T>
+void take_directions(std::span<const double> directions, Run<T>& run) {
+  const std::size_t all = static_cast<std::size_t>(run.system.parameters().size());
+  if (directions.empty()) return;
+  if (all == 0 || directions.size() % all != 0) {
+    throw Error(message("linearise: directions have ", all, " numbers each, got ",
+                        directions.size(), " in all"));
+  }
+  for (std::size_t j = 0; j < directions.size() / all; ++j) {
+    std::vector<DirectionEntry>& own = run.parameter_directions.emplace_back();
+    for (std::size_t i = 0; i < all; ++i) {
+      const double value = directions[j * all + i];
+      if (value != 0) own.push_back({static_cast<std::int64_t>(i), value});
+    }
+  }
+}
+
 // The one step of a run.
 template <class T>
 Run<T> run_of_step(const System& system, std::span<const T> x, std::span<const T> u,
@@ -78,7 +102,8 @@ Run<T> run_of_step(const System& system, std::span<const T> x, std::span<const T
   Run<T> run = checked_run(system, x, u.empty() ? Controls<T>(1) : Controls<T>(u, 1), params,
                            rollout_options);
   run.first_step = options.step;
-  run.parameter_jacobian = options.params;
+  run.parameter_jacobian = options.params || !options.directions.empty();
+  take_directions(options.directions, run);
   engine_of<T>(system).plan(run, Memory::all());
   return run;
 }
@@ -105,13 +130,13 @@ Linearisation<T> checked_linearise(const System& system, std::span<const T> x, s
   const std::size_t batch = static_cast<std::size_t>(run.batch),
                     tangents = static_cast<std::size_t>(system.states().tangent_size()),
                     inputs = static_cast<std::size_t>(system.inputs().size()),
-                    parameters = static_cast<std::size_t>(system.parameters().size());
+                    parameters = static_cast<std::size_t>(parameter_columns(run));
   Linearisation<T> out;
   out.batch = run.batch;
   out.next.resize(batch * static_cast<std::size_t>(system.states().size()));
   out.A.resize(batch * tangents * tangents);
   out.B.resize(batch * tangents * inputs);
-  if (options.params) out.P.resize(batch * tangents * parameters);
+  out.P.resize(batch * tangents * parameters);
   check_step(engine_of<T>(system).linearise(run, out, options.keep_going), options.unsolved);
   check_derivative(system.states(), out.A, tangents, "the state");
   check_derivative(system.states(), out.B, inputs, "the input");
@@ -129,7 +154,8 @@ template <class T>
 SparseLinearisation<T> checked_sparse(const System& system, std::span<const T> x,
                                       std::span<const T> u, std::span<const double> params,
                                       const LineariseOptions& options) {
-  if (options.params) throw Error("form \"sparse\" gives A and B, not P");
+  if (options.params || !options.directions.empty())
+    throw Error("form \"sparse\" gives A and B, not P");
   const Run<T> run = run_of_step(system, x, u, params, options);
   check_one(run, "sparse");
   SparseLinearisation<T> out;

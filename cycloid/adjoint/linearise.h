@@ -21,7 +21,9 @@
 namespace cycloid::inline adjoint {
 
 struct LineariseOptions {
-  bool params = false;    // P too
+  bool params = false;  // P too
+  // Directions of the parameters, (q, parameters): P is then along these, (batch, tangents, q).
+  std::span<const double> directions = {};
   bool unsolved = false;  // accept steps whose solver stopped short of its tolerance
   double t = 0;           // time of x [s], when it is state 0
   std::int64_t step = 0;  // number of x in a run from t: its time is t + step h, of which P knows
@@ -40,7 +42,7 @@ struct Linearisation {
   std::vector<T> next;  // (batch, states)
   std::vector<T> A;     // (batch, tangents, tangents)
   std::vector<T> B;     // (batch, tangents, inputs)
-  std::vector<T> P;     // (batch, tangents, parameters), if asked for
+  std::vector<T> P;     // (batch, tangents, parameters or directions), if asked for
 };
 
 // Rows as in rollout.h; u may be empty for zero inputs. Throws Error on wrong sizes and where the

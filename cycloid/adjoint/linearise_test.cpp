@@ -326,4 +326,34 @@ TEST_CASE("StepOperator: of laws, in time, on quaternions, with events, and of a
                   StepOperator(systems::pendulum(), at).push(v, {})));
 }
 
+TEST_CASE("linearise: along directions of the parameters P is the product with them") {
+  for (const auto& [name, system] : test::law_systems()) {
+    CAPTURE(name);
+    const RolloutCase<double> c = rollout_case<double>(system, 3, 1, 17);
+    const std::size_t np = static_cast<std::size_t>(system.parameters().size());
+    Numbers directions(2 * np);
+    for (std::size_t i = 0; i < directions.size(); ++i) {
+      directions[i] = i % 3 == 0 ? 0 : std::sin(1.0 + static_cast<double>(i));
+    }
+    const Linearisation<double> all =
+                                    linearise(system, c.x0, c.controls, c.params, {.params = true}),
+                                along = linearise(system, c.x0, c.controls, c.params,
+                                                  {.directions = directions});
+    CHECK(same_bits(all.A, along.A));
+    Numbers expected(along.P.size(), 0.0);
+    for (std::size_t row = 0; row < expected.size() / 2; ++row) {
+      for (std::size_t j = 0; j < 2; ++j) {
+        for (std::size_t i = 0; i < np; ++i) {
+          expected[2 * row + j] += all.P[row * np + i] * directions[j * np + i];
+        }
+      }
+    }
+    CHECK(relative_error(along.P, expected) < 1e-12);
+    CHECK(test::largest(along.P) > 1e-4);
+    const std::span<const double> short_row(directions.data(), np - 1);
+    CHECK_THROWS_AS(linearise(system, c.x0, c.controls, c.params, {.directions = short_row}),
+                    Error);
+  }
+}
+
 }  // namespace cycloid

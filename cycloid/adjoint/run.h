@@ -11,6 +11,7 @@
 #include "cycloid/adjoint/memory.h"
 #include "cycloid/adjoint/record_store.h"
 #include "cycloid/adjoint/rollout.h"
+#include "cycloid/system/parameter_slopes.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline adjoint {
@@ -44,8 +45,9 @@ struct Run {
   std::vector<double> sample_times;  // ... and these times [s]
   std::vector<double> sample_parts;  // ... and their parts
   bool held = false;  // every step has the same input, one for each row of controls (advance.h)
-  Memory memory = Memory::automatic();  // that the plan was made from
-  bool parameter_jacobian = false;      // each environment's, of all parameters, is asked for
+  Memory memory = Memory::automatic();       // that the plan was made from
+  bool parameter_jacobian = false;           // each environment's, of all parameters, is asked for
+  ParameterDirections parameter_directions;  // ... or of these directions of them
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
 
@@ -93,6 +95,18 @@ struct Run {
   std::int64_t place(std::int64_t environment) const {
     return order.empty() ? environment
                          : std::find(order.begin(), order.end(), environment) - order.begin();
+  }
+  // Whether each environment's Jacobian by arrays of parameters is asked for.
+  bool array_jacobian() const {
+    const auto in_array = [&](const DirectionEntry& e) {
+      return e.place >= system.parameters().lane_size();
+    };
+    return parameter_jacobian &&
+           (parameter_directions.empty() ||
+            std::any_of(parameter_directions.begin(), parameter_directions.end(),
+                        [&](const std::vector<DirectionEntry>& direction) {
+                          return std::any_of(direction.begin(), direction.end(), in_array);
+                        }));
   }
   // Length of a step [s], which may vary between environments.
   double step_length(std::int64_t environment = 0) const {

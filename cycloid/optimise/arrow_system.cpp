@@ -4,6 +4,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 
+#include "cycloid/optimise/products.h"
+
 namespace cycloid::inline optimise {
 namespace {
 
@@ -39,11 +41,18 @@ void ArrowSystem::add(std::size_t e, std::span<const double> r, std::span<const 
                       std::span<const double> weights) {
   const std::size_t rows = r.size(), c = K_ + nt_;
   if (rows == 0) return;
-  const ConstMap all(J.data(), index(rows), index(c));
-  const Eigen::Map<const Vector> residual(r.data(), index(rows)), w(weights.data(), index(rows));
-  const Matrix weighted = w.asDiagonal() * all;
-  const Matrix H = weighted.transpose() * all;
-  const Vector g = weighted.transpose() * residual;
+  // Products of the weighted rows with the rows, and with r as one more column.
+  std::vector<double> weighted(rows * c);
+  Vector g = Vector::Zero(index(c));
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < c; ++j) {
+      weighted[i * c + j] = weights[i] * J[i * c + j];
+      g[index(j)] += weighted[i * c + j] * r[i];
+    }
+  }
+  Matrix H = Matrix::Zero(index(c), index(c));
+  products().add_transposed(static_cast<int>(c), static_cast<int>(c), static_cast<int>(rows),
+                            weighted.data(), J.data(), H.data());
   Eigen::Map<Matrix>(C_.data(), index(K_), index(K_)) += H.topLeftCorner(index(K_), index(K_));
   Eigen::Map<Matrix>(S_.data() + e * nt_ * nt_, index(nt_), index(nt_)) +=
       H.bottomRightCorner(index(nt_), index(nt_));

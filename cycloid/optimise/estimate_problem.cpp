@@ -224,17 +224,17 @@ void EstimateProblem::linearise_steps(const EstimatePath& path, std::size_t firs
       u.insert(u.end(), own.begin(), own.end());
     }
     const std::size_t count = end - k;
+    const Row directions =
+        unknowns_.directions(std::span(path.theta).subspan(k * np_, np_));  // (K, parameters)
     const Linearisation<double> lin =
         linearise(system_, std::span(path.x).subspan(k * nx_, count * nx_), u, p,
-                  {.params = np_ > 0,
+                  {.directions = directions,
                    .t = knots_[k].time,
                    .threads = options_.threads,
                    .keep_going = options_.keep_going});
     simulated_ += static_cast<std::int64_t>(2 * count);
-    const Row directions =
-        unknowns_.directions(std::span(path.theta).subspan(k * np_, np_));  // (K, parameters)
     for (std::size_t i = 0; i < count; ++i) {
-      steps[k - first + i] = step_of(lin, i, directions, p.size(), knots_[k + i].h);
+      steps[k - first + i] = step_of(lin, i, knots_[k + i].h);
     }
     if (next)
       std::copy(lin.next.begin(), lin.next.end(),
@@ -244,7 +244,7 @@ void EstimateProblem::linearise_steps(const EstimatePath& path, std::size_t firs
 }
 
 KalmanStep EstimateProblem::step_of(const Linearisation<double>& lin, std::size_t i,
-                                    const Row& directions, std::size_t all, double h) const {
+                                    double h) const {
   KalmanStep step;
   step.F.assign(nz_ * nz_, 0.0), step.Q.assign(nz_ * nz_, 0.0), step.d.assign(nz_, 0.0);
   for (std::size_t r = 0; r < nz_; ++r) step.F[r * nz_ + r] = r < nt_ ? 0 : 1;  // (2), (3)
@@ -254,14 +254,7 @@ KalmanStep EstimateProblem::step_of(const Linearisation<double>& lin, std::size_
     for (std::size_t c = 0; c < nf_; ++c) {
       row[nt_ + c] = lin.B[(i * nt_ + r) * nu_ + force_places_[c]];
     }
-    for (std::size_t c = 0; c < np_; ++c) {
-      double sum = 0;
-      for (std::size_t j = 0; j < all; ++j) {
-        const double w = directions[c * all + j];
-        if (w != 0) sum += w * lin.P[(i * nt_ + r) * all + j];
-      }
-      row[nt_ + nf_ + c] = sum;
-    }
+    std::copy_n(lin.P.data() + (i * nt_ + r) * np_, np_, row + nt_ + nf_);
   }
   for (std::size_t r = 0; r < nz_; ++r) {
     const double rate = r < nt_         ? process_[r]

@@ -76,8 +76,7 @@ class EstimateProblem {
   void set_knots();
   Row inputs(const EstimatePath& path, std::size_t k) const;
   Row parameters(const EstimatePath& path, std::size_t k) const;
-  KalmanStep step_of(const Linearisation<double>& lin, std::size_t i, const Row& directions,
-                     std::size_t all, double h) const;
+  KalmanStep step_of(const Linearisation<double>& lin, std::size_t i, double h) const;
   void add_rows(const double* measured, const double* shown, const double* slopes,
                 KalmanStep& step) const;
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cycloid/optimise/measured.h"
+#include "cycloid/optimise/robust_loss.h"
 #include "cycloid/optimise/stretch_run.h"
 #include "cycloid/optimise/unknowns.h"
 #include "cycloid/record/recording.h"
@@ -54,6 +55,8 @@ struct Evaluated {
   bool ok = true;
   std::string reason;
   std::vector<StretchResiduals> stretches;
+  // What the recordings should show, (samples, columns), NaN where nothing was measured.
+  std::vector<std::vector<double>> shown;
 };
 
 struct FitStretch {
@@ -106,12 +109,14 @@ class FitProblem {
 
   // (1) and (2), with (3) where `jacobian`.
   Evaluated evaluate(const FitPoint& at, bool jacobian) const;
+  // Σ ρ(r) and the priors' part, of whole recordings; writes the gradient by θ and by the starts'
+  // tangents (fit_gradient.h). Infinite where a run fails.
+  double gradient(const FitPoint& at, Loss loss, std::span<double> theta_bar,
+                  std::span<double> starts_bar) const;
   // The residuals' sum of squares at several θ with the starts of `at`, in one batch where the
   // System lets parameters differ between environments; not finite where a run fails.
   std::vector<double> costs(const FitPoint& at,
                             const std::vector<std::vector<double>>& thetas) const;
-  // What the recordings should show, (samples, columns), NaN where a run fails.
-  std::vector<std::vector<double>> shown(const FitPoint& at) const;
 
   // σ of every column of a recording.
   const std::vector<double>& sigma(std::size_t recording) const { return sigma_[recording]; }
@@ -119,9 +124,10 @@ class FitProblem {
     sigma_[recording][column] = value;
   }
   bool sigma_known() const { return sigma_known_; }
-  void set_running(const StretchOptions& running) { running_ = running; }
 
  private:
+  static constexpr double kSlack = 1e-6;  // of a step: times that count as its beginning
+
   // A state that is looked at: of a sample, for outputs that share a delay.
   struct Look {
     int sample = 0, delay = -1;  // index among sensors, or none
@@ -146,6 +152,11 @@ class FitProblem {
   Looks looks(std::span<const double> theta) const;
   LookedRows looked_rows(std::size_t recording, const Looks& looks,
                          const std::vector<std::vector<double>>& states) const;
+  double pull_residuals(const Looks& looks, std::size_t recording, const Looked& seen,
+                        std::span<const double> theta, Loss loss, std::span<double> values_bar,
+                        std::span<double> theta_bar) const;
+  std::vector<double> shown(const Looks& looks, std::size_t recording, const Looked& seen,
+                            std::span<const double> theta) const;
   void add_residuals(const Looks& looks, std::size_t recording, const Looked& seen,
                      const StretchStates& run, std::span<const double> theta, bool jacobian,
                      Evaluated& out) const;

@@ -62,7 +62,7 @@ TEST_CASE("fit problem: a step uses the row of controls in force at its start") 
   FitProblem problem(system, {r}, Unknowns(system, {}), {}, {}, starts, 0, {});
   // Steps begin at 2, 2.1, 2.2 under 1; 2.3, 2.4, 2.5 under 10; 2.6 to 2.9 under 100.
   const FitPoint at = problem.start();
-  const std::vector<Numbers> shown = problem.shown(at);
+  const std::vector<Numbers> shown = problem.evaluate(at, false).shown;
   CHECK(shown[0][7] == doctest::Approx(0.1 * (3 + 30 + 400)).epsilon(1e-6));
 }
 

@@ -3,24 +3,17 @@
 // Minimised over θ (parameters and sensors) and the starts s of all stretches (fit_problem.h), with
 // r in units of σ:
 //   F = Σ ρ(r_i) + ½ Σ ((θ_j - mean_j) / std_j)²   subject to   c_e = 0, low ≤ θ ≤ high         (1)
-//   ρ(r) = ½ r²                    squared
-//        = ½ r², k |r| - ½ k²      Huber, |r| above k = 1.345
-//        = ½ k² log(1 + (r/k)²)    Cauchy, k = 2.385                                            (2)
-// by Levenberg and Marquardt with analytic Jacobians: residuals are weighted by ρ'(r)/r, starts are
-// eliminated (arrow_system.h), a step that leaves the bounds is projected onto them. Gaps c_e of
-// multiple shooting are closed by an augmented Lagrangian,
-//   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (3)
+// with robust losses ρ (robust_loss.h) by Levenberg and Marquardt with analytic Jacobians
+// (fit_descent.h). Gaps c_e of multiple shooting are closed by an augmented Lagrangian,
+//   F + Σ ½ w (c_e + λ_e)²,   λ_e += c_e after each round, w growing                            (2)
 // until they are below 1e-6; where contacts or dry friction leave gaps that no slope closes, the
-// fit is finished in one piece. Where σ is not known it is estimated, per output, from the
-// residuals, and the fit is repeated with it:
-//   σ² = Σ (w - v)² / (n - share of the unknowns)                                               (4)
-//
-// Covariance, to first order. With J the Jacobian of all residuals by (θ, s_0 of each recording)
-// where gaps are closed, and Q_s an orthonormal basis of its columns by starts,
-//   cov θ = ((1 - Q_s Q_sᵀ) J_θ)⁺ ((1 - Q_s Q_sᵀ) J_θ)⁺ᵀ                                        (5)
-// which is the θ block of (JᵀJ)⁻¹. Directions that the data do not determine are found in J_θ
-// scaled by the values (weak.h) and said in words; the numbers that they move have an infinite
-// standard error, and stay where the guess was if they do not act at all.
+// fit goes on with segments twice as long, in the end in one piece. Where σ is not known it is
+// estimated, per output, from the residuals, and the fit is repeated with it (fit_judgement.h,
+// which also has the covariance). Unknowns too many for a Jacobian are found by the gradient alone
+// (fit_gradient.h), without error bars.
+// Directions that the data do not determine are found in J_θ scaled by the values (weak.h) and said
+// in words; the numbers that they move have an infinite standard error, and stay where the guess
+// was if they do not act at all.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +23,22 @@
 #include <vector>
 
 #include "cycloid/optimise/fit_problem.h"
+#include "cycloid/optimise/robust_loss.h"
 #include "cycloid/optimise/status.h"
 #include "cycloid/optimise/watch.h"
 
 namespace cycloid::inline optimise {
 
-enum class Loss { squared, huber, cauchy };
+// How the minimum is found: Levenberg and Marquardt with the Jacobian, or by the gradient alone
+// (fit_gradient.h). `automatic`: the Jacobian for up to kMostJacobian unknown numbers.
+enum class FitMethod { automatic, lm, lbfgs, adam };
+inline constexpr std::size_t kMostJacobian = 400;
 
 struct IdentifyOptions {
   FitStarts x0 = {};  // free, from what was measured
   UnknownOptions unknowns = {};
   Loss loss = Loss::squared;
+  FitMethod method = FitMethod::automatic;
   double shooting = 0;  // length of a segment [s]; 0: whole recordings
   int restarts = 0;     // further starts, the best of a Sobol set
   std::uint64_t seed = 0;
@@ -68,15 +66,19 @@ struct FitParameter {
   std::string name;
   int place = 0, size = 1;
   std::vector<int> shape;
+  int offset = -1;  // in the flat vector; -1: a sensor's
 };
 
 struct Fit {
   std::vector<FitParameter> parameters;  // tied ones each by their own name
   std::vector<std::string> names;        // one per number
-  std::vector<double> values, std;       // (K)
-  std::vector<double> covariance;        // (K, K)
-  std::vector<double> flat;              // all parameters of the System
-  std::vector<double> x0;                // (recordings, states)
+  std::vector<double> values, std;       // (K); std is NaN where there was no Jacobian
+  std::vector<double> covariance;        // (K, K), or empty, likewise
+  // R with RᵀR the information on the values in units of σ, initial states eliminated: at most K
+  // rows of K, likewise.
+  std::vector<double> information_root;
+  std::vector<double> flat;  // all parameters of the System
+  std::vector<double> x0;    // (recordings, states)
   std::vector<FitOutput> outputs;
   std::vector<std::vector<double>> shown;  // of each recording, (samples, columns)
   std::vector<std::vector<double>> sigma;  // of each recording, (columns)
@@ -105,6 +107,6 @@ Fit identify(const System& system, const std::vector<Recording>& recordings,
 Fit fit_start(const System& system, const Recording& recording, std::span<const double> parameters,
               const IdentifyOptions& options = {});
 
-const char* name(Loss loss);
+const char* name(FitMethod method);
 
 }  // namespace cycloid::inline optimise

@@ -12,8 +12,9 @@
 //   status.h                why an optimiser stopped, and what to try
 //   identify.h              parameters of a System from recordings, with unknowns.h (names to
 //                           numbers), fit_problem.h (residuals), stretch_run.h (runs and tangents),
-//                           measured.h (outputs), arrow_system.h (normal equations), weak.h and
-//                           whiteness.h (what the data say), sobol.h (starts)
+//                           measured.h (outputs), fit_descent.h and arrow_system.h (Levenberg and
+//                           Marquardt), fit_gradient.h (gradients alone), fit_judgement.h, weak.h
+//                           and whiteness.h (what the data say), sobol.h (starts)
 //   cost.h, plan.h          what a trajectory costs, and the inputs that make it cost least
 //   mpc.h                   ... again and again, while a System runs
 //

@@ -87,17 +87,48 @@ Looked Measured::looked(const LookedRows& at, std::span<const double> parameters
     out.by_state.assign(rows * columns_ * nt, 0.0);
     out.by_direction.assign(rows * columns_ * q, 0.0);
   }
-  if (rows == 0) return out;
-  if (timeless_) {
-    look_at_once(at, 0, rows, parameters, directions, derivatives, threads, keep_going, out);
-    return out;
-  }
+  for_each_part(at, [&](std::size_t first, std::size_t count) {
+    look_at_once(at, first, count, parameters, directions, derivatives, threads, keep_going, out);
+  });
+  return out;
+}
+
+template <class Function>
+void Measured::for_each_part(const LookedRows& at, Function&& function) const {
+  const std::size_t rows = at.rows();
   for (std::size_t i = 0; i < rows;) {
     std::size_t end = i + 1;
-    while (end < rows && at.times[end] == at.times[i]) ++end;
-    look_at_once(at, i, end - i, parameters, directions, derivatives, threads, keep_going, out);
+    while (end < rows && (timeless_ || at.times[end] == at.times[i])) ++end;
+    function(i, end - i);
     i = end;
   }
+}
+
+ObservedRows Measured::part(const LookedRows& at, std::size_t first, std::size_t count,
+                            std::span<const double> parameters) const {
+  const std::size_t nx = static_cast<std::size_t>(system_.states().size()),
+                    nu = static_cast<std::size_t>(system_.inputs().size());
+  ObservedRows where;
+  where.states = std::span(at.states).subspan(first * nx, count * nx);
+  where.inputs = std::span(at.inputs).subspan(first * nu, count * nu);
+  where.parameters = parameters;
+  where.time = at.times[first];
+  return where;
+}
+
+std::vector<double> Measured::pull(const LookedRows& at, std::span<const double> parameters,
+                                   std::span<const double> values_bar, int threads,
+                                   const KeepGoing& keep_going,
+                                   std::span<double> parameters_bar) const {
+  Numbers out;
+  const ObserveOptions options{threads, keep_going};
+  for_each_part(at, [&](std::size_t first, std::size_t count) {
+    const Observation seen = observe(observer_, part(at, first, count, parameters), options);
+    const ObservationGradient g =
+        seen.pullback(values_bar.subspan(first * columns_, count * columns_), options);
+    out.insert(out.end(), g.states.begin(), g.states.end());
+    for (std::size_t i = 0; i < g.parameters.size(); ++i) parameters_bar[i] += g.parameters[i];
+  });
   return out;
 }
 
@@ -107,14 +138,9 @@ void Measured::look_at_once(const LookedRows& at, std::size_t first, std::size_t
                             Looked& out) const {
   const Space& space = system_.states();
   const std::size_t nx = static_cast<std::size_t>(space.size()),
-                    nt = static_cast<std::size_t>(space.tangent_size()),
-                    nu = static_cast<std::size_t>(system_.inputs().size()), np = parameters.size(),
+                    nt = static_cast<std::size_t>(space.tangent_size()), np = parameters.size(),
                     q = np == 0 ? 0 : directions.size() / np;
-  ObservedRows where;
-  where.states = std::span(at.states).subspan(first * nx, count * nx);
-  where.inputs = std::span(at.inputs).subspan(first * nu, count * nu);
-  where.parameters = parameters;
-  where.time = at.times[first];
+  const ObservedRows where = part(at, first, count, parameters);
   const ObserveOptions options{threads, keep_going};
   const Observation seen = observe(observer_, where, options);
   std::copy(seen.values().begin(), seen.values().end(),

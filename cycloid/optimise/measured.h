@@ -60,8 +60,18 @@ class Measured {
   // With derivatives in so many directions of the parameters, (q, parameters).
   Looked look(const LookedRows& at, std::span<const double> parameters,
               std::span<const double> directions, int threads, const KeepGoing& keep_going) const;
+  // From cotangents of the values to those of the rows' states, in their coordinates (rows,
+  // states); adds to those of the parameters.
+  std::vector<double> pull(const LookedRows& at, std::span<const double> parameters,
+                           std::span<const double> values_bar, int threads,
+                           const KeepGoing& keep_going, std::span<double> parameters_bar) const;
 
  private:
+  // Rows that may be looked at together: calls function(first, count) for each part.
+  template <class Function>
+  void for_each_part(const LookedRows& at, Function&& function) const;
+  ObservedRows part(const LookedRows& at, std::size_t first, std::size_t count,
+                    std::span<const double> parameters) const;
   Looked looked(const LookedRows& at, std::span<const double> parameters,
                 std::span<const double> directions, bool derivatives, int threads,
                 const KeepGoing& keep_going) const;

@@ -11,7 +11,6 @@
 #include "cycloid/optimise/mpc.h"
 #include "cycloid/optimise/multiple_shooting.h"
 #include "cycloid/optimise/sampling.h"
-#include "cycloid/optimise/shooting.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid {
@@ -276,20 +275,6 @@ TEST_CASE("mppi_weights: sum to one, prefer the cheap, and leave out what failed
   CHECK(w[1] > w[0]);
   CHECK(w[0] > w[3]);
   CHECK(mppi_weights({INFINITY, INFINITY}, 1) == Vector{0, 0});
-}
-
-TEST_CASE("BoundedInput: stays inside, its slope is that of differences, and it comes back") {
-  for (const BoundedInput map : {BoundedInput{-1, 3}, BoundedInput{2, INFINITY},
-                                 BoundedInput{-INFINITY, 2}, BoundedInput{-INFINITY, INFINITY}}) {
-    for (const double z : {-7.3, -0.4, 0.9, 20.0}) {
-      const double u = map.value_of(z), h = 1e-6;
-      CHECK(u >= map.low);
-      CHECK(u <= map.high);
-      const double slope = (map.value_of(z + h) - map.value_of(z - h)) / (2 * h);
-      CHECK(map.slope_of(z) == doctest::Approx(slope).epsilon(1e-6).scale(1));
-      CHECK(map.value_of(map.free_of(u)) == doctest::Approx(u).epsilon(0.01));
-    }
-  }
 }
 
 TEST_CASE("Mpc: holds an inverted pendulum against pushes, within bounds, with time and without") {

@@ -7,40 +7,6 @@
 #include "cycloid/optimise/lbfgs.h"
 
 namespace cycloid::inline optimise {
-namespace {
-
-constexpr double kInside = 1e-3;  // how far from a bound a start is moved, in half widths
-
-}  // namespace
-
-double BoundedInput::free_of(double u) const {
-  const bool below = std::isfinite(low), above = std::isfinite(high);
-  if (below && above) {
-    const double half = 0.5 * (high - low);
-    if (half == 0) return 0;
-    const double share = std::clamp((u - low) / half - 1, kInside - 1, 1 - kInside);
-    return std::asin(share);  // (1)
-  }
-  if (below) return std::sqrt(std::pow(std::max(u - low, kInside) + 1, 2) - 1);  // (2)
-  if (above) return std::sqrt(std::pow(std::max(high - u, kInside) + 1, 2) - 1);
-  return u;
-}
-
-double BoundedInput::value_of(double z) const {
-  const bool below = std::isfinite(low), above = std::isfinite(high);
-  if (below && above) return std::clamp(low + 0.5 * (high - low) * (1 + std::sin(z)), low, high);
-  if (below) return low - 1 + std::sqrt(z * z + 1);
-  if (above) return high + 1 - std::sqrt(z * z + 1);
-  return z;
-}
-
-double BoundedInput::slope_of(double z) const {
-  const bool below = std::isfinite(low), above = std::isfinite(high);
-  if (below && above) return 0.5 * (high - low) * std::cos(z);
-  if (below) return z / std::sqrt(z * z + 1);
-  if (above) return -z / std::sqrt(z * z + 1);
-  return 1;
-}
 
 Plan plan_shooting(Planner& p) {
   if (p.cost.has_constraints()) {
@@ -48,7 +14,7 @@ Plan plan_shooting(Planner& p) {
         "plan: method \"lbfgs\" does not hold Keep; take \"ilqr\" or \"multiple_shooting\"");
   }
   p.begin_with_start();
-  std::vector<BoundedInput> map;
+  std::vector<BoundedNumber> map;
   for (int i = 0; i < p.nu; ++i) map.push_back({p.low(i), p.high(i)});
   std::vector<double> z(p.best.controls.size());
   for (std::size_t i = 0; i < z.size(); ++i) z[i] = map[i % p.nu].free_of(p.best.controls[i]);

@@ -12,6 +12,7 @@
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/math/dual.h"
+#include "cycloid/optimise/products.h"
 #include "cycloid/system/interpolation.h"
 #include "cycloid/system/systems.h"
 
@@ -22,6 +23,7 @@ using Numbers = std::vector<double>;
 using Dual1 = Dual<double, 1>;
 
 constexpr double kBytesAtOnce = 2e8;  // of saved states and inputs in one batch
+constexpr double kSameStep = 1e-9;    // how near, relative, steps are that do not know the time
 constexpr double kAlike = 0.7;        // stretches of so much of the longest share its batch
 
 double step_length(const System& system, std::span<const double> p) {
@@ -55,6 +57,7 @@ class Runs {
         directions_(directions),
         options_(options),
         apart_(apart),
+        timeless_(is_timeless(system_)),
         nx_(n(space_.size())),
         nt_(n(space_.tangent_size())),
         nu_(n(system_.inputs().size())),
@@ -89,13 +92,20 @@ class Runs {
       out_.states[e].assign(samples_[e].size() * nx_, 0.0);
       out_.ends[e].assign(nx_, 0.0);
     }
-    const bool dual = system_.steppers<double>().dual != nullptr;
+    const auto& dual = system_.steppers<double>().dual;
+    const bool in_lanes = dual && dual->sizes().lanes > 2;
+    const bool at_once = timeless_ ? !in_lanes : !dual;
     for (const Together& together : groups_) {
-      if (dual) {
+      if (at_once && !together.parts) {
+        for (const Together& some : portions(every_step(together), 1)) {
+          if (!chain_some(some)) propagate_some(some);
+        }
+      } else if (dual) {
         for (const Together& some : portions(together, pushed_columns())) push_some(some);
       } else {
         for (const Together& some : portions(together, 1)) propagate_some(some);
       }
+      if (!out_.ok) break;
     }
     return std::move(out_);
   }
@@ -116,7 +126,6 @@ class Runs {
   static std::int64_t step_of(const Sample& s) { return s.part == 0 ? s.step : s.step + 1; }
 
   void group() {
-    const bool timeless = is_timeless(system_);
     const StepperSizes& sizes = system_.steppers<double>().one->sizes();
     std::vector<std::size_t> order(stretches_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -128,7 +137,7 @@ class Runs {
       const bool parts =
           sizes.takes_parts && !std::all_of(samples_[e].begin(), samples_[e].end(),
                                             [](const Sample& i) { return on_grid(i); });
-      const double t0 = timeless ? 0 : s.t0;
+      const double t0 = timeless_ ? 0 : s.t0;
       const auto fits = [&](const Together& g) {
         if (g.parts != parts || g.t0 != t0) return false;
         if (!parts) return static_cast<double>(s.steps) >= kAlike * static_cast<double>(g.steps);
@@ -266,14 +275,7 @@ class Runs {
     const Trajectory<double> run =
         rollout(system_, x, Controls<double>(u, g.steps), p, options_of(g));
     const std::size_t saved = run.saved_steps().size();
-    std::vector<bool> failed(g.members.size(), false);
-    for (const Failure& f : run.report().failed) {
-      const std::size_t m = n(f.environment);
-      if (f.step >= stretches_[g.members[m]].steps) continue;  // beyond its own end
-      failed[m] = true;
-      if (!apart_) out_.ok = false;
-      if (out_.reason.empty()) out_.reason = describe(f);
-    }
+    const std::vector<bool> failed = failed_members(g, run);
     for (std::size_t m = 0; m < g.members.size(); ++m) {
       const std::size_t e = g.members[m];
       const double* rows = run.states().data() + m * saved * nx_;
@@ -284,6 +286,18 @@ class Runs {
       }
       take_values(g, e, rows);
     }
+  }
+
+  std::vector<bool> failed_members(const Together& g, const Trajectory<double>& run) {
+    std::vector<bool> failed(g.members.size(), false);
+    for (const Failure& f : run.report().failed) {
+      const std::size_t m = n(f.environment);
+      if (f.step >= stretches_[g.members[m]].steps) continue;  // beyond its own end
+      failed[m] = true;
+      if (!apart_) out_.ok = false;
+      if (out_.reason.empty()) out_.reason = describe(f);
+    }
+    return failed;
   }
 
   // The states of stretch e from saved rows.
@@ -388,6 +402,116 @@ class Runs {
     to_tangent(value.data(), tangent.data(), d);
   }
 
+  // The same group with every step saved.
+  static Together every_step(Together g) {
+    g.saved.resize(n(g.steps) + 1);
+    std::iota(g.saved.begin(), g.saved.end(), std::int64_t{0});
+    return g;
+  }
+
+  // Whether steps that were made at other times than those of a run lead where the run went.
+  bool same_steps(const Numbers& a, const Numbers& b) const {
+    for (std::size_t c = 0; c < nx_; ++c) {
+      double apart = 0, size = 0;
+      for (std::size_t i = c; i < a.size(); i += nx_) {
+        apart = std::max(apart, std::abs(a[i] - b[i]));
+        size = std::max(size, std::abs(a[i]));
+      }
+      if (!(apart <= kSameStep * size)) return false;
+    }
+    return true;
+  }
+
+  // (3), where steps do not depend on the time: a run first, then the steps of all members in one
+  // batch of lanes, then the products along each. False where they do.
+  bool chain_some(const Together& g) {
+    const std::size_t T = n(g.steps), c = options_.by_starts ? columns() : q_;
+    const Numbers u = controls_of(g, 1);
+    const Trajectory<double> run =
+        rollout(system_, starts_of(g, 1), Controls<double>(u, g.steps), parameters_, options_of(g));
+    failed_members(g, run);
+    if (!out_.ok) return true;
+    struct Row {
+      std::size_t member, step;
+    };
+    std::vector<Row> rows;
+    for (std::size_t m = 0; m < g.members.size(); ++m) {
+      take_values(g, g.members[m], run.states().data() + m * (T + 1) * nx_);
+      for (std::size_t k = 0; k < n(stretches_[g.members[m]].steps); ++k) rows.push_back({m, k});
+    }
+    if (c == 0) return true;
+    const std::size_t most = std::max<std::size_t>(
+        1, static_cast<std::size_t>(kBytesAtOnce / static_cast<double>(8 * nt_ * (c + nu_))));
+    const Products product = products();
+    Numbers x, ahead, inputs, d, next(nt_ * c), path;  // path: d of every step of one member
+    for (std::size_t first = 0; first < rows.size(); first += most) {
+      const std::size_t count = std::min(most, rows.size() - first);
+      x.resize(count * nx_), ahead.resize(count * nx_), inputs.resize(count * nu_);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto [m, k] = rows[first + i];
+        const double* state = run.states().data() + (m * (T + 1) + k) * nx_;
+        std::copy_n(state, nx_, x.data() + i * nx_);
+        std::copy_n(state + nx_, nx_, ahead.data() + i * nx_);
+        std::copy_n(u.data() + (m * T + k) * nu_, nu_, inputs.data() + i * nu_);
+      }
+      const Linearisation<double> lin = linearised(g, 0, x, inputs, parameters_);
+      if (!timeless_ && !same_steps(ahead, lin.next)) return false;
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto [m, k] = rows[first + i];
+        if (k == 0) {
+          d.assign(nt_ * c, 0.0);
+          for (std::size_t a = 0; a < nt_ && c > q_; ++a) d[a * c + q_ + a] = 1;
+          path = d;
+        }
+        for (std::size_t a = 0; a < nt_; ++a) {
+          double* to = next.data() + a * c;
+          std::copy_n(lin.P.data() + (i * nt_ + a) * q_, q_, to);
+          std::fill(to + q_, to + c, 0.0);
+        }
+        const int rank = static_cast<int>(nt_);
+        product.add(rank, static_cast<int>(c), rank, lin.A.data() + i * nt_ * nt_, d.data(),
+                    next.data());
+        std::swap(d, next);
+        path.insert(path.end(), d.begin(), d.end());
+        const std::size_t e = g.members[m];
+        if (k + 1 == n(stretches_[e].steps)) {
+          take_path(e, run.states().data() + m * (T + 1) * nx_, path, c);
+        }
+      }
+    }
+    return true;
+  }
+
+  // Tangents of stretch e from those of all its states, (steps + 1, tangents, c).
+  void take_path(std::size_t e, const double* rows, const Numbers& path, std::size_t c) {
+    Numbers a(nt_), b(nt_), a_tan(nx_), b_tan(nx_), own(nt_);
+    const auto take = [&](std::vector<double>& to, std::size_t sample, std::size_t k) {
+      for (std::size_t i = 0; i < nt_; ++i) {
+        std::copy_n(path.data() + (k * nt_ + i) * c, c, to.data() + (sample * nt_ + i) * columns());
+      }
+    };
+    for (std::size_t i = 0; i < samples_[e].size(); ++i) {
+      const Sample& s = samples_[e][i];
+      if (on_grid(s)) {
+        take(out_.states_tan[e], i, n(step_of(s)));
+        continue;
+      }
+      const std::size_t k = n(s.step);
+      const double *from = rows + k * nx_, *to = from + nx_;
+      for (std::size_t j = 0; j < c; ++j) {
+        for (std::size_t r = 0; r < nt_; ++r) {
+          a[r] = path[(k * nt_ + r) * c + j];
+          b[r] = path[((k + 1) * nt_ + r) * c + j];
+        }
+        space_.velocity(from, a.data(), a_tan.data());
+        space_.velocity(to, b.data(), b_tan.data());
+        between(from, a_tan.data(), to, b_tan.data(), s.share, own.data());
+        put(out_.states_tan[e], i, j, own.data());
+      }
+    }
+    take(out_.ends_tan[e], 0, n(stretches_[e].steps));
+  }
+
   // (3): step after step, all members at once.
   void propagate_some(const Together& g) {
     const std::size_t c = columns(), count = g.members.size();
@@ -428,7 +552,8 @@ class Runs {
   Linearisation<double> linearised(const Together& g, std::int64_t k, const Numbers& x,
                                    const Numbers& u, std::span<const double> p) const {
     LineariseOptions options;
-    options.params = q_ > 0;
+    options.directions = directions_;
+    options.unsolved = true;
     options.t = g.t0;
     options.step = k;
     options.threads = options_.threads;
@@ -447,12 +572,7 @@ class Runs {
           const double* from = d.data() + (m * nt_ + a) * c;
           for (std::size_t j = 0; j < c; ++j) to[j] += A * from[j];
         }
-        for (std::size_t j = 0; j < q_; ++j) {
-          const double *P = lin.P.data() + (m * nt_ + i) * np_, *v = directions_.data() + j * np_;
-          for (std::size_t a = 0; a < np_; ++a) {
-            if (v[a] != 0) to[j] += P[a] * v[a];
-          }
-        }
+        for (std::size_t j = 0; j < q_; ++j) to[j] += lin.P[(m * nt_ + i) * q_ + j];
       }
     }
     return next;
@@ -514,7 +634,7 @@ class Runs {
   const std::vector<Stretch>& stretches_;
   std::span<const double> starts_, parameters_, directions_;
   const StretchOptions& options_;
-  bool apart_;
+  bool apart_, timeless_;
   std::size_t nx_, nt_, nu_, np_, q_;
   double h_;
   std::vector<std::vector<Sample>> samples_;  // of each stretch

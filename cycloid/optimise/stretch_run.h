@@ -9,8 +9,10 @@
 //   ∂y_ei/∂(p·d_1 … p·d_q, x_e)                      (tangents, q + tangents)                (2)
 // Stretches that have steps and times alike run in one batch. (2) comes from dual numbers, each
 // direction an environment in a lane of its own (adjoint/pushforward.h), or, of Systems that have
-// none, from the Jacobians of their steps,
+// none in lanes, from the Jacobians of their steps,
 //   d_{k+1} = A_k d_k + P_k ṗ                                                                (3)
+// which come from one batch of all steps where these do not depend on the time (robots, and laws
+// whose steps at one time lead where the run went), else one after the other.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,11 @@
 
 #include <cmath>
 
+#include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/rollout.h"
+#include "cycloid/rigid/constrained_case_test.h"
+#include "cycloid/rigid/robot.h"
+#include "cycloid/rigid/robot_variant.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid {
@@ -54,6 +58,16 @@ void check_tangents(const System& system, const std::vector<Stretch>& stretches,
   CHECK(largest > 0.1);
 }
 
+// The largest difference, relative to the largest number, at least 1e-3.
+double apart(const Numbers& a, const Numbers& b) {
+  double most = 0, size = 1e-3;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, std::abs(a[i] - b[i]));
+    size = std::max(size, std::abs(b[i]));
+  }
+  return most / size;
+}
+
 }  // namespace
 
 TEST_CASE("stretches: states are those of rollouts, on steps and between them") {
@@ -97,6 +111,54 @@ TEST_CASE("stretches: a run that fails says so") {
                                           system.parameters().default_values());
   CHECK_FALSE(run.ok);
   CHECK(run.reason.find("finite") != std::string::npos);
+}
+
+TEST_CASE("stretches: the Jacobian of a robot's step by parameters is that of pullbacks") {
+  for (const auto integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast,
+                                RigidIntegrator::implicit, RigidIntegrator::rk4}) {
+    for (const bool held : {false, true}) {
+      Model m = held ? test::held_robot(integrator) : test::two_trees(integrator);
+      for (const bool activations : {false, true}) {
+        if (!activations) m.actuators.clear(), m.na = 0;
+        if (activations) m = held ? test::held_robot(integrator) : test::two_trees(integrator);
+        const System system = make_robot(m);
+        const Parameters& registry = system.parameters();
+        const std::size_t np = static_cast<std::size_t>(registry.size());
+        std::vector<std::size_t> places;
+        for (const Parameter& p : registry.all()) {
+          if (p.name.ends_with(".quat") || p.name == "option.timestep") continue;
+          for (int i = 0; i < p.size; ++i) places.push_back(static_cast<std::size_t>(p.offset + i));
+        }
+        Numbers directions(places.size() * np, 0.0), x;
+        for (std::size_t j = 0; j < places.size(); ++j) directions[j * np + places[j]] = 2;
+        for (const int rows : {1, 3}) {
+          x.clear();
+          for (int r = 0; r < rows; ++r) {
+            Numbers own = system.initial_state();
+            for (std::size_t i = 0; i < own.size(); ++i) {
+              own[i] += 0.1 * std::sin(1.7 * static_cast<double>(i) + r);
+            }
+            x.insert(x.end(), own.begin(), own.end());
+          }
+          const Linearisation<double> all = linearise(system, x, {}, {},
+                                                      {.params = true, .unsolved = true}),
+                                      along =
+                                          linearise(system, x, {}, {},
+                                                    {.directions = directions, .unsolved = true});
+          Numbers expected;
+          for (std::size_t row = 0; row < all.P.size() / np; ++row) {
+            for (const std::size_t i : places) expected.push_back(2 * all.P[row * np + i]);
+          }
+          CAPTURE(name(integrator));
+          CAPTURE(held);
+          CAPTURE(rows);
+          CHECK(apart(along.P, expected) < 1e-10);
+          CHECK(apart(along.A, all.A) < 1e-10);
+          CHECK(apart(along.P, Numbers(along.P.size(), 0.0)) > 1e-3);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace cycloid

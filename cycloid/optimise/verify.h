@@ -7,7 +7,9 @@
 // is no more than J_result, nothing has been gained, and (1) is 0. Tests:
 //   half step, quarter step     the time step; inputs are held as long as before
 //   other integrator            the first that the System has besides its own
-//   hard contact, soft contact  a fourth and four times of what contacts give, and other laws
+//   hard contact, soft contact  a fourth and four times of what contacts give
+//   compliant contact           the other law of contact (rigid/contact/hunt_crossley.h), with a
+//                               quarter of the step, since it is explicit; or mujoco contact
 //   parameters                  values drawn within their uncertainty
 //   delay, noise                inputs come late, and not as they were sent
 // A test that the System cannot vary is left out. A test of draws takes means over them. Besides

@@ -8,7 +8,8 @@
 //   recording.h   a recording in memory, checked against a System
 //   csv.h         tables of numbers with a header
 //   npz.h         NumPy's archives;   inflate.h  how their members are unpacked
-//   record_file.h a recording in a file, by its suffix
+//   hdf5_file.h   HDF5, where the program is built with it
+//   record_file.h a recording in a file, by its suffix;   named_arrays.h  what they have in common
 #pragma once
 
 #include <cstdint>

@@ -137,7 +137,8 @@ void compute_otherwise(const Model& model, RobotOptions options, const Variant& 
                        SystemParts& of) {
   Variant now = variant;
   if (now.integrator.empty()) now.integrator = of.ways.integrator;
-  options.values = of.parameters.unpack(varied_parameters(of.parameters, variant).default_values());
+  options.values = varied_values(of.parameters, variant);
+  options.contact = varied_contact(options.contact, variant);
   SystemParts other = make_robot(varied_model(model, now), options).parts();
   other.timestep = of.timestep;
   other.initial_state = std::move(of.initial_state);
@@ -196,7 +197,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
       if (precision == Precision::float64) of.float32 = {};
     };
   }
-  parts.ways = robot_ways(model);
+  parts.ways = robot_ways(model, options.contact);
   parts.ways.use = [tree = key.tree, options](const Variant& variant, SystemParts& of) {
     compute_otherwise(tree->source, options, variant, of);
   };

@@ -16,7 +16,7 @@
 namespace cycloid::inline rigid {
 
 template <class S, class P, bool kConstrained = false>
-class RobotStepper final : public SubstepStepper<Scalar<S>> {
+class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlopes<Scalar<S>> {
  public:
   using T = Scalar<S>;
 
@@ -123,6 +123,28 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
     return true;
   }
 
+  bool parameter_jacobian(const StepInput<T>& in, const StepRecord& record,
+                          const ParameterDirections& directions, T* P_out,
+                          StepWorkspace& workspace) const override {
+    if (integrator() == RigidIntegrator::rk4 || kDual) return false;
+    if (key_.tree->model.na > 0 || moves_itself(directions)) return false;
+    if constexpr (!kDual) {
+      Layout at = layout(workspace);
+      const Robot<S, P> r = robot(at);
+      const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u),
+              *own = record.numbers<const S>();
+      S* const out = reinterpret_cast<S*>(P_out);
+      if constexpr (!kConstrained) {
+        euler_parameter_jacobian(r, x, u, own, at.work, at.jacobian, this->sizes_.input, directions,
+                                 at.p_bar, out);
+      } else {
+        pull_velocity_rows(in, record, directions, out, at);
+      }
+      at.sums->cleared = false;  // p_bar is no cotangent any more
+    }
+    return true;
+  }
+
   void finish(StepWorkspace& workspace, double* p_bar) const override {
     const Layout& at = layout(workspace);
     clear_first(at);
@@ -198,6 +220,19 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
   }
 
  private:
+  // Whether a direction has numbers on which q⁺ depends besides v⁺, or that are normalised.
+  bool moves_itself(const ParameterDirections& directions) const {
+    for (const auto& direction : directions) {
+      for (const DirectionEntry& e : direction) {
+        if (e.place == key_.tree->options.timestep || e.place >= parameters()) return true;
+        for (const int quat : key_.tree->quaternions) {
+          if (e.place >= quat && e.place < quat + 4) return true;
+        }
+      }
+    }
+    return false;
+  }
+
   // Numbers of a scalar: its lanes, or a value and its tangent.
   static constexpr int kNumbers = static_cast<int>(sizeof(S) / sizeof(T));
   static constexpr bool kDual = kNumbers != kLanes<S>;
@@ -388,8 +423,52 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
     *at.sums = {0, true, true};
   }
 
+  // P under constraints: a pullback for every row of v⁺, from which those of q⁺ follow.
+  void pull_velocity_rows(const StepInput<T>& in, const StepRecord& record,
+                          const ParameterDirections& directions, S* out, Layout& at) const;
+
   RobotKey key_;
 };
+
+template <class S, class P, bool kConstrained>
+void RobotStepper<S, P, kConstrained>::pull_velocity_rows(const StepInput<T>& in,
+                                                          const StepRecord& record,
+                                                          const ParameterDirections& directions,
+                                                          S* out, Layout& at) const {
+  const Robot<S, P> r = robot(at);
+  const StepShape n(*key_.tree);
+  const int q = static_cast<int>(directions.size());
+  const std::size_t tangent = static_cast<std::size_t>(this->sizes_.tangent);
+  const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u),
+          *own = record.numbers<const S>(), *qacc = own;
+  std::vector<S> x_next_bar(tangent), x_bar(tangent),
+      u_bar(static_cast<std::size_t>(this->sizes_.input));
+  for (int k = 0; k < n.nv; ++k) {
+    std::fill(x_next_bar.begin(), x_next_bar.end(), S(0));
+    std::fill(x_bar.begin(), x_bar.end(), S(0));
+    std::fill(u_bar.begin(), u_bar.end(), S(0));
+    x_next_bar[static_cast<std::size_t>(n.nv + k)] = S(1);
+    for (const auto& direction : directions) {
+      for (const DirectionEntry& e : direction) at.p_bar[e.place] = S(0);
+    }
+    S h_bar(0);
+    with_dynamics(at, [&](const auto& dynamics) {
+      qacc = own + dynamics.moved(*key_.tree);
+      euler_step_pullback(r, x, u, own, at.work, static_cast<const S*>(x_next_bar.data()),
+                          x_bar.data(), u_bar.data(), at.p_bar, h_bar, dynamics);
+    });
+    for (int j = 0; j < q; ++j) {
+      S sum(0);
+      for (const DirectionEntry& e : directions[static_cast<std::size_t>(j)]) {
+        sum += S(static_cast<T>(e.value)) * at.p_bar[e.place];
+      }
+      out[(n.nv + k) * q + j] = sum;
+    }
+  }
+  const S h = r.timestep();
+  for (int k = 0; k < n.nv; ++k) at.work.tau[k] = x[n.nq + k] + h * qacc[k];
+  parameter_position_rows(r.tree, h, static_cast<const S*>(at.work.tau), q, out);
+}
 
 // Runs the step again and names the first joint whose acceleration is not finite in this lane.
 template <class S, class P, bool kConstrained>

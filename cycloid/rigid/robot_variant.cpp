@@ -1,19 +1,14 @@
 #include "cycloid/rigid/robot_variant.h"
 
-#include <map>
-#include <vector>
-
-#include "cycloid/base/check.h"
-
 namespace cycloid::inline rigid {
 namespace {
 
 constexpr RigidIntegrator kIntegrators[] = {RigidIntegrator::euler, RigidIntegrator::implicit,
                                             RigidIntegrator::implicitfast, RigidIntegrator::rk4};
-constexpr const char *kSoft = "soft", *kHard = "hard";
+constexpr const char *kSoft = "soft", *kHard = "hard", *kCompliant = "compliant",
+                     *kMujoco = "mujoco";
 
 double factor_of(const std::string& contact) {
-  CYCLOID_CHECK(contact.empty() || contact == kSoft || contact == kHard, contact);
   return contact == kSoft ? 2 : contact == kHard ? 0.5 : 1;
 }
 
@@ -32,13 +27,22 @@ const char* name(RigidIntegrator integrator) {
   }
 }
 
-Ways robot_ways(const Model& model) {
+Ways robot_ways(const Model& model, const ContactChoice& contact) {
   Ways ways;
   ways.integrator = name(model.options.integrator);
   for (const RigidIntegrator kind : kIntegrators) ways.integrators.emplace_back(name(kind));
   const Acting& acting = model.options.acting;
-  if (acting.constraints && acting.contacts && !model.geoms.empty()) ways.contacts = {kSoft, kHard};
+  if (acting.constraints && acting.contacts && !model.geoms.empty()) {
+    const bool mujoco = std::holds_alternative<MujocoContact>(contact);
+    ways.contacts = {kSoft, kHard, mujoco ? kCompliant : kMujoco};
+  }
   return ways;
+}
+
+ContactChoice varied_contact(const ContactChoice& contact, const Variant& variant) {
+  if (variant.contact == kCompliant) return HuntCrossley{};
+  if (variant.contact == kMujoco) return MujocoContact{};
+  return contact;
 }
 
 std::array<double, 2> scaled_solref(const std::array<double, 2>& solref, double factor) {
@@ -58,16 +62,20 @@ Model varied_model(Model model, const Variant& variant) {
   return model;
 }
 
-Parameters varied_parameters(const Parameters& parameters, const Variant& variant) {
+std::map<std::string, std::vector<double>> varied_values(const Parameters& parameters,
+                                                         const Variant& variant) {
   const double f = factor_of(variant.contact);
-  std::map<std::string, std::vector<double>> values;
-  for (const Parameter& p : parameters.all()) {
-    if (!is_contact(p.name)) continue;
-    const double* solref = parameters.default_values().data() + p.offset;
-    const std::array<double, 2> scaled = scaled_solref({solref[0], solref[1]}, f);
-    values[p.name] = {scaled[0], scaled[1]};
+  std::map<std::string, std::vector<double>> values =
+      parameters.unpack(parameters.default_values());
+  for (auto& [name, value] : values) {
+    if (!is_contact(name)) continue;
+    const std::array<double, 2> scaled = scaled_solref({value[0], value[1]}, f);
+    value = {scaled[0], scaled[1]};
   }
-  return with_defaults(parameters, values);
+  if (variant.contact == kMujoco) {
+    std::erase_if(values, [](const auto& entry) { return entry.first.starts_with("contact."); });
+  }
+  return values;
 }
 
 }  // namespace cycloid::inline rigid

@@ -60,8 +60,25 @@ TEST_CASE("robot_variant: of a registry only the contacts of geoms are scaled") 
     before.add(p, value);
   };
   add("geom:floor.solref", {0.02, 1}), add("equality:e.solref", {0.02, 1}), add("geom:a.size", {1});
-  const std::vector<double> after = varied_parameters(before, {.contact = "hard"}).default_values();
-  CHECK(after == std::vector<double>{0.01, 1, 0.02, 1, 1});
+  const auto after = varied_values(before, {.contact = "hard"});
+  CHECK(after.at("geom:floor.solref") == std::vector<double>{0.01, 1});
+  CHECK(after.at("equality:e.solref") == std::vector<double>{0.02, 1});
+  CHECK(after.at("geom:a.size") == std::vector<double>{1});
+}
+
+TEST_CASE("robot_variant: a contact takes the other law, and its numbers go with it") {
+  const ContactChoice soft_ball = HuntCrossley{.dissipation = 0.3};
+  CHECK(varied_contact(MujocoContact{}, {.contact = "compliant"}) == ContactChoice(HuntCrossley{}));
+  CHECK(varied_contact(soft_ball, {.contact = "mujoco"}) == ContactChoice(MujocoContact{}));
+  CHECK(varied_contact(soft_ball, {.contact = "soft"}) == soft_ball);
+  CHECK(robot_ways(ball()).contacts.back() == "compliant");
+  CHECK(robot_ways(ball(), soft_ball).contacts.back() == "mujoco");
+  Parameters registry;
+  Parameter p;
+  p.name = "contact.dissipation", p.shape = {1};
+  registry.add(p, std::vector<double>{0.3});
+  CHECK(varied_values(registry, {.contact = "mujoco"}).empty());
+  CHECK(varied_values(registry, {.contact = "soft"}).size() == 1);
 }
 
 }  // namespace cycloid::inline rigid

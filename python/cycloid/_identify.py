@@ -13,6 +13,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import as_numbers
+from cycloid._base_parameters import base_numbers, bodies_of, inertial_names
 from cycloid._core import Error, ParameterError
 from cycloid._options import as_integer, as_real, as_text, as_threads, check_one_of
 from cycloid._progress import Progress
@@ -21,6 +22,9 @@ from cycloid._rollout import Trajectory, rollout
 from cycloid._system import System, check_system
 
 _NORMAL_95 = 1.959963984540054
+_ARRAYS = (
+    "values", "std", "covariance", "information_root", "flat", "x0", "history", "theta", "starts"
+)  # fmt: skip
 _SLACK = 1e-6  # of a step: times that count as its beginning
 
 
@@ -133,7 +137,7 @@ class Fit:
     white. rms: {output: root mean square of its residuals}. x0: (recordings, state_size). weak:
     sentences on what the data do not determine. converged, message, steps, seconds, iterations,
     cost, history. held_out: {output: rms} on recordings that were not fitted. sigma: {output:
-    standard deviation in use}.
+    standard deviation in use}. combinations: {name: what it is made of} of base parameters.
     """
 
     system: System
@@ -161,28 +165,19 @@ class Fit:
         self.system, self.recordings = system, recordings
         self.held_out_recordings = held_out
         self._options, self._core = options, core
-        self.names = tuple(core["names"])
-        k = len(self.names)
-        self.covariance = core["covariance"].reshape((k, k))
-        values, std = core["values"], core["std"]
-        self.params, self.std, self.interval = {}, {}, {}
-        for name, place, size, shape in core["parameters"]:
-            own = slice(place, place + size)
-            value, error = values[own].reshape(shape), std[own].reshape(shape)
-            reach = _NORMAL_95 * error
-            if not shape:
-                value, error, reach = float(value[()]), float(error[()]), float(reach[()])
-            self.params[name], self.std[name] = value, error
-            self.interval[name] = (value - reach, value + reach)
+        self._verdict: str | None = None
         self.vector = core["flat"]
         """All parameters of the System, as `rollout` takes them."""
+        self.weak = tuple(core["weak"])
+        self.combinations: dict[str, str] = {}
+        """Of base parameters: what each of them is made of."""
+        self._take_numbers(core)
         self.guess = guess
         """The same before the fit."""
         self.x0 = core["x0"].reshape((len(recordings), system.state_size))
         self.rms = {o[0]: o[1] for o in core["outputs"]}
         self.sigma = {o[0]: o[2] for o in core["outputs"]}
         self.whiteness = {o[0]: o[3] for o in core["outputs"]}
-        self.weak = tuple(core["weak"])
         self.converged: bool = core["converged"]
         self.message: str = core["message"]
         self.cost: float = core["cost"]
@@ -199,29 +194,38 @@ class Fit:
         if held_out:
             self._hold_out(held_out)
 
-    def _sensors(self) -> list[tuple[str, list[float], list[float]]]:
-        """The sensors' numbers as bounds that hold them."""
-        return [
-            (name, np.ravel(v).tolist(), np.ravel(v).tolist())
-            for name, v in self.params.items()
-            if name.startswith("output:")
-        ]
+    def _take_numbers(self, core: dict[str, Any]) -> None:
+        """Names, values and errors: those of the core, or base parameters made of them."""
+        self.names, self._values = tuple(core["names"]), core["values"]
+        k, error = len(self.names), core["std"]
+        size = k if core["covariance"].size else 0
+        self.covariance = core["covariance"].reshape((size, size))
+        shapes = core["parameters"]
+        if self._options.get("reparametrise") == "base":
+            root = core["information_root"].reshape((-1, k))
+            base = base_numbers(self.system, self.vector, self.names, self._values, root)
+            self.names, self._values, self.covariance, found = base
+            self.combinations = {c.name: str(c) for c in found}
+            error = np.sqrt(np.diagonal(self.covariance))
+            shapes = [(name, i, 1, [], -1) for i, name in enumerate(self.names)]
+            self.weak = tuple(
+                f"{name} is not determined" for name, e in zip(self.names, error) if np.isinf(e)
+            )
+        self._errors = error
+        self.params, self.std, self.interval = {}, {}, {}
+        for name, place, size, shape, _ in shapes:
+            own = slice(place, place + size)
+            value, std = self._values[own].reshape(shape), error[own].reshape(shape)
+            reach = _NORMAL_95 * std
+            if not shape:
+                value, std, reach = float(value[()]), float(std[()]), float(reach[()])
+            self.params[name], self.std[name] = value, std
+            self.interval[name] = (value - reach, value + reach)
 
-    def _start_fit(
-        self, recording: Recording, core: Any = None, vector: np.ndarray | None = None
-    ) -> dict[str, Any]:
-        """The start that fits a recording best, and what it then shows; in another world, if one is
-        given, with other parameters."""
-        measured = set(_outputs(self.system, recording))
-        sensors = [s for s in self._sensors() if s[0][7:].rpartition(".")[0] in measured]
-        options = self._options | {
-            "bounds": sensors, "priors": [], "theta": [], "starts": [], "x0": [], "known": False,
-        }
+    def _start_fit(self, recording: Recording) -> dict[str, Any]:
+        """The start that fits a recording best, and what it then shows."""
         return _core.fit_start(
-            self.system._core if core is None else core,
-            recording._rows,
-            (self.vector if vector is None else vector).tolist(),
-            options,
+            self.system._core, self._core, recording._rows, self.vector.tolist(), self._options
         )
 
     def _hold_out(self, recordings: list[Recording]) -> None:
@@ -297,8 +301,21 @@ class Fit:
         row = np.searchsorted(recording.times, at + _SLACK * h, side="right") - 1
         return recording.controls[np.clip(row, 0, len(recording.times) - 2)]
 
+    @property
+    def verdict(self) -> str:
+        """What `verify` says about it in one line; found when it is first asked for."""
+        if self._verdict is None:
+            from cycloid._verify import verify
+
+            try:
+                self._verdict = verify(self).verdict
+            except Error as error:
+                self._verdict = f"not verified: {error}"
+        return self._verdict
+
     def report(self) -> str:
-        """The fit in words: a table of the numbers, what is weak, residuals and held-out errors."""
+        """The fit in words: a table of the numbers, what is weak, residuals, held-out errors, and
+        what `verify` says."""
         width = max(map(len, self.names), default=4)
         lines = [
             f"{self.system.name}: {len(self.recordings)} recording"
@@ -307,8 +324,7 @@ class Fit:
             f" {self.steps} steps, {self.seconds:.2f} s",
             self.message,
         ]
-        values, std = self._core["values"], self._core["std"]
-        for name, v, s in zip(self.names, values, std):
+        for name, v, s in zip(self.names, self._values, self._errors):
             reach = _NORMAL_95 * s
             interval = f"[{v - reach:.6g}, {v + reach:.6g}]" if np.isfinite(s) else "not determined"
             lines.append(f"  {name:<{width}}  {v:12.6g}  ± {s:<10.3g} 95 %: {interval}")
@@ -318,6 +334,7 @@ class Fit:
             white = "white" if p >= 0.05 else "not white"
             held = f", held out {self.held_out[name]:.4g}" if name in self.held_out else ""
             lines.append(f"{name}: rms {rms:.4g}{held}; residuals {white} (p = {p:.2g})")
+        lines.append(self.verdict)
         return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
@@ -330,7 +347,9 @@ class Fit:
             )
             for i, (r, shown) in enumerate(zip(recordings, all_shown))
         ]
-        _core.write_fit_page(self.system._core, self._core, pictures, "", os.fspath(path))
+        _core.write_fit_page(
+            self.system._core, self._core, pictures, self._verdict or "", os.fspath(path)
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the fit and its recordings as JSON; `Fit.load` reads it, and
@@ -366,7 +385,7 @@ class Fit:
         for key, value in core.items():
             if key in ("shown", "sigma"):
                 core[key] = [np.array(a, float) for a in value]
-            elif key in ("values", "std", "covariance", "flat", "x0", "history", "theta", "starts"):
+            elif key in _ARRAYS:
                 core[key] = np.array(value, float)
         recordings, held_out = (
             [from_rows(_rows(r)) for r in state[key]] for key in ("recordings", "held_out")
@@ -376,7 +395,7 @@ class Fit:
     def __repr__(self) -> str:
         found = ", ".join(
             f"{n} {v:.4g} ± {s:.2g}"
-            for n, v, s in zip(self.names[:4], self._core["values"], self._core["std"])
+            for n, v, s in zip(self.names[:4], self._values, self._errors)
         )
         more = f", and {len(self.names) - 4} more" if len(self.names) > 4 else ""
         state = "" if self.converged else ", NOT converged"
@@ -404,10 +423,6 @@ def _read(path: Any) -> dict[str, Any]:
     return state
 
 
-def _outputs(system: System, recording: Recording) -> list[str]:
-    return [o[0] for o in _core.recorded_outputs(system._core, recording._rows)[0]]
-
-
 def _state_columns(system: System, recording: Recording) -> list[int]:
     return _core.recorded_outputs(system._core, recording._rows)[1]
 
@@ -422,6 +437,8 @@ def identify(
     bounds: Mapping[Any, Any] | None = None,
     priors: Mapping[Any, Any] | None = None,
     loss: str = "squared",
+    method: str = "auto",
+    reparametrise: str | None = None,
     shooting: float | None = None,
     restarts: int = 0,
     seed: int = 0,
@@ -446,8 +463,16 @@ def identify(
     best of a Sobol set, the same for a seed. iterations: at most, of each descent. at: values of
     other parameters, as `rollout` takes them. resume: a Fit or the path of one that was saved.
 
+    method: "lm" (Levenberg and Marquardt, with the Jacobian), "lbfgs" or "adam" (the gradient
+    alone, for unknowns by the thousand; no error bars beyond 400); "auto" takes the first for up to
+    400 numbers. reparametrise: "base" gives the result in base parameters, the combinations of
+    masses, first moments and inertias of the bodies named in params that a motion can show: params,
+    std, names and covariance are theirs, and fit.combinations says what they are made of. All
+    inertial numbers of these bodies are then unknown.
+
     callback(iteration, cost) is called after each; False stops. Ctrl-C stops too: what is returned
-    is the best so far, not converged. progress: a line on the terminal; None: where there is one.
+    is the best so far, not converged. progress: a line on the terminal, and in the end the verdict
+    of `verify`; None: where there is one.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -467,7 +492,11 @@ def identify(
         raise Error("identify: expected one recording at least")
     held = [] if held_out is None else as_recordings(held_out, "held_out")
     check_one_of(loss, ("squared", "huber", "cauchy"), "loss")
+    check_one_of(method, ("auto", "lm", "lbfgs", "adam"), "method")
     requests = as_requests(params)
+    if reparametrise is not None:
+        check_one_of(reparametrise, ("base",), "reparametrise", "or None")
+        requests = _whole_bodies(system, requests)
     known, rows = _starts(system, x0, len(records))
     options: dict[str, Any] = {
         "known": known,
@@ -476,6 +505,8 @@ def identify(
         "priors": as_ranges(priors, "priors"),
         "parameters": _parameters(system, at),
         "loss": loss,
+        "method": method,
+        "reparametrise": reparametrise,
         "shooting": 0.0 if shooting is None else _segment(shooting),
         "restarts": as_integer(restarts, "restarts", 0, 10_000),
         "seed": as_integer(seed, "seed", 0, 2**63),
@@ -492,7 +523,21 @@ def identify(
             system._core, [r._rows for r in records], requests, options, shown.watch
         )
     guess = _guess(system, options["parameters"], requests)
-    return Fit(system, records, core, options, held, guess)
+    fit = Fit(system, records, core, options, held, guess)
+    shown.say_verdict(lambda: fit.verdict)
+    return fit
+
+
+def _whole_bodies(system: System, requests: list[Request]) -> list[Request]:
+    """The requests with mass, centre and inertia of every body of which one is named."""
+    named = [names[0] for names, _ in requests]
+    if any(len(names) > 1 for names, _ in requests):
+        raise ParameterError('reparametrise="base" takes no ties')
+    inertial = [n for body in bodies_of(system, named) for n in inertial_names(body)]
+    for name in named:
+        if name.partition("[")[0] in inertial and name not in inertial:
+            raise ParameterError(f'reparametrise="base" takes whole parameters; got {name!r}')
+    return requests + [([name], []) for name in inertial if name not in named]
 
 
 def _segment(shooting: Any) -> float:

@@ -50,7 +50,8 @@ class Plan:
         system, T = problem.system, problem.steps
         n, m, k = system.state_size, system.input_size, system.tangent_size
         self.system, self.objective, self.x0 = system, problem.cost, problem.x0
-        self.params, self.method = problem.params, problem.options["method"]
+        self.params, self.method = found.get("params", problem.params), problem.options["method"]
+        self._verdict: str | None = None
         self.bounds, self.t0 = problem.bounds, problem.options.get("t0", 0.0)
         self.controls = found["controls"].reshape((T, m))
         self.states = found["states"].reshape((T + 1, n))
@@ -89,6 +90,58 @@ class Plan:
             controls.append(self.control(t, states[-1]))
             states.append(step(self.system, states[-1], controls[-1], self.params))
         return np.array(states), np.array(controls)
+
+    @property
+    def end_time(self) -> float:
+        """Of the last state [s], from 0."""
+        return float(self.times[-1])
+
+    @property
+    def verdict(self) -> str:
+        """What `verify` says about it in one line; found when it is first asked for."""
+        if self._verdict is None:
+            from cycloid._verify import verify
+
+            try:
+                self._verdict = verify(self).verdict
+            except Error as error:
+                self._verdict = f"not verified: {error}"
+        return self._verdict
+
+    def report(self) -> str:
+        """The plan in words: how it ended, where it leads, and whether it can be believed."""
+        end = "converged" if self.converged else "NOT converged"
+        lines = [
+            f"{self.system.name}: {len(self.controls)} steps, {self.end_time:.4g} s, {end} in "
+            f"{self.iterations} iterations, {self.steps} steps simulated, {self.seconds:.2f} s "
+            f"({self.method})",
+            self.message,
+            f"cost: {self.history[0]:.6g} at the start, {self.cost:.6g} now",
+        ]
+        if self.violation > 0:
+            lines.append(f"largest violation of a Keep: {self.violation:.3g}")
+        if self.objective is not None:
+            lines.append(self.verdict)
+        return "\n".join(lines)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page with inputs and states over time and the cost on the way, such as
+        "plan.html"."""
+        kept = {
+            "controls": np.ascontiguousarray(self.controls).ravel(),
+            "states": np.ascontiguousarray(self.states).ravel(),
+            "history": np.ascontiguousarray(self.history),
+            "cost": self.cost,
+            "iterations": self.iterations,
+            "steps": self.steps,
+            "message": self.message,
+        }
+        low, high = ([], []) if self.bounds is None else (b.tolist() for b in self.bounds)
+        step = float(self.times[1])
+        verdict = self._verdict or ""
+        _core.write_plan_page(
+            self.system._core, kept, step, low, high, verdict, os.fspath(path)
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes its numbers, from which `Plan.load` and `plan(..., start=)` go on. (.npz)"""
@@ -268,6 +321,8 @@ def plan(
     temperature: float = 0.1,
     knots: int = 0,
     t0: float = 0.0,
+    free_time: tuple[float, float] | None = None,
+    time_weight: float = 0.0,
     threads: int | None = None,
     progress: bool | None = None,
     callback: Callable[[int, float], Any] | None = None,
@@ -287,8 +342,12 @@ def plan(
     contact, as in `load`; Smoothed linearises the mean over its noise. samples, elite, noise (in
     units of the bounds' half width), temperature, knots: of mppi and cem. t0: the time of x0 [s].
 
-    progress: None draws a line on a terminal. callback(iteration, cost) may return False to stop.
-    Whatever ends it, Ctrl-C too, the best so far is returned, with converged=False.
+    free_time: (low, high) [s]: the end time is found too, in this interval, as the length of the
+    steps ("option.timestep"); time_weight [1/s]: what a second costs. The step is in plan.params.
+
+    progress: None draws a line on a terminal, and in the end prints the verdict of `verify` in one
+    line. callback(iteration, cost) may return False to stop. Whatever ends it, Ctrl-C too, the best
+    so far is returned, with converged=False.
 
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(damping=0.1, dt=0.02)
@@ -303,6 +362,14 @@ def plan(
     problem = _Problem(system, cost, steps, bounds, params, given)
     problem.x0 = np.array(as_state(system, x0, "x0"))
     problem.take_start(start)
+    if free_time is not None:
+        ends = as_numbers(free_time, np.float64, "free_time")
+        if ends.shape != (2,):
+            raise Error(f"free_time must be (low, high) [s]; got shape {ends.shape}")
+        weight = as_real(time_weight, "time_weight")
+        problem.options["free_time"] = (float(ends[0]), float(ends[1]), weight)
+    elif time_weight != 0.0:
+        raise Error("time_weight is what a second of free_time costs; give free_time=(low, high)")
     with Progress("planning", progress=progress, callback=callback) as watch:
         found = _core.plan(
             system._core,
@@ -312,7 +379,9 @@ def plan(
             problem.options,
             watch.watch,
         )
-    return Plan(problem, found)
+    made = Plan(problem, found)
+    watch.say_verdict(lambda: made.verdict)
+    return made
 
 
 _KEYWORDS = frozenset(

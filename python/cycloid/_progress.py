@@ -54,6 +54,12 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
+    def say_verdict(self, verdict: Callable[[], str]) -> None:
+        """Prints a line on the terminal in the end; elsewhere nothing is computed."""
+        if self._draws:
+            sys.stderr.write(f"{self._label}: {verdict()}\n")
+            sys.stderr.flush()
+
     def watch(self, iteration: int, most: int, cost: float, seconds: float, steps: int) -> bool:
         """Called by the core after each iteration; False asks it to stop."""
         del steps

@@ -11,6 +11,7 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import Shape, as_numbers, broadcast, check_memory, check_trailing
+from cycloid._contact import HuntCrossley
 from cycloid._core import Error, ParameterError
 from cycloid._options import as_real, as_text, shown
 
@@ -273,7 +274,7 @@ class System:
         self,
         dt: float | None = None,
         integrator: str | None = None,
-        contact: str | None = None,
+        contact: Any = None,
     ) -> System:
         """The same world, computed otherwise: with another time step [s], another integrator or
         another contact. None stays as it is. Names of states, inputs and parameters stay; the
@@ -281,7 +282,8 @@ class System:
 
         integrator: of a law as in `cycloid.systems`, of a robot "euler", "implicit",
         "implicitfast" or "rk4". contact: of a robot "soft" or "hard", contacts that give four
-        times as much, or a fourth.
+        times as much, or a fourth; `HuntCrossley` (or "compliant") or "mujoco", the other law of
+        contact, whose dissipation and stiction may be given.
 
         Raises Error, which names what cannot be varied.
 
@@ -297,10 +299,22 @@ class System:
         step = 0.0 if dt is None else as_real(dt, "dt")
         if dt is not None and not step > 0:
             raise Error(f"dt must be positive [s]; got {shown(dt)}")
+        law = contact if isinstance(contact, HuntCrossley) else None
+        if law is not None:
+            if law.stiffness is not None or law.exponent != HuntCrossley.exponent:
+                raise Error(
+                    "the stiffness and the exponent of a contact cannot be varied; load the "
+                    "system with contact=HuntCrossley(...)"
+                )
+            contact = "compliant"
         names = [
             "" if name is None else as_text(name).lower() for name in (integrator, contact)
         ]
-        return self._varied(step, *names)
+        made = self._varied(step, *names)
+        if law is None:
+            return made
+        values = {"contact.dissipation": law.dissipation, "contact.stiction": law.stiction}
+        return made._like(_core.with_parameters(made._core, made.parameters.pack(values)))
 
     def _varied(self, dt: float, integrator: str, contact: str) -> System:
         return self._like(self._core.variant(dt, integrator, contact))

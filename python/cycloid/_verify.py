@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +11,9 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
-from cycloid._identify import Fit, places_of
+from cycloid._identify import Fit
 from cycloid._options import as_integer, as_real, as_threads
 from cycloid._plan import Plan
-from cycloid._recording import Recording
 from cycloid._system import System
 
 
@@ -152,72 +150,12 @@ def _of_plan(plan: Plan, options: dict[str, Any]) -> Trust:
 
 def _of_fit(fit: Fit, options: dict[str, Any]) -> Trust:
     recordings = fit.held_out_recordings or fit.recordings
-    base = _core.with_parameters(fit.system._core, fit.vector)
-    if all(r.controls is None for r in recordings):
-        options |= {"delay": 0, "noise": 0.0}
-    draws = [] if options["std"] else _draws(fit, base, options["draws"], options["seed"])
-
-    def judge(
-        world: Any, substeps: int, delay: int, noise: float, seed: int
-    ) -> tuple[float, float]:
-        del substeps  # steps are those of the world
-        seen = [_disturbed(r, delay, noise, seed) for r in recordings]
-        found = world.parameter_default()
-        start = np.where(fit.guess != fit.vector, fit.guess, found)
-        return _squares(fit, seen, world, start), _squares(fit, seen, world, found)
-
-    core = _core.verify_judged(base, judge, parameters=draws, **options)
-    return Trust(core, f"A fit of {fit.system.name}, doubted")
-
-
-def _squares(fit: Fit, recordings: list[Recording], world: Any, vector: np.ndarray) -> float:
-    """The squared error of what these parameters predict, in units of sigma."""
-    try:
-        outputs = [o for r in recordings for o in fit._start_fit(r, world, vector)["outputs"]]
-    except Error:
-        return math.inf  # a run that fails
-    return sum((rms / fit.sigma[name]) ** 2 * count for name, rms, _, _, count in outputs)
-
-
-def _disturbed(recording: Recording, delay: int, noise: float, seed: int) -> Recording:
-    """The recording as if its controls had come so many samples late, and with noise."""
-    controls = recording.controls
-    if controls is None or (delay == 0 and noise == 0):
-        return recording
-    if delay > 0:
-        late = np.repeat(controls[:1], delay, axis=0)
-        controls = np.concatenate([late, controls])[: len(controls)]
-    width = np.ptp(recording.controls, axis=0)
-    controls = controls + noise * width * np.random.default_rng(seed).normal(size=controls.shape)
-    return Recording(
-        recording.times,
-        recording.values,
-        controls,
-        names=recording.names,
-        sigma=recording.sigma,
-        x0=recording.x0,
+    core = _core.verify_fit(
+        fit.system._core,
+        fit._core,
+        [r._rows for r in recordings],
+        fit.guess,
+        fit._options,
+        **options,
     )
-
-
-def _draws(fit: Fit, base: Any, count: int, seed: int) -> list[list[float]]:
-    """Parameter vectors within the fit's uncertainty; numbers that are not determined stay."""
-    random = np.random.default_rng(seed)
-    std = np.sqrt(np.maximum(np.diagonal(fit.covariance), 0.0))
-    known = np.isfinite(std)
-    covariance = np.where(known[:, None] & known, fit.covariance, 0.0)
-    values, parameters = fit._core["values"], fit._core["parameters"]
-    rows: list[list[float]] = []
-    for _ in range(1000 * count):
-        drawn = random.multivariate_normal(values, covariance, method="eigh")
-        vector = fit.vector.copy()
-        for name, place, size, _ in parameters:
-            if not name.startswith("output:"):
-                vector[places_of(fit.system, name)] = drawn[place : place + size]
-        try:
-            _core.with_parameters(base, vector)
-        except Error:
-            continue  # a mass below zero: drawn again
-        rows.append(vector.tolist())
-        if len(rows) == count:
-            break
-    return rows
+    return Trust(core, f"A fit of {fit.system.name}, doubted")

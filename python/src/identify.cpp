@@ -1,7 +1,10 @@
 #include "cycloid/optimise/identify.h"
 
+#include <nanobind/stl/map.h>
+
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/fit_page.h"
+#include "cycloid/optimise/verify_fit.h"
 #include "cycloid/record/csv.h"
 #include "recording.h"
 #include "unlocked.h"
@@ -22,6 +25,15 @@ Loss loss_of(const std::string& word) {
   throw Error(message("loss must be \"squared\", \"huber\" or \"cauchy\", got \"", word, "\""));
 }
 
+FitMethod method_of(const std::string& word) {
+  for (const FitMethod method :
+       {FitMethod::automatic, FitMethod::lm, FitMethod::lbfgs, FitMethod::adam}) {
+    if (word == name(method)) return method;
+  }
+  throw Error(
+      message("method must be \"auto\", \"lm\", \"lbfgs\" or \"adam\", got \"", word, "\""));
+}
+
 // What Python says about a call, besides the recordings and the unknowns.
 IdentifyOptions options_of(const nb::dict& given) {
   IdentifyOptions o;
@@ -35,6 +47,7 @@ IdentifyOptions options_of(const nb::dict& given) {
   }
   o.unknowns.parameters = nb::cast<std::vector<double>>(given["parameters"]);
   o.loss = loss_of(nb::cast<std::string>(given["loss"]));
+  o.method = method_of(nb::cast<std::string>(given["method"]));
   o.shooting = nb::cast<double>(given["shooting"]);
   o.restarts = nb::cast<int>(given["restarts"]);
   o.seed = nb::cast<std::uint64_t>(given["seed"]);
@@ -59,7 +72,7 @@ nb::dict fit_of(Fit fit) {
   nb::dict d;
   nb::list parameters, outputs, shown, sigma;
   for (const FitParameter& p : fit.parameters) {
-    parameters.append(nb::make_tuple(p.name, p.place, p.size, p.shape));
+    parameters.append(nb::make_tuple(p.name, p.place, p.size, p.shape, p.offset));
   }
   for (const FitOutput& o : fit.outputs) {
     outputs.append(nb::make_tuple(o.name, o.rms, o.sigma, o.whiteness, o.count));
@@ -71,6 +84,7 @@ nb::dict fit_of(Fit fit) {
   d["values"] = to_numpy(std::move(fit.values));
   d["std"] = to_numpy(std::move(fit.std));
   d["covariance"] = to_numpy(std::move(fit.covariance));
+  d["information_root"] = to_numpy(std::move(fit.information_root));
   d["flat"] = to_numpy(std::move(fit.flat));
   d["x0"] = to_numpy(std::move(fit.x0));
   d["outputs"] = outputs;
@@ -90,6 +104,32 @@ nb::dict fit_of(Fit fit) {
   d["theta"] = to_numpy(std::move(fit.theta));
   d["starts"] = to_numpy(std::move(fit.starts));
   return d;
+}
+
+// A fit from what Python keeps of it, as far as pages and doubts look at it.
+Fit fit_from(const nb::dict& kept) {
+  Fit f;
+  f.names = nb::cast<std::vector<std::string>>(kept["names"]);
+  f.values = copied(nb::cast<Rows<double>>(kept["values"]));
+  f.std = copied(nb::cast<Rows<double>>(kept["std"]));
+  f.covariance = copied(nb::cast<Rows<double>>(kept["covariance"]));
+  f.flat = copied(nb::cast<Rows<double>>(kept["flat"]));
+  f.history = copied(nb::cast<Rows<double>>(kept["history"]));
+  f.weak = nb::cast<std::vector<std::string>>(kept["weak"]);
+  f.converged = nb::cast<bool>(kept["converged"]);
+  f.message = nb::cast<std::string>(kept["message"]);
+  f.iterations = nb::cast<int>(kept["iterations"]);
+  f.steps = nb::cast<std::int64_t>(kept["steps"]);
+  using Output = std::tuple<std::string, double, double, double, std::int64_t>;
+  for (const auto& [name, rms, sigma, p, count] : nb::cast<std::vector<Output>>(kept["outputs"])) {
+    f.outputs.push_back({name, rms, sigma, p, count});
+  }
+  using Parameter = std::tuple<std::string, int, int, std::vector<int>, int>;
+  for (const auto& [name, place, size, shape, offset] :
+       nb::cast<std::vector<Parameter>>(kept["parameters"])) {
+    f.parameters.push_back({name, place, size, shape, offset});
+  }
+  return f;
 }
 
 }  // namespace
@@ -117,10 +157,11 @@ void bind_identify(nb::module_& m) {
       nb::arg("watch").none());
   m.def(
       "fit_start",
-      [](const System& system, const RecordingRows& rows, const std::vector<double>& parameters,
-         const nb::dict& given) {
-        IdentifyOptions options = options_of(given);
+      [](const System& system, const nb::dict& kept, const RecordingRows& rows,
+         const std::vector<double>& parameters, const nb::dict& given) {
         const Recording recording = recording_of(rows);
+        IdentifyOptions options =
+            start_options(system, fit_from(kept), recording, options_of(given));
         Fit fit;
         {
           const Unlocked call;
@@ -129,28 +170,15 @@ void bind_identify(nb::module_& m) {
         }
         return fit_of(std::move(fit));
       },
-      nb::arg("system"), nb::arg("recording"), nb::arg("parameters"), nb::arg("options"));
+      nb::arg("system"), nb::arg("fit"), nb::arg("recording"), nb::arg("parameters"),
+      nb::arg("options"));
   // The page of a fit, from what Python keeps of it.
   m.def(
       "write_fit_page",
       [](const System& system, const nb::dict& fit,
          const std::vector<std::tuple<std::string, RecordingRows, Rows<double>>>& pictures,
          const std::string& verdict, const std::string& path) {
-        Fit f;
-        f.names = nb::cast<std::vector<std::string>>(fit["names"]);
-        f.values = copied(nb::cast<Rows<double>>(fit["values"]));
-        f.std = copied(nb::cast<Rows<double>>(fit["std"]));
-        f.history = copied(nb::cast<Rows<double>>(fit["history"]));
-        f.weak = nb::cast<std::vector<std::string>>(fit["weak"]);
-        f.converged = nb::cast<bool>(fit["converged"]);
-        f.message = nb::cast<std::string>(fit["message"]);
-        f.iterations = nb::cast<int>(fit["iterations"]);
-        f.steps = nb::cast<std::int64_t>(fit["steps"]);
-        using Output = std::tuple<std::string, double, double, double, std::int64_t>;
-        for (const auto& [name, rms, sigma, p, count] :
-             nb::cast<std::vector<Output>>(fit["outputs"])) {
-          f.outputs.push_back({name, rms, sigma, p, count});
-        }
+        const Fit f = fit_from(fit);
         std::vector<Recording> recordings;
         std::vector<std::vector<double>> shown;
         for (const auto& [heading, rows, values] : pictures) {
@@ -164,6 +192,27 @@ void bind_identify(nb::module_& m) {
         fit_page(system, f, all, verdict).write(path);
       },
       nb::arg("system"), nb::arg("fit"), nb::arg("pictures"), nb::arg("verdict"), nb::arg("path"));
+  m.def(
+      "verify_fit",
+      [](const System& system, const nb::dict& kept, const std::vector<RecordingRows>& recordings,
+         const Rows<double>& guess, const nb::dict& given, int delay, double noise, int draws,
+         double spread, const std::map<std::string, std::vector<double>>& std, std::uint64_t seed,
+         int threads) {
+        const Fit fit = fit_from(kept);
+        IdentifyOptions fitted = options_of(given);
+        std::vector<Recording> all;
+        for (const RecordingRows& rows : recordings) all.push_back(recording_of(rows));
+        VerifyOptions options;
+        options.delay = delay, options.noise = noise, options.draws = draws;
+        options.spread = spread, options.std = std, options.seed = seed, options.threads = threads;
+        const std::vector<double> before = copied(guess);
+        const Unlocked call;
+        options.keep_going = call.keep_going();
+        return verify_fit(system, fit, all, before, fitted, options);
+      },
+      nb::arg("system"), nb::arg("fit"), nb::arg("recordings"), nb::arg("guess"),
+      nb::arg("options"), nb::arg("delay"), nb::arg("noise"), nb::arg("draws"), nb::arg("spread"),
+      nb::arg("std"), nb::arg("seed"), nb::arg("threads"));
   m.def(
       "tied_names",
       [](const System& system, const std::vector<std::string>& patterns) {

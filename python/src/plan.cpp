@@ -6,9 +6,12 @@
 #include <nanobind/stl/map.h>
 
 #include "cycloid/base/error.h"
+#include "cycloid/optimise/free_time.h"
 #include "cycloid/optimise/mpc.h"
+#include "cycloid/optimise/plan_page.h"
 #include "cycloid/optimise/trajectory_cost.h"
 #include "module.h"
+#include "recording.h"
 #include "run_options.h"
 #include "unlocked.h"
 #include "watch.h"
@@ -182,16 +185,45 @@ void bind_plan(nb::module_& m) {
         PlanOptions o = options_of(options);
         o.watch = watch_until_interrupted(watch);
         const Cost cost = cost_of(terms, system, steps);
-        Plan found;
+        std::optional<FreeTime> time;
+        if (options.contains("free_time")) {
+          const auto [low, high, weight] =
+              nb::cast<std::tuple<double, double, double>>(options["free_time"]);
+          time = FreeTime{low, high, weight};
+        }
+        TimedPlan found;
         {
           const Unlocked call;
           o.keep_going = until_interrupted(call);
-          found = plan(system, span_of(x0), cost, steps, o);
+          if (time) {
+            found = plan_with_free_time(system, span_of(x0), cost, steps, *time, o);
+          } else {
+            found.plan = plan(system, span_of(x0), cost, steps, o);
+          }
         }
-        return result_of(found);
+        nb::dict result = result_of(found.plan);
+        if (time) result["params"] = to_numpy(std::move(found.params));
+        return result;
       },
       nb::arg("system"), nb::arg("x0"), nb::arg("terms"), nb::arg("steps"), nb::arg("options"),
       nb::arg("watch").none());
+  // The page of a plan, from what Python keeps of it.
+  m.def(
+      "write_plan_page",
+      [](const System& system, const nb::dict& kept, double timestep, const Numbers& low,
+         const Numbers& high, const std::string& verdict, const std::string& path) {
+        Plan p;
+        p.controls = copied(nb::cast<Rows<double>>(kept["controls"]));
+        p.states = copied(nb::cast<Rows<double>>(kept["states"]));
+        p.history = copied(nb::cast<Rows<double>>(kept["history"]));
+        p.cost = nb::cast<double>(kept["cost"]);
+        p.iterations = nb::cast<int>(kept["iterations"]);
+        p.steps = nb::cast<std::int64_t>(kept["steps"]);
+        p.message = nb::cast<std::string>(kept["message"]);
+        plan_page(system, p, timestep, low, high, verdict).write(path);
+      },
+      nb::arg("system"), nb::arg("plan"), nb::arg("timestep"), nb::arg("low"), nb::arg("high"),
+      nb::arg("verdict"), nb::arg("path"));
   m.def(
       "plan_cost",
       [](const System& system, const nb::list& terms, std::int64_t steps,

@@ -1,7 +1,6 @@
 // verify: an optimum run again in worlds that ought to give the same answer.
 #include "cycloid/optimise/verify.h"
 
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 
 #include "module.h"
@@ -101,27 +100,6 @@ void bind_verify(nb::module_& m) {
         return with_parameters(system, span_of(params));
       },
       nb::arg("system"), nb::arg("params"));
-  // judge(core system, substeps, delay, noise, seed) -> (start, result).
-  m.def(
-      "verify_judged",
-      [](const System& system, const nb::object& judge, int delay, double noise, int draws,
-         double spread, const Named& std, const Draws& parameters, std::uint64_t seed,
-         int threads) {
-        const Judge judged = [&judge](const TestWorld& world) {
-          const nb::gil_scoped_acquire lock;
-          const auto [start, result] = nb::cast<std::pair<double, double>>(
-              judge(world.system, world.substeps, world.delay, world.noise, world.seed));
-          return TestCosts{start, result};
-        };
-        VerifyOptions options =
-            options_of(delay, noise, draws, spread, std, parameters, seed, threads);
-        Unlocked call;
-        options.keep_going = call.keep_going();
-        return verify(system, judged, {}, options);
-      },
-      nb::arg("system"), nb::arg("judge"), nb::arg("delay"), nb::arg("noise"), nb::arg("draws"),
-      nb::arg("spread"), nb::arg("std"), nb::arg("parameters"), nb::arg("seed"),
-      nb::arg("threads"));
 }
 
 }  // namespace cycloid::python

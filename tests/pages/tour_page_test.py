@@ -19,7 +19,7 @@ COMMAND = Path(os.environ.get("CYCLOID_COMMAND", ROOT / "build" / "cycloid"))
 
 FIGURES = """aim-side aim-top aim-miss fit-recording fit-ellipse fit-length fit-damping
 trust-orbit trust-growth trust-forecast trust-within trust-beyond
-slide-bending slide-time slide-race""".split()
+slide-bending slide-time slide-race swing-angle swing-force""".split()
 
 SCREENS = {
     "desktop_light": {"width": 1120},

@@ -444,3 +444,32 @@ def test_planning_threads_do_not_block_others() -> None:
     done.set()
     other.join()
     assert len(counted) > 1
+
+
+def test_a_free_end_time_is_that_of_the_closed_form(tmp_path):
+    # From rest to rest over 1 m in a time t: the sum of squared forces of T steps is 12 T / t⁴, so
+    # that with w t the best is (48 c T / w)^(1/5).
+    mass = cy.systems.spring_chain(1, stiffness=1e-12, dt=0.02)
+    cost = cy.cost.Reach("state", [1, 0], weight=1e4) + cy.cost.Effort(1e-3)
+    found = cy.plan(mass, [0, 0], cost, 100, free_time=(0.5, 6), time_weight=0.3)
+    assert found.end_time == pytest.approx((48 * 1e-3 * 100 / 0.3) ** 0.2, rel=0.01)
+    again = cy.rollout(mass, [0, 0], found.controls, found.params)
+    assert np.array_equal(again.states, found.states)
+    found.save(tmp_path / "free.plan")
+    loaded = cy.Plan.load(tmp_path / "free.plan", mass, cost)
+    assert loaded.end_time == found.end_time
+    with pytest.raises(cy.Error, match="free_time"):
+        cy.plan(mass, [0, 0], cost, 100, free_time=(2, 1))
+    with pytest.raises(cy.Error, match="free_time"):
+        cy.plan(mass, [0, 0], cost, 100, time_weight=1.0)
+
+
+def test_a_plan_reports_and_draws_itself(tmp_path):
+    pendulum = cy.systems.pendulum(damping=0.1, dt=0.02)
+    cost = cy.cost.Reach("angle", [1.0], weight=100) + cy.cost.Effort(1e-2)
+    plan = cy.plan(pendulum, [0.0, 0.0], cost, 80, bounds=(-9, 9))
+    assert "trustworthy" in plan.report() and plan.verdict == cy.verify(plan).verdict
+    plan.plot(tmp_path / "plan.html")
+    page = (tmp_path / "plan.html").read_text()
+    for part in ("Plan of pendulum", "80 steps, 1.60 s", "trustworthy", "torque", "<svg"):
+        assert part in page

@@ -25,3 +25,49 @@ def test_emps_is_better_than_open_loop_simulation_of_its_authors_numbers():
     outcome = real_data.emps()
     assert outcome.fit.params["body:load.mass"] == pytest.approx(95, rel=0.1)
     assert outcome.free_run < 0.0064 and np.isfinite(outcome.one_step)
+
+
+def test_segments_meet_through_dry_friction():
+    outcome = real_data.dfki_simple_pendulum_whole()
+    assert outcome.fit.converged and outcome.fit._core["largest_gap"] <= 1e-6
+    assert outcome.free_run < 0.12  # over 3.9 s of a swing-up
+    mgl = -0.676 * 9.81 * outcome.fit.params["body:rod.com[2]"]
+    assert mgl == pytest.approx(3.31, rel=0.05)  # Nm, the static torque of SOURCE.md
+
+
+@pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
+def test_segments_meet_through_impacts():
+    outcome = real_data.contactnets_cube_whole()
+    assert outcome.fit.converged and outcome.fit._core["largest_gap"] <= 1e-6
+    assert 0.1 < outcome.fit.params["geom:cube.friction[0]"] < 0.35
+
+
+@pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
+def test_a_pendulum_with_dry_friction_is_foretold_over_a_second():
+    outcome = real_data.dfki_simple_pendulum()
+    assert outcome.fit.converged
+    assert outcome.in_pieces < 0.03 and outcome.free_run < 0.4
+
+
+@pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
+def test_a_double_pendulum_is_foretold_over_half_a_second():
+    assert real_data.dfki_double_pendulum().in_pieces < 0.07
+
+
+@pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
+def test_silverbox_is_better_than_one_least_squares_step():
+    outcome = real_data.silverbox()
+    assert outcome.fit.converged and outcome.free_run < 0.0072
+
+
+@pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
+def test_tanks_are_better_than_the_best_linear_model_and_say_what_is_weak():
+    outcome = real_data.cascaded_tanks()
+    assert outcome.free_run < 0.75 and any("determined" in w for w in outcome.fit.weak)
+
+
+@pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
+def test_tosses_are_foretold_better_than_by_a_sweep():
+    outcome = real_data.contactnets_cube()
+    assert outcome.free_run < 0.0303 and outcome.one_step < 0.001
+    assert 0.15 < outcome.fit.params["geom:cube.friction[0]"] < 0.3

@@ -147,3 +147,22 @@ def test_another_gradient_leaves_the_system_itself_alone():
 
     assert not np.array_equal(params(near), params(system))
     np.testing.assert_array_equal(params(system), params(robot()))
+
+
+def test_a_contact_takes_the_other_law_and_comes_back():
+    ball = cy.load(
+        """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.3"><freejoint/>
+        <geom size="0.1"/></body></worldbody></mujoco>"""
+    )
+    compliant = ball.variant(contact=cy.HuntCrossley(dissipation=0.3))
+    assert float(compliant.parameters["contact.dissipation"]) == 0.3
+    loaded = ball.variant(contact="compliant").parameters["contact.dissipation"]
+    assert float(loaded) == cy.HuntCrossley().dissipation
+    back = compliant.variant(contact="mujoco")
+    assert np.array_equal(back.parameters.default, ball.parameters.default)
+    runs = [cy.rollout(s, ball.initial_state(), 300).states for s in (ball, back, compliant)]
+    assert np.array_equal(runs[0], runs[1]) and not np.array_equal(runs[0], runs[2])
+    with pytest.raises(cy.Error, match="stiffness"):
+        ball.variant(contact=cy.HuntCrossley(stiffness=1e5))
+    with pytest.raises(cy.Error, match="mujoco"):
+        compliant.variant(contact="compliant")

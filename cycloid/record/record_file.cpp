@@ -1,0 +1,24 @@
+#include "cycloid/record/record_file.h"
+
+#include "cycloid/base/error.h"
+#include "cycloid/record/csv.h"
+#include "cycloid/record/npz.h"
+
+namespace cycloid::inline record {
+
+Recording read_recording(const System& system, const std::filesystem::path& path,
+                         std::vector<std::string>* notes, const ReadHdf5& hdf5) {
+  const std::string suffix = path.extension().string();
+  if (suffix == ".npz") return recording_from_arrays(read_npz(path), path.string());
+  if (suffix == ".h5" || suffix == ".hdf5") {
+    if (!hdf5) {
+      throw Error(message("\"", path.string(),
+                          "\": this program was built without HDF5; install libhdf5-dev and build "
+                          "again, or save the recording as .npz or .csv"));
+    }
+    return recording_from_arrays(hdf5(path), path.string());
+  }
+  return recording_from_table(system, read_csv(path), notes);
+}
+
+}  // namespace cycloid::inline record
