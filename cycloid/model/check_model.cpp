@@ -1,6 +1,7 @@
 #include "cycloid/model/check_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -275,14 +276,43 @@ void check_actuators(const Model& m) {
       case TransmissionKind::site:
       case TransmissionKind::slider_crank: at.index_of("target", a.target, m.sites); break;
       case TransmissionKind::body: at.index_of("target", a.target, m.bodies); break;
+      case TransmissionKind::orientation:
+        if (a.reference_site >= 0) {
+          at.index_of("target", a.target, m.sites);
+        } else {
+          at.index_of("target", a.target, m.joints);
+          if (m.joints[static_cast<std::size_t>(a.target)].kind != JointKind::ball) {
+            at.fail("target", "is no ball joint");
+          }
+        }
+        break;
     }
     at.index_or_none("reference_site", a.reference_site, m.sites);
     if (a.transmission == TransmissionKind::slider_crank) {
       at.index_of("reference_site", a.reference_site, m.sites);
     }
-    at.between("control", a.control, 0, static_cast<std::size_t>(m.nu));
-    const bool stateful = a.dynamics != ActuatorDynamics::none;
-    at.between("act", a.act, stateful ? 0 : -1, static_cast<std::size_t>(m.na));
+    if (a.controls > 0) at.between("control", a.control, 0, static_cast<std::size_t>(m.nu));
+    if (a.law == ActuatorLaw::gain_and_bias) {
+      if (a.transmission == TransmissionKind::orientation) at.fail("law", "is not that of one");
+      at.equal("controls", a.controls, 1);
+      const bool stateful = a.dynamics != ActuatorDynamics::none;
+      at.between("act", a.act, stateful ? 0 : -1, static_cast<std::size_t>(m.na));
+      return;
+    }
+    const bool turns = a.law == ActuatorLaw::orientation;
+    at.equal("law", turns, a.transmission == TransmissionKind::orientation);
+    at.equal("controls", a.controls,
+             turns ? a.signature == 2 ? 4 : 3
+                   : std::popcount(static_cast<unsigned>(a.signature) & 15u));
+    if (turns && a.dynamics != ActuatorDynamics::none) {
+      at.equal("dynamics", static_cast<int>(a.dynamics),
+               static_cast<int>(ActuatorDynamics::integrator));
+    }
+    if (a.controls > 0) {
+      at.stretch("controls", a.control, a.controls, static_cast<std::size_t>(m.nu));
+    }
+    at.equal("acts", a.acts, motor_states(a));
+    if (a.acts > 0) at.stretch("acts", a.act, a.acts, static_cast<std::size_t>(m.na));
   });
 }
 

@@ -118,10 +118,12 @@ void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& 
   }
   retract_qpos(r.tree, x, static_cast<const S*>(s.d), x_next);
   for (std::size_t i = 0; i < r.tree.model.actuators.size(); ++i) {
-    const int j = r.tree.model.actuators[i].act;
-    if (j < 0) continue;
-    act_next[j] =
-        activation_step(r.tree, r.p, i, h, x[n.nq + n.nv + j], mean(record + s.act_dot, stride, j));
+    const Actuator& a = r.tree.model.actuators[i];
+    for_each_activation(a, [&](int j, int state) {
+      const S &act = x[n.nq + n.nv + j], rate = mean(record + s.act_dot, stride, j);
+      act_next[j] = is_motor(a) ? motor_state_step(r.tree, r.p, i, state, h, act, rate)
+                                : activation_step(r.tree, r.p, i, h, act, rate);
+    });
   }
 }
 
@@ -158,15 +160,21 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     h_bar += s.d_bar[j] * sum[j] + g * acceleration;
   }
   for (std::size_t a = 0; a < r.tree.model.actuators.size(); ++a) {
-    const int j = r.tree.model.actuators[a].act;
-    if (j < 0) continue;
-    S rate(0), rate_bar(0);
-    for (int i = 0; i < 4; ++i) {
-      rate += number<S>(kStageW[i]) * record[i * stride + s.act_dot + j];
-    }
-    activation_step_pullback(r.tree, r.p, a, h, x[n.nq + n.nv + j], rate, x_next_bar[2 * n.nv + j],
-                             act_bar[j], rate_bar, h_bar, p_bar);
-    for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = number<S>(kStageW[i]) * rate_bar;
+    for_each_activation(r.tree.model.actuators[a], [&](int j, int state) {
+      S rate(0), rate_bar(0);
+      for (int i = 0; i < 4; ++i) {
+        rate += number<S>(kStageW[i]) * record[i * stride + s.act_dot + j];
+      }
+      const S &act = x[n.nq + n.nv + j], &next_bar = x_next_bar[2 * n.nv + j];
+      if (is_motor(r.tree.model.actuators[a])) {
+        motor_state_step_pullback(r.tree, r.p, a, state, h, act, rate, next_bar, act_bar[j],
+                                  rate_bar, h_bar, p_bar);
+      } else {
+        activation_step_pullback(r.tree, r.p, a, h, act, rate, next_bar, act_bar[j], rate_bar,
+                                 h_bar, p_bar);
+      }
+      for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = number<S>(kStageW[i]) * rate_bar;
+    });
   }
 
   for (int i = 3; i >= 0; --i) {

@@ -84,9 +84,11 @@ std::vector<Bounds> input_bounds(const Model& m, const InputLayout& inputs) {
   std::vector<Bounds> bounds(static_cast<std::size_t>(inputs.space.size()));
   if (inputs.places.ctrl < 0) return bounds;
   for (const Actuator& a : m.actuators) {
-    if (a.control < 0 || !a.control_range.on) continue;
-    bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control)] = {a.control_range.low,
-                                                                        a.control_range.high};
+    for (int k = 0; k < a.controls; ++k) {
+      const Range& range = control_range(a, k);
+      if (a.control < 0 || !range.on) continue;
+      bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control + k)] = {range.low, range.high};
+    }
   }
   return bounds;
 }

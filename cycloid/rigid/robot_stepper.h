@@ -104,7 +104,10 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
                 StepWorkspace& workspace) const override {
     if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
-    if (kConstrained && (key_.tree->has_adhesion || key_.tree->compliant.acts)) return false;
+    if (kConstrained && (key_.tree->has_adhesion || key_.tree->surfaces_move ||
+                         key_.tree->compliant.acts)) {
+      return false;
+    }
     Layout at = layout(workspace);
     const ModelView& m = key_.tree->model;
     const Robot<S, P> r = robot(at);

@@ -110,7 +110,7 @@ void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record
                   at.solids);
     for (int i = 0; i < pair.touches; ++i) used[i] = feature[i] >= S(0);
     add_touches(s, k, touch, static_cast<const S*>(feature),
-                pair_numbers(s.plan, s.tree.model, s.p, pair), used, w);
+                contact_numbers(s, pair), used, w);
   }
   fill_slots(s.plan, w);
 }

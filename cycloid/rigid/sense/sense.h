@@ -80,7 +80,8 @@ S transmission_length(const Robot<S, P>& r, int i, const Instant<S>& x, const Wo
       return S(r.p[r.tree.actuators[k].gear]) * w.tendon_length[a.target];
     case TransmissionKind::slider_crank:
     case TransmissionKind::site: return site_transmission_length(r.tree, r.p, i, w.frames);
-    case TransmissionKind::body: return S(0);
+    case TransmissionKind::body:
+    case TransmissionKind::orientation: return S(0);  // never asked for
     default: return joint_transmission_length(r.tree, r.p, i, x.qpos);
   }
 }
@@ -94,7 +95,8 @@ S transmission_rate(const Robot<S, P>& r, int i, const Instant<S>& x, const Work
     case TransmissionKind::slider_crank:
     case TransmissionKind::site:
       return site_transmission_rate(r.tree, r.p, i, w.frames, static_cast<const Motion<S>*>(w.v));
-    case TransmissionKind::body: return S(0);  // never asked for
+    case TransmissionKind::body:
+    case TransmissionKind::orientation: return S(0);  // never asked for
     default: return joint_transmission_rate(r.tree, r.p, i, x.qpos, x.qvel);
   }
 }
