@@ -174,7 +174,7 @@ DC_MOTORS = """
 ORIENTATIONS = """
   <actuator>
     <orientation name="ball" joint="wrist" kp="3" kv="0.1"/>
-    <orientation name="chart" joint="wrist" kp="1" kv="0.05" input="quat" forcerange="0 0.6"/>
+    <orientation name="chart" joint="wrist" kp="1" kv="0.05" input="quat" {held}/>
     <orientation name="sites" site="hand" refsite="upper_front" kp="2" kv="0.2" ctrlrange="-1 1"/>
     <general name="drift" joint="wrist" gaintype="so3" biastype="so3" dyntype="integrator"
         gainprm="1.5" biasprm="0.02 -1.5 -0.1" actearly="true"/>
@@ -247,7 +247,8 @@ PARTS = {
     "adhesion": lambda: [ADHESION],
     "PID": lambda: [arm(), routes(), PID],
     "DC motors": lambda: [arm(), routes(), DC_MOTORS],
-    "orientations": lambda: [arm(), ORIENTATIONS],
+    "orientations": lambda: [arm(), ORIENTATIONS.format(held="")],
+    "orientations, held": lambda: [arm(), ORIENTATIONS.format(held='forcerange="0 0.6"')],
     "belts": lambda: [BELTS.format(cone="pyramidal")],
     "belts, elliptic": lambda: [BELTS.format(cone="elliptic")],
     "sticky": lambda: [STICKY.format(cone="pyramidal")],

@@ -10,8 +10,9 @@
 // Without inductance i is w; with `early` (7) takes i⁺. (1) and the first part of (2) are the
 // driver's, with a control of its own; V_max and i̇_max act where they are positive. F is friction
 // (lugre.h); setpoint and integral x_I are those of setpoint.h. Implicit integrators take
-//   dp/dl̇ = -b (1 - e^{-h/t_e}) - σ₁,   b = k_d with a driver, else K²/R₀                     (8)
-// and nothing where p is at its range. At the ends of clamps the derivative is that of the inside.
+//   dp/dl̇ = -b (1 - e^{-h/t_e}) - σ₁,   b = k_d R₀/R with a driver, else K²/R               (8)
+// with the second b where V_max holds, and without b where i̇_max or the range of (7) does. At the
+// ends of clamps the derivative is that of the inside.
 // Source: MuJoCo's manual, actuator/dcmotor.
 #pragma once
 
@@ -76,6 +77,7 @@ template <class S>
 struct DcMotorValues {
   Setpoint<S> setpoint;
   S torque{}, driven{}, V{}, R{}, w{}, rate{}, rest{}, acting{};
+  S by_driver{}, by_motor{};  // 1 where b of (8) is the first or the second
   // τ_c, what (2) clamps, V, R, w, what (5) clamps, e^{-h/t_e}, i of (7)
   Bristle<S> bristle;
 };
@@ -125,9 +127,16 @@ MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::size_t i, co
     out.x_next[kBristle] = kept.bristle.z_next;
     out.force -= kept.bristle.friction;
   }
-  const S b = has_driver(a) ? m.kd : m.K * m.K / m.R;
-  out.slope = -b * (S(1) - kept.rest) - m.bristle.damping;  // (8)
-  out.slope *= inside(a.force_range, out.force);
+  const S zero(0), one(1);
+  S open = inside(a.force_range, m.K * kept.acting);
+  if (has_state(a, kCurrent)) {
+    open = select(out.x_dot[kCurrent] == kept.rate, open, zero);
+  }
+  const Mask<S> free = hold_within(m.V_max, kept.driven) == kept.driven;
+  kept.by_driver = has_driver(a) ? select(free, open, zero) : zero;
+  kept.by_motor = open - kept.by_driver;
+  const S b = kept.by_driver * m.kd * m.R / kept.R + kept.by_motor * m.K * m.K / kept.R;
+  out.slope = -b * (one - kept.rest) - m.bristle.damping;  // (8)
   return out;
 }
 
@@ -143,17 +152,14 @@ void dc_motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, co
   DcMotor<S> m_bar{};
   S rest_bar(0), w_bar(0), R_bar(0), u_bar[kControlKinds]{};
 
-  const S slope_bar = bar.slope * inside(a.force_range, out.force);  // (8)
-  if (has_driver(a)) {
-    m_bar.kd -= slope_bar * (S(1) - kept.rest);
-    rest_bar += slope_bar * m.kd;
-  } else {
-    const S b = m.K * m.K / m.R, b_bar = -slope_bar * (S(1) - kept.rest);
-    m_bar.K += b_bar * S(2) * m.K / m.R;
-    m_bar.R -= b_bar * b / m.R;
-    rest_bar += slope_bar * b;
-  }
-  m_bar.bristle.damping -= slope_bar;
+  const S b = kept.by_driver * m.kd * m.R / kept.R + kept.by_motor * m.K * m.K / kept.R;
+  const S b_bar = -bar.slope * (S(1) - kept.rest);  // (8)
+  m_bar.kd += b_bar * kept.by_driver * m.R / kept.R;
+  m_bar.R += b_bar * kept.by_driver * m.kd / kept.R;
+  m_bar.K += b_bar * kept.by_motor * S(2) * m.K / kept.R;
+  R_bar -= b_bar * b / kept.R;
+  rest_bar += bar.slope * b;
+  m_bar.bristle.damping -= bar.slope;
 
   if (has_state(a, kBristle)) {  // (7)
     Bristle<S> own;
