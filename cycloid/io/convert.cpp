@@ -399,6 +399,8 @@ bool can_be_observed(int type) {
     case mjSENS_CAMPROJECTION:
     case mjSENS_JOINTLIMITPOS:
     case mjSENS_JOINTLIMITVEL:
+    case mjSENS_JOINTLIMITFRC:
+    case mjSENS_TENDONLIMITFRC:
     case mjSENS_TENDONLIMITPOS:
     case mjSENS_TENDONLIMITVEL:
     case mjSENS_INSIDESITE:

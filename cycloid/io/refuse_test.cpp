@@ -47,7 +47,8 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   const auto actuator = [](std::string_view xml) {
     return with("<actuator>" + std::string(xml) + "</actuator>");
   };
-  check_refused(actuator("<pid name='p' joint='hinge' kp='1' ki='1'/>"), "actuator \"p\"", "PID");
+  check_refused(actuator("<general name='p' joint='hinge' gaintype='pid' biastype='none'/>"),
+                "actuator \"p\"", "PID");
   check_refused(actuator("<general name='u' joint='hinge' dyntype='user'/>"), "actuator \"u\"",
                 "user");
   check_refused(actuator("<general name='u' joint='hinge' gaintype='user'/>"), "actuator \"u\"",
@@ -61,9 +62,11 @@ TEST_CASE("refuse_unsupported: actuators by name") {
       "actuator \"a\"", "adhesion with joints that limit");
   check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),
                 "actuator \"d\"", "history");
-  check_refused(actuator("<dcmotor name='e' joint='hinge' motorconst='1' resistance='1'/>"),
-                "actuator \"e\"", "DC motor");
-  check_refused(actuator("<orientation name='o' joint='ball' kp='1'/>"), "actuator \"o\"", "SO3");
+  check_refused(
+      "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody><tendon>"
+      "<fixed name='t' actuatorfrcrange='-1 1'><joint joint='j' coef='1'/></fixed></tendon>"
+      "<actuator><dcmotor name='e' tendon='t' motorconst='1' resistance='1'/></actuator></mujoco>",
+      "actuator \"e\"", "DC motor on a tendon that limits");
 }
 
 TEST_CASE("refuse_unsupported: tendons, springs, flexes by name") {

@@ -352,8 +352,8 @@ constexpr SensorRule kSensors[] = {
     {0, 0, kSite, 1},       {1, 5, kSite, 3},     {9, 10, kJoint, 1},   {11, 12, kTendon, 1},
     {13, 15, kActuator, 1}, {16, 16, kJoint, 1},  {17, 17, kTendon, 1}, {18, 18, kJoint, 4},
     {19, 19, kJoint, 3},    {26, 26, kNone, 3},   {27, 27, kNone, 4},   {28, 34, kNone, 3},
-    {35, 37, kBody, 3},     {6, 6, kSite, 3},     {8, 8, kSite, 2},     {20, 21, kJoint, 1},
-    {7, 7, kSite, 1},       {23, 24, kTendon, 1}, {38, 38, kNone, 1}};
+    {35, 37, kBody, 3},     {6, 6, kSite, 3},     {8, 8, kSite, 2},     {20, 22, kJoint, 1},
+    {7, 7, kSite, 1},       {23, 25, kTendon, 1}, {38, 38, kNone, 1}};
 constexpr int kProjection = 8, kInsideSite = 38, kJointLimits[] = {20, 21};
 constexpr int kContactSensor = 42, kContactFields = 9, kGlobalSensors[] = {43, 44, 45};
 

@@ -127,13 +127,14 @@ inline constexpr Operator kOperators[] = {
     differentiable("ellipsoid_wrench"),
     differentiable("absent_ellipsoid"),
     differentiable("ellipsoid_damping"),
-    // sensed_frame.h, frame_sensor.h, camera_sensor.h, limit_sensor.h, subtree.h, energy.h,
-    // root_field.h, sense.h
+    // sensed_frame.h, frame_sensor.h, camera_sensor.h, limit_sensor.h, limit_force.h,
+    // subtree.h, energy.h, root_field.h, sense.h
     differentiable("sensed_frame"),
     differentiable("frame_sensor"),
     differentiable("flux_sensor"),
     differentiable("pixel_sensor"),
     differentiable("limit_sensor"),
+    differentiable("limit_force"),
     differentiable("ray_distance"),
     differentiable("cast_ray"),
     differentiable("subtree_motion"),

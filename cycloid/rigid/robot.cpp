@@ -176,6 +176,11 @@ System make_robot(const Model& model, const RobotOptions& options) {
   }
   key.tree = std::make_shared<const Tree>(model, true, options.contact);
   key.constraints = constraint_plan(*key.tree);
+  if (options.refine && key.tree->has_adhesion) {
+    throw ModelError(
+        "refine: contacts that adhere act before they touch, and how they come and go is not "
+        "differentiated; remove adhesion from geoms, pairs and actuators, or leave refine out");
+  }
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();
   key.vary = !options.vary.empty();

@@ -316,9 +316,11 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
     if constexpr (kSwitches) {
       int& count = *at.switch_count;
       count = 0;
-      for_each_switch(*key_.constraints, at.constraints, [&](std::uint64_t thing, int row) {
-        at.switches[count++] = {thing, at.constraints.solver.newton.at.f[row] > S(0)};
-      });
+      for_each_switch(*key_.constraints, at.constraints,
+                      [&](const Switch& there, int row) {
+                        Switch& own = at.switches[count++] = there;
+                        own.pushes = at.constraints.solver.newton.at.f[row] > S(0);
+                      });
     }
   }
 

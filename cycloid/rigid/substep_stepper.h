@@ -17,8 +17,10 @@ namespace cycloid::inline rigid {
 struct Switch {
   std::uint64_t thing = 0;  // which contact or limit (switches.h)
   bool pushes = false;
+  // Of a contact: which touch of its pair it is, whatever its place among them, and its gap [m].
+  double feature = 0, feature2 = 0, gap = 0;
 
-  bool operator==(const Switch&) const = default;
+  bool operator==(const Switch& b) const { return thing == b.thing && pushes == b.pushes; }
 };
 
 // Which number of a switch passes through zero: its gap [m, rad], or its force [N, N·m].

@@ -190,7 +190,7 @@ BELTS = """
     <body name="table" pos="0 1.2 0"> <joint name="table" axis="0 1 0.2" damping="2" stiffness="50"
         armature="0.1"/> <geom name="table" type="cylinder" size="0.5 0.1" pos="0 0 -0.1" mass="4"
         surfacevel="0.05 0 0 0 0 2"/> </body>
-    <body name="brick" pos="0 0 0.055"> <freejoint/> <geom name="brick" type="box"
+    <body name="brick" pos="0 0 0.0547"> <freejoint/> <geom name="brick" type="box"
         size="0.08 0.06 0.05" mass="0.5"/> </body>
     <body name="ball" pos="0.2 1.3 0.0495"> <freejoint/> <geom name="ball" size="0.05" mass="0.3"
         surfacevel="0 0.2 0 0.5 0 0.3"/> </body>
@@ -205,7 +205,7 @@ STICKY = """
   <default> <geom gap="0.01" friction="0.8 0.01 0.001"/> </default>
   <worldbody> <geom name="ceiling" type="plane" size="2 2 0.1" pos="0 0 1" euler="180 0 0"
         adhesion="6"/>
-    <body name="foot" pos="0 0 0.95"> <freejoint/>
+    <body name="foot" pos="0 0 0.951"> <freejoint/>
       <geom name="toe1" size="0.05" pos="0.12 0 0" mass="0.2" adhesion="2" condim="4"/>
       <geom name="toe2" size="0.05" pos="-0.08 0.1 0.0005" mass="0.2" condim="1"/>
       <geom name="toe3" size="0.05" pos="-0.08 -0.1 -0.006" mass="0.2" priority="1"

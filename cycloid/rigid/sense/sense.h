@@ -14,7 +14,7 @@
 //   contacts     contact_sensor.h                                                      (11)
 //   fields       of mjData, field_sensor.h                                             (12)
 //   flux, pixels camera_sensor.h                                                       (13)
-//   limits       distance and rate, limit_sensor.h                                     (14)
+//   limits       distance and rate, limit_sensor.h; force, limit_force.h               (14)
 //   rays         distance to the nearest geom, ray_sensor.h                            (16)
 //   inside       1 where a frame's origin is in the volume of a site, else 0           (15)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
@@ -31,6 +31,7 @@
 #include "cycloid/rigid/sense/camera_sensor.h"
 #include "cycloid/rigid/sense/contact_sensor.h"
 #include "cycloid/rigid/sense/field_sensor.h"
+#include "cycloid/rigid/sense/limit_force.h"
 #include "cycloid/rigid/sense/limit_sensor.h"
 #include "cycloid/rigid/sense/ray_sensor.h"
 #include "cycloid/rigid/tree/energy.h"
@@ -184,6 +185,10 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
     out[0] = limit_acts(tree, s) ? limit_sensor(is_limit_rate(kind_of(s)), at.x, at.rate, at.low,
                                                 at.high, at.margin)
                                  : S(0);
+    return;
+  }
+  if (sees_limit_force(kind_of(s))) {
+    out[0] = limit_force(tree, s, space);
     return;
   }
   if (sees_interaction(kind_of(s))) {  // (10)

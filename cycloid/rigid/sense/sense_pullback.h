@@ -69,6 +69,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
                           rate_bar, bar.p && place >= 0 ? bar.p + place : nullptr);
     return;
   }
+  if (sees_limit_force(kind)) return limit_force_pullback(tree, s, space, y_bar[0]);
   if (sees_interaction(kind)) {  // (10)
     const FrameMount on = frame_mount(tree, s.object_type, i);
     const SensedFrame<S> site = sensed_frame(tree, r.p, on, w.frames, v, a);
