@@ -112,12 +112,12 @@ TEST_CASE("contact_pairs: adhesion is the pair's own; under the override that of
     const auto m = compile_model(xml, {});
     return contact_pairs(*m, true);
   };
-  const std::string own = "<contact><pair name='p' geom1='floor' geom2='g' adhesion='3'/></contact>";
+  const std::string own =
+      "<contact><pair name='p' geom1='floor' geom2='g' adhesion='3'/></contact>";
   const auto given = pairs(scene("size='.1' adhesion='2'", "", own));
   REQUIRE(given.size() == 1);
   CHECK(given[0].adhesion == 3);
-  const auto overridden =
-      pairs(scene("size='.1' adhesion='2'", "<flag override='enable'/>", ""));
+  const auto overridden = pairs(scene("size='.1' adhesion='2'", "<flag override='enable'/>", ""));
   REQUIRE(overridden.size() == 1);
   CHECK(overridden[0].adhesion == 2);
   CHECK(refusal(scene("size='.1' adhesion='2' surfacevel='1 0 0 0 0 0'")) == "");

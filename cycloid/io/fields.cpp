@@ -42,7 +42,8 @@ constexpr Group kGroups[] = {
      "tendon_armature tendon_frictionloss tendon_lengthspring wrap_type wrap_objid wrap_prm"},
     {FieldUse::used, "actuators",
      "actuator_trntype actuator_dyntype actuator_gaintype actuator_biastype actuator_ctrladr "
-     "actuator_ctrlnum actuator_ctrlspec actuator_outadr actuator_outnum actuator_actadr actuator_actnum "
+     "actuator_ctrlnum actuator_ctrlspec actuator_outadr actuator_outnum actuator_actadr "
+     "actuator_actnum "
      "actuator_trnid actuator_dynprm actuator_gainprm actuator_biasprm actuator_actlimited "
      "actuator_actrange actuator_actearly actuator_damping actuator_dampingpoly "
      "actuator_armature actuator_group actuator_forcelimited actuator_forcerange "

@@ -72,8 +72,7 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
     return "a PID controller's gain or dynamics together with those of another actuator";
   }
   if ((motor || pid) && transmission == mjTRN_BODY) return "adhesion by a motor";
-  if (motor && transmission == mjTRN_TENDON &&
-      m.tendon_actfrclimited[m.actuator_trnid[2 * i]]) {
+  if (motor && transmission == mjTRN_TENDON && m.tendon_actfrclimited[m.actuator_trnid[2 * i]]) {
     return "a DC motor on a tendon that limits its actuators";
   }
   if (motor || pid) {

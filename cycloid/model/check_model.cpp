@@ -301,9 +301,9 @@ void check_actuators(const Model& m) {
     }
     const bool turns = a.law == ActuatorLaw::orientation;
     at.equal("law", turns, a.transmission == TransmissionKind::orientation);
-    at.equal("controls", a.controls,
-             turns ? a.signature == 2 ? 4 : 3
-                   : std::popcount(static_cast<unsigned>(a.signature) & 15u));
+    at.equal(
+        "controls", a.controls,
+        turns ? a.signature == 2 ? 4 : 3 : std::popcount(static_cast<unsigned>(a.signature) & 15u));
     if (turns && a.dynamics != ActuatorDynamics::none) {
       at.equal("dynamics", static_cast<int>(a.dynamics),
                static_cast<int>(ActuatorDynamics::integrator));

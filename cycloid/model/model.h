@@ -124,8 +124,8 @@ struct Geom : Marker {
   std::array<double, 3> size{};                    // as in room geometry [m]
   std::array<double, 3> friction{1, 0.005, 1e-4};  // sliding, spinning, rolling
   Compliance soft;
-  double margin = 0, gap = 0;  // [m]
-  double adhesion = 0;         // by which a contact can pull [N]
+  double margin = 0, gap = 0;                // [m]
+  double adhesion = 0;                       // by which a contact can pull [N]
   std::array<double, 6> surface_velocity{};  // in its own axes: [m/s], and about its origin [rad/s]
   int condim = 3, priority = 0;
   double solmix = 1;
@@ -208,20 +208,21 @@ struct Tendon {
 
 struct Actuator {
   TransmissionKind transmission = TransmissionKind::joint;
-  int target = -1;          // joint, tendon, site, the crank's site, or the body that adheres; of an
-                            // orientation a ball joint, or a site with a reference site
+  int target = -1;  // joint, tendon, site, the crank's site, or the body that adheres; of an
+                    // orientation a ball joint, or a site with a reference site
   int reference_site = -1;  // of a site; the slider's site
   double crank_length = 0;  // of a slider-crank's rod [m]
   std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
   ActuatorDynamics dynamics = ActuatorDynamics::none;
-  std::array<double, 10> dynamics_numbers{1};     // dynprm; [0] the time constant of a filter [s]
+  std::array<double, 10> dynamics_numbers{1};  // dynprm; [0] the time constant of a filter [s]
   ActuatorLaw law = ActuatorLaw::gain_and_bias;
-  int act = -1;       // place in act, of the first
-  int acts = 0;       // how many a controller or motor has; others have one, or none
-  int control = -1;   // place in ctrl, of the first
-  int controls = 1;   // how many
-  int signature = 0;  // of a controller: bits of MuJoCo's mjtCtrlInput, which controls there are; of
-                      // an orientation: mjtCtrlChart
+  int act = -1;      // place in act, of the first
+  int acts = 0;      // how many a controller or motor has; others have one, or none
+  int control = -1;  // place in ctrl, of the first
+  int controls = 1;  // how many
+  int signature =
+      0;  // of a controller: bits of MuJoCo's mjtCtrlInput, which controls there are; of
+          // an orientation: mjtCtrlChart
   bool affine_gain = false, muscle_gain = false;  // else only gain[0] acts
   bool affine_bias = false, muscle_bias = false;  // else no bias
   std::array<double, 10> gain{};  // gainprm: constant, per length, per velocity; or a muscle's
@@ -230,10 +231,10 @@ struct Actuator {
   double acc0 = 0;                       // acceleration by a unit force at qpos0 (muscles)
   Range control_range, force_range, activation_range;
   Range second_range, third_range, fourth_range;  // of further controls
-  bool early = false;   // the force uses the next activation
-  bool enabled = true;  // its group is not disabled
-  Polynomial damping;   // acts on the joint or tendon it drives
-  double armature = 0;  // added to the joint or tendon it drives
+  bool early = false;                             // the force uses the next activation
+  bool enabled = true;                            // its group is not disabled
+  Polynomial damping;                             // acts on the joint or tendon it drives
+  double armature = 0;                            // added to the joint or tendon it drives
 };
 
 // How many activations a controller or motor has, by its numbers (rigid/force/setpoint.h).

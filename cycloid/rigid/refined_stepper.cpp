@@ -65,25 +65,13 @@ struct RefinedWorkspace final : StepWorkspace {
   bool noted = false;
 };
 
-// Whether two switches are of one thing. Touches of a pair are numbered in order, anew when one of
-// them comes or goes; between states that are the same but for rounding, features tell who is who.
-bool is_same(const Switch& a, const Switch& b) {
-  const SwitchName one(a.thing), two(b.thing);
-  if (!one.contact || !two.contact) return a.thing == b.thing;
-  return one.index / kMostTouches == two.index / kMostTouches && a.feature == b.feature &&
-         a.feature2 == b.feature2;
-}
 const Switch* find_same(const std::vector<Switch>& in, const Switch& wanted) {
-  const Switch* found = nullptr;
-  for (const Switch& s : in) {
-    if (!is_same(s, wanted)) continue;
-    if (s.thing == wanted.thing) return &s;
-    if (!found) found = &s;
-  }
-  return found;
+  const auto at =
+      std::find_if(in.begin(), in.end(), [&](const Switch& s) { return s.is_same(wanted); });
+  return at == in.end() ? nullptr : &*at;
 }
 
-// Contacts that come or go have a gap of zero; others have another feature from here on, and stay.
+// Contacts that come or go have a gap of zero; others have other features from here on, and stay.
 void keep_smallest_gaps(std::vector<Switch>& moved, double rounding) {
   double least = std::numeric_limits<double>::infinity();
   for (const Switch& s : moved) {

@@ -87,7 +87,8 @@ std::vector<Bounds> input_bounds(const Model& m, const InputLayout& inputs) {
     for (int k = 0; k < a.controls; ++k) {
       const Range& range = control_range(a, k);
       if (a.control < 0 || !range.on) continue;
-      bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control + k)] = {range.low, range.high};
+      bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control + k)] = {range.low,
+                                                                              range.high};
     }
   }
   return bounds;

@@ -104,8 +104,8 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
                 StepWorkspace& workspace) const override {
     if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
-    if (kConstrained && (key_.tree->has_adhesion || key_.tree->surfaces_move ||
-                         key_.tree->compliant.acts)) {
+    if (kConstrained &&
+        (key_.tree->has_adhesion || key_.tree->surfaces_move || key_.tree->compliant.acts)) {
       return false;
     }
     Layout at = layout(workspace);
@@ -316,11 +316,10 @@ class RobotStepper final : public SubstepStepper<Scalar<S>> {
     if constexpr (kSwitches) {
       int& count = *at.switch_count;
       count = 0;
-      for_each_switch(*key_.constraints, at.constraints,
-                      [&](const Switch& there, int row) {
-                        Switch& own = at.switches[count++] = there;
-                        own.pushes = at.constraints.solver.newton.at.f[row] > S(0);
-                      });
+      for_each_switch(*key_.constraints, at.constraints, [&](const Switch& there, int row) {
+        Switch& own = at.switches[count++] = there;
+        own.pushes = at.constraints.solver.newton.at.f[row] > S(0);
+      });
     }
   }
 

@@ -30,7 +30,8 @@ void for_each_switch(const ConstraintPlan& plan, const ConstraintMemory<S>& memo
     const int row = memory.places[i];
     if (row < 0) return;
     const bool upper = row < problem.diagonals && problem.sign[row] < S(0);
-    visit(Switch{4 * static_cast<std::uint64_t>(i) + (upper ? 2 : 0)}, row);
+    const std::uint64_t thing = 4 * static_cast<std::uint64_t>(i) + (upper ? 2 : 0);
+    visit(Switch{thing, false, thing}, row);
   });
   const ContactSpace<S>& contacts = memory.contacts;
   const int first = problem.groups - contacts.slots;
@@ -39,9 +40,15 @@ void for_each_switch(const ConstraintPlan& plan, const ConstraintMemory<S>& memo
     const int touch =
         contacts.touched[group.owner].pair * kMostTouches + contacts.touch[group.touch].place;
     const ContactSlot<S>& c = contacts.slot[slot];
+    const int pair = contacts.touched[group.owner].pair;
     const PairTouch<S>& own = contacts.touch[group.touch];
+    const ContactPair& geoms = plan.contacts.pairs[static_cast<std::size_t>(pair)];
+    const auto kind = [&](int g) { return plan.contacts.geoms[static_cast<std::size_t>(g)].kind; };
+    const bool corner = kind(geoms.geom1) == GeomKind::plane &&
+                        (kind(geoms.geom2) == GeomKind::box || kind(geoms.geom2) == GeomKind::mesh);
     visit(Switch{4 * static_cast<std::uint64_t>(touch) + 1, false,
-                 static_cast<double>(own.feature), static_cast<double>(own.feature2),
+                 4 * static_cast<std::uint64_t>(pair) + 1,
+                 corner ? static_cast<double>(own.feature) : own.place,
                  static_cast<double>(c.touch.dist - c.margin)},
           problem.group_row(first + slot));
   }

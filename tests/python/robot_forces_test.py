@@ -22,7 +22,7 @@ RUN = 400  # of MuJoCo's runs
 MEDIAN, WORST = 1e-6, 1e-3  # of the relative errors of directions; of each block
 JACOBIAN = 5e-6  # of a block: robot_initial_derivative_test.py
 
-# Whether a torque at its limit has a slope is a matter of rounding to MuJoCo's implicit integrators.
+# Whether a torque at its limit has a slope is a matter of rounding in MuJoCo.
 CASES = [
     (name, integrator)
     for name in force_models.PARTS

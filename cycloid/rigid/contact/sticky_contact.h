@@ -8,8 +8,8 @@
 // R = 1/D of an edge. Between margin and margin + gap the contact is there too, with its normal row
 // alone. What is seen of the contact's force is f₀ - δ.
 //
-// Pullback of (2): δ̄ += a̅_ref R,  D̄ -= a̅_ref δ/D²;  of (1), given μ: δ̄ -= J_0 μ, and J_0 by way of
-// the normal force of adhesion.h (2).                                                       (3)
+// Pullback of (2), with g the cotangent of a_ref,0:  δ̄ += g R,  D̄ -= g δ/D²; of (1), given μ:
+// δ̄ -= J_0 μ, and J_0 by way of the normal force of adhesion.h (2).                         (3)
 // Source: MuJoCo's manual, Computation: Adhesion.
 #pragma once
 

@@ -65,8 +65,8 @@ TEST_CASE("pair_adhesion: a sum, or that of the geom of higher priority, with it
     const Numbers p = tree.parameters.default_values();
     test::check_pullback("pair_adhesion", 1, value, pullback, {p});
     const auto of = [&](int g) {
-      return tree.model.geoms[static_cast<std::size_t>(
-                                  plan.geoms[static_cast<std::size_t>(g)].geom)]
+      return tree.model
+          .geoms[static_cast<std::size_t>(plan.geoms[static_cast<std::size_t>(g)].geom)]
           .adhesion;
     };
     const double found = pair_adhesion(plan, tree.model, p.data(), pair);

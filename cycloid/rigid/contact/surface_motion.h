@@ -8,7 +8,8 @@
 // and to no other: nothing is pushed along the normal, nothing rolls.
 //
 // Pullback, with C the cotangents of (2):  σ̄ = t₁ C₁ + t₂ C₂,  ϖ̄ = n C₃,  ω̄ = ϖ̄ + (x - p) × σ̄,
-//   x̄ += σ̄ × R ω,  p̄ -= σ̄ × R ω,  a turn of R:  R v × σ̄ + R ω × ω̄,  v̄ += Rᵀ σ̄,  ω̄ += Rᵀ ω̄       (3)
+//   x̄ += σ̄ × R ω,  p̄ -= σ̄ × R ω,  a turn of R:  R v × σ̄ + R ω × ω̄                       (3)
+// and Rᵀ σ̄, Rᵀ ω̄ for v and ω.
 // Source: MuJoCo's manual, body/geom/surfacevel.
 #pragma once
 
@@ -46,9 +47,8 @@ CYCLOID_INLINE Motion<S> surface_numbers(const TouchingGeom& g, const P* p) {
 
 // visit(geom, pose, 1 or -1) for the geoms of a pair whose surfaces move.
 template <class S, class P, class Visit>
-CYCLOID_INLINE void for_each_moving_surface(const ContactScene<S, P>& s,
-                                            const ContactSpace<S>& w, const ContactPair& pair,
-                                            Visit visit) {
+CYCLOID_INLINE void for_each_moving_surface(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                            const ContactPair& pair, Visit visit) {
   const PlacedPair<S> at(s, w, pair);
   if (s.geom(pair.geom1).at.surface >= 0) visit(pair.geom1, *at.x1, S(-1));
   if (s.geom(pair.geom2).at.surface >= 0) visit(pair.geom2, *at.x2, S(1));
@@ -60,12 +60,12 @@ Motion<S> surface_motion(const ContactScene<S, P>& s, const ContactSpace<S>& w, 
   Motion<S> sum{};
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
     Motion<S> own{};
-    for_each_moving_surface(s, w, s.pair(w.touched[group.owner].pair),
-                            [&](int g, const Pose<S>& pose, const S& sign) {
-                              own += surface_field(pose, surface_numbers<S>(s.geom(g), s.p),
-                                                   w.touch[group.touch].at.pos) *
-                                     sign;
-                            });
+    for_each_moving_surface(
+        s, w, s.pair(w.touched[group.owner].pair), [&](int g, const Pose<S>& pose, const S& sign) {
+          own +=
+              surface_field(pose, surface_numbers<S>(s.geom(g), s.p), w.touch[group.touch].at.pos) *
+              sign;
+        });
     sum.linear = select(group.lanes(), own.linear, sum.linear);
     sum.angular = select(group.lanes(), own.angular, sum.angular);
   });
@@ -82,8 +82,8 @@ CYCLOID_INLINE void add_surface_motion(const ContactFrame<S>& F, const Motion<S>
   if (rows >= 4) velocity[3] += dot(F.n, surface.angular);
 }
 
-// C: of J q̇, zero where a lane has no such row. Adds to x_bar and F_bar, to the poses of bodies and
-// to p_bar, unless it is null.
+// C: of J q̇, zero where a lane has no such row. Adds to x_bar and F_bar, to the bodies' poses and to
+// p_bar, unless it is null.
 template <class S, class P>
 void surface_motion_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
                              int rows, const ContactFrame<S>& F, const S* C, Vec3<S>& x_bar,

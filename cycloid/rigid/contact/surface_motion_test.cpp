@@ -44,11 +44,12 @@ void velocities_pullback(const Tree& tree, const S* in, const S* out_bar, S* in_
   test::SceneBars<S> bars(c.scene, in);
   std::fill_n(c.space.touch_bars, c.space.touch_count, TouchBar<S>{});
   ReferenceOptions<S> unused;
-  const RowGradient<S> sink{{bars.m.data(), bars.m.data(), nullptr, bars.v.data(), bars.pose.data()},
-                            bars.q_bar.data(),
-                            bars.v_bar.data(),
-                            bars.p_bar.data(),
-                            unused};
+  const RowGradient<S> sink{
+      {bars.m.data(), bars.m.data(), nullptr, bars.v.data(), bars.pose.data()},
+      bars.q_bar.data(),
+      bars.v_bar.data(),
+      bars.p_bar.data(),
+      unused};
   for (int slot = 0; slot < std::min(c.space.slots, kSlots); ++slot) {
     const ContactSlot<S>& at = c.space.slot[slot];
     S C[kMostRows];
@@ -88,8 +89,8 @@ TEST_CASE("surface_field: pullback equals dual numbers") {
   // Inputs: x, p, the turn of R (tangent), v, ω.
   const auto pose_of = [](const auto* in) {
     using S = std::remove_cvref_t<decltype(*in)>;
-    const Quat<S> q = retract(normalise(Quat<S>{S(0.8), S(0.1), S(-0.3), S(0.4)}),
-                              load_vec3(in + 6));
+    const Quat<S> q =
+        retract(normalise(Quat<S>{S(0.8), S(0.1), S(-0.3), S(0.4)}), load_vec3(in + 6));
     return Pose<S>{to_matrix(q), load_vec3(in + 3)};
   };
   const auto value = [&](const auto* in, auto* out) {

@@ -45,11 +45,9 @@ S measure_actuator(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
     return S(0);
   }
   if (is_motor(a)) {
-    const MotorForce<S> out =
-        motor_force(tree, r.p, i, r.timestep(), motor_point(r, i, x, w)).out;
-    for_each_activation(a, [&](int j, int k) {
-      w.act_dot[j] = out.x_dot[k], w.act_next[j] = out.x_next[k];
-    });
+    const MotorForce<S> out = motor_force(tree, r.p, i, r.timestep(), motor_point(r, i, x, w)).out;
+    for_each_activation(
+        a, [&](int j, int k) { w.act_dot[j] = out.x_dot[k], w.act_next[j] = out.x_next[k]; });
     return out.force;
   }
   const ActuatorForce<S> out =
@@ -350,8 +348,8 @@ void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x
   OrientationForce<S> out_bar;
   if (acts(tree, a)) {
     out_bar.slope = slope_bar;
-    out_bar.force = orientation_rate(tree, r.p, id, w.frames, static_cast<const Motion<S>*>(w.m),
-                                     mu_act);
+    out_bar.force =
+        orientation_rate(tree, r.p, id, w.frames, static_cast<const Motion<S>*>(w.m), mu_act);
     for (int k = 0; k < 3 && tree.limits_actuators; ++k) {
       orientation_row(r, id, w, unit_axis<S>(k), w.rows.row);
       out_bar.force[k] = row_times(tree, static_cast<const S*>(w.rows.row), mu_act);

@@ -182,7 +182,8 @@ CYCLOID_HD void activation_step_pullback(const TreeView& tree, const P* p, std::
 
 // Whether (5) looks at length and rate, and its slope in l̇ is not zero.
 inline bool looks_at_length(const Actuator& a) {
-  return a.law != ActuatorLaw::gain_and_bias || a.affine_gain || a.affine_bias || a.muscle_gain || a.muscle_bias;
+  return a.law != ActuatorLaw::gain_and_bias || a.affine_gain || a.affine_bias || a.muscle_gain ||
+         a.muscle_bias;
 }
 
 // d p / d l̇.

@@ -65,7 +65,7 @@ CYCLOID_INLINE TransmissionPoint<S> transmission_point(const Robot<S, P>& r, std
 // The period's cotangent goes to the gears.
 template <class S, class P>
 CYCLOID_INLINE void add_period_bar(const Robot<S, P>& r, std::size_t i, const S& period_bar,
-                                    S* p_bar) {
+                                   S* p_bar) {
   if (!p_bar || !setpoint_turns(r.tree, r.tree.model.actuators[i])) return;
   const int turning = turning_gear(r.tree, i);
   add_to(p_bar + turning,

@@ -4,7 +4,7 @@
 //   V   = clamp((R₀/K) τ_c + K l̇, ±V_max) + u_V                                              (2)
 //   R   = R₀ (1 + α (T + T_a - T₀))       with a temperature T above the ambience T_a         (3)
 //   w   = (V - K l̇)/R                                                                        (4)
-//   i̇   = clamp((w - i)/t_e, ±i̇_max),     i⁺ = i + t_e (1 - e^{-h/t_e}) i̇                     (5)
+//   i̇   = clamp((w - i)/t_e, ±i̇_max),     i⁺ = i + t_e (1 - e^{-h/t_e}) i̇                  (5)
 //   Ṫ   = (R i² - T/R_T)/C                 Euler's step                                        (6)
 //   p   = clamp(K i, force_range) + A sin(N l + φ) - F                                        (7)
 // Without inductance i is w; with `early` (7) takes i⁺. (1) and the first part of (2) are the
@@ -24,8 +24,8 @@ namespace cycloid::inline rigid {
 // The numbers of the law as gainprm, biasprm and dynprm have them.
 template <class S>
 struct DcMotor {
-  S R, K, alpha, T0, kp, ki, kd, V_max;         // gainprm
-  S amplitude, poles, phase;                    // biasprm
+  S R, K, alpha, T0, kp, ki, kd, V_max;            // gainprm
+  S amplitude, poles, phase;                       // biasprm
   S te, current_rate, thermal, capacity, ambient;  // dynprm
   BristleLaw<S> bristle;
 };
@@ -144,8 +144,8 @@ MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::size_t i, co
 template <class S, class P>
 void dc_motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
                              const MotorPoint<S>& at, const MotorForce<S>& out,
-                             const DcMotorValues<S>& kept, MotorForce<S> bar,
-                             MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
+                             const DcMotorValues<S>& kept, MotorForce<S> bar, MotorPoint<S>& at_bar,
+                             S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const DcMotor<S> m = dc_motor<S>(tree.actuators[i], p);
   const S v = at.rate, *x = at.x, *u = kept.setpoint.u;

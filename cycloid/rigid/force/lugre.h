@@ -34,13 +34,13 @@ CYCLOID_HD Bristle<S> bristle_friction(const BristleLaw<S>& law, const S& v, con
   const S ratio = v / max(law.stribeck, least);
   out.bell = exp(-ratio * ratio);
   out.g = max(law.coulomb + (law.stick - law.coulomb) * out.bell, least);  // (1)
-  out.a = -law.stiffness * abs(v) / out.g;                                // (2)
-  out.z_dot = out.a * z + v;                                              // (3)
+  out.a = -law.stiffness * abs(v) / out.g;                                 // (2)
+  out.z_dot = out.a * z + v;                                               // (3)
   out.E = exp(out.a * h);
   const auto still = -out.a <= least;
   out.Q = select(still, h, (out.E - S(1)) / select(still, S(1), out.a));
-  out.z_next = out.E * z + out.Q * v;                                // (4)
-  out.friction = law.stiffness * z + law.damping * out.z_dot;        // (5)
+  out.z_next = out.E * z + out.Q * v;                          // (4)
+  out.friction = law.stiffness * z + law.damping * out.z_dot;  // (5)
   return out;
 }
 
@@ -60,8 +60,7 @@ CYCLOID_HD void bristle_friction_pullback(const BristleLaw<S>& law, const S& v, 
   v_bar += bar.z_next * out.Q;
   h_bar += Q_bar * out.E + E_bar * out.E * out.a;
   const auto still = -out.a <= least;
-  const S Q_slope =
-      select(still, h * h * S(0.5), (h * out.E - out.Q) / select(still, S(1), out.a));
+  const S Q_slope = select(still, h * h * S(0.5), (h * out.E - out.Q) / select(still, S(1), out.a));
   const S a_bar = dot_bar * z + E_bar * out.E * h + Q_bar * Q_slope;  // and (3)
   z_bar += dot_bar * out.a;
   v_bar += dot_bar;

@@ -25,9 +25,8 @@ TEST_CASE("bristle_friction: pullback equals dual numbers, moving both ways") {
     Bristle<S> bar;
     bar.friction = out_bar[0], bar.z_dot = out_bar[1], bar.z_next = out_bar[2];
     BristleLaw<S> law_bar;
-    bristle_friction_pullback(law, in[5], in[6], in[7],
-                              bristle_friction(law, in[5], in[6], in[7]), bar, law_bar, in_bar[5],
-                              in_bar[6], in_bar[7]);
+    bristle_friction_pullback(law, in[5], in[6], in[7], bristle_friction(law, in[5], in[6], in[7]),
+                              bar, law_bar, in_bar[5], in_bar[6], in_bar[7]);
     in_bar[0] += law_bar.coulomb, in_bar[1] += law_bar.stick, in_bar[2] += law_bar.stribeck;
     in_bar[3] += law_bar.stiffness, in_bar[4] += law_bar.damping;
   };

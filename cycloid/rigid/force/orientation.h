@@ -2,7 +2,7 @@
 // to another, and what orientation_law.h looks at.
 //
 // R and q are those of the site, r marks its reference; a ball joint has its own coordinates.
-//   q_rel = q_r* q,   ω = Rᵀ (y_ω - y_r,ω)        y the field of q̇, ω also (J q̇)                 (1)
+//   q_rel = q_r* q,   ω = Rᵀ (y_ω - y_r,ω)        y the field of q̇, ω also (J q̇)              (1)
 //   τ:  the torque R p on the site's body, -R p on the reference's                           (2)
 // What moves both sites moves neither with respect to the other.
 //
@@ -44,8 +44,7 @@ Vec3<S> orientation_rate(const TreeView& tree, const P* p, int actuator, const F
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(actuator)];
   if (turns_ball(a)) return load_vec3(x + transmission_joint(tree, actuator).dof);
   const OrientedSites<S> at = oriented_sites(tree, p, actuator, f);
-  return rotate_inverse(at.site.q,
-                        field[at.site.link].angular - field[at.reference.link].angular);
+  return rotate_inverse(at.site.q, field[at.site.link].angular - field[at.reference.link].angular);
 }
 
 template <class S, class P>
@@ -116,8 +115,7 @@ void orientation_pullback(const TreeView& tree, const P* p, int actuator, const 
     const Motion<S>&one = y[on.site.link], &two = y[on.reference.link];
     const Vec3<S> torque = rotate(on.site.q, c);
     add_field_wrench(one, Force<S>{torque, {}}, y_bar[on.site.body], pose[on.site.body]);  // (3)
-    add_field_wrench(two, Force<S>{-torque, {}}, y_bar[on.reference.body],
-                     pose[on.reference.body]);
+    add_field_wrench(two, Force<S>{-torque, {}}, y_bar[on.reference.body], pose[on.reference.body]);
     site_turn += cross(c, rotate_inverse(on.site.q, one.angular - two.angular));
   };
   pull(at.m, c_m, to.bodies.m);

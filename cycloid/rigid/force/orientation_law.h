@@ -2,13 +2,13 @@
 //
 // q is the frame's orientation relative to its reference, ω its rate in its own axes. Controls are
 // a rotation vector or a quaternion, each number clamped to its range; an integrator adds them up:
-//   ẇ = u,   w⁺ = clamp(w + h u);   the vector is u, with an integrator w, with `early` w⁺       (1)
+//   ẇ = u,   w⁺ = clamp(w + h u);   the vector is u, with an integrator w, with `early` w⁺     (1)
 //   q_d = exp(vector),   or u/|u|, of zero the identity                                        (2)
 //   e   = log(q* q_d)                                                                          (3)
 //   f   = k_p e + b₀ + b₂ ω                                                                    (4)
 //   p   = f min(1, f_max/|f|)   where the force is limited                                     (5)
 // k_p is a number of the gain, b₀ and b₂ of the bias. Implicit integrators take b₂ for dp/dω, and
-// zero where (5) holds. (3) jumps at half a turn; a quaternion of zero has no derivative, and gets 0.
+// zero where (5) holds. (3) jumps at half a turn; a quaternion of zero has no derivative: 0.
 // Source: MuJoCo's manual, actuator/orientation.
 #pragma once
 
@@ -85,8 +85,7 @@ OrientationForce<S> orientation_force(const TreeView& tree, const P* p, std::siz
   orientation_target(tree, a, h, at, out, kept);
   kept.error = difference(at.q, kept.target);  // (3)
   const S b0 = S(p[place.bias]), b2 = S(p[place.bias + 2]);
-  kept.unclamped =
-      kept.error * S(p[place.gain]) + Vec3<S>{b0, b0, b0} + at.rate * b2;  // (4)
+  kept.unclamped = kept.error * S(p[place.gain]) + Vec3<S>{b0, b0, b0} + at.rate * b2;  // (4)
   out.force = kept.unclamped;
   out.slope = b2;
   if (a.force_range.on) {

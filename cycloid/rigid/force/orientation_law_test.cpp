@@ -45,8 +45,7 @@ void check(const Model& m, const std::vector<Numbers>& rows) {
   const auto value = [&](const auto* in, auto* out) {
     using S = std::remove_cvref_t<decltype(*in)>;
     OrientationValues<S> kept;
-    const OrientationForce<S> f =
-        orientation_force(tree, in + kP, 0, in[kH], point_of(in), kept);
+    const OrientationForce<S> f = orientation_force(tree, in + kP, 0, in[kH], point_of(in), kept);
     store(out, f.force), store(out + 3, f.w_dot), store(out + 6, f.w_next);
     out[9] = f.slope;
   };

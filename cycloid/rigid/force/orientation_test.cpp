@@ -77,8 +77,8 @@ TEST_CASE("orientation: torque and rate are each other's transpose") {
       Numbers tau(at.mu.size(), 0.0);
       const Vec3<double> p{0.4, -1.2, 0.7};
       apply_orientation(tree, at.p.data(), i, at.frames, p, wrenches.data(), tau.data());
-      const double rate = dot(
-          p, orientation_rate(tree, at.p.data(), i, at.frames, at.m.data(), at.mu.data()));
+      const double rate =
+          dot(p, orientation_rate(tree, at.p.data(), i, at.frames, at.m.data(), at.mu.data()));
       const double power = test::virtual_power(at, wrenches, tau);
       CHECK(std::abs(power - rate) < 1e-13 * std::max(1.0, std::abs(rate)));
     }

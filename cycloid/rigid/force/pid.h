@@ -45,9 +45,8 @@ MotorForce<S> pid_force(const TreeView& tree, const P* p, std::size_t i, const S
 // Adds to at_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P>
 void pid_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                        const MotorPoint<S>& at, const MotorForce<S>& out,
-                        const PidValues<S>& kept, MotorForce<S> bar, MotorPoint<S>& at_bar,
-                        S& h_bar, S* p_bar) {
+                        const MotorPoint<S>& at, const MotorForce<S>& out, const PidValues<S>& kept,
+                        MotorForce<S> bar, MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& place = tree.actuators[i];
   const P *gain = p + place.gain, *bias = p + place.bias;

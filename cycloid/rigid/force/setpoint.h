@@ -154,7 +154,7 @@ void follow_setpoint_pullback(const TreeView& tree, const P* p, std::size_t i, c
     at_bar.x[kIntegral] += next_bar;
     h_bar += next_bar * e;
     const S e_bar = select(e == s.error, next_bar * h + bar.x_dot[kIntegral], S(0));  // (3)
-    u_bar[kPositionControl] += e_bar;                                                // (2)
+    u_bar[kPositionControl] += e_bar;                                                 // (2)
     at_bar.length -= e_bar;
     if (turns) at_bar.period -= e_bar * s.error_turns;
   }

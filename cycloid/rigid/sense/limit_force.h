@@ -1,6 +1,6 @@
 // The force of a limit: that of its row after the solve [N], [N·m].
 //
-//   y = f of the row of the limit that the joint or tendon is at; zero where it is at none       (1)
+//   y = f of the row of the limit that the joint or tendon is at; zero where it is at none     (1)
 // Its cotangent is one of the row's force, which the pullback of the solve takes
 // (constrained_instant.h). Source: MuJoCo's manual, sensors jointlimitfrc and tendonlimitfrc.
 #pragma once

@@ -99,8 +99,7 @@ inline bool is_root_field(SensorKind k) {
 inline bool needs_acceleration(SensorKind k) {
   return k == SensorKind::accelerometer || k == SensorKind::frame_linear_acceleration ||
          k == SensorKind::frame_angular_acceleration || sees_contacts(k) || sees_interaction(k) ||
-         sees_limit_force(k) ||
-         k == SensorKind::joint_qacc || k == SensorKind::joint_constraint ||
+         sees_limit_force(k) || k == SensorKind::joint_qacc || k == SensorKind::joint_constraint ||
          k == SensorKind::external_force;
 }
 inline bool is_subtree(SensorKind k) {

@@ -14,9 +14,8 @@ namespace {
 bool is_direct(const Model& m, const Actuator& a) {
   const bool on_joint = a.transmission == TransmissionKind::joint ||
                         a.transmission == TransmissionKind::joint_in_parent;
-  return on_joint && a.law == ActuatorLaw::gain_and_bias &&
-         a.dynamics == ActuatorDynamics::none && !a.muscle_gain && !a.muscle_bias &&
-         a.enabled && m.options.acting.actuation &&
+  return on_joint && a.law == ActuatorLaw::gain_and_bias && a.dynamics == ActuatorDynamics::none &&
+         !a.muscle_gain && !a.muscle_bias && a.enabled && m.options.acting.actuation &&
          dof_numbers(m.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
