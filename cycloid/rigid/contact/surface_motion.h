@@ -82,8 +82,8 @@ CYCLOID_INLINE void add_surface_motion(const ContactFrame<S>& F, const Motion<S>
   if (rows >= 4) velocity[3] += dot(F.n, surface.angular);
 }
 
-// C: of J q̇, zero where a lane has no such row. Adds to x_bar and F_bar, to the bodies' poses and to
-// p_bar, unless it is null.
+// C: of J q̇, zero where a lane has no such row. Adds to x_bar and F_bar, to the bodies' poses and
+// to p_bar, unless it is null.
 template <class S, class P>
 void surface_motion_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
                              int rows, const ContactFrame<S>& F, const S* C, Vec3<S>& x_bar,

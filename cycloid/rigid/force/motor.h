@@ -90,6 +90,7 @@ void motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const
     bar.force = bar.slope = S(0);
     for (int k = 0; k < kMotorStates; ++k) {
       bar.x_dot[k] = S(0);
+      if (!has_state(a, k)) bar.x_next[k] = S(0);
       if (k == kBristle && !all_off) continue;
       held_state_pullback(tree, p, i, k, at.x[k], bar.x_next[k], p_bar);
       at_bar.x[k] += bar.x_next[k];

@@ -89,7 +89,7 @@ OrientationForce<S> orientation_force(const TreeView& tree, const P* p, std::siz
   out.force = kept.unclamped;
   out.slope = b2;
   if (a.force_range.on) {
-    const S most = number<S>(a.force_range.high);
+    const S most(static_cast<Scalar<S>>(a.force_range.high));
     kept.norm = norm(kept.unclamped);
     const Mask<S> over = kept.norm > most;
     out.force = kept.unclamped * select(over, most / select(over, kept.norm, S(1)), S(1));  // (5)
@@ -115,7 +115,7 @@ void orientation_force_pullback(const TreeView& tree, const P* p, std::size_t i,
   Vec3<S> f_bar = bar.force;
   S slope_bar = bar.slope;
   if (a.force_range.on) {  // (5)
-    const S most = number<S>(a.force_range.high);
+    const S most(static_cast<Scalar<S>>(a.force_range.high));
     const Mask<S> over = kept.norm > most;
     const S scale = select(over, most / select(over, kept.norm, S(1)), S(1));
     const Vec3<S> unit = kept.unclamped * select(over, S(1) / kept.norm, S(0));

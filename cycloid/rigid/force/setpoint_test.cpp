@@ -41,7 +41,7 @@ TEST_CASE("follow_setpoint: pullback equals dual numbers for servos and motors")
       MotorCase::add_point(at_bar, in_bar);
     };
     test::check_pullback("follow_setpoint", kOutputs, value, pullback,
-                         {c.point, c.with(0, 2), c.with(0, -4), c.with(5, 0.9), c.with(5, -0.95)});
+                         {c.point, c.with(0, 2), c.with(0, -4), c.with(5, 0.97), c.with(5, -0.95)});
   }
 }
 
