@@ -264,7 +264,7 @@ def test_a_box_that_lands_corner_by_corner_has_the_gradient_of_differences(condi
     directions = np.zeros((3, len(x)))
     directions[[0, 1, 2], [2, 9, 10]] = 1  # height, fall, spin
     bar = np.random.default_rng(0).normal(size=(1, len(x)))
-    steps, h = 28, 1e-6  # all four corners have met the floor, and some have left it
+    steps = 28  # all four corners have met the floor, and some have left it
     corners = len(cy.forward(box, cy.rollout(box, x, 24, save="last").states[0]).contacts.dist)
     assert corners >= 2
     g = cy.rollout(box, x, steps, save="last").pullback(bar, wrt=("x0",)).x0
@@ -272,7 +272,10 @@ def test_a_box_that_lands_corner_by_corner_has_the_gradient_of_differences(condi
     def loss(rows):
         return (cy.rollout(box, rows, steps, save="last").states * bar).sum(axis=(-1, -2))
 
-    ends = loss(x + h * np.concatenate([directions, -directions]))
-    differences = (ends[:3] - ends[3:]) / (2 * h)
-    # Neighbouring runs may choose other substeps, which differ by the tolerance.
-    assert np.abs(directions @ g - differences).max() < 2e-3 * np.abs(differences).max()
+    # Differences between runs that choose other substeps are off by the tolerance over h: of some
+    # steps the best counts, of each direction.
+    h = np.array([1e-4, 1e-5, 1e-6, 1e-7])[:, None]
+    ends = loss(x + h[..., None, None] * np.stack([directions, -directions]))
+    differences = (ends[:, 0] - ends[:, 1]) / (2 * h)
+    error = np.abs(directions @ g - differences).min(axis=0)
+    assert error.max() < 1e-3 * np.abs(directions @ g).max()
