@@ -192,7 +192,7 @@ BELTS = """
         surfacevel="0.05 0 0 0 0 2"/> </body>
     <body name="brick" pos="0 0 0.0547"> <freejoint/> <geom name="brick" type="box"
         size="0.08 0.06 0.05" mass="0.5"/> </body>
-    <body name="ball" pos="0.2 1.3 0.0495"> <freejoint/> <geom name="ball" size="0.05" mass="0.3"
+    <body name="ball" pos="0.2 1.3 0.0485"> <freejoint/> <geom name="ball" size="0.05" mass="0.3"
         surfacevel="0 0.2 0 0.5 0 0.3"/> </body>
     <body name="rod" pos="-0.4 0.1 0.08"> <freejoint/> <geom name="rod" type="capsule"
         size="0.04 0.06" euler="0 90 20" mass="0.3"/> </body>
