@@ -47,8 +47,6 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   const auto actuator = [](std::string_view xml) {
     return with("<actuator>" + std::string(xml) + "</actuator>");
   };
-  check_refused(actuator("<general name='p' joint='hinge' gaintype='pid' biastype='none'/>"),
-                "actuator \"p\"", "PID");
   check_refused(actuator("<general name='u' joint='hinge' dyntype='user'/>"), "actuator \"u\"",
                 "user");
   check_refused(actuator("<general name='u' joint='hinge' gaintype='user'/>"), "actuator \"u\"",
@@ -168,7 +166,7 @@ TEST_CASE("refuse_unsupported: with constraints, what changes their optimum or h
   // Contacts are judged only where they act.
   CHECK(constrained_refusal(option("<option><flag speculative='enable' contact='disable'/>"
                                    "</option>")) == "");
-  CHECK(constrained_refusal(constrained("", "", "adhesion='1'")).starts_with("geom \"g\": adh"));
+  CHECK(constrained_refusal(constrained("", "", "adhesion='1' surfacevel='1 0 0 0 0 0'")) == "");
 }
 
 TEST_CASE("load_model: runs without noslip on request, and says so where it would act") {
