@@ -13,8 +13,6 @@
 namespace cycloid::inline io {
 namespace {
 
-constexpr std::string_view kLeaveOut = "load with constraints=False";
-
 [[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint) {
   throw ModelError(message(where, ": ", what, " is not supported; ", hint));
 }
@@ -94,20 +92,6 @@ void judge_convex(const mjModel& m, const CandidatePair& pair) {
   }
 }
 
-void judge_surfaces(const mjModel& m, const CandidatePair& pair) {
-  const int k = pair.explicit_pair;
-  if (k >= 0 && m.pair_adhesion[k] != 0) refuse(element(m, "npair", k), "adhesion", kLeaveOut);
-  for (const int geom : {pair.geom1, pair.geom2}) {
-    const mjtNum* velocity = m.geom_surfacevel + 6 * geom;
-    if (std::any_of(velocity, velocity + 6, [](mjtNum v) { return v != 0; })) {
-      refuse(element(m, "ngeom", geom), "a surface velocity (surfacevel)", kLeaveOut);
-    }
-    if (k < 0 && m.geom_adhesion[geom] != 0) {
-      refuse(element(m, "ngeom", geom), "adhesion", kLeaveOut);
-    }
-  }
-}
-
 SurfaceRank rank_of(const mjModel& m, int geom) {
   return {m.geom_priority[geom], m.geom_condim[geom], m.geom_solmix[geom]};
 }
@@ -120,6 +104,13 @@ int condim_of(const mjModel& m, const CandidatePair& p) {
 double gap_of(const mjModel& m, const CandidatePair& p) {
   if (p.explicit_pair >= 0) return m.pair_gap[p.explicit_pair];
   return m.geom_gap[p.geom1] + m.geom_gap[p.geom2];
+}
+
+double adhesion_of(const mjModel& m, const CandidatePair& p) {
+  if (p.explicit_pair >= 0) return m.pair_adhesion[p.explicit_pair];
+  const int winner = mixing(rank_of(m, p.geom1), rank_of(m, p.geom2)).winner;
+  if (winner != 0) return m.geom_adhesion[winner == 1 ? p.geom1 : p.geom2];
+  return m.geom_adhesion[p.geom1] + m.geom_adhesion[p.geom2];
 }
 
 void judge_condim(const mjModel& m, const CandidatePair& pair) {
@@ -162,6 +153,7 @@ Named<GivenPair> own_pair(const mjModel& m, mjtSize i) {
   std::copy_n(m.pair_solreffriction + mjNREF * i, mjNREF, p.solref_friction.begin());
   p.margin = m.pair_margin[i];
   p.gap = m.pair_gap[i];
+  p.adhesion = m.pair_adhesion[i];
   return p;
 }
 
@@ -176,6 +168,7 @@ Named<GivenPair> overridden_pair(const mjModel& m, const CandidatePair& candidat
   std::copy_n(m.opt.o_solimp, mjNIMP, p.soft.solimp.begin());
   p.margin = m.opt.o_margin;
   p.gap = gap_of(m, candidate);
+  p.adhesion = adhesion_of(m, candidate);
   return p;
 }
 
@@ -233,7 +226,6 @@ void refuse_unsupported_contacts(const mjModel& m) {
   for (const CandidatePair& pair : pairs) {
     judge_shapes(m, pair);
     judge_convex(m, pair);
-    judge_surfaces(m, pair);
     judge_condim(m, pair);
   }
 }

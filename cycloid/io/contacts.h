@@ -3,7 +3,7 @@
 // Only what can touch is judged: a mesh that is for drawing only is no reason to refuse a model.
 // Refused are:
 //   signed distance fields and shapes by a plugin that can collide
-//   adhesion, surface velocity, speculative contacts
+//   speculative contacts
 //   the flags nativeccd and multiccd switched off, where a pair of convex shapes depends on them
 //
 // The contact override (flag override, o_margin, o_solref, o_solimp, o_friction) gives every

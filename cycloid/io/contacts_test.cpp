@@ -107,21 +107,20 @@ TEST_CASE("colliding_pairs: a scene with too many pairs is refused before they a
                          "4498500 pairs"));
 }
 
-TEST_CASE("refuse_unsupported_contacts: adhesion and surface velocity of what can collide") {
-  CHECK(refusal(scene("size='.1' adhesion='2'")) ==
-        "geom \"g\": adhesion is not supported; load with constraints=False");
-  CHECK(refusal(scene("size='.1' surfacevel='0 0 0 0 0 1'"))
-            .starts_with("geom \"g\": a surface velocity (surfacevel) is not supported; "));
-  const std::string untouched = " contype='4' conaffinity='4'";
-  CHECK(refusal(scene("size='.1' adhesion='2' surfacevel='1 0 0 0 0 0'" + untouched)) == "");
-  const auto pair = [](const std::string& more) {
-    return "<contact><pair name='p' geom1='floor' geom2='g'" + more + "/></contact>";
+TEST_CASE("contact_pairs: adhesion is the pair's own; under the override that of the geoms") {
+  const auto pairs = [](const std::string& xml) {
+    const auto m = compile_model(xml, {});
+    return contact_pairs(*m, true);
   };
-  CHECK(refusal(scene("size='.1' adhesion='2'", "", pair(""))) == "");  // the pair's own counts
-  CHECK(refusal(scene("size='.1'", "", pair(" adhesion='1'")))
-            .starts_with("contact pair \"p\": adhesion"));
-  CHECK(refusal(scene("size='.1' surfacevel='1 0 0 0 0 0'", "", pair("")))
-            .starts_with("geom \"g\": a surface velocity"));
+  const std::string own =
+      "<contact><pair name='p' geom1='floor' geom2='g' adhesion='3'/></contact>";
+  const auto given = pairs(scene("size='.1' adhesion='2'", "", own));
+  REQUIRE(given.size() == 1);
+  CHECK(given[0].adhesion == 3);
+  const auto overridden = pairs(scene("size='.1' adhesion='2'", "<flag override='enable'/>", ""));
+  REQUIRE(overridden.size() == 1);
+  CHECK(overridden[0].adhesion == 2);
+  CHECK(refusal(scene("size='.1' adhesion='2' surfacevel='1 0 0 0 0 0'")) == "");
 }
 
 TEST_CASE("refuse_unsupported_contacts: flags that change contacts, where they do") {

@@ -172,6 +172,8 @@ Named<Geom> geom_of(const mjModel& m, mjtSize i) {
   g.soft = softness(m.geom_solref, m.geom_solimp, i);
   g.margin = m.geom_margin[i];
   g.gap = m.geom_gap[i];
+  g.adhesion = m.geom_adhesion[i];
+  g.surface_velocity = row<6>(m.geom_surfacevel, i);
   g.condim = m.geom_condim[i];
   g.priority = m.geom_priority[i];
   g.solmix = m.geom_solmix[i];
@@ -240,7 +242,17 @@ TransmissionKind transmission_of(int type) {
     case mjTRN_SITE: return TransmissionKind::site;
     case mjTRN_SLIDERCRANK: return TransmissionKind::slider_crank;
     case mjTRN_BODY: return TransmissionKind::body;
+    case mjTRN_SO3: return TransmissionKind::orientation;
     default: return TransmissionKind::joint;
+  }
+}
+
+ActuatorLaw law_of(int gain) {
+  switch (gain) {
+    case mjGAIN_PID: return ActuatorLaw::pid;
+    case mjGAIN_DCMOTOR: return ActuatorLaw::dc_motor;
+    case mjGAIN_SO3: return ActuatorLaw::orientation;
+    default: return ActuatorLaw::gain_and_bias;
   }
 }
 
@@ -254,21 +266,30 @@ Named<Actuator> actuator_of(const mjModel& m, mjtSize i) {
       ActuatorDynamics::none, ActuatorDynamics::integrator, ActuatorDynamics::filter,
       ActuatorDynamics::filter_exact, ActuatorDynamics::muscle};
   const int control = m.actuator_ctrladr[i];
+  const auto range_of = [&](int k) {
+    if (k >= m.actuator_ctrlnum[i]) return Range{};
+    return range(m.actuator_ctrllimited[control + k], m.actuator_ctrlrange, control + k);
+  };
   Named<Actuator> a;
   a.name = name_at(m, m.name_actuatoradr, i);
   a.transmission = transmission_of(m.actuator_trntype[i]);
   a.target = m.actuator_trnid[2 * i];
   if (a.transmission == TransmissionKind::site ||
-      a.transmission == TransmissionKind::slider_crank) {
+      a.transmission == TransmissionKind::slider_crank ||
+      a.transmission == TransmissionKind::orientation) {
     a.reference_site = m.actuator_trnid[2 * i + 1];
   }
   const int output = m.actuator_outadr[i];
   a.crank_length = m.actuator_cranklength[output];
   a.gear = row<6>(m.actuator_gear, output);
-  a.dynamics = kDynamics[m.actuator_dyntype[i]];
+  a.law = law_of(m.actuator_gaintype[i]);
+  if (m.actuator_dyntype[i] <= mjDYN_MUSCLE) a.dynamics = kDynamics[m.actuator_dyntype[i]];
   a.dynamics_numbers = row<mjNDYN>(m.actuator_dynprm, i);
   a.act = m.actuator_actadr[i];
+  a.acts = m.actuator_actnum[i];
   a.control = control;
+  a.controls = m.actuator_ctrlnum[i];
+  a.signature = m.actuator_ctrlspec[i];
   a.affine_gain = m.actuator_gaintype[i] == mjGAIN_AFFINE;
   a.affine_bias = m.actuator_biastype[i] == mjBIAS_AFFINE;
   a.muscle_gain = m.actuator_gaintype[i] == mjGAIN_MUSCLE;
@@ -277,7 +298,8 @@ Named<Actuator> actuator_of(const mjModel& m, mjtSize i) {
   a.bias = row<mjNBIAS>(m.actuator_biasprm, i);
   a.length_range = row<2>(m.actuator_lengthrange, output);
   a.acc0 = m.actuator_acc0[output];
-  a.control_range = range(m.actuator_ctrllimited[control], m.actuator_ctrlrange, control);
+  a.control_range = range_of(0);
+  a.second_range = range_of(1), a.third_range = range_of(2), a.fourth_range = range_of(3);
   a.force_range = range(m.actuator_forcelimited[i], m.actuator_forcerange, i);
   a.activation_range = range(m.actuator_actlimited[i], m.actuator_actrange, i);
   a.early = m.actuator_actearly[i];
@@ -377,6 +399,8 @@ bool can_be_observed(int type) {
     case mjSENS_CAMPROJECTION:
     case mjSENS_JOINTLIMITPOS:
     case mjSENS_JOINTLIMITVEL:
+    case mjSENS_JOINTLIMITFRC:
+    case mjSENS_TENDONLIMITFRC:
     case mjSENS_TENDONLIMITPOS:
     case mjSENS_TENDONLIMITVEL:
     case mjSENS_INSIDESITE:
@@ -417,6 +441,18 @@ static int unseen_solid(const mjModel& m, int body) {
 }
 
 // What MuJoCo makes of the contacts that an adhesion actuator acts on.
+// Of an orientation actuator: three numbers each, or its share in the forces of joints.
+static bool measures_orientation(const mjModel& m, int sensor) {
+  const auto turns = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_SO3; };
+  const int type = m.sensor_type[sensor];
+  if (type == mjSENS_ACTUATORPOS || type == mjSENS_ACTUATORVEL || type == mjSENS_ACTUATORFRC) {
+    return turns(m.sensor_objid[sensor]);
+  }
+  bool some = false;
+  for (mjtSize i = 0; i < m.nactuator; ++i) some = some || turns(i);
+  return some && type == mjSENS_JOINTACTFRC;
+}
+
 static bool measures_adhesion(const mjModel& m, int sensor) {
   const auto adheres = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_BODY; };
   if (m.sensor_type[sensor] == mjSENS_ACTUATORVEL) return adheres(m.sensor_objid[sensor]);
@@ -439,6 +475,9 @@ std::string unsupported_sensor(const mjModel& m, int i) {
   }
   if (measures_adhesion(m, i)) {
     return "the rate and the joint forces of an adhesion actuator are not supported";
+  }
+  if (measures_orientation(m, i)) {
+    return "length, rate and force of an orientation actuator are not supported";
   }
   const int type = m.sensor_type[i];
   if ((type == mjSENS_JOINTLIMITPOS || type == mjSENS_JOINTLIMITVEL) &&

@@ -42,7 +42,8 @@ constexpr Group kGroups[] = {
      "tendon_armature tendon_frictionloss tendon_lengthspring wrap_type wrap_objid wrap_prm"},
     {FieldUse::used, "actuators",
      "actuator_trntype actuator_dyntype actuator_gaintype actuator_biastype actuator_ctrladr "
-     "actuator_ctrlnum actuator_outadr actuator_outnum actuator_actadr actuator_actnum "
+     "actuator_ctrlnum actuator_ctrlspec actuator_outadr actuator_outnum actuator_actadr "
+     "actuator_actnum "
      "actuator_trnid actuator_dynprm actuator_gainprm actuator_biasprm actuator_actlimited "
      "actuator_actrange actuator_actearly actuator_damping actuator_dampingpoly "
      "actuator_armature actuator_group actuator_forcelimited actuator_forcerange "
@@ -108,7 +109,7 @@ constexpr Group kGroups[] = {
      "actuator_length0 ngravcomp B_rownnz B_rowadr B_colind M_rownnz M_rowadr "
      "M_colind mapM2M D_rownnz D_rowadr D_diag D_colind mapM2D mapD2M"},
     {FieldUse::irrelevant, "only for what is refused by another field",
-     "actuator_ctrlspec actuator_history "
+     "actuator_history "
      "actuator_delay jnt_springyield tendon_springyield key_plastic nplastic nhistory nplugin "
      "npluginattr npluginstate plugin plugin_stateadr plugin_statenum plugin_attr plugin_attradr "
      "opt.sleep_tolerance opt.noslip_tolerance"},

@@ -62,13 +62,32 @@ void judge_tendons(const mjModel& m) {
 std::string unsupported_actuator(const mjModel& m, mjtSize i) {
   const int dynamics = m.actuator_dyntype[i], gain = m.actuator_gaintype[i],
             bias = m.actuator_biastype[i], transmission = m.actuator_trntype[i];
-  if (dynamics == mjDYN_DCMOTOR || gain == mjGAIN_DCMOTOR || bias == mjBIAS_DCMOTOR) {
-    return "a DC motor";
+  const bool motor = gain == mjGAIN_DCMOTOR, pid = gain == mjGAIN_PID;
+  if (motor != (bias == mjBIAS_DCMOTOR) || (dynamics == mjDYN_DCMOTOR && !motor) ||
+      (motor && dynamics != mjDYN_DCMOTOR && dynamics != mjDYN_NONE)) {
+    return "a DC motor's gain, bias or dynamics together with those of another actuator";
   }
-  if (dynamics == mjDYN_PID || gain == mjGAIN_PID) return "a PID actuator";
-  if (transmission == mjTRN_SO3 || gain == mjGAIN_SO3 || bias == mjBIAS_SO3) {
-    return "an SO3 actuator";
+  if ((dynamics == mjDYN_PID && !pid) ||
+      (pid && (bias != mjBIAS_AFFINE || (dynamics != mjDYN_PID && dynamics != mjDYN_NONE)))) {
+    return "a PID controller's gain or dynamics together with those of another actuator";
   }
+  if ((motor || pid) && transmission == mjTRN_BODY) return "adhesion by a motor";
+  if (motor && transmission == mjTRN_TENDON && m.tendon_actfrclimited[m.actuator_trnid[2 * i]]) {
+    return "a DC motor on a tendon that limits its actuators";
+  }
+  if (motor || pid) {
+    const mjtNum *d = m.actuator_dynprm + mjNDYN * i, *g = m.actuator_gainprm + mjNGAIN * i;
+    const int states = pid ? (d[1] > 0) + (g[0] > 0)
+                           : (d[7] > 0) + (g[5] > 0) + (d[2] > 0) + (d[5] > 0) + (d[0] > 0);
+    return states == m.actuator_actnum[i] ? "" : "a motor without the activations of its numbers";
+  }
+  const bool turns = gain == mjGAIN_SO3;
+  if (turns != (transmission == mjTRN_SO3) || turns != (bias == mjBIAS_SO3) ||
+      (turns && dynamics != mjDYN_NONE && dynamics != mjDYN_INTEGRATOR)) {
+    return "an orientation's gain, bias, dynamics or transmission together with those of another "
+           "actuator";
+  }
+  if (turns) return {};
   if (transmission == mjTRN_BODY && (gain != mjGAIN_FIXED || bias != mjBIAS_NONE)) {
     return "an adhesion actuator whose gain is not fixed or that has a bias";
   }

@@ -4,7 +4,8 @@
 // never more than needed. Sensors, cameras, drawing and the energy flag are no reason; nor, without
 // constraints, is anything that acts through constraints only. Refused are:
 //   the integrator discrete; sleeping; flexes; plugins that exert forces; plastic springs
-//   DC motors, PID and SO3 actuators, actuators by callback or with a history of controls
+//   actuators by callback or with a history of controls; parts of DC motors, PID and orientation
+//   actuators together with those of others; DC motors on tendons that limit their actuators
 //   adhesion actuators where joints limit their actuators, or with a bias or a gain that varies
 //   tendons with armature that wrap around geoms
 //   with constraints: diagexact, noslip unless it is ignored on request, equalities of flexes, and

@@ -47,7 +47,6 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   const auto actuator = [](std::string_view xml) {
     return with("<actuator>" + std::string(xml) + "</actuator>");
   };
-  check_refused(actuator("<pid name='p' joint='hinge' kp='1' ki='1'/>"), "actuator \"p\"", "PID");
   check_refused(actuator("<general name='u' joint='hinge' dyntype='user'/>"), "actuator \"u\"",
                 "user");
   check_refused(actuator("<general name='u' joint='hinge' gaintype='user'/>"), "actuator \"u\"",
@@ -61,9 +60,11 @@ TEST_CASE("refuse_unsupported: actuators by name") {
       "actuator \"a\"", "adhesion with joints that limit");
   check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),
                 "actuator \"d\"", "history");
-  check_refused(actuator("<dcmotor name='e' joint='hinge' motorconst='1' resistance='1'/>"),
-                "actuator \"e\"", "DC motor");
-  check_refused(actuator("<orientation name='o' joint='ball' kp='1'/>"), "actuator \"o\"", "SO3");
+  check_refused(
+      "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody><tendon>"
+      "<fixed name='t' actuatorfrcrange='-1 1'><joint joint='j' coef='1'/></fixed></tendon>"
+      "<actuator><dcmotor name='e' tendon='t' motorconst='1' resistance='1'/></actuator></mujoco>",
+      "actuator \"e\"", "DC motor on a tendon that limits");
 }
 
 TEST_CASE("refuse_unsupported: tendons, springs, flexes by name") {
@@ -165,7 +166,7 @@ TEST_CASE("refuse_unsupported: with constraints, what changes their optimum or h
   // Contacts are judged only where they act.
   CHECK(constrained_refusal(option("<option><flag speculative='enable' contact='disable'/>"
                                    "</option>")) == "");
-  CHECK(constrained_refusal(constrained("", "", "adhesion='1'")).starts_with("geom \"g\": adh"));
+  CHECK(constrained_refusal(constrained("", "", "adhesion='1' surfacevel='1 0 0 0 0 0'")) == "");
 }
 
 TEST_CASE("load_model: runs without noslip on request, and says so where it would act") {

@@ -1,6 +1,7 @@
 #include "cycloid/model/check_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -275,14 +276,43 @@ void check_actuators(const Model& m) {
       case TransmissionKind::site:
       case TransmissionKind::slider_crank: at.index_of("target", a.target, m.sites); break;
       case TransmissionKind::body: at.index_of("target", a.target, m.bodies); break;
+      case TransmissionKind::orientation:
+        if (a.reference_site >= 0) {
+          at.index_of("target", a.target, m.sites);
+        } else {
+          at.index_of("target", a.target, m.joints);
+          if (m.joints[static_cast<std::size_t>(a.target)].kind != JointKind::ball) {
+            at.fail("target", "is no ball joint");
+          }
+        }
+        break;
     }
     at.index_or_none("reference_site", a.reference_site, m.sites);
     if (a.transmission == TransmissionKind::slider_crank) {
       at.index_of("reference_site", a.reference_site, m.sites);
     }
-    at.between("control", a.control, 0, static_cast<std::size_t>(m.nu));
-    const bool stateful = a.dynamics != ActuatorDynamics::none;
-    at.between("act", a.act, stateful ? 0 : -1, static_cast<std::size_t>(m.na));
+    if (a.controls > 0) at.between("control", a.control, 0, static_cast<std::size_t>(m.nu));
+    if (a.law == ActuatorLaw::gain_and_bias) {
+      if (a.transmission == TransmissionKind::orientation) at.fail("law", "is not that of one");
+      at.equal("controls", a.controls, 1);
+      const bool stateful = a.dynamics != ActuatorDynamics::none;
+      at.between("act", a.act, stateful ? 0 : -1, static_cast<std::size_t>(m.na));
+      return;
+    }
+    const bool turns = a.law == ActuatorLaw::orientation;
+    at.equal("law", turns, a.transmission == TransmissionKind::orientation);
+    at.equal(
+        "controls", a.controls,
+        turns ? a.signature == 2 ? 4 : 3 : std::popcount(static_cast<unsigned>(a.signature) & 15u));
+    if (turns && a.dynamics != ActuatorDynamics::none) {
+      at.equal("dynamics", static_cast<int>(a.dynamics),
+               static_cast<int>(ActuatorDynamics::integrator));
+    }
+    if (a.controls > 0) {
+      at.stretch("controls", a.control, a.controls, static_cast<std::size_t>(m.nu));
+    }
+    at.equal("acts", a.acts, motor_states(a));
+    if (a.acts > 0) at.stretch("acts", a.act, a.acts, static_cast<std::size_t>(m.na));
   });
 }
 
@@ -322,8 +352,8 @@ constexpr SensorRule kSensors[] = {
     {0, 0, kSite, 1},       {1, 5, kSite, 3},     {9, 10, kJoint, 1},   {11, 12, kTendon, 1},
     {13, 15, kActuator, 1}, {16, 16, kJoint, 1},  {17, 17, kTendon, 1}, {18, 18, kJoint, 4},
     {19, 19, kJoint, 3},    {26, 26, kNone, 3},   {27, 27, kNone, 4},   {28, 34, kNone, 3},
-    {35, 37, kBody, 3},     {6, 6, kSite, 3},     {8, 8, kSite, 2},     {20, 21, kJoint, 1},
-    {7, 7, kSite, 1},       {23, 24, kTendon, 1}, {38, 38, kNone, 1}};
+    {35, 37, kBody, 3},     {6, 6, kSite, 3},     {8, 8, kSite, 2},     {20, 22, kJoint, 1},
+    {7, 7, kSite, 1},       {23, 25, kTendon, 1}, {38, 38, kNone, 1}};
 constexpr int kProjection = 8, kInsideSite = 38, kJointLimits[] = {20, 21};
 constexpr int kContactSensor = 42, kContactFields = 9, kGlobalSensors[] = {43, 44, 45};
 

@@ -27,8 +27,19 @@ constexpr int dof_numbers(JointKind k) {
 enum class RigidIntegrator { euler, implicitfast, rk4, implicit };
 enum class TendonKind { fixed, spatial };
 enum class WrapKind { joint, pulley, site, sphere, cylinder };
-enum class TransmissionKind { joint, joint_in_parent, tendon, site, slider_crank, body };
+enum class TransmissionKind {
+  joint,
+  joint_in_parent,
+  tendon,
+  site,
+  slider_crank,
+  body,
+  orientation
+};
 enum class ActuatorDynamics { none, integrator, filter, filter_exact, muscle };
+// What an actuator computes: a gain and a bias with one control and at most one activation, or a
+// controller and a motor with several of them.
+enum class ActuatorLaw { gain_and_bias, pid, dc_motor, orientation };
 
 // f(x) = linear x + quadratic x² + cubic x³; for damping x|x| in place of x².
 struct Polynomial {
@@ -113,7 +124,9 @@ struct Geom : Marker {
   std::array<double, 3> size{};                    // as in room geometry [m]
   std::array<double, 3> friction{1, 0.005, 1e-4};  // sliding, spinning, rolling
   Compliance soft;
-  double margin = 0, gap = 0;  // [m]
+  double margin = 0, gap = 0;                // [m]
+  double adhesion = 0;                       // by which a contact can pull [N]
+  std::array<double, 6> surface_velocity{};  // in its own axes: [m/s], and about its origin [rad/s]
   int condim = 3, priority = 0;
   double solmix = 1;
   int contype = 1, conaffinity = 1;
@@ -154,6 +167,7 @@ struct GivenPair {
   Compliance soft;
   std::array<double, 2> solref_friction{};  // zero: as solref
   double margin = 0, gap = 0;
+  double adhesion = 0;  // [N]
 };
 
 // Two bodies whose geoms do not touch.
@@ -194,14 +208,21 @@ struct Tendon {
 
 struct Actuator {
   TransmissionKind transmission = TransmissionKind::joint;
-  int target = -1;          // joint, tendon, site, the crank's site, or the body that adheres
+  int target = -1;  // joint, tendon, site, the crank's site, or the body that adheres; of an
+                    // orientation a ball joint, or a site with a reference site
   int reference_site = -1;  // of a site; the slider's site
   double crank_length = 0;  // of a slider-crank's rod [m]
   std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
   ActuatorDynamics dynamics = ActuatorDynamics::none;
-  std::array<double, 10> dynamics_numbers{1};     // dynprm; [0] the time constant of a filter [s]
-  int act = -1;                                   // place in act
-  int control = -1;                               // place in ctrl
+  std::array<double, 10> dynamics_numbers{1};  // dynprm; [0] the time constant of a filter [s]
+  ActuatorLaw law = ActuatorLaw::gain_and_bias;
+  int act = -1;      // place in act, of the first
+  int acts = 0;      // how many a controller or motor has; others have one, or none
+  int control = -1;  // place in ctrl, of the first
+  int controls = 1;  // how many
+  int signature =
+      0;  // of a controller: bits of MuJoCo's mjtCtrlInput, which controls there are; of
+          // an orientation: mjtCtrlChart
   bool affine_gain = false, muscle_gain = false;  // else only gain[0] acts
   bool affine_bias = false, muscle_bias = false;  // else no bias
   std::array<double, 10> gain{};  // gainprm: constant, per length, per velocity; or a muscle's
@@ -209,11 +230,30 @@ struct Actuator {
   std::array<double, 2> length_range{};  // of the transmission, as compiled (muscles) [m]
   double acc0 = 0;                       // acceleration by a unit force at qpos0 (muscles)
   Range control_range, force_range, activation_range;
-  bool early = false;   // the force uses the next activation
-  bool enabled = true;  // its group is not disabled
-  Polynomial damping;   // acts on the joint or tendon it drives
-  double armature = 0;  // added to the joint or tendon it drives
+  Range second_range, third_range, fourth_range;  // of further controls
+  bool early = false;                             // the force uses the next activation
+  bool enabled = true;                            // its group is not disabled
+  Polynomial damping;                             // acts on the joint or tendon it drives
+  double armature = 0;                            // added to the joint or tendon it drives
 };
+
+// How many activations a controller or motor has, by its numbers (rigid/force/setpoint.h).
+constexpr int motor_states(const Actuator& a) {
+  const auto &d = a.dynamics_numbers, &g = a.gain;
+  if (a.law == ActuatorLaw::orientation) return a.dynamics == ActuatorDynamics::none ? 0 : 3;
+  if (a.law == ActuatorLaw::pid) return (d[1] > 0) + (g[0] > 0);
+  return (d[7] > 0) + (g[5] > 0) + (d[2] > 0) + (d[5] > 0) + (d[0] > 0);
+}
+constexpr int activations(const Actuator& a) {
+  return a.law == ActuatorLaw::gain_and_bias ? (a.act >= 0 ? 1 : 0) : a.acts;
+}
+// The range of an actuator's k-th control.
+constexpr const Range& control_range(const Actuator& a, int k) {
+  return k == 0   ? a.control_range
+         : k == 1 ? a.second_range
+         : k == 2 ? a.third_range
+                  : a.fourth_range;
+}
 
 // What MuJoCo calls a sensor, by MuJoCo's own numbers and ids (mjtSensor, mjtObj).
 struct Sensor {

@@ -61,7 +61,8 @@ inline const EnumeratorNames<TransmissionKind>& enumerators(TransmissionKind) {
       {TransmissionKind::tendon, "tendon"},
       {TransmissionKind::site, "site"},
       {TransmissionKind::slider_crank, "slider_crank"},
-      {TransmissionKind::body, "body"}};
+      {TransmissionKind::body, "body"},
+      {TransmissionKind::orientation, "orientation"}};
   return names;
 }
 inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
@@ -71,6 +72,13 @@ inline const EnumeratorNames<ActuatorDynamics>& enumerators(ActuatorDynamics) {
       {ActuatorDynamics::filter, "filter"},
       {ActuatorDynamics::filter_exact, "filter_exact"},
       {ActuatorDynamics::muscle, "muscle"}};
+  return names;
+}
+inline const EnumeratorNames<ActuatorLaw>& enumerators(ActuatorLaw) {
+  static const EnumeratorNames<ActuatorLaw> names = {{ActuatorLaw::gain_and_bias, "gain_and_bias"},
+                                                     {ActuatorLaw::pid, "pid"},
+                                                     {ActuatorLaw::dc_motor, "dc_motor"},
+                                                     {ActuatorLaw::orientation, "orientation"}};
   return names;
 }
 inline const EnumeratorNames<Shape>& enumerators(Shape) {
@@ -181,6 +189,8 @@ void fields(Archive& a, T& g) {
   a("soft", g.soft);
   a("margin", g.margin);
   a("gap", g.gap);
+  a("adhesion", g.adhesion);
+  a("surface_velocity", g.surface_velocity);
   a("condim", g.condim);
   a("priority", g.priority);
   a("solmix", g.solmix);
@@ -223,6 +233,7 @@ void fields(Archive& a, T& p) {
   a("solref_friction", p.solref_friction);
   a("margin", p.margin);
   a("gap", p.gap);
+  a("adhesion", p.adhesion);
 }
 
 template <class Archive, Is<Exclusion> T>
@@ -277,8 +288,12 @@ void fields(Archive& a, T& u) {
   a("gear", u.gear);
   a("dynamics", u.dynamics);
   a("dynamics_numbers", u.dynamics_numbers);
+  a("law", u.law);
   a("act", u.act);
+  a("acts", u.acts);
   a("control", u.control);
+  a("controls", u.controls);
+  a("signature", u.signature);
   a("affine_gain", u.affine_gain);
   a("muscle_gain", u.muscle_gain);
   a("affine_bias", u.affine_bias);
@@ -290,6 +305,9 @@ void fields(Archive& a, T& u) {
   a("control_range", u.control_range);
   a("force_range", u.force_range);
   a("activation_range", u.activation_range);
+  a("second_range", u.second_range);
+  a("third_range", u.third_range);
+  a("fourth_range", u.fourth_range);
   a("early", u.early);
   a("enabled", u.enabled);
   a("damping", u.damping);

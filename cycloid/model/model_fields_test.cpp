@@ -106,8 +106,9 @@ TEST_CASE("enumerators: each value has a name of its own") {
   check_enumerators(RigidIntegrator::implicit);
   check_enumerators(TendonKind::spatial);
   check_enumerators(WrapKind::cylinder);
-  check_enumerators(TransmissionKind::body);
+  check_enumerators(TransmissionKind::orientation);
   check_enumerators(ActuatorDynamics::muscle);
+  check_enumerators(ActuatorLaw::orientation);
   check_enumerators(Shape::other);
   check_enumerators(EqualityKind::tendon);
 }

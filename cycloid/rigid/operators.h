@@ -60,6 +60,11 @@ inline constexpr Operator kOperators[] = {
     differentiable("weld_turn"),
     differentiable("weld"),
     differentiable("static_rows"),
+    // surface_motion.h, sticky_contact.h
+    differentiable("surface_field"),
+    differentiable("surface_motion"),
+    differentiable("stick"),
+    differentiable("pair_adhesion"),
     // muscle.h, passive.h, actuator.h, direct_actuator.h
     differentiable("muscle_units"),
     differentiable("muscle_gain"),
@@ -70,6 +75,15 @@ inline constexpr Operator kOperators[] = {
     differentiable("actuator_force"),
     differentiable("add_direct_actuators"),
     differentiable("activation_step"),
+    // setpoint.h, pid.h, lugre.h, dc_motor.h, motor.h
+    differentiable("follow_setpoint"),
+    differentiable("pid_force"),
+    differentiable("bristle_friction"),
+    differentiable("hold_within"),
+    differentiable("dc_motor_force"),
+    differentiable("held_state"),
+    differentiable("motor_force"),
+    differentiable("motor_state_step"),
     // wrap_path.h, wrapped_piece.h
     differentiable("wrap_plane"),
     differentiable("bend_around"),
@@ -96,6 +110,9 @@ inline constexpr Operator kOperators[] = {
     differentiable("site_turn"),
     differentiable("site_field"),
     differentiable("site_transmission"),
+    // orientation_law.h, orientation.h
+    differentiable("orientation_force"),
+    differentiable("orientation"),
     // medium_force.h, medium_damping.h
     differentiable("fluid_box"),
     differentiable("fluid_point"),
@@ -110,13 +127,14 @@ inline constexpr Operator kOperators[] = {
     differentiable("ellipsoid_wrench"),
     differentiable("absent_ellipsoid"),
     differentiable("ellipsoid_damping"),
-    // sensed_frame.h, frame_sensor.h, camera_sensor.h, limit_sensor.h, subtree.h, energy.h,
-    // root_field.h, sense.h
+    // sensed_frame.h, frame_sensor.h, camera_sensor.h, limit_sensor.h, limit_force.h,
+    // subtree.h, energy.h, root_field.h, sense.h
     differentiable("sensed_frame"),
     differentiable("frame_sensor"),
     differentiable("flux_sensor"),
     differentiable("pixel_sensor"),
     differentiable("limit_sensor"),
+    differentiable("limit_force"),
     differentiable("ray_distance"),
     differentiable("cast_ray"),
     differentiable("subtree_motion"),

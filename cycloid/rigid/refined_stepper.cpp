@@ -8,6 +8,7 @@
 #include "cycloid/rigid/robot_counters.h"
 #include "cycloid/rigid/step.h"
 #include "cycloid/rigid/step_notes.h"
+#include "cycloid/rigid/switches.h"
 
 namespace cycloid::inline rigid {
 namespace {
@@ -17,6 +18,7 @@ constexpr int kMostSwitches = 64;              // that are located within one st
 constexpr std::size_t kMostSubsteps = 20'000;  // then the rest of a step is taken as it is
 constexpr double kLeastScale = 1e-3;           // of a block, in its unit
 constexpr double kLeastTolerance = 100;        // roundings
+constexpr double kGapRounding = 1e4;           // roundings of a metre
 constexpr double kRoomToDouble = 0.1;          // of the tolerance: the error is of order two
 
 // What passes through zero at the end of a substep.
@@ -63,30 +65,46 @@ struct RefinedWorkspace final : StepWorkspace {
   bool noted = false;
 };
 
-// What changed from one list of switches to the next. Both are in one order.
-SwitchEvent event_between(const std::vector<Switch>& before, const std::vector<Switch>& after) {
-  const auto find = [](const std::vector<Switch>& in, std::uint64_t thing) -> const Switch* {
-    const auto at =
-        std::find_if(in.begin(), in.end(), [&](const Switch& s) { return s.thing == thing; });
-    return at == in.end() ? nullptr : &*at;
-  };
-  SwitchEvent made, lost, pushed, released{SwitchNumber::force, true, {}};
-  pushed.number = SwitchNumber::force;
-  lost.before = true;
+const Switch* find_same(const std::vector<Switch>& in, const Switch& wanted) {
+  const auto at =
+      std::find_if(in.begin(), in.end(), [&](const Switch& s) { return s.is_same(wanted); });
+  return at == in.end() ? nullptr : &*at;
+}
+
+// Contacts that come or go have a gap of zero; others have other features from here on, and stay.
+void keep_smallest_gaps(std::vector<Switch>& moved, double rounding) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Switch& s : moved) {
+    if (SwitchName(s.thing).contact) least = std::min(least, std::abs(s.gap));
+  }
+  std::erase_if(moved, [&](const Switch& s) {
+    return SwitchName(s.thing).contact && std::abs(s.gap) > least + rounding;
+  });
+}
+
+// What changed from one list of switches to the next, of states that are the same but for rounding.
+SwitchEvent event_between(const std::vector<Switch>& before, const std::vector<Switch>& after,
+                          double rounding) {
+  std::vector<Switch> made, lost, pushed, released;
   for (const Switch& s : after) {
-    const Switch* const was = find(before, s.thing);
-    if (!s.pushes || (was && was->pushes)) continue;
-    (was ? pushed : made).things.push_back(s.thing);
+    const Switch* const was = find_same(before, s);
+    if (s.pushes && !(was && was->pushes)) (was ? pushed : made).push_back(s);
   }
   for (const Switch& s : before) {
-    const Switch* const is = find(after, s.thing);
-    if (!s.pushes || (is && is->pushes)) continue;
-    (is ? released : lost).things.push_back(s.thing);
+    const Switch* const is = find_same(after, s);
+    if (s.pushes && !(is && is->pushes)) (is ? released : lost).push_back(s);
   }
-  for (SwitchEvent* event : {&made, &lost, &pushed}) {
-    if (!event->things.empty()) return *event;
-  }
-  return released;
+  keep_smallest_gaps(made, rounding);
+  keep_smallest_gaps(lost, rounding);
+  const auto event = [](SwitchNumber number, bool ends, const std::vector<Switch>& of) {
+    SwitchEvent e{number, ends, {}};
+    for (const Switch& s : of) e.things.push_back(s.thing);
+    return e;
+  };
+  if (!made.empty()) return event(SwitchNumber::gap, false, made);
+  if (!lost.empty()) return event(SwitchNumber::gap, true, lost);
+  if (!pushed.empty()) return event(SwitchNumber::force, false, pushed);
+  return event(SwitchNumber::force, true, released);
 }
 
 // The largest |number| of a block; NaN where there is one.
@@ -319,6 +337,7 @@ class RefinedStepper final : public Stepper<T> {
     T low = 0, high = h;
     const T resolution = std::numeric_limits<T>::epsilon() * w.timestep;
     const std::vector<Switch> before = w.at_x;
+    std::vector<Switch> at_low = before;  // with the gaps there
     while (high - low > resolution) {
       const T middle = low + (high - low) / 2;
       if (!(middle > low && middle < high)) break;
@@ -326,6 +345,7 @@ class RefinedStepper final : public Stepper<T> {
       list_at(in, w.found.data(), w.at_found, w);
       if (w.at_found == before) {
         low = middle;
+        at_low = w.at_found;
         continue;
       }
       high = middle;
@@ -336,7 +356,7 @@ class RefinedStepper final : public Stepper<T> {
     s.h = high;
     s.h_before = low;
     s.cut = true;
-    s.event = event_between(before, w.at_y);
+    s.event = event_between(at_low, w.at_y, kGapRounding * std::numeric_limits<T>::epsilon());
     return s;
   }
 

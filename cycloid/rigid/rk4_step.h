@@ -92,6 +92,18 @@ void rk4_stage_state(const Robot<S, P>& r, const S* x, int i, const S* record,
   chart_velocity(r.tree, static_cast<const S*>(s.d), static_cast<const S*>(v), s.k + i * n.nv);
 }
 
+// visit(place in act) for the bristles of motors, which the first stage alone moves, all the way.
+template <class Visit>
+void for_each_first_stage_state(const TreeView& tree, Visit visit) {
+  if (!tree.has_bristles) return;
+  for (const Actuator& a : tree.model.actuators) {
+    if (!is_motor(a)) continue;
+    for_each_activation(a, [&](int j, int state) {
+      if (state == kBristle) visit(j);
+    });
+  }
+}
+
 template <class S, class P, class Dynamics = SmoothDynamics>
 void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w, S* x_next,
               S* record, const Dynamics& dynamics = Dynamics()) {
@@ -99,14 +111,16 @@ void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& 
   const Rk4Stages<S> s(r.tree, w, n, dynamics);
   const int stride = s.stride;
   const S h = r.timestep();
+  S *v_next = x_next + n.nq, *act_next = v_next + n.nv;
   for (int i = 0; i < 4; ++i) {
     rk4_stage_state(r, x, i, record, s);  // (5)
     S* own = record + i * stride;
     dynamics.accelerate(r, Instant<S>{s.state, s.state + n.nq, s.state + n.nq + n.nv, u}, w,
                         own);  // (6)
     for (int j = 0; j < n.na; ++j) own[s.act_dot + j] = w.act_dot[j];
+    if (i > 0) continue;
+    for_each_first_stage_state(r.tree, [&](int j) { act_next[j] = w.act_next[j]; });
   }
-  S *v_next = x_next + n.nq, *act_next = v_next + n.nv;
   const auto mean = [&](const S* values, int step, int j) {
     return number<S>(kStageW[0]) * values[j] + number<S>(kStageW[1]) * values[step + j] +
            number<S>(kStageW[2]) * values[2 * step + j] +
@@ -118,10 +132,13 @@ void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& 
   }
   retract_qpos(r.tree, x, static_cast<const S*>(s.d), x_next);
   for (std::size_t i = 0; i < r.tree.model.actuators.size(); ++i) {
-    const int j = r.tree.model.actuators[i].act;
-    if (j < 0) continue;
-    act_next[j] =
-        activation_step(r.tree, r.p, i, h, x[n.nq + n.nv + j], mean(record + s.act_dot, stride, j));
+    const Actuator& a = r.tree.model.actuators[i];
+    for_each_activation(a, [&](int j, int state) {
+      if (is_motor(a) && state == kBristle) return;
+      const S &act = x[n.nq + n.nv + j], rate = mean(record + s.act_dot, stride, j);
+      act_next[j] = is_motor(a) ? motor_state_step(r.tree, r.p, i, state, h, act, rate)
+                                : activation_step(r.tree, r.p, i, h, act, rate);
+    });
   }
 }
 
@@ -158,15 +175,26 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     h_bar += s.d_bar[j] * sum[j] + g * acceleration;
   }
   for (std::size_t a = 0; a < r.tree.model.actuators.size(); ++a) {
-    const int j = r.tree.model.actuators[a].act;
-    if (j < 0) continue;
-    S rate(0), rate_bar(0);
-    for (int i = 0; i < 4; ++i) {
-      rate += number<S>(kStageW[i]) * record[i * stride + s.act_dot + j];
-    }
-    activation_step_pullback(r.tree, r.p, a, h, x[n.nq + n.nv + j], rate, x_next_bar[2 * n.nv + j],
-                             act_bar[j], rate_bar, h_bar, p_bar);
-    for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = number<S>(kStageW[i]) * rate_bar;
+    for_each_activation(r.tree.model.actuators[a], [&](int j, int state) {
+      const bool first = is_motor(r.tree.model.actuators[a]) && state == kBristle;
+      if (first) {
+        for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = S(0);
+        return;
+      }
+      S rate(0), rate_bar(0);
+      for (int i = 0; i < 4; ++i) {
+        rate += number<S>(kStageW[i]) * record[i * stride + s.act_dot + j];
+      }
+      const S &act = x[n.nq + n.nv + j], &next_bar = x_next_bar[2 * n.nv + j];
+      if (is_motor(r.tree.model.actuators[a])) {
+        motor_state_step_pullback(r.tree, r.p, a, state, h, act, rate, next_bar, act_bar[j],
+                                  rate_bar, h_bar, p_bar);
+      } else {
+        activation_step_pullback(r.tree, r.p, a, h, act, rate, next_bar, act_bar[j], rate_bar,
+                                 h_bar, p_bar);
+      }
+      for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = number<S>(kStageW[i]) * rate_bar;
+    });
   }
 
   for (int i = 3; i >= 0; --i) {
@@ -179,8 +207,14 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     for (int j = 0; j < n.na; ++j) w.act_bar[j] = S(0);
     chart_velocity_pullback(r.tree, static_cast<const S*>(s.d), v,
                             static_cast<const S*>(s.k_bar + i * n.nv), s.d_bar, w.v_bar);
+    S* next_bar = nullptr;
+    if (i == 0 && r.tree.has_bristles) {
+      next_bar = s.w_bar + 3 * n.na;  // whose own have been used
+      set_zero(next_bar, n.na);
+      for_each_first_stage_state(r.tree, [&](int j) { next_bar[j] = x_next_bar[2 * n.nv + j]; });
+    }
     dynamics.pullback(r, Instant<S>{s.state, v, v + n.nv, u}, w, own,
-                      static_cast<const S*>(s.w_bar + i * n.na), static_cast<const S*>(nullptr),
+                      static_cast<const S*>(s.w_bar + i * n.na), static_cast<const S*>(next_bar),
                       InstantBars<S>{w.q_bar, w.v_bar, w.act_bar, u_bar, p_bar, h_bar});  // (6)
     // (5)
     if (i == 0) {

@@ -84,9 +84,12 @@ std::vector<Bounds> input_bounds(const Model& m, const InputLayout& inputs) {
   std::vector<Bounds> bounds(static_cast<std::size_t>(inputs.space.size()));
   if (inputs.places.ctrl < 0) return bounds;
   for (const Actuator& a : m.actuators) {
-    if (a.control < 0 || !a.control_range.on) continue;
-    bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control)] = {a.control_range.low,
-                                                                        a.control_range.high};
+    for (int k = 0; k < a.controls; ++k) {
+      const Range& range = control_range(a, k);
+      if (a.control < 0 || !range.on) continue;
+      bounds[static_cast<std::size_t>(inputs.places.ctrl + a.control + k)] = {range.low,
+                                                                              range.high};
+    }
   }
   return bounds;
 }
@@ -175,6 +178,11 @@ System make_robot(const Model& model, const RobotOptions& options) {
   }
   key.tree = std::make_shared<const Tree>(model, true, options.contact);
   key.constraints = constraint_plan(*key.tree);
+  if (options.refine && key.tree->has_adhesion) {
+    throw ModelError(
+        "refine: contacts that adhere act before they touch, and how they come and go is not "
+        "differentiated; remove adhesion from geoms, pairs and actuators, or leave refine out");
+  }
   key.inputs = inputs.places;
   key.input_size = inputs.space.size();
   key.vary = !options.vary.empty();

@@ -104,7 +104,10 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
                 StepWorkspace& workspace) const override {
     if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
-    if (kConstrained && (key_.tree->has_adhesion || key_.tree->compliant.acts)) return false;
+    if (kConstrained &&
+        (key_.tree->has_adhesion || key_.tree->surfaces_move || key_.tree->compliant.acts)) {
+      return false;
+    }
     Layout at = layout(workspace);
     const ModelView& m = key_.tree->model;
     const Robot<S, P> r = robot(at);
@@ -348,8 +351,9 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
     if constexpr (kSwitches) {
       int& count = *at.switch_count;
       count = 0;
-      for_each_switch(*key_.constraints, at.constraints, [&](std::uint64_t thing, int row) {
-        at.switches[count++] = {thing, at.constraints.solver.newton.at.f[row] > S(0)};
+      for_each_switch(*key_.constraints, at.constraints, [&](const Switch& there, int row) {
+        Switch& own = at.switches[count++] = there;
+        own.pushes = at.constraints.solver.newton.at.f[row] > S(0);
       });
     }
   }

@@ -139,9 +139,12 @@ void gather_joint_blocks(const Robot<S, P>& r, const Instant<S>& x, const Worksp
       const Joint& j = model.joints[static_cast<std::size_t>(a.target)];
       if (c >= dof_numbers(j.kind)) continue;
       const int k = nv + j.dof + c;
-      if (a.act >= 0) out.state_row(k)[2 * nv + a.act] += space.act_bar[a.act];
-      if (r.inputs.ctrl >= 0) {
-        out.input_row(k)[r.inputs.ctrl + a.control] += space.u_bar[r.inputs.ctrl + a.control];
+      for (int i = a.act; i < a.act + activations(a); ++i) {
+        out.state_row(k)[2 * nv + i] += space.act_bar[i];
+      }
+      if (r.inputs.ctrl < 0) continue;
+      for (int i = a.control; i < a.control + a.controls; ++i) {
+        out.input_row(k)[r.inputs.ctrl + i] += space.u_bar[r.inputs.ctrl + i];
       }
     }
   }
@@ -174,6 +177,27 @@ void motion_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
   }
 }
 
+// The rows of a motor's next activations, one by one: they depend on length and rate.
+template <class S, class P>
+void motor_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                    const JacobianSpace<S>& space, const S* qacc, const StepJacobian<S>& out) {
+  const int nv = out.nv;
+  for (int i = 0; i < out.na; ++i) space.ones[i] = S(0);
+  for (const Actuator& a : r.tree.model.actuators) {
+    if (a.law == ActuatorLaw::gain_and_bias) continue;
+    for (int i = a.act; i < a.act + activations(a); ++i) {
+      S h_bar(0), *row = out.state_row(2 * nv + i), *inputs = out.input_row(2 * nv + i);
+      set_zero(row, 2 * nv + out.na);
+      set_zero(inputs, out.inputs);
+      space.ones[i] = S(1);
+      gather_motion(r, x, w, qacc, static_cast<const S*>(nullptr),
+                    static_cast<const S*>(space.ones),
+                    InstantBars<S>{row, row + nv, row + 2 * nv, inputs, nullptr, h_bar});
+      space.ones[i] = S(0);
+    }
+  }
+}
+
 // The rows of the next activations, which depend on activation and control alone.
 template <class S, class P>
 void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
@@ -193,13 +217,14 @@ void activation_jacobian(const Robot<S, P>& r, const Instant<S>& x, const Worksp
       static_cast<const S*>(space.ones),
       InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, nullptr, h_bar});
   for (const Actuator& a : r.tree.model.actuators) {
-    if (a.act < 0) continue;
+    if (a.act < 0 || a.law != ActuatorLaw::gain_and_bias) continue;
     const int row = 2 * out.nv + a.act;
     out.state_row(row)[row] = space.act_bar[a.act];
     if (r.inputs.ctrl >= 0) {
       out.input_row(row)[r.inputs.ctrl + a.control] = space.u_bar[r.inputs.ctrl + a.control];
     }
   }
+  motor_jacobian(r, x, w, space, qacc, out);
 }
 
 // Rows k … k+n-1 become h J times those of v⁺, of `columns` numbers each.

@@ -17,8 +17,14 @@ namespace cycloid::inline rigid {
 struct Switch {
   std::uint64_t thing = 0;  // which contact or limit (switches.h)
   bool pushes = false;
+  // Who it is, whatever its place among the touches of a pair: these are numbered in order, anew
+  // when one of them comes or goes. Of boxes and meshes on planes the feature is the corner.
+  std::uint64_t owner = 0;
+  double feature = 0;
+  double gap = 0;  // of a contact [m]
 
-  bool operator==(const Switch&) const = default;
+  bool is_same(const Switch& b) const { return owner == b.owner && feature == b.feature; }
+  bool operator==(const Switch& b) const { return is_same(b) && pushes == b.pushes; }
 };
 
 // Which number of a switch passes through zero: its gap [m, rad], or its force [N, N·m].

@@ -21,17 +21,8 @@ struct SwitchName {
       : contact((thing & 1) != 0), upper((thing & 2) != 0), index(static_cast<int>(thing >> 2)) {}
 };
 
-// visit(limit, i) for each limit among the static rows, i its entry.
-template <class Visit>
-void for_each_limit(const StaticRows& rows, Visit visit) {
-  int i = 0;
-  for (const auto& limit : rows.joint_limits) visit(limit, i++);
-  i = rows.count() - static_cast<int>(rows.tendon_limits.size() + rows.ball_limits.size());
-  for (const auto& limit : rows.tendon_limits) visit(limit, i++);
-  for (const auto& limit : rows.ball_limits) visit(limit, i++);
-}
-
-// visit(thing, row) for each row that is there after a solve: the first row of a contact.
+// visit(switch, row) for each row that is there after a solve: the first row of a contact. Whether
+// it pushes is not told.
 template <class S, class Visit>
 void for_each_switch(const ConstraintPlan& plan, const ConstraintMemory<S>& memory, Visit visit) {
   const ConstraintProblem<S>& problem = memory.solver.problem;
@@ -39,7 +30,8 @@ void for_each_switch(const ConstraintPlan& plan, const ConstraintMemory<S>& memo
     const int row = memory.places[i];
     if (row < 0) return;
     const bool upper = row < problem.diagonals && problem.sign[row] < S(0);
-    visit(4 * static_cast<std::uint64_t>(i) + (upper ? 2 : 0), row);
+    const std::uint64_t thing = 4 * static_cast<std::uint64_t>(i) + (upper ? 2 : 0);
+    visit(Switch{thing, false, thing}, row);
   });
   const ContactSpace<S>& contacts = memory.contacts;
   const int first = problem.groups - contacts.slots;
@@ -47,7 +39,18 @@ void for_each_switch(const ConstraintPlan& plan, const ConstraintMemory<S>& memo
     const LaneGroup& group = *contacts.groups_of(slot);
     const int touch =
         contacts.touched[group.owner].pair * kMostTouches + contacts.touch[group.touch].place;
-    visit(4 * static_cast<std::uint64_t>(touch) + 1, problem.group_row(first + slot));
+    const ContactSlot<S>& c = contacts.slot[slot];
+    const int pair = contacts.touched[group.owner].pair;
+    const PairTouch<S>& own = contacts.touch[group.touch];
+    const ContactPair& geoms = plan.contacts.pairs[static_cast<std::size_t>(pair)];
+    const auto kind = [&](int g) { return plan.contacts.geoms[static_cast<std::size_t>(g)].kind; };
+    const bool corner = kind(geoms.geom1) == GeomKind::plane &&
+                        (kind(geoms.geom2) == GeomKind::box || kind(geoms.geom2) == GeomKind::mesh);
+    visit(Switch{4 * static_cast<std::uint64_t>(touch) + 1, false,
+                 4 * static_cast<std::uint64_t>(pair) + 1,
+                 corner ? static_cast<double>(own.feature) : own.place,
+                 static_cast<double>(c.touch.dist - c.margin)},
+          problem.group_row(first + slot));
   }
 }
 
@@ -137,8 +140,8 @@ void gather_switch_force(const Robot<S, P>& r, const Instant<S>& x, const Worksp
                          const InstantBars<S>& bar) {
   dynamics.accelerate(r, x, w, record);
   f_bar.assign(static_cast<std::size_t>(dynamics.memory.solver.problem.all_rows()), S(0));
-  for_each_switch(dynamics.plan, dynamics.memory, [&](std::uint64_t there, int row) {
-    if (there == thing) f_bar[static_cast<std::size_t>(row)] = force_bar;
+  for_each_switch(dynamics.plan, dynamics.memory, [&](const Switch& there, int row) {
+    if (there.thing == thing) f_bar[static_cast<std::size_t>(row)] = force_bar;
   });
   set_zero(w.mu, r.tree.model.nv);
   const S* const none = nullptr;

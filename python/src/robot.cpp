@@ -38,9 +38,12 @@ std::vector<double> control_range(const Model& model) {
   std::vector<double> range;
   for (int i = 0; i < model.nu; ++i) range.insert(range.end(), {-kInfinity, kInfinity});
   for (const Actuator& a : model.actuators) {
-    if (a.control < 0 || !a.control_range.on) continue;
-    double* own = range.data() + 2 * static_cast<std::size_t>(a.control);
-    own[0] = a.control_range.low, own[1] = a.control_range.high;
+    for (int k = 0; k < a.controls; ++k) {
+      const Range& limit = cycloid::control_range(a, k);
+      if (a.control < 0 || !limit.on) continue;
+      double* own = range.data() + 2 * static_cast<std::size_t>(a.control + k);
+      own[0] = limit.low, own[1] = limit.high;
+    }
   }
   return range;
 }

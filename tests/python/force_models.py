@@ -139,7 +139,85 @@ ADHESION = """
   <actuator> <adhesion name="foot" body="foot" gain="60" ctrlrange="0.2 1"/>
     <general name="slow" body="foot" gear="2" gainprm="10" dyntype="filter" dynprm="0.05"/>
     <motor joint="leg" gear="0.5"/> </actuator>"""
-TOUCHING = ("adhesion",)
+
+# PID servos with all their inputs and states, on joints, a tendon, a site and a ball.
+PID = """
+  <actuator>
+    <pid name="whole" joint="shoulder" kp="20" kv="1.5" ki="6" imax="0.1" slewmax="8"
+        input="pos vel ff" ctrlrange="-2 2" velrange="-0.5 0.5"/>
+    <pid name="plain" joint="elbow" kp="15" kv="0.8" forcerange="-6 6"/>
+    <pid name="pulled" tendon="flexor" kp="60" kv="2" ki="20" input="pos ff" gear="1.2"/>
+    <pid name="slow" site="hand" refsite="shoulder_front" gear="0 0 0 0.6 0.3 0.1" kp="2" kv="0.1"
+        ki="1" input="pos vel" slewmax="3"/>
+    <pid name="turn" joint="wrist" gear="1 0.2 0.1" kp="1" kv="0.1" input="pos"/>
+    <pid name="push" joint="wrist" gear="0 1 0.3" kp="0.5" kv="0.05" input="vel ff"/>
+  </actuator>"""
+
+# DC motors: all states, a voltage alone, a driver without current, friction and cogging alone.
+DC_MOTORS = """
+  <actuator>
+    <dcmotor name="whole" joint="shoulder" gear="6" resistance="1.5" motorconst="0.12 0.1"
+        inductance="0.008 0" thermal="6 30 0 0.004 25 22" saturation="0 40 4000"
+        cogging="0.02 7 0.4" lugre="40 0.4 0.05 0.08 0.3" controller="2 0.8 0.1 60 0.3 14"
+        input="pos vel ff voltage"/>
+    <dcmotor name="voltage" joint="elbow" gear="4" resistance="2" motorconst="0.15 0.15"
+        ctrlrange="-3 3" saturation="0.6 0 0"/>
+    <dcmotor name="driver" tendon="flexor" gear="20" resistance="2" motorconst="0.05 0.05"
+        controller="0.2 0 0.02 0 0 6" input="pos vel" thermal="8 20 0 0.004 25 25"/>
+    <dcmotor name="slow" joint="wrist" gear="1 0.3 0.2" resistance="2" motorconst="0.05 0.05"
+        inductance="0 0.02" input="voltage"/>
+    <dcmotor name="rub" joint="elbow" resistance="1" motorconst="0 0" input="none"
+        lugre="20 0.1 0.03 0.05 0.2" cogging="0.01 11 0"/>
+  </actuator>"""
+
+# Orientations of a ball and of sites, by rotation vectors and quaternions, held and integrated.
+ORIENTATIONS = """
+  <actuator>
+    <orientation name="ball" joint="wrist" kp="3" kv="0.1"/>
+    <orientation name="chart" joint="wrist" kp="1" kv="0.05" input="quat" {held}/>
+    <orientation name="sites" site="hand" refsite="upper_front" kp="2" kv="0.2" ctrlrange="-1 1"/>
+    <general name="drift" joint="wrist" gaintype="so3" biastype="so3" dyntype="integrator"
+        gainprm="1.5" biasprm="0.02 -1.5 -0.1" actearly="true"/>
+    <motor joint="shoulder" gear="3"/> </actuator>"""
+
+# Things on a belt and on a turntable, and a drum whose own surface runs.
+BELTS = """
+  <option cone="{cone}"/>
+  <default> <geom friction="0.7 0.02 0.001" condim="4"/> </default>
+  <worldbody>
+    <geom name="belt" type="box" size="1 0.4 0.1" pos="0 0 -0.1" euler="0 4 0"
+        surfacevel="0.6 0.1 0.05 0 0 0"/>
+    <body name="table" pos="0 1.2 0"> <joint name="table" axis="0 1 0.2" damping="2" stiffness="50"
+        armature="0.1"/> <geom name="table" type="cylinder" size="0.5 0.1" pos="0 0 -0.1" mass="4"
+        surfacevel="0.05 0 0 0 0 2"/> </body>
+    <body name="brick" pos="0 0 0.0547"> <freejoint/> <geom name="brick" type="box"
+        size="0.08 0.06 0.05" mass="0.5"/> </body>
+    <body name="ball" pos="0.2 1.3 0.0485"> <freejoint/> <geom name="ball" size="0.05" mass="0.3"
+        surfacevel="0 0.2 0 0.5 0 0.3"/> </body>
+    <body name="rod" pos="-0.4 0.1 0.08"> <freejoint/> <geom name="rod" type="capsule"
+        size="0.04 0.06" euler="0 90 20" mass="0.3"/> </body>
+  </worldbody>
+  <actuator> <motor joint="table" gear="0.5"/> </actuator>"""
+
+# Sticky balls and boxes below a ceiling: pressed, pulled, and within the gap.
+STICKY = """
+  <option cone="{cone}"/>
+  <default> <geom gap="0.01" friction="0.8 0.01 0.001"/> </default>
+  <worldbody> <geom name="ceiling" type="plane" size="2 2 0.1" pos="0 0 1" euler="180 0 0"
+        adhesion="6"/>
+    <body name="foot" pos="0 0 0.951"> <freejoint/>
+      <geom name="toe1" size="0.05" pos="0.12 0 0" mass="0.2" adhesion="2" condim="4"/>
+      <geom name="toe2" size="0.05" pos="-0.08 0.1 0.0005" mass="0.2" condim="1"/>
+      <geom name="toe3" size="0.05" pos="-0.08 -0.1 -0.006" mass="0.2" priority="1"
+          adhesion="3"/>
+      <body name="leg" pos="0 0 -0.03"> <joint name="leg" axis="0 1 0.1" damping="0.05"
+          armature="0.01"/> <geom type="capsule" fromto="0 0 -0.05 0 0 -0.3" size="0.02" mass="0.3"
+          contype="0" conaffinity="0"/> </body> </body>
+    <body name="drop" pos="0.6 0 0.948"> <freejoint/> <geom name="drop" size="0.05" mass="0.9"
+        adhesion="4"/> </body> </worldbody>
+  <contact> <pair geom1="toe2" geom2="ceiling" adhesion="5" gap="0.01" condim="3"/> </contact>
+  <actuator> <motor joint="leg" gear="0.5"/> </actuator>"""
+TOUCHING = ("adhesion", "belts", "belts, elliptic", "sticky", "sticky, elliptic")
 
 
 def model(parts, option="", flags=""):
@@ -167,6 +245,14 @@ PARTS = {
     "servos that wind": lambda: [WINDING],
     "no actuators": lambda: [UNCOMPENSATED],
     "adhesion": lambda: [ADHESION],
+    "PID": lambda: [arm(), routes(), PID],
+    "DC motors": lambda: [arm(), routes(), DC_MOTORS],
+    "orientations": lambda: [arm(), ORIENTATIONS.format(held="")],
+    "orientations, held": lambda: [arm(), ORIENTATIONS.format(held='forcerange="0 0.6"')],
+    "belts": lambda: [BELTS.format(cone="pyramidal")],
+    "belts, elliptic": lambda: [BELTS.format(cone="elliptic")],
+    "sticky": lambda: [STICKY.format(cone="pyramidal")],
+    "sticky, elliptic": lambda: [STICKY.format(cone="elliptic")],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
     "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
 }

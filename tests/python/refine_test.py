@@ -246,3 +246,36 @@ def test_other_bad_input():
         row_of_balls(1, 1e4, refine="fine")
     with pytest.raises(cy.ModelError, match="RK4"):
         row_of_balls(1, 1e4, refine=1e-4, integrator="RK4")
+
+
+LANDING = """<mujoco> <option timestep="0.004" cone="{cone}"/> <default> <geom condim="{condim}"
+    friction="0.5 0.01 0.001" solref="{solref}" solimp="0.9 0.9 0.001 0.5 1"/> </default>
+  <worldbody> <geom type="plane" size="3 3 1"/> <body pos="0 0 0.2"> <freejoint/>
+    <geom type="box" size="0.1 0.15 0.08" mass="1"/> </body> </worldbody> </mujoco>"""
+
+
+@pytest.mark.parametrize("solref", ["-20000 -100", "-20000 0", "-5000 -20"])
+@pytest.mark.parametrize("condim, cone", [(1, "pyramidal"), (3, "pyramidal"), (3, "elliptic")])
+def test_a_box_that_lands_corner_by_corner_has_the_gradient_of_differences(condim, cone, solref):
+    box = cy.load(LANDING.format(condim=condim, cone=cone, solref=solref), refine=1e-4)
+    x = box.initial_state()
+    x[3:7] = np.array([1, 0.05, 0.03, 0]) / np.linalg.norm([1, 0.05, 0.03, 0])
+    x[7:10] = 0.3, 0.1, -1
+    directions = np.zeros((3, len(x)))
+    directions[[0, 1, 2], [2, 9, 10]] = 1  # height, fall, spin
+    bar = np.random.default_rng(0).normal(size=(1, len(x)))
+    steps = 28  # all four corners have met the floor, and some have left it
+    corners = len(cy.forward(box, cy.rollout(box, x, 24, save="last").states[0]).contacts.dist)
+    assert corners >= 2
+    g = cy.rollout(box, x, steps, save="last").pullback(bar, wrt=("x0",)).x0
+
+    def loss(rows):
+        return (cy.rollout(box, rows, steps, save="last").states * bar).sum(axis=(-1, -2))
+
+    # Differences between runs that choose other substeps are off by the tolerance over h: of some
+    # steps the best counts, of each direction.
+    h = np.array([1e-4, 1e-5, 1e-6, 1e-7])[:, None]
+    ends = loss(x + h[..., None, None] * np.stack([directions, -directions]))
+    differences = (ends[:, 0] - ends[:, 1]) / (2 * h)
+    error = np.abs(directions @ g - differences).min(axis=0)
+    assert error.max() < 1e-3 * np.abs(directions @ g).max()

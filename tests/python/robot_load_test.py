@@ -142,7 +142,6 @@ STONE = """<mujoco> <asset> <mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/
 PLAIN = {"shape": 'size="0.1"', "option": ""}
 REFUSED_CONSTRAINTS = [
     ({"shape": 'type="sdf" mesh="wedge"'}, 'geom "stone": a signed distance field'),
-    ({"shape": 'size="0.1" adhesion="1"'}, 'geom "stone": adhesion'),
     ({"option": 'noslip_iterations="3"'}, "options: the noslip solver"),
 ]
 

@@ -329,6 +329,53 @@ def test_sensors_of_limits_equal_mujocos_and_their_gradients_equal_differences()
     assert (acted > 3).all() and (acted < 40).all()
 
 
+PUSHED = """<mujoco> <option integrator="implicitfast"/> <worldbody>
+  <body name="b"> <joint name="slide" type="slide" range="-0.3 0.4" margin="0.1"/>
+    <geom size="0.1"/> <body pos="0 0 0.3"> <joint name="hinge" range="-20 30" damping="0.1"/>
+      <geom size="0.1" pos="0.1 0 0"/> <site name="tip" pos="0.3 0 0.1"/>
+      <body pos="0.3 0 0"> <joint name="ball" type="ball" range="0 30"/>
+        <geom type="capsule" size="0.05 0.2" pos="0.1 0 0"/> </body> </body> </body>
+  <site name="w" pos="0 0.5 0"/> </worldbody>
+  <tendon> <spatial name="cord" range="0.4 0.6" margin="0.05"> <site site="w"/> <site site="tip"/>
+    </spatial> </tendon>
+  <sensor> <jointlimitfrc joint="slide"/> <jointlimitfrc joint="hinge"/>
+    <jointlimitfrc joint="ball"/> <tendonlimitfrc tendon="cord"/>
+    <jointlimitfrc joint="slide" cutoff="5"/> </sensor> </mujoco>"""
+
+
+def test_forces_of_limits_equal_mujocos_and_their_gradients_equal_differences():
+    model = mujoco.MjModel.from_xml_string(PUSHED)
+    model.opt.tolerance, model.opt.iterations = 0, 100
+    robot, data, draw = cy.from_mujoco(model), mujoco.MjData(model), np.random.default_rng(6)
+    names = [f"#{i}" for i in range(model.nsensor)]
+    chosen = ("range", "mass", "inertia")
+    given = robot.parameters.unpack(robot.parameters.default)
+    some = {name: value for name, value in given.items() if name.endswith(chosen)}
+    acted, judged = np.zeros(model.nsensor, int), 0
+    for _ in range(30):
+        x = draw.normal(size=model.nq + model.nv) * np.repeat([0.4, 0.5], [2, 9])
+        x[2] += 1
+        x[2:6] /= np.linalg.norm(x[2:6])
+        data.qpos, data.qvel = x[: model.nq], x[model.nq :]
+        mujoco.mj_forward(model, data)
+        seen = cy.observe(robot, x, names=names, params=some)
+        np.testing.assert_allclose(seen.values, data.sensordata, rtol=1e-8, atol=1e-8)
+        acted += data.sensordata != 0
+        weights = draw.normal(size=model.nsensor)
+        g = seen.pullback(weights)
+
+        def loss(state, params=some, weights=weights):
+            return cy.observe(robot, state, names=names, params=params).values @ weights
+
+        judged += error(g.x, by_differences(loss, x)) < 1e-6
+        for name, value in some.items():
+            got = by_differences(lambda v, name=name: loss(x, some | {name: v}), value)
+            most = 1e-5 * max(np.abs(got).max(), 1)  # forces are tens of newtons
+            assert np.abs(g.params[name] - got).max() < most, name
+    assert judged > 26  # others have a limit that begins or ceases to push nearby
+    assert (acted > 2).all()
+
+
 ROOM = """<mujoco> <compiler angle="radian"/> <worldbody> <geom type="plane" size="3 3 0.1"/>
   <geom type="box" size="0.1 3 2" pos="2 0 1"/> <geom type="box" size="3 0.1 2" pos="0 -2 1"/>
   <geom type="box" size="3 0.1 2" pos="0 1.5 1" rgba="1 1 1 0"/>

@@ -16,7 +16,7 @@ MOST, WORST = 1e-10, 1e-9
 FLOAT32 = 1e-4  # of the 95th percentile; a step in float32 rounds at 6e-8
 # What may be refused without constraints, and nothing else.
 MAY_BE_REFUSED = (
-    "ellipsoid|armature with wrapping|slider-crank|body transmission|DC motor|PID|SO3|"
+    "ellipsoid|armature with wrapping|slider-crank|body transmission|"
     "integrator discrete|a flex|plugin|history|plastic"
 )
 # Their accelerations are small differences of large terms, of which float32 holds a digit less.

@@ -52,6 +52,16 @@ struct StaticRows {
   int words = 0;
 };
 
+// visit(limit, i) for each limit among the static rows, i its entry.
+template <class Visit>
+void for_each_limit(const StaticRows& rows, Visit visit) {
+  int i = 0;
+  for (const auto& limit : rows.joint_limits) visit(limit, i++);
+  i = rows.count() - static_cast<int>(rows.tendon_limits.size() + rows.ball_limits.size());
+  for (const auto& limit : rows.tendon_limits) visit(limit, i++);
+  for (const auto& limit : rows.ball_limits) visit(limit, i++);
+}
+
 // Adds the rows to a problem that has none yet. at.fields: v, and a with q̈ = 0. place: (count) the
 // first row of each entry in the problem, or -1.
 template <class S, class P>

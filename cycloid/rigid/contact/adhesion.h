@@ -44,7 +44,9 @@ S contact_share(const ContactScene<S, P>& s, const ContactSpace<S>& w, int body)
 template <class S, class P>
 void adhere(const ContactScene<S, P>& s, const S* force, ContactSpace<S>& w) {
   w.adheres = true;
-  for (int slot = 0; slot < w.slots; ++slot) w.adhesion[slot] = S(0);
+  for (int slot = 0; slot < w.slots; ++slot) {
+    w.adhesion[slot] = s.tree.sticks ? -w.slot[slot].adhesion : S(0);  // sticky_contact.h (1)
+  }
   for (std::size_t i = 0; i < s.tree.model.actuators.size(); ++i) {
     const Actuator& a = s.tree.model.actuators[i];
     if (!adheres(a)) continue;

@@ -16,7 +16,8 @@ namespace cycloid::inline rigid {
 template <class P>
 struct PairNumbers {
   ContactNumbers<P> law;
-  P margin{};  // [m]
+  P margin{};    // [m]
+  P adhesion{};  // δ of sticky_contact.h [N]
 };
 
 template <class P>

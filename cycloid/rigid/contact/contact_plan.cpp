@@ -28,7 +28,8 @@ std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<Candidate
     const Geom& g = m.geoms[i];
     place[i] = static_cast<int>(geoms.size());
     const GeomKind kind = kind_of(g);
-    const bool whole = kind == GeomKind::ellipsoid || kind == GeomKind::cylinder ||
+    const bool drives = tree.geoms[i].surface >= 0;
+    const bool whole = drives || kind == GeomKind::ellipsoid || kind == GeomKind::cylinder ||
                        kind == GeomKind::box || is_solid(kind);
     bool moves = m.bodies[static_cast<std::size_t>(g.body)].tree >= 0, fixed = !moves;
     for (int b = g.body; b > 0; b = m.bodies[static_cast<std::size_t>(b)].parent) {
@@ -37,7 +38,7 @@ std::vector<TouchingGeom> touching_geoms(const Tree& tree, std::vector<Candidate
     geoms.push_back({static_cast<int>(i),
                      g.body,
                      kind,
-                     kind != GeomKind::sphere,
+                     drives || kind != GeomKind::sphere,
                      whole,
                      moves,
                      fixed,

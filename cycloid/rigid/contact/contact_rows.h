@@ -16,6 +16,7 @@
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/contact/contact_slots.h"
 #include "cycloid/rigid/contact/hunt_crossley.h"
+#include "cycloid/rigid/contact/surface_motion.h"
 #include "cycloid/rigid/solver/constraint_response.h"
 
 namespace cycloid::inline rigid {
@@ -30,6 +31,7 @@ CYCLOID_INLINE void move_numbers(const SlotGroup<S>& group, const PairNumbers<P>
   group.move(from.law.solref_friction, n.solref_friction, 2);
   group.move(&from.law.A, &n.A, 1);
   group.move(&from.margin, &to.margin, 1);
+  group.move(&from.adhesion, &to.adhesion, 1);
 }
 
 // Where the first body alone moves, both points are about its origin.
@@ -50,7 +52,8 @@ ContactSlot<S> gather_slot(const ContactScene<S, P>& s, const ContactSpace<S>& w
     }
   });
   c.x1 = c.touch.pos + to_first;
-  c.rows = select(c.touch.dist < c.margin, condim, S(0));
+  const S in_gap = s.tree.sticks ? select(c.adhesion != S(0), min(condim, S(1)), S(0)) : S(0);
+  c.rows = select(c.touch.dist < c.margin, condim, in_gap);
   return c;
 }
 
@@ -133,12 +136,17 @@ inline RowLaw contact_law(const ModelView& model, bool compliant, int rows) {
 // (3) of one contact.
 template <class S>
 CYCLOID_INLINE void put_contact_rows(RowLaw law, int n, const ReferenceOptions<S>& options,
-                                     const ContactSlot<S>& c, const S* velocity, int row,
-                                     ConstraintProblem<S>& problem) {
+                                     bool sticks, const ContactSlot<S>& c, const S* velocity,
+                                     int row, ConstraintProblem<S>& problem) {
   const S x = c.touch.dist - c.margin;
   if (law != RowLaw::given) {
-    return contact_reference(law, n, options, c.numbers, c.rows, x, velocity, problem.D + row,
-                             problem.a_ref + row, problem.friction + row);
+    contact_reference(law, n, options, c.numbers, c.rows, x, velocity, problem.D + row,
+                      problem.a_ref + row, problem.friction + row);
+    if (sticks) {
+      stick(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row),
+            problem.a_ref + row);
+    }
+    return;
   }
   compliant_force(n, options, c.numbers, c.rows, x, velocity, problem.D + row);
   for (int k = row; k < row + n; ++k) problem.a_ref[k] = problem.friction[k] = S(0);
@@ -159,7 +167,12 @@ int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, cons
     with_row_count(rows, [&]<int n>(RowCount<n>) {
       fill_contact_jacobian<n>(s.plan, static_cast<const Motion<S>*>(s.frames.column), c, w,
                                at.qvel, problem, g, velocity);
-      put_contact_rows(law, n, at.options, c, static_cast<const S*>(velocity), row, problem);
+      if (s.tree.surfaces_move) {
+        add_surface_motion(contact_frame(c.touch.normal, c.touch.tangent),
+                           surface_motion(s, w, slot), n, velocity);
+      }
+      put_contact_rows(law, n, at.options, s.tree.sticks, c, static_cast<const S*>(velocity), row,
+                       problem);
     });
   }
   return first;

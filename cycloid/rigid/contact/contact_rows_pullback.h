@@ -71,9 +71,10 @@ template <class S>
 struct SlotCotangents {
   S rows[3][kMostRows];
   S x{};
+  S adhesion{};
   ContactNumbers<S> numbers;
 
-  SlotCotangents(const ContactSlot<S>& c, const S* velocity, const RowInstant<S>& at,
+  SlotCotangents(const ContactSlot<S>& c, bool sticks, const S* velocity, const RowInstant<S>& at,
                  const ConstraintProblem<S>& problem, int g, const RowResults<S>& results,
                  ReferenceOptions<S>& options_bar) {
     const int row = problem.group_row(g);
@@ -85,8 +86,14 @@ struct SlotCotangents {
         compliant_force_pullback(n, at.options, c.numbers, c.rows, gap, velocity,
                                  results.D_bar + row, options_bar, numbers, x, rows[2]);
       } else {
+        S D_bar[n];
+        for (int i = 0; i < n; ++i) D_bar[i] = results.D_bar[row + i];
+        if (sticks) {
+          stick_pullback(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row),
+                         static_cast<const S*>(results.a_ref_bar + row), adhesion, D_bar);
+        }
         contact_reference_pullback(law, n, at.options, c.numbers, c.rows, gap, velocity,
-                                   results.D_bar + row, results.a_ref_bar + row,
+                                   static_cast<const S*>(D_bar), results.a_ref_bar + row,
                                    results.friction_bar + row, options_bar, numbers, x, rows[2]);
       }
       for (int i = 0; i < n; ++i) {
@@ -105,7 +112,7 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
                       const RowInstant<S>& at, const ConstraintProblem<S>& problem,
                       const RowResults<S>& results, const RowGradient<S>& sink) {
   const ContactSlot<S>& c = w.slot[slot];
-  SlotCotangents<S> bar(c, w.velocity + slot * kMostRows, at, problem, g, results,
+  SlotCotangents<S> bar(c, s.tree.sticks, w.velocity + slot * kMostRows, at, problem, g, results,
                         sink.options_bar);
   if (w.adheres) bar.rows[0][0] += w.adhesion[slot];  // adhesion.h (2)
   SlotSide<S> one, two;
@@ -122,6 +129,17 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
     add_row_wrench(problem.group[g].rows, c, F, bar.rows[field], field, one, two, touch_bar.pos,
                    F_bar);
   }
+  if (s.tree.surfaces_move) {
+    surface_motion_pullback(s, w, slot, problem.group[g].rows, F,
+                            static_cast<const S*>(bar.rows[2]), touch_bar.pos, F_bar,
+                            sink.bodies.pose, sink.p_bar);
+  }
+  if (s.tree.sticks) {  // (3) of sticky_contact.h
+    Vec3<S> moved{};
+    if (two.moves) moved += field_at(two.y[0], c.touch.pos);
+    if (one.moves) moved -= field_at(one.y[0], c.x1);
+    bar.adhesion -= dot(F.n, moved);
+  }
   contact_frame_pullback(c.touch.normal, c.touch.tangent, F_bar, touch_bar.normal,
                          touch_bar.tangent);
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
@@ -136,6 +154,7 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
     group.add(bar.numbers.soft.solimp, to.law.soft.solimp, 5);
     const S margin = -bar.x;
     group.add(&margin, &to.margin, 1);
+    group.add(&bar.adhesion, &to.adhesion, 1);
   });
 }
 
@@ -192,6 +211,10 @@ void contact_rows_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w
     if (!sink.p_bar) continue;
     pair_numbers_pullback(s.plan, s.p, s.pair(w.touched[i].pair),
                           static_cast<const PairNumbers<S>&>(w.number_bars[i]), sink.p_bar);
+    if (s.tree.sticks) {
+      pair_adhesion_pullback(s.plan, s.pair(w.touched[i].pair), w.number_bars[i].adhesion,
+                             sink.p_bar);
+    }
   }
 }
 

@@ -15,6 +15,7 @@
 #include "cycloid/rigid/contact/narrow_phase.h"
 #include "cycloid/rigid/contact/slot_layout.h"
 #include "cycloid/rigid/contact/solids_apart.h"
+#include "cycloid/rigid/contact/sticky_contact.h"
 
 namespace cycloid::inline rigid {
 
@@ -183,6 +184,14 @@ void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature,
   ++w.touched[w.touched_count - 1].count;
 }
 
+// What contacts of a pair have besides pair_numbers.
+template <class S, class P>
+PairNumbers<P> contact_numbers(const ContactScene<S, P>& s, const ContactPair& pair) {
+  PairNumbers<P> numbers = pair_numbers(s.plan, s.tree.model, s.p, pair);
+  if (s.tree.sticks) numbers.adhesion = pair_adhesion(s.plan, s.tree.model, s.p, pair);
+  return numbers;
+}
+
 // Adds the touches of a pair, in the lanes of `used` (kMostTouches). feature: (2, kMostTouches).
 template <class S, class P>
 void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch, const S* feature,
@@ -222,7 +231,7 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     Mask<S> some = Mask<S>(false);
     for (int place = 0; place < pair.touches; ++place) some = some | (feature[place] >= S(0));
     if (!any(some)) continue;
-    const PairNumbers<P> numbers = pair_numbers(s.plan, s.tree.model, s.p, pair);
+    const PairNumbers<P> numbers = contact_numbers(s, pair);
     for (int place = 0; place < pair.touches; ++place) {
       const Mask<S> forced = touch[place].dist < S(numbers.margin);
       used[place] = (feature[place] >= S(0)) & Mask<S>(!apart) &

@@ -122,7 +122,7 @@ struct SlotGroup : LaneGroup {
 // A slot's contacts, lane by lane. In a lane without one: rows = 0, and harmless numbers.
 template <class S>
 struct ContactSlot {
-  S rows{}, margin{};
+  S rows{}, margin{}, adhesion{};
   Touch<S> touch{S(0), {}, {S(0), S(0), S(1)}, {}};  // pos about the second body's origin, ...
   Vec3<S> x1{};                                      // ... and about the first's
   ContactNumbers<S> numbers;

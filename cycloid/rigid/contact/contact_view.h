@@ -77,6 +77,7 @@ void view_contacts(const ContactScene<S, P>& s, const ContactSpace<S>& w,
     view.pos = origin + c.touch.pos;  // (1)
     const int row = problem.group_row(first + slot), rows = problem.group[first + slot].rows;
     for (int i = 0; i < rows; ++i) view.f[i] = select(c.rows > S(i), f[row + i], S(0));
+    if (s.tree.sticks) view.f[0] -= select(c.rows > S(0), c.adhesion, S(0));
   }
 }
 
@@ -96,6 +97,9 @@ void gather_contact_views(const ContactScene<S, P>& s, const ContactSpace<S>& w,
     contact_frame_pullback(c.touch.normal, c.touch.tangent, bar.F, touch.normal, touch.tangent);
     for_each_group(w, slot, [&](const SlotGroup<S>& group) {
       group.move_all(touch, w.touch_bars[group.touch]);
+      if (!s.tree.sticks || !sink.p_bar) return;
+      const S shown = select(group.lanes() & (c.rows > S(0)), bar.f[0], S(0));
+      pair_adhesion_pullback(s.plan, s.pair(w.touched[group.owner].pair), -shown, sink.p_bar);
     });
   }
   for (int i = 0; i < w.touched_count; ++i) gather_shapes(s, w, w.touched[i], sink);

@@ -15,6 +15,8 @@
 
 #include "cycloid/rigid/force/actuator_row.h"
 #include "cycloid/rigid/force/direct_actuator.h"
+#include "cycloid/rigid/force/motor.h"
+#include "cycloid/rigid/force/orientation.h"
 #include "cycloid/rigid/force/passive.h"
 #include "cycloid/rigid/force/tendon.h"
 #include "cycloid/rigid/force/tendon_force.h"
@@ -26,6 +28,32 @@ template <class S>
 CYCLOID_INLINE S tendon_scale(const Range& range, const S& total) {
   const S clamped = clamp(range, total);
   return select(clamped == total, S(1), clamped / total);
+}
+
+// One actuator's force, and its activations into w.
+template <class S, class P>
+S measure_actuator(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                   const Workspace<S>& w) {
+  const TreeView& tree = r.tree;
+  const Actuator& a = tree.model.actuators[i];
+  if (turns_frame(a)) {
+    OrientationValues<S> kept;
+    const OrientationForce<S> out =
+        orientation_force(tree, r.p, i, r.timestep(), orientation_point(r, i, x, w), kept);
+    store(w.orientation_force + 3 * i, out.force);
+    if (integrates(a)) store(w.act_dot + a.act, out.w_dot), store(w.act_next + a.act, out.w_next);
+    return S(0);
+  }
+  if (is_motor(a)) {
+    const MotorForce<S> out = motor_force(tree, r.p, i, r.timestep(), motor_point(r, i, x, w)).out;
+    for_each_activation(
+        a, [&](int j, int k) { w.act_dot[j] = out.x_dot[k], w.act_next[j] = out.x_next[k]; });
+    return out.force;
+  }
+  const ActuatorForce<S> out =
+      actuator_force(tree, r.p, i, r.timestep(), actuator_point(r, i, x, w));
+  if (a.act >= 0) w.act_dot[a.act] = out.act_dot, w.act_next[a.act] = out.act_next;
+  return acts(tree, a) ? out.force : S(0);
 }
 
 // Lengths and rates of the tendons, forces and activations of the actuators, s_t.
@@ -42,10 +70,7 @@ void measure_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspac
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     if (r.leaves_out(i)) continue;
     const Actuator& a = tree.model.actuators[i];
-    const ActuatorForce<S> out =
-        actuator_force(tree, r.p, i, r.timestep(), actuator_point(r, i, x, w));
-    if (a.act >= 0) w.act_dot[a.act] = out.act_dot, w.act_next[a.act] = out.act_next;
-    w.actuator_force[i] = acts(tree, a) ? out.force : S(0);
+    w.actuator_force[i] = measure_actuator(r, i, x, w);
     if (a.transmission == TransmissionKind::tendon) {
       w.tendon_total[a.target] += w.actuator_force[i];
     }
@@ -84,6 +109,10 @@ void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
         apply_site_transmission(tree, r.p, id, w.frames, force, w.wrench);
         break;
       case TransmissionKind::body: break;  // contact/adhesion.h
+      case TransmissionKind::orientation:
+        apply_orientation(tree, r.p, id, w.frames, load_vec3(w.orientation_force + 3 * i), w.wrench,
+                          tau);
+        break;
     }
   }
 }
@@ -112,6 +141,9 @@ void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Wo
     if (a.transmission == TransmissionKind::tendon) {
       w.tendon_force[a.target] +=
           S(r.p[tree.actuators[i].gear]) * w.actuator_force[i] * force_scale(tree, a, w);
+    } else if (turns_frame(a)) {
+      orientation_row(r, static_cast<int>(i), w, load_vec3(w.orientation_force + 3 * i), J);
+      add_row(S(1));
     } else {
       actuator_row(r, static_cast<int>(i), x, w, J);
       add_row(w.actuator_force[i]);
@@ -239,6 +271,7 @@ S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
       return p_bar;
     }
     case TransmissionKind::body: return w.adhesion_rate[i];
+    case TransmissionKind::orientation: return S(0);  // gather_orientation
     case TransmissionKind::slider_crank:
     case TransmissionKind::site: break;
   }
@@ -296,8 +329,56 @@ void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& 
           tree, r.p, id, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
           RowBars<S>{point_bar.length, tree.limits_actuators ? S(0) : force, point_bar.rate}, to);
       break;
-    case TransmissionKind::body: break;
+    case TransmissionKind::body:
+    case TransmissionKind::orientation: break;
   }
+}
+
+// The same for an orientation servo; slope_bar: the cotangent of dp/dω, of all rows.
+template <class S, class P>
+void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                        const Workspace<S>& w, const S* mu_act, const S& slope_bar,
+                        const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
+  const TreeView& tree = r.tree;
+  const Actuator& a = tree.model.actuators[i];
+  const int id = static_cast<int>(i);
+  const OrientationPoint<S> at = orientation_point(r, i, x, w);
+  OrientationValues<S> kept;
+  const OrientationForce<S> out = orientation_force(tree, r.p, i, r.timestep(), at, kept);
+  OrientationForce<S> out_bar;
+  if (acts(tree, a)) {
+    out_bar.slope = slope_bar;
+    out_bar.force =
+        orientation_rate(tree, r.p, id, w.frames, static_cast<const Motion<S>*>(w.m), mu_act);
+    for (int k = 0; k < 3 && tree.limits_actuators; ++k) {
+      orientation_row(r, id, w, unit_axis<S>(k), w.rows.row);
+      out_bar.force[k] = row_times(tree, static_cast<const S*>(w.rows.row), mu_act);
+    }
+  }
+  if (integrates(a)) {
+    if (act_dot_bar) out_bar.w_dot = load_vec3(act_dot_bar + a.act);
+    if (act_next_bar) out_bar.w_next = load_vec3(act_next_bar + a.act);
+  }
+  OrientationPoint<S> at_bar;
+  at_bar.q = Quat<S>{S(0), S(0), S(0), S(0)};
+  Vec3<S> q_bar{};
+  orientation_force_pullback(tree, r.p, i, r.timestep(), at, out, kept, out_bar, at_bar, q_bar,
+                             bar.h, bar.p);
+  for (int k = 0; k < a.controls && r.inputs.ctrl >= 0; ++k) {
+    bar.u[r.inputs.ctrl + a.control + k] += at_bar.u[k];
+  }
+  if (integrates(a)) add_to(bar.act + a.act, at_bar.w);
+  const RowSinks<S> to{w.bars, bar.q, bar.v, bar.p};
+  const Vec3<S> none{};
+  if (tree.limits_actuators) {
+    gather_limited_row(
+        r, x, w, S(1), mu_act, bar,
+        [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
+          orientation_pullback(tree, r.p, id, point, out.force * row_bar.m, none, none, sinks);
+        });
+  }
+  orientation_pullback(tree, r.p, id, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
+                       tree.limits_actuators ? none : out.force, at_bar.rate, q_bar, to);
 }
 
 // (1) and (3) of the tendons, after their actuators. w.tendon_slope_bar: of tendon_damping_slope.
@@ -330,9 +411,45 @@ void gather_tendons(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
   }
 }
 
+// The pullback of one actuator's law: bars_of(p, slope) gives their cotangents. Returns those of
+// length and rate, and p in `force`.
+template <class S, class P, class BarsOf>
+ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                            const Workspace<S>& w, const S* act_dot_bar, const S* act_next_bar,
+                            const InstantBars<S>& bar, S& force, BarsOf bars_of) {
+  const TreeView& tree = r.tree;
+  const Actuator& a = tree.model.actuators[i];
+  if (is_motor(a)) {
+    const MotorPoint<S> at = motor_point(r, i, x, w);
+    const MotorValues<S> v = motor_force(tree, r.p, i, r.timestep(), at);
+    MotorForce<S> out_bar;
+    if (acts(tree, a)) bars_of(v.out.force, v.out.slope, out_bar.force, out_bar.slope);
+    for_each_activation(a, [&](int j, int k) {
+      if (act_dot_bar) out_bar.x_dot[k] = act_dot_bar[j];
+      if (act_next_bar) out_bar.x_next[k] = act_next_bar[j];
+    });
+    const MotorPoint<S> at_bar = gather_motor(r, i, at, v, out_bar, bar);
+    force = v.out.force;
+    return {S(0), S(0), at_bar.length, at_bar.rate, S(0)};
+  }
+  const ActuatorPoint<S> point = actuator_point(r, i, x, w);
+  const ActuatorForce<S> out = actuator_force(tree, r.p, i, r.timestep(), point);
+  ActuatorBars<S> out_bar;
+  if (acts(tree, a)) {
+    bars_of(out.force, actuator_force_slope(tree, r.p, i, out), out_bar.force, out_bar.slope);
+  }
+  if (a.act >= 0) {
+    if (act_dot_bar) out_bar.act_dot = act_dot_bar[a.act];
+    if (act_next_bar) out_bar.act_next = act_next_bar[a.act];
+  }
+  force = out.force;
+  return gather_actuator(r, i, point, out, out_bar, bar);
+}
+
 // The pullback of add_actuation, given μ (w.mu) and the fields v and m. `slopes` hands over the
 // cotangents of the slopes: slopes.of_tendons() writes w.tendon_slope_bar, and
-// slopes.of_actuator(i, out, gear_bar) returns that of dp_i/dl̇.
+// slopes.of_actuator(i, slope, gear_bar) returns that of dp_i/dl̇, slopes.of_orientation(i) that of
+// an orientation servo.
 template <class S, class P, class Slopes>
 void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                             const Slopes& slopes, const S* act_dot_bar, const S* act_next_bar,
@@ -355,21 +472,19 @@ void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Wor
   measure_tendon_cotangents(r, w, mu_act);
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     if (r.leaves_out(i)) continue;
-    const Actuator& a = tree.model.actuators[i];
-    const ActuatorPoint<S> point = actuator_point(r, i, x, w);
-    const ActuatorForce<S> out = actuator_force(tree, r.p, i, r.timestep(), point);
-    ActuatorBars<S> out_bar;
-    S gear_bar(0);
-    if (acts(tree, a)) {
-      out_bar.force = actuator_force_bar(r, i, x, w, mu_act, out.force, gear_bar);
-      out_bar.slope = slopes.of_actuator(i, out, gear_bar);
+    if (turns_frame(tree.model.actuators[i])) {
+      gather_orientation(r, i, x, w, mu_act, slopes.of_orientation(i), act_dot_bar, act_next_bar,
+                         bar);
+      continue;
     }
-    if (a.act >= 0) {
-      if (act_dot_bar) out_bar.act_dot = act_dot_bar[a.act];
-      if (act_next_bar) out_bar.act_next = act_next_bar[a.act];
-    }
-    const ActuatorPoint<S> point_bar = gather_actuator(r, i, point, out, out_bar, bar);
-    gather_actuator_row(r, i, x, w, mu_act, point_bar, out.force, bar, gear_bar);
+    S gear_bar(0), force(0);
+    const ActuatorPoint<S> point_bar =
+        gather_law(r, i, x, w, act_dot_bar, act_next_bar, bar, force,
+                   [&](const S& p, const S& slope, S& p_bar, S& slope_bar) {
+                     p_bar = actuator_force_bar(r, i, x, w, mu_act, p, gear_bar);
+                     slope_bar = slopes.of_actuator(i, slope, gear_bar);
+                   });
+    gather_actuator_row(r, i, x, w, mu_act, point_bar, force, bar, gear_bar);
     if (bar.p) bar.p[tree.actuators[i].gear] += gear_bar;
   }
   gather_tendons(r, x, w, mu_act, bar);

@@ -41,6 +41,18 @@ CYCLOID_INLINE S slope_open(const TreeView& tree, const Actuator& a, const Works
   return limit_open(tree, j, j.dof, w);
 }
 
+// dp/dl̇ of an actuator's law.
+template <class S, class P>
+S law_slope(const Robot<S, P>& r, std::size_t i, const Instant<S>& x, const Workspace<S>& w) {
+  const TreeView& tree = r.tree;
+  const S h = r.timestep();
+  if (is_motor(tree.model.actuators[i])) {
+    return motor_force(tree, r.p, i, h, motor_point(r, i, x, w)).out.slope;
+  }
+  return actuator_force_slope(tree, r.p, i,
+                              actuator_force(tree, r.p, i, h, actuator_point(r, i, x, w)));
+}
+
 // (1): rows of one degree of freedom go to w.slope (nv), those of tendons to w.tendon_slope, the
 // others stay in w.actuator_slope.
 template <class S, class P>
@@ -55,9 +67,14 @@ void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (!has_slope(tree, a)) continue;
-    const ActuatorForce<S> out =
-        actuator_force(tree, r.p, i, r.timestep(), actuator_point(r, i, x, w));
-    const S slope = actuator_force_slope(tree, r.p, i, out) * slope_open(tree, a, w);
+    if (turns_frame(a)) {
+      OrientationValues<S> kept;
+      const S slope =
+          orientation_force(tree, r.p, i, r.timestep(), orientation_point(r, i, x, w), kept).slope;
+      w.actuator_slope[i] = -slope;
+      continue;
+    }
+    const S slope = law_slope(r, i, x, w) * slope_open(tree, a, w);
     const S gear = S(r.p[tree.actuators[i].gear]);
     if (a.transmission == TransmissionKind::tendon) {
       w.tendon_slope[a.target] -= gear * gear * slope;
@@ -82,6 +99,13 @@ void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (!has_slope(tree, a) || !has_own_row(tree, a)) continue;
+    if (turns_frame(a)) {
+      for (int k = 0; k < 3; ++k) {
+        orientation_row(r, static_cast<int>(i), w, unit_axis<S>(k), J);
+        add_row_form(tree, static_cast<const S*>(J), h * w.actuator_slope[i], M);
+      }
+      continue;
+    }
     actuator_row(r, static_cast<int>(i), x, w, J);
     add_row_form(tree, static_cast<const S*>(J), h * w.actuator_slope[i], M);
   }
@@ -130,7 +154,7 @@ struct SlopeCotangents {
     }
   }
 
-  S of_actuator(std::size_t i, const ActuatorForce<S>& out, S& gear_bar) const {
+  S of_actuator(std::size_t i, const S& slope, S& gear_bar) const {
     const TreeView& tree = r.tree;
     const Actuator& a = tree.model.actuators[i];
     if (!implicit || !has_slope(tree, a)) return S(0);
@@ -140,8 +164,25 @@ struct SlopeCotangents {
                          ? w.tendon_slope_bar[a.target]
                          : w.slope_bar[tree.model.joints[static_cast<std::size_t>(a.target)].dof]) *
                     slope_open(tree, a, w);
-    gear_bar -= S(2) * gear * actuator_force_slope(tree, r.p, i, out) * b_bar;
+    gear_bar -= S(2) * gear * slope * b_bar;
     return -gear * gear * b_bar;
+  }
+
+  S of_orientation(std::size_t i) const {
+    const TreeView& tree = r.tree;
+    if (!implicit || !has_slope(tree, tree.model.actuators[i])) return S(0);
+    S b_bar(0);
+    const int id = static_cast<int>(i);
+    for (int k = 0; k < 3; ++k) {
+      const Vec3<S> axis = unit_axis<S>(k), none{};
+      orientation_row(r, id, w, axis, w.rows.row);
+      b_bar -= gather_row_slope(
+          r, x, w, slopes, w.actuator_slope[i], bar,
+          [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
+            orientation_pullback(tree, r.p, id, point, axis * row_bar.m, none, none, sinks);
+          });
+    }
+    return b_bar;
   }
 
  private:

@@ -50,10 +50,13 @@ inline Range held_range(const TreeView& tree, const Actuator& a) {
   return tree.model.options.acting.actuation ? a.activation_range : Range{};
 }
 
-// A position servo, gain = -bias₁, on a transmission that is an angle in space.
+// A position servo, gain = -bias₁, or a PID servo, on a transmission that is an angle in space.
+inline bool turns_by_its_gains(const Actuator& a) {
+  return a.law == ActuatorLaw::gain_and_bias && !a.affine_gain && !a.muscle_gain && a.affine_bias &&
+         a.gain[0] != 0 && a.gain[0] == -a.bias[1];
+}
 inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
-  if (a.affine_gain || a.muscle_gain || !a.affine_bias || a.gain[0] == 0 || a.gain[0] != -a.bias[1])
-    return false;
+  if (a.law != ActuatorLaw::pid && !turns_by_its_gains(a)) return false;
   if (a.transmission == TransmissionKind::site) {
     return a.reference_site >= 0 && a.gear[0] == 0 && a.gear[1] == 0 && a.gear[2] == 0;
   }
@@ -179,7 +182,8 @@ CYCLOID_HD void activation_step_pullback(const TreeView& tree, const P* p, std::
 
 // Whether (5) looks at length and rate, and its slope in l̇ is not zero.
 inline bool looks_at_length(const Actuator& a) {
-  return a.affine_gain || a.affine_bias || a.muscle_gain || a.muscle_bias;
+  return a.law != ActuatorLaw::gain_and_bias || a.affine_gain || a.affine_bias || a.muscle_gain ||
+         a.muscle_bias;
 }
 
 // d p / d l̇.

@@ -23,15 +23,18 @@ inline int turning_gear(const TreeView& tree, std::size_t i) {
   return tree.actuators[i].gear + (site ? 3 : 0);
 }
 
-// The actuator's place in its own law: control, activation, length and rate of its transmission.
+// Length, rate and period of an actuator's transmission; zero where its law does not look at them.
+template <class S>
+struct TransmissionPoint {
+  S length{}, rate{}, period{};
+};
 template <class S, class P>
-CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i,
-                                               const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_INLINE TransmissionPoint<S> transmission_point(const Robot<S, P>& r, std::size_t i,
+                                                       const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
-  ActuatorPoint<S> point{r.inputs.ctrl < 0 ? S(0) : x.u[r.inputs.ctrl + a.control],
-                         a.act < 0 ? S(0) : x.act[a.act], S(0), S(0), S(0)};
+  TransmissionPoint<S> point;
   if (!looks_at_length(a)) return point;  // (5) of actuator.h does not look at them
   switch (a.transmission) {
     case TransmissionKind::joint:
@@ -51,12 +54,32 @@ CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t
       point.rate =
           site_transmission_rate(tree, r.p, id, w.frames, static_cast<const Motion<S>*>(w.v));
       break;
-    case TransmissionKind::body: break;
+    case TransmissionKind::body:
+    case TransmissionKind::orientation: break;
   }
   if (setpoint_turns(tree, a)) {
     point.period = number<S>(2 * kPi) * norm(vec3_of<S>(r.p + turning_gear(tree, i)));
   }
   return point;
+}
+// The period's cotangent goes to the gears.
+template <class S, class P>
+CYCLOID_INLINE void add_period_bar(const Robot<S, P>& r, std::size_t i, const S& period_bar,
+                                   S* p_bar) {
+  if (!p_bar || !setpoint_turns(r.tree, r.tree.model.actuators[i])) return;
+  const int turning = turning_gear(r.tree, i);
+  add_to(p_bar + turning,
+         unit_and_norm(vec3_of<S>(r.p + turning)).unit * (number<S>(2 * kPi) * period_bar));
+}
+
+// The actuator's place in its own law: control, activation, length and rate of its transmission.
+template <class S, class P>
+CYCLOID_INLINE ActuatorPoint<S> actuator_point(const Robot<S, P>& r, std::size_t i,
+                                               const Instant<S>& x, const Workspace<S>& w) {
+  const Actuator& a = r.tree.model.actuators[i];
+  const TransmissionPoint<S> at = transmission_point(r, i, x, w);
+  return {r.inputs.ctrl < 0 ? S(0) : x.u[r.inputs.ctrl + a.control],
+          a.act < 0 ? S(0) : x.act[a.act], at.length, at.rate, at.period};
 }
 
 // The pullback of one actuator's law: hands on the cotangents of control, activation, period and
@@ -71,11 +94,7 @@ CYCLOID_INLINE ActuatorPoint<S> gather_actuator(const Robot<S, P>& r, std::size_
   ActuatorPoint<S> point_bar{};
   actuator_force_pullback(r.tree, r.p, i, r.timestep(), point, out, out_bar, point_bar, bar.h,
                           bar.p);
-  if (bar.p && setpoint_turns(r.tree, a)) {
-    const int turning = turning_gear(r.tree, i);
-    add_to(bar.p + turning,
-           unit_and_norm(vec3_of<S>(r.p + turning)).unit * (number<S>(2 * kPi) * point_bar.period));
-  }
+  add_period_bar(r, i, point_bar.period, bar.p);
   if (a.act >= 0) bar.act[a.act] += point_bar.act;
   if (r.inputs.ctrl >= 0) bar.u[r.inputs.ctrl + a.control] += point_bar.ctrl;
   return point_bar;

@@ -70,8 +70,9 @@ auto with_elements(const Model& m, Element e, Function&& function) {
 
 int numbers_of(const Model& m, const FieldEntry& f, int i) {
   const std::size_t k = static_cast<std::size_t>(i);
-  if (f.kind == SensorKind::actuator_activation) return m.actuators[k].act >= 0 ? 1 : 0;
-  if (f.kind == SensorKind::actuator_control) return m.actuators[k].control >= 0 ? 1 : 0;
+  if (f.kind == SensorKind::actuator_activation) return activations(m.actuators[k]);
+  if (f.kind == SensorKind::actuator_control)
+    return m.actuators[k].control >= 0 ? m.actuators[k].controls : 0;
   if (f.width > 0) return f.width;
   const JointKind kind = m.joints[k].kind;
   return f.kind == SensorKind::joint_qpos ? qpos_numbers(kind) : dof_numbers(kind);
@@ -121,6 +122,12 @@ std::optional<ObservedField> find_field(const Model& m, const std::string& name)
     throw ModelError(message("field \"", f->name,
                              "\" is not supported in a model with adhesion actuators, which act by "
                              "way of contacts; actuator_force is"));
+  }
+  const auto turns = [](const Actuator& a) { return a.law == ActuatorLaw::orientation; };
+  if ((f->kind == SensorKind::joint_actuation || f->kind == SensorKind::actuator_force) &&
+      std::any_of(m.actuators.begin(), m.actuators.end(), turns)) {
+    throw ModelError(
+        message("field \"", f->name, "\" is not supported in a model with orientation actuators"));
   }
   ObservedField out;
   const bool all = colon == std::string::npos;

@@ -49,6 +49,7 @@ const char* unit_of(const Model& m, const Sensor& s) {
     case SensorKind::joint_position: return slides() ? "m" : "rad";
     case SensorKind::joint_limit_velocity:
     case SensorKind::joint_velocity: return slides() ? "m/s" : "rad/s";
+    case SensorKind::joint_limit_force:
     case SensorKind::joint_actuator_force: return slides() ? "N" : "N·m";
     case SensorKind::ball_quaternion:
     case SensorKind::frame_quaternion:

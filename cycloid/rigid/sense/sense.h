@@ -14,7 +14,7 @@
 //   contacts     contact_sensor.h                                                      (11)
 //   fields       of mjData, field_sensor.h                                             (12)
 //   flux, pixels camera_sensor.h                                                       (13)
-//   limits       distance and rate, limit_sensor.h                                     (14)
+//   limits       distance and rate, limit_sensor.h; force, limit_force.h               (14)
 //   rays         distance to the nearest geom, ray_sensor.h                            (16)
 //   inside       1 where a frame's origin is in the volume of a site, else 0           (15)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
@@ -31,6 +31,7 @@
 #include "cycloid/rigid/sense/camera_sensor.h"
 #include "cycloid/rigid/sense/contact_sensor.h"
 #include "cycloid/rigid/sense/field_sensor.h"
+#include "cycloid/rigid/sense/limit_force.h"
 #include "cycloid/rigid/sense/limit_sensor.h"
 #include "cycloid/rigid/sense/ray_sensor.h"
 #include "cycloid/rigid/tree/energy.h"
@@ -80,7 +81,8 @@ S transmission_length(const Robot<S, P>& r, int i, const Instant<S>& x, const Wo
       return S(r.p[r.tree.actuators[k].gear]) * w.tendon_length[a.target];
     case TransmissionKind::slider_crank:
     case TransmissionKind::site: return site_transmission_length(r.tree, r.p, i, w.frames);
-    case TransmissionKind::body: return S(0);
+    case TransmissionKind::body:
+    case TransmissionKind::orientation: return S(0);  // never asked for
     default: return joint_transmission_length(r.tree, r.p, i, x.qpos);
   }
 }
@@ -94,7 +96,8 @@ S transmission_rate(const Robot<S, P>& r, int i, const Instant<S>& x, const Work
     case TransmissionKind::slider_crank:
     case TransmissionKind::site:
       return site_transmission_rate(r.tree, r.p, i, w.frames, static_cast<const Motion<S>*>(w.v));
-    case TransmissionKind::body: return S(0);  // never asked for
+    case TransmissionKind::body:
+    case TransmissionKind::orientation: return S(0);  // never asked for
     default: return joint_transmission_rate(r.tree, r.p, i, x.qpos, x.qvel);
   }
 }
@@ -182,6 +185,10 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
     out[0] = limit_acts(tree, s) ? limit_sensor(is_limit_rate(kind_of(s)), at.x, at.rate, at.low,
                                                 at.high, at.margin)
                                  : S(0);
+    return;
+  }
+  if (sees_limit_force(kind_of(s))) {
+    out[0] = limit_force(tree, s, space);
     return;
   }
   if (sees_interaction(kind_of(s))) {  // (10)

@@ -69,6 +69,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
                           rate_bar, bar.p && place >= 0 ? bar.p + place : nullptr);
     return;
   }
+  if (sees_limit_force(kind)) return limit_force_pullback(tree, s, space, y_bar[0]);
   if (sees_interaction(kind)) {  // (10)
     const FrameMount on = frame_mount(tree, s.object_type, i);
     const SensedFrame<S> site = sensed_frame(tree, r.p, on, w.frames, v, a);
@@ -161,7 +162,8 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
         space.force_bar[i] += site_transmission_rate(tree, r.p, id, w.frames, field);
         site_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
         break;
-      case TransmissionKind::body: break;  // never asked for
+      case TransmissionKind::body:
+      case TransmissionKind::orientation: break;  // never asked for
       default:
         space.force_bar[i] += joint_transmission_rate(tree, r.p, id, x.qpos, c);
         joint_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
@@ -202,20 +204,21 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
   }
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
+    if (turns_frame(a)) continue;  // not shown
     const int id = static_cast<int>(i), place = tree.actuators[i].gear;
     const bool on_tendon = a.transmission == TransmissionKind::tendon;
     S length_bar = space.length_bar[i], rate_bar = space.rate_bar[i];
     if (acts(tree, a)) {
       const S scale = force_scale(tree, a, w);
-      ActuatorBars<S> out_bar;
-      out_bar.force = space.force_bar[i] * scale;
+      S force_bar = space.force_bar[i] * scale, force(0);
       if (on_tendon) {  // (2) of actuation.h
-        out_bar.force -= select(scale == S(1), S(0),
-                                scale / w.tendon_total[a.target] * w.tendon_spread[a.target]);
+        force_bar -= select(scale == S(1), S(0),
+                            scale / w.tendon_total[a.target] * w.tendon_spread[a.target]);
       }
-      const ActuatorPoint<S> point = actuator_point(r, i, x, w);
-      const ActuatorForce<S> out = actuator_force(tree, r.p, i, r.timestep(), point);
-      const ActuatorPoint<S> point_bar = gather_actuator(r, i, point, out, out_bar, bar);
+      const S* const none = nullptr;
+      const ActuatorPoint<S> point_bar =
+          gather_law(r, i, x, w, none, none, bar, force,
+                     [&](const S&, const S&, S& p_bar, S&) { p_bar = force_bar; });
       length_bar += point_bar.length;
       rate_bar += point_bar.rate;
     }

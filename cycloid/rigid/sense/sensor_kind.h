@@ -29,8 +29,10 @@ enum class SensorKind : int {
   ball_angular_velocity = 19,
   joint_limit_position = 20,
   joint_limit_velocity = 21,
+  joint_limit_force = 22,
   tendon_limit_position = 23,
   tendon_limit_velocity = 24,
+  tendon_limit_force = 25,
   frame_position = 26,
   frame_quaternion = 27,
   frame_x_axis = 28,
@@ -76,6 +78,10 @@ inline bool sees_limit(SensorKind k) {
   return k == SensorKind::joint_limit_position || k == SensorKind::joint_limit_velocity ||
          k == SensorKind::tendon_limit_position || k == SensorKind::tendon_limit_velocity;
 }
+// The force of a limit: limit_force.h.
+inline bool sees_limit_force(SensorKind k) {
+  return k == SensorKind::joint_limit_force || k == SensorKind::tendon_limit_force;
+}
 // A sensor of contacts: contact_sensor.h.
 inline bool sees_contacts(SensorKind k) {
   return k == SensorKind::touch || k == SensorKind::contact;
@@ -93,7 +99,7 @@ inline bool is_root_field(SensorKind k) {
 inline bool needs_acceleration(SensorKind k) {
   return k == SensorKind::accelerometer || k == SensorKind::frame_linear_acceleration ||
          k == SensorKind::frame_angular_acceleration || sees_contacts(k) || sees_interaction(k) ||
-         k == SensorKind::joint_qacc || k == SensorKind::joint_constraint ||
+         sees_limit_force(k) || k == SensorKind::joint_qacc || k == SensorKind::joint_constraint ||
          k == SensorKind::external_force;
 }
 inline bool is_subtree(SensorKind k) {

@@ -14,8 +14,8 @@ namespace {
 bool is_direct(const Model& m, const Actuator& a) {
   const bool on_joint = a.transmission == TransmissionKind::joint ||
                         a.transmission == TransmissionKind::joint_in_parent;
-  return on_joint && a.dynamics == ActuatorDynamics::none && !a.muscle_gain && !a.muscle_bias &&
-         a.enabled && m.options.acting.actuation &&
+  return on_joint && a.law == ActuatorLaw::gain_and_bias && a.dynamics == ActuatorDynamics::none &&
+         !a.muscle_gain && !a.muscle_bias && a.enabled && m.options.acting.actuation &&
          dof_numbers(m.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
@@ -247,6 +247,11 @@ void add_geoms(const Model& m, Register& to, std::vector<GeomPlaces>& places) {
       add_softness(name, g.soft, to, at);
       at.margin = to.add(name + "margin", "m", g.margin);
       at.gap = to.add(name + "gap", "m", g.gap);
+      if (g.adhesion != 0) at.adhesion = to.add(name + "adhesion", "N", g.adhesion);
+      const auto& velocity = g.surface_velocity;
+      if (std::any_of(velocity.begin(), velocity.end(), [](double v) { return v != 0; })) {
+        at.surface = to.add(name + "surfacevel", "m/s, rad/s", velocity);
+      }
     }
   }
 }
@@ -398,6 +403,13 @@ Tree::Tree(const Model& m, bool constrained, const ContactChoice& contact) : sou
     add_limits(m, to, t.joints, t.tendons);
     if (acting.contacts) add_geoms(m, to, t.geoms);
     if (acting.equalities) add_equalities(m, to, t.equalities);
+    for (const GeomPlaces& g : t.geoms) {
+      sticks = sticks || g.adhesion >= 0;
+      surfaces_move = surfaces_move || g.surface >= 0;
+    }
+    for (const GivenPair& pair : m.pairs) sticks = sticks || pair.adhesion != 0;
+    sticks = sticks && acting.contacts;
+    has_adhesion = sticks;
     const auto touches = [](const GeomPlaces& g) { return g.friction >= 0; };
     if (std::any_of(t.geoms.begin(), t.geoms.end(), touches)) {
       options.impratio = to.add("option.impratio", "1", m.options.impratio, Constraint::positive);
@@ -429,8 +441,10 @@ Tree::Tree(const Model& m, bool constrained, const ContactChoice& contact) : sou
   for (std::size_t i = 0; i < m.actuators.size(); ++i) {
     const Actuator& a = m.actuators[i];
     has_wrenches = has_wrenches || a.transmission == TransmissionKind::site ||
-                   a.transmission == TransmissionKind::slider_crank;
+                   a.transmission == TransmissionKind::slider_crank ||
+                   (a.transmission == TransmissionKind::orientation && a.reference_site >= 0);
     has_adhesion = has_adhesion || a.transmission == TransmissionKind::body;
+    has_bristles = has_bristles || (a.law == ActuatorLaw::dc_motor && a.dynamics_numbers[5] > 0);
     has_tendon_armature =
         has_tendon_armature || (a.transmission == TransmissionKind::tendon && a.armature != 0);
     const bool on_joint = a.transmission == TransmissionKind::joint ||

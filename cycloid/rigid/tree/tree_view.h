@@ -48,6 +48,7 @@ struct TendonPlaces {
 struct GeomPlaces {
   int pos = -1, quat = -1, size = -1, friction = -1, solref = -1, solimp = -1, margin = -1;
   int gap = -1, fluid = -1;
+  int adhesion = -1, surface = -1;  // where the geom sticks, where its surface moves
 };
 struct EqualityPlaces {
   int data = -1, solref = -1, solimp = -1;
@@ -122,7 +123,10 @@ struct TreeView : TreeLists<Table> {
   bool has_wrenches = false;         // forces on bodies, not on dofs alone, besides the medium's
   bool feels_medium = false;         // the model has one: its numbers are parameters, else not
   bool has_tendon_armature = false;
-  bool has_adhesion = false;  // actuators act on contacts
+  bool has_adhesion = false;   // actuators act on contacts, or contacts can pull
+  bool has_bristles = false;   // of some motor's friction
+  bool sticks = false;         // some contacts can pull
+  bool surfaces_move = false;  // some geom's surface moves
 
   CYCLOID_HD int entries() const { return row.back(); }  // of the mass matrix
 
