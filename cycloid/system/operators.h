@@ -46,6 +46,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("DoublePendulum::energy"),
     differentiable("Projectile::x_dot"),
     differentiable("Projectile::energy"),
+    differentiable("AtRest::x_dot"),
+    differentiable("Coasting::x_dot"),
     differentiable("SpringChain::x_dot"),
     differentiable("SpringChain::energy"),
     differentiable("Kepler::x_dot"),

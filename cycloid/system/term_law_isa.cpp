@@ -3,6 +3,7 @@
 #include "cycloid/system/euler.h"
 #include "cycloid/system/implicit_midpoint.h"
 #include "cycloid/system/law_steppers.h"
+#include "cycloid/system/laws/bare_motion.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
@@ -68,6 +69,8 @@ TermEntry term_law_steppers(const TermKey& key) {
   fill(SpringChain{key.n}, key, entry);
   fill(Kepler{}, key, entry);
   fill(Lorenz{}, key, entry);
+  fill(AtRest{key.n, key.inputs}, key, entry);
+  fill(Coasting{key.n, key.inputs}, key, entry);
   return entry;
 }
 
