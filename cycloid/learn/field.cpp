@@ -268,7 +268,7 @@ void Field<T>::hamiltonian(const Call& call, T* x_dot) {
     const T *const Hq = first.g->data(), *const Hp = last.g->data() + (split ? 0 : N);
     applied(Hp, call.u, force_.data());
     for (int i = 0; i < N; ++i) {
-      x_dot[i] = Hp[i];                          // (3)
+      x_dot[i] = Hp[i];  // (3)
       x_dot[N + i] = force_.data()[i] - Hq[i];
     }
     if (!call.between) return;
@@ -540,8 +540,7 @@ void Field<T>::energy(const T* x, T* E) {
   std::copy_n(v, N, w.data());
   add_lower_transposed(n_, C_, static_cast<const T*>(F_.data()), v, w.data());
   for (int i = 0; i < N; ++i) {
-    E[i % C_] +=
-        T(0.5) * (w.data()[i] * w.data()[i] + static_cast<T>(kLeastMass) * v[i] * v[i]);
+    E[i % C_] += T(0.5) * (w.data()[i] * w.data()[i] + static_cast<T>(kLeastMass) * v[i] * v[i]);
   }
 }
 

@@ -4,8 +4,8 @@
 // every product with weights is one of matrices. A Field has its memory and is used by one caller
 // at a time. With the accelerations a of (5) or (7), which solve M a = r, and λ = M⁻ᵀ ā:
 //   ā of a  ->  cotangents of λᵀ(r - M a) with λ and a held                     (8)
-// which for (5) is ⟨(λ, 0), ∂L⟩ - ⟨(0, λ), ∂²L (v, a)⟩: one gradient and one Hessian product to pull
-// back, whatever n. For (7), with Ḟ = J v and Z = J λ tangents of the network along v and λ:
+// which for (5) is ⟨(λ, 0), ∂L⟩ - ⟨(0, λ), ∂²L (v, a)⟩: one gradient and one Hessian product to
+// pull back, whatever n. For (7), with Ḟ = J v and Z = J λ tangents of the network along v and λ:
 //   λᵀ(B u - D v - ∂V) - λᵀ(Ḟ Fᵀ + F Ḟᵀ) v + vᵀ Z Fᵀ v - λᵀ (F Fᵀ + ε) a          (9)
 #pragma once
 
@@ -24,10 +24,10 @@ struct FieldPlan {
 
   LearnedLaw law;
   std::vector<MlpPlan<T>> networks;
-  std::vector<int> first_array;                          // of each network
+  std::vector<int> first_array;                            // of each network
   int own = 0, second = -1, dissipation = -1, input = -1;  // places of networks; -1: none
-  int matrix = -1;                                       // the array "input.matrix", or -1
-  std::vector<std::int64_t> arrays;                      // numbers of each array of parameters
+  int matrix = -1;                                         // the array "input.matrix", or -1
+  std::vector<std::int64_t> arrays;                        // numbers of each array of parameters
 };
 
 template <class T>

@@ -203,14 +203,16 @@ TEST_CASE("field: rate_pullback equals differences by states, inputs and weights
           }
         },
         x_bar.data(), u_bar.data());
-    ok &= check_against_slopes("x", x_bar, [&](const Numbers& x) { return loss(x, k.u, k.w); }, k.x,
-                         used(law.states(), k.C));
-    ok &= check_against_slopes("u", u_bar, [&](const Numbers& u) { return loss(k.x, u, k.w); }, k.u,
-                         used(law.inputs, k.C));
+    ok &= check_against_slopes(
+        "x", x_bar, [&](const Numbers& x) { return loss(x, k.u, k.w); }, k.x,
+        used(law.states(), k.C));
+    ok &= check_against_slopes(
+        "u", u_bar, [&](const Numbers& u) { return loss(k.x, u, k.w); }, k.u,
+        used(law.inputs, k.C));
     std::vector<std::size_t> weights;
     for (std::size_t i = 0; i < k.numbers; ++i) weights.push_back(i);
-    ok &= check_against_slopes("w", w_bar, [&](const Numbers& w) { return loss(k.x, k.u, w); }, k.w,
-                         weights);
+    ok &= check_against_slopes(
+        "w", w_bar, [&](const Numbers& w) { return loss(k.x, k.u, w); }, k.w, weights);
   }
   if (ok) test::mark_operator_tested("Field::rate");
 }
@@ -234,11 +236,12 @@ TEST_CASE("field: energy_pullback equals differences by states and weights") {
     const auto p_bar = k.pointers(w_bar.data());
     field.use(p.data(), p_bar.data());
     field.energy_pullback(k.x.data(), bar.data(), x_bar.data());
-    ok &= check_against_slopes("x", x_bar, [&](const Numbers& x) { return loss(x, k.w); }, k.x,
-                         used(law.states(), k.C));
+    ok &= check_against_slopes(
+        "x", x_bar, [&](const Numbers& x) { return loss(x, k.w); }, k.x, used(law.states(), k.C));
     std::vector<std::size_t> weights;
     for (std::size_t i = 0; i < k.numbers; ++i) weights.push_back(i);
-    ok &= check_against_slopes("w", w_bar, [&](const Numbers& w) { return loss(k.x, w); }, k.w, weights);
+    ok &= check_against_slopes(
+        "w", w_bar, [&](const Numbers& w) { return loss(k.x, w); }, k.w, weights);
   }
   if (ok) test::mark_operator_tested("Field::energy");
 }

@@ -101,8 +101,7 @@ void put_state(const TrainState& s, Safetensors& out) {
   };
   out.tensors["training.z"] = row(s.z), out.tensors["training.m"] = row(s.m);
   out.tensors["training.v"] = row(s.v), out.tensors["training.best"] = row(s.best);
-  out.tensors["training.numbers"] =
-      row({s.best_loss, s.mean_loss, s.lowest_mean, s.seconds});
+  out.tensors["training.numbers"] = row({s.best_loss, s.mean_loss, s.lowest_mean, s.seconds});
   Tensor history{{static_cast<std::int64_t>(s.history.size()), kHistoryColumns}, {}};
   for (const TrainRecord& r : s.history) {
     for (const double x : {static_cast<double>(r.step), r.loss, r.validation, r.rate, r.seconds}) {

@@ -27,8 +27,8 @@ inline std::vector<std::pair<std::string, LearnedLaw>> small_laws() {
   deep.kind = LearnedKind::deep_lagrangian;
   LearnedLaw deep3 = deep;
   deep3.n = 3, deep3.inputs = 1, deep3.input_matrix = InputMatrix::network, deep3.angles = {2};
-  return {{"neural_ode", ode},     {"hamiltonian", h}, {"port-Hamiltonian", port},
-          {"separable", separable}, {"lagrangian", l},  {"driven lagrangian", driven},
+  return {{"neural_ode", ode},      {"hamiltonian", h},    {"port-Hamiltonian", port},
+          {"separable", separable}, {"lagrangian", l},     {"driven lagrangian", driven},
           {"deep", deep},           {"deep, n = 3", deep3}};
 }
 

@@ -100,8 +100,7 @@ class LearnedObserver final : public LearnedSenses<double, DifferentiableObserve
     for (std::size_t k = 0; k < picks_.size(); ++k) {
       for (int l = 0; l < lanes(); ++l) {
         if (w.left_out && w.left_out[l]) continue;
-        w.all_bar.data()[picks_[k] * columns_ + l] +=
-            values_bar[static_cast<int>(k) * lanes() + l];
+        w.all_bar.data()[picks_[k] * columns_ + l] += values_bar[static_cast<int>(k) * lanes() + l];
       }
     }
     const int nx = plan_->law.states();

@@ -16,8 +16,8 @@ namespace cycloid::inline learn {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kKept = 0.98;         // of the running mean of the loss
-constexpr double kGrowth = 1e3;        // of that mean over its lowest: the run is lost
+constexpr double kKept = 0.98;          // of the running mean of the loss
+constexpr double kGrowth = 1e3;         // of that mean over its lowest: the run is lost
 constexpr std::int64_t kFailures = 20;  // infinite losses in a row
 constexpr std::uint32_t kOrderStream = 0x6f726465;
 
@@ -47,8 +47,8 @@ std::vector<int> trained_numbers(const System& system, const std::vector<std::st
   }
   for (std::size_t k = 0; k < names.size(); ++k) {
     if (used[k]) continue;
-    throw ParameterError(message("no parameter is called \"", names[k], "\"",
-                                 did_you_mean(names[k], known)));
+    throw ParameterError(
+        message("no parameter is called \"", names[k], "\"", did_you_mean(names[k], known)));
   }
   if (all.empty()) throw Error("there is no parameter to train");
   return all;
@@ -87,8 +87,8 @@ class Training {
         loss_(loss),
         o_(options),
         numbers_(trained_numbers(system, options.params)),
-        adam_(numbers_.size(), {options.learning_rate, options.beta1, options.beta2,
-                                options.epsilon, 0}) {
+        adam_(numbers_.size(),
+              {options.learning_rate, options.beta1, options.beta2, options.epsilon, 0}) {
     check(options);
     loss.split(options.validation, learn_, validate_);
     const std::vector<double>& values = system.parameters().default_values();
@@ -96,8 +96,8 @@ class Training {
     if (from) {
       s_ = *from;
       if (s_.z.size() != numbers_.size() || s_.m.size() != s_.z.size()) {
-        throw Error(message("the run to resume trained ", s_.z.size(),
-                            " numbers; this one trains ", numbers_.size()));
+        throw Error(message("the run to resume trained ", s_.z.size(), " numbers; this one trains ",
+                            numbers_.size()));
       }
       adam_.set_moments(s_.m, s_.v, s_.adam_steps);
     } else {
@@ -134,7 +134,11 @@ class Training {
     for (std::size_t k = 0; k < numbers_.size(); ++k) {
       free_[static_cast<std::size_t>(numbers_[k])] = z[k];
     }
-    return system_.parameters().from_free(free_);
+    const std::vector<double> moved = system_.parameters().from_free(free_);
+    std::vector<double> p = system_.parameters().default_values();  // those not trained, to the bit
+    for (const int i : numbers_)
+      p[static_cast<std::size_t>(i)] = moved[static_cast<std::size_t>(i)];
+    return p;
   }
   // Cotangents of z from those of the parameters.
   std::vector<double> free_bar(const std::vector<double>& p_bar) {
@@ -168,19 +172,22 @@ class Training {
 
   int horizon(std::int64_t k) const {
     if (o_.first_horizon <= 0) return o_.horizon;
-    const double grown = static_cast<double>(k) / std::max(1.0, 0.5 * static_cast<double>(o_.steps));
+    const double grown =
+        static_cast<double>(k) / std::max(1.0, 0.5 * static_cast<double>(o_.steps));
     const int more = static_cast<int>(grown * (o_.horizon - o_.first_horizon + 1));
     return std::min(o_.horizon, o_.first_horizon + more);  // (4)
   }
   double rate(std::int64_t k) const {
     if (o_.schedule == RateSchedule::constant) return o_.learning_rate;
-    const double done = static_cast<double>(k) / static_cast<double>(std::max<std::int64_t>(1, o_.steps));
+    const double done =
+        static_cast<double>(k) / static_cast<double>(std::max<std::int64_t>(1, o_.steps));
     return o_.learning_rate * 0.5 * (1 + std::cos(std::numbers::pi * done));  // (3)
   }
 
   double step() {
     const std::vector<double> p = params(s_.z);
     const std::int64_t k = s_.step++;
+    if (looks()) before_ = s_.z;
     const double loss = loss_.value(p, {batch(k), horizon(k), k}, &bar_);
     if (!std::isfinite(loss)) return loss;
     std::vector<double> z_bar = free_bar(bar_);
@@ -200,13 +207,12 @@ class Training {
     return loss;
   }
 
-  double validation() {
-    return loss_.value(params(s_.z), {validate_, o_.horizon, -1}, nullptr);
-  }
+  // Whether the step that was counted last is looked at.
+  bool looks() const { return s_.step % every_ == 0 || s_.step == o_.steps || s_.step == 1; }
+  double validation() { return loss_.value(params(s_.z), {validate_, o_.horizon, -1}, nullptr); }
 
   // Writes the history, keeps what is best; why the run ends, or nothing.
   std::string judge(double loss) {
-    const bool look = s_.step % every_ == 0 || s_.step == o_.steps || s_.step == 1;
     if (!std::isfinite(loss)) {
       if (++s_.failures < kFailures) return {};
       return "the loss was not finite in many steps in a row; the best numbers were kept: try a "
@@ -216,14 +222,16 @@ class Training {
     s_.mean_loss = s_.step == 1 ? loss : kKept * s_.mean_loss + (1 - kKept) * loss;
     double seen = kNaN;
     std::string why;
-    if (look) {
+    if (looks()) {
       const double judged = validate_.empty() ? s_.mean_loss : (seen = validation());
       if (judged < s_.best_loss) {
-        s_.best_loss = judged, s_.best = s_.z, s_.since_best = 0;
+        s_.best_loss = judged, s_.since_best = 0;
+        s_.best = validate_.empty() && !before_.empty() ? before_ : s_.z;
       } else if (!validate_.empty() && ++s_.since_best >= o_.patience && o_.patience > 0) {
         why = "the loss of what is held back no longer falls; the best numbers were kept";
       }
-      s_.history.push_back({s_.step, loss, seen, rate(s_.step - 1), earlier_ + seconds_since(began_)});
+      s_.history.push_back(
+          {s_.step, loss, seen, rate(s_.step - 1), earlier_ + seconds_since(began_)});
     }
     s_.lowest_mean = std::min(s_.lowest_mean, s_.mean_loss);
     if (s_.mean_loss > kGrowth * s_.lowest_mean && s_.step > 10) {
@@ -292,7 +300,7 @@ class Training {
   std::vector<int> numbers_;
   Adam<double> adam_;
   std::vector<std::int64_t> learn_, validate_, order_;
-  std::vector<double> free_, bar_;
+  std::vector<double> free_, bar_, before_;  // before_: z of the loss that is looked at
   TrainState s_;
   std::int64_t every_ = 1, epoch_ = -1;
   bool lost_ = false;
@@ -301,13 +309,6 @@ class Training {
 };
 
 }  // namespace
-
-System with_parameters(const System& system, std::span<const double> params) {
-  SystemParts parts = system.parts();
-  std::map<std::string, std::vector<double>> values = parts.parameters.unpack(params);
-  parts.parameters = with_defaults(parts.parameters, values);
-  return System(std::move(parts));
-}
 
 TrainRun train(const System& system, TrainingLoss& loss, const TrainOptions& options,
                const TrainState* from) {

@@ -6,8 +6,8 @@
 //   Adam [Kingma2015], or AdamW, whose decay acts apart from it [Loshchilov2019]    (2)
 //   rate: constant, or α (1 + cos(π k / steps)) / 2                                (3)
 //   horizon: from `first_horizon` up by equal shares of the first half of the steps  (4)
-// L-BFGS (optimise/lbfgs.h) minimises the loss over all samples with λ/2 |z|² instead; steps are its
-// iterations. Everything that chance decides depends on seed and step alone, so that a run that
+// L-BFGS (optimise/lbfgs.h) minimises the loss over all samples with λ/2 |z|² instead; steps are
+// its iterations. Everything that chance decides depends on seed and step alone, so that a run that
 // goes on from its state is the same, bit for bit, as one that never stopped (L-BFGS: it begins
 // anew from the numbers).
 //
@@ -33,15 +33,15 @@ struct TrainProgress {
 
 struct TrainOptions {
   std::int64_t steps = 2000;
-  std::int64_t batch = 0;  // 0: all samples
+  std::int64_t batch = 0;              // 0: all samples
   int horizon = 1, first_horizon = 0;  // 0: it does not grow
   TrainMethod method = TrainMethod::adam;
   RateSchedule schedule = RateSchedule::constant;
   double learning_rate = 1e-3, weight_decay = 0, clip = 0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double validation = 0;  // share of the samples
-  std::int64_t validate_every = 0;  // 0: a hundredth of the steps
-  int patience = 0;                 // 0: never stop early
+  double validation = 0;                 // share of the samples
+  std::int64_t validate_every = 0;       // 0: a hundredth of the steps
+  int patience = 0;                      // 0: never stop early
   std::vector<std::string> params = {};  // names, or beginnings of names; empty: all but the step
   std::uint64_t seed = 0;
   // Asked about five times a second; false: stop here, as a run that can go on.
@@ -72,9 +72,6 @@ struct TrainRun {
   bool ended = false;  // before its steps: validation, a loss that grows, or the watch
   std::string message;
 };
-
-// The System with other defaults.
-System with_parameters(const System& system, std::span<const double> params);
 
 // `from`: a state to go on from, or none. Throws Error on options out of range, ParameterError on
 // unknown names.

@@ -47,8 +47,8 @@ Page train_page(const TrainState& state, const std::string& title, const std::st
     if (i % every != 0 && i + 1 != state.history.size()) continue;
     const TrainRecord& r = state.history[i];
     table.rows.push_back({message(r.step), significant(r.loss),
-                          std::isnan(r.validation) ? "–" : significant(r.validation), significant(r.rate),
-                          significant(r.seconds)});
+                          std::isnan(r.validation) ? "–" : significant(r.validation),
+                          significant(r.rate), significant(r.seconds)});
   }
   page.section("History").table(table);
   return page;

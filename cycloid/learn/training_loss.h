@@ -43,7 +43,7 @@ struct LossTerm {
 };
 
 struct LossOptions {
-  int horizon = 1;                // the longest
+  int horizon = 1;                 // the longest
   std::vector<double> scale = {};  // one per state; empty: ones
   std::vector<double> noise = {};  // likewise; empty: none
   std::vector<LossTerm> terms = {};
@@ -68,7 +68,8 @@ class TrainingLoss {
   virtual void split(double share, std::vector<std::int64_t>& learn,
                      std::vector<std::int64_t>& validate) const = 0;
   // Writes the gradient (all parameters), unless null; infinite where a run failed.
-  virtual double value(std::span<const double> p, const LossCall& call, std::vector<double>* p_bar) = 0;
+  virtual double value(std::span<const double> p, const LossCall& call,
+                       std::vector<double>* p_bar) = 0;
 };
 
 // Throws Error on wrong sizes and on numbers that are not finite, with row and column; on a System

@@ -67,14 +67,13 @@ Measured measured(const System& system, const Recording& r, const std::string& l
     const double steps = (r.times[s] - r.times[0]) / system.timestep();
     const std::int64_t whole = std::llround(steps);
     if (std::abs(steps - static_cast<double>(whole)) > 1e-4) {
-      throw Error(message(label, ": times must be multiples of the time step, ",
-                          system.timestep(), " s, after the first; sample ", s, " is at ",
-                          r.times[s] - r.times[0],
+      throw Error(message(label, ": times must be multiples of the time step, ", system.timestep(),
+                          " s, after the first; sample ", s, " is at ", r.times[s] - r.times[0],
                           " s: resample, or choose a dt that divides the sampling interval"));
     }
     if (s > 0 && whole <= m.steps.back()) {
-      throw Error(message(label, ": samples ", s - 1, " and ", s,
-                          " lie within one time step, ", system.timestep(), " s"));
+      throw Error(message(label, ": samples ", s - 1, " and ", s, " lie within one time step, ",
+                          system.timestep(), " s"));
     }
     m.steps.push_back(whole);
   }
@@ -99,8 +98,8 @@ class WindowLoss final : public TrainingLoss {
     }
     for (const LossTerm& t : options.terms) {
       if (t.kind == LossTerm::Kind::energy) {
-        energy_ = std::make_unique<Observer>(system.in_double(),
-                                             std::vector<std::string>{"energy"});
+        energy_ =
+            std::make_unique<Observer>(system.in_double(), std::vector<std::string>{"energy"});
       }
     }
   }
@@ -120,7 +119,8 @@ class WindowLoss final : public TrainingLoss {
         (at.recording >= static_cast<int>(data_.size()) - held ? validate : learn).push_back(index);
       } else {
         // The end of each recording; windows across the cut belong to neither.
-        const double S = static_cast<double>(data_[static_cast<std::size_t>(at.recording)].steps.size());
+        const double S =
+            static_cast<double>(data_[static_cast<std::size_t>(at.recording)].steps.size());
         const double cut = S * (1 - share);
         if (at.sample + options_.horizon < cut) learn.push_back(index);
         else if (at.sample >= cut) validate.push_back(index);
@@ -128,8 +128,9 @@ class WindowLoss final : public TrainingLoss {
     }
     if (learn.empty()) throw Error("nothing is left to learn from; validate with a smaller share");
     if (share > 0 && validate.empty()) {
-      throw Error("nothing is left to validate with: the recordings are too short for windows of "
-                  "this horizon; validate with a larger share");
+      throw Error(
+          "nothing is left to validate with: the recordings are too short for windows of "
+          "this horizon; validate with a larger share");
     }
   }
 
@@ -191,9 +192,8 @@ class WindowLoss final : public TrainingLoss {
     for (std::int64_t t = 0; t < steps; ++t) {
       while (row + 1 < m.steps.size() && m.steps[row + 1] - ahead(at, 0) <= t) ++row;
       for (int i = 0; i < nu_; ++i) {
-        u[static_cast<std::size_t>((b * steps + t) * nu_ + i)] =
-            static_cast<T>(m.controls[row * static_cast<std::size_t>(nu_) +
-                                      static_cast<std::size_t>(i)]);
+        u[static_cast<std::size_t>((b * steps + t) * nu_ + i)] = static_cast<T>(
+            m.controls[row * static_cast<std::size_t>(nu_) + static_cast<std::size_t>(i)]);
       }
     }
   }
@@ -221,7 +221,8 @@ class WindowLoss final : public TrainingLoss {
             const double scale =
                 options_.scale.empty() ? 1 : 1 / options_.scale[static_cast<std::size_t>(i)];
             double off = static_cast<double>(states[place]) - y;
-            if (around_[static_cast<std::size_t>(i)]) off = std::remainder(off, 2 * std::numbers::pi);
+            if (around_[static_cast<std::size_t>(i)])
+              off = std::remainder(off, 2 * std::numbers::pi);
             off *= scale;
             sum += off * off;
             if (!bar.empty()) {
@@ -244,7 +245,9 @@ class WindowLoss final : public TrainingLoss {
       std::vector<double> own(x.size(), 0.0);
       double value = 0;
       switch (t.kind) {
-        case LossTerm::Kind::energy: value = energy_term(p, x, B, steps, t.weight, own, p_bar); break;
+        case LossTerm::Kind::energy:
+          value = energy_term(p, x, B, steps, t.weight, own, p_bar);
+          break;
         case LossTerm::Kind::smooth: value = smooth_term(x, B, steps, own); break;
         case LossTerm::Kind::function: value = t.function({x, controls, B, steps}, own); break;
       }
@@ -326,7 +329,8 @@ std::unique_ptr<TrainingLoss> window_loss(const System& system,
     throw Error(message("system \"", system.name(),
                         "\" has quaternions in its state; training takes flat states"));
   }
-  if (options.horizon < 1) throw Error(message("horizon must be at least 1; got ", options.horizon));
+  if (options.horizon < 1)
+    throw Error(message("horizon must be at least 1; got ", options.horizon));
   const int nx = system.states().size();
   std::vector<Measured> data;
   std::vector<Window> windows;
@@ -338,8 +342,9 @@ std::unique_ptr<TrainingLoss> window_loss(const System& system,
     for (std::size_t s = 0; s + static_cast<std::size_t>(options.horizon) < m.steps.size(); ++s) {
       bool complete = true;
       for (int i = 0; i < nx; ++i) {
-        complete = complete && std::isfinite(m.rows[s * static_cast<std::size_t>(nx) +
-                                                    static_cast<std::size_t>(i)]);
+        complete =
+            complete &&
+            std::isfinite(m.rows[s * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)]);
       }
       if (complete) windows.push_back({static_cast<int>(r), static_cast<int>(s)});
     }
@@ -350,8 +355,9 @@ std::unique_ptr<TrainingLoss> window_loss(const System& system,
                         " samples"));
   }
   if (windows.empty()) {
-    throw Error("no sample has its whole state measured with enough samples behind it; windows "
-                "begin at measured states");
+    throw Error(
+        "no sample has its whole state measured with enough samples behind it; windows "
+        "begin at measured states");
   }
   if (system.precision() == Precision::float32) {
     return std::make_unique<WindowLoss<float>>(system, std::move(data), std::move(windows),

@@ -255,11 +255,11 @@ SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& 
       law_parts(name, state, input, {}, {settings.dt, settings.precision, settings.vary});
   const int n = parts.states.size();
   check_size(settings.integrator, n);
-  TermEntry entry = term_steppers(
-      {second_order ? Coasting::kName : AtRest::kName, settings.integrator,
-       second_order ? n / 2 : n, settings.precision, &term,
-       second_order ? TermPlace::acceleration : TermPlace::rate, tolerances.rtol, tolerances.atol,
-       parts.inputs.size()});
+  TermEntry entry =
+      term_steppers({second_order ? Coasting::kName : AtRest::kName, settings.integrator,
+                     second_order ? n / 2 : n, settings.precision, &term,
+                     second_order ? TermPlace::acceleration : TermPlace::rate, tolerances.rtol,
+                     tolerances.atol, parts.inputs.size()});
   if (!entry.float64.one) {
     throw ModelError(message("integrator \"", settings.integrator,
                              "\" needs a law of second order, and \"", name,

@@ -131,7 +131,13 @@ def _reseeded(law: System, seed: int) -> System:
 
 
 def ensemble(
-    law: System, data: Any, members: int = 5, *, seed: int = 0, resample: bool = True, **training: Any
+    law: System,
+    data: Any,
+    members: int = 5,
+    *,
+    seed: int = 0,
+    resample: bool = True,
+    **training: Any,
 ) -> Ensemble:
     """Trains several members of a law side by side, each with its own first weights and its own
     rows or recordings, drawn with replacement from the data.

@@ -82,7 +82,7 @@ def neural_ode(
     """The law x_dot = N([x, u]), with N a dense network. State "x" (n), inputs "u" (inputs).
 
     hidden: widths of its hidden layers; activation: one of `cycloid.networks.activations`; dt: time
-    step [s]; integrator: one of `cycloid.systems.integrators`, but for "semi_implicit" and "verlet";
+    step [s]; integrator: one of `cycloid.systems.integrators`, but not "semi_implicit" or "verlet";
     seed: of the first weights; angles: numbers of the state that are angles [rad], which the
     network sees through sine and cosine. rtol, atol: of "dopri5" and "sdirk4". Parameters
     "neural_ode.weight0" (out, in), "neural_ode.bias0", …; observable "x_dot".

@@ -272,9 +272,9 @@ def train(
     that is held back (rows by chance, whole recordings, or the end of each); the best numbers there
     are the result, and `patience` looks without a better one end the run. noise: standard deviation
     that is added to x, or to the first state of a window. scale: of each state, by which
-    differences are divided. terms: `Energy`, `Smoothness`, `Term`. params: names that are trained, or
-    their beginnings ("residual"); None: all but the time step. resume: a file of `Training.save`,
-    from which training goes on, bit for bit. progress: a line on the terminal; callback(step, loss)
+    differences are divided. terms: `Energy`, `Smoothness`, `Term`. params: names that are trained,
+    or their beginnings ("residual"); None: all but the time step. resume: a file of
+    `Training.save`, from which training goes on, bit for bit. progress: a line on the terminal; callback(step, loss)
     is called now and then, False stops.
 
     >>> import numpy as np
@@ -283,7 +283,7 @@ def train(
     >>> spring = cy.learn.Derivatives(x, x[:, ::-1] * [1, -1])      # q_dot = p, p_dot = -q
     >>> law = cy.learn.hamiltonian(1, hidden=(32, 32), dt=0.1)
     >>> run = cy.learn.train(law, spring, steps=300, learning_rate=1e-2)
-    >>> run.loss < 1e-2 * run.history["loss"][0]
+    >>> bool(run.loss < 1e-2 * run.history["loss"][0])
     True
     >>> cy.rollout(run.system, [1.0, 0.0], 100).states.shape
     (101, 2)

@@ -7,7 +7,7 @@ ensemble. No other package is needed.
 >>> data = cy.learn.record(truth, lambda rng, n: rng.uniform(-1, 1, (n, 2)), 40, runs=20)
 >>> law = cy.learn.lagrangian(1, hidden=(32, 32), angles=(0,), dt=0.05)
 >>> run = cy.learn.train(law, data, steps=200, learning_rate=1e-2)
->>> run.loss < 0.05 * run.history["loss"][0]
+>>> bool(run.loss < 0.05 * run.history["loss"][0])
 True
 """
 

@@ -107,7 +107,8 @@ class MLP:
             "output_shift": output_shift,
             "output_scale": output_scale,
         }
-        for side, n in (("input", self._sizes[0]), ("output", self._sizes[-1])) if self._sizes else ():
+        ends = (("input", self._sizes[0]), ("output", self._sizes[-1])) if self._sizes else ()
+        for side, n in ends:
             shift, scale = norm[f"{side}_shift"], norm[f"{side}_scale"]
             if shift is None and scale is None:
                 norm[f"{side}_shift"] = norm[f"{side}_scale"] = []

@@ -51,8 +51,8 @@ LossTerm term_of(const nb::handle& given) {
     const nb::tuple pair = nb::cast<nb::tuple>(answer);
     const Rows<double> bar = nb::cast<Rows<double>>(pair[1]);
     if (bar.size() != states_bar.size()) {
-      throw Error(message("a term must give states_bar with ", states_bar.size(),
-                          " numbers; got ", bar.size()));
+      throw Error(message("a term must give states_bar with ", states_bar.size(), " numbers; got ",
+                          bar.size()));
     }
     for (std::size_t i = 0; i < states_bar.size(); ++i) states_bar[i] += bar.data()[i];
     return nb::cast<double>(pair[0]);
@@ -144,9 +144,8 @@ void bind_learn(nb::module_& m) {
         }
         return run_of(std::move(run));
       },
-      nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(),
-      nb::arg("x_dot").none(), nb::arg("u").none(), nb::arg("options"), nb::arg("state").none(),
-      nb::arg("watch").none());
+      nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),
+      nb::arg("u").none(), nb::arg("options"), nb::arg("state").none(), nb::arg("watch").none());
   // The loss over all samples and its gradient by the parameters, for tests and optimisers of
   // others.
   m.def(
@@ -173,13 +172,13 @@ void bind_learn(nb::module_& m) {
                                                          : derivative_loss(system, rows, of_loss);
           std::vector<std::int64_t> learn, none;
           loss->split(0, learn, none);
-          value = loss->value(params, {learn, of_loss.horizon, 0}, with_gradient ? &p_bar : nullptr);
+          value =
+              loss->value(params, {learn, of_loss.horizon, 0}, with_gradient ? &p_bar : nullptr);
         }
         return nb::make_tuple(value, to_numpy(std::move(p_bar)));
       },
-      nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(),
-      nb::arg("x_dot").none(), nb::arg("u").none(), nb::arg("options"), nb::arg("params"),
-      nb::arg("with_gradient"));
+      nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),
+      nb::arg("u").none(), nb::arg("options"), nb::arg("params"), nb::arg("with_gradient"));
   // The same learned law with other first weights, or None.
   m.def("reseeded", [](const System& system, std::uint64_t seed) -> std::optional<System> {
     const LearnedLaw* const law = learned_law(system);
@@ -205,10 +204,9 @@ void bind_learn(nb::module_& m) {
         return nb::make_tuple(loaded.system, loaded.state);
       },
       nb::arg("path"), nb::arg("around").none());
-  m.def("write_train_page", [](const TrainState& state, const std::string& title,
-                               const std::string& verdict, const std::string& path) {
-    train_page(state, title, verdict).write(path);
-  });
+  m.def("write_train_page",
+        [](const TrainState& state, const std::string& title, const std::string& verdict,
+           const std::string& path) { train_page(state, title, verdict).write(path); });
 }
 
 }  // namespace cycloid::python
