@@ -35,10 +35,10 @@ def record(
     x0: rows (runs, state_size), or f(rng, n) -> (n, state_size) that draws starts, with a NumPy
     generator. controls: (steps, input_size), (runs, steps, input_size), or f(rng, n) that draws
     such; None: zeros. params: as `rollout` takes them, or f(rng, n) -> {name: (n, ...)} for names
-    in `vary`. every: steps between samples, an input is held over these. noise: standard deviation
-    of what is added to the samples, one number or one per state. path: a folder, into which run0.h5,
-    run1.h5, … are written (HDF5, needs h5py), or with a suffix ".npz" in place of ".h5":
-    "folder/*.npz".
+    in `vary`. every: steps between samples, an input is held over these. noise: standard
+    deviation of what is added to the samples, one number or one per state. path: a folder, into
+    which run0.h5, run1.h5, … are written (HDF5, needs h5py), or with a suffix ".npz" in place of
+    ".h5": "folder/*.npz".
 
     A run that fails ends where it failed, or raises Error when nothing is left of it.
 

@@ -265,17 +265,17 @@ def train(
     the difference: of x_dot; or, from each measured sample, of the next `horizon` samples of the
     recording against the run from there. NaN in values was not measured.
 
-    steps count from the first run's start. batch: rows or windows of a step, None: all. grow_from:
-    the horizon begins there and grows over the first half of the steps. method: "adam" (weight
-    decay in the gradient), "adamw" (apart from it) or "lbfgs" (all samples; steps are iterations).
-    schedule: "constant" or "cosine" of the learning rate. clip: longest gradient. validation: share
-    that is held back (rows by chance, whole recordings, or the end of each); the best numbers there
-    are the result, and `patience` looks without a better one end the run. noise: standard deviation
-    that is added to x, or to the first state of a window. scale: of each state, by which
-    differences are divided. terms: `Energy`, `Smoothness`, `Term`. params: names that are trained,
-    or their beginnings ("residual"); None: all but the time step. resume: a file of
-    `Training.save`, from which training goes on, bit for bit. progress: a line on the terminal; callback(step, loss)
-    is called now and then, False stops.
+    steps count from the first run's start. batch: rows or windows of a step, None: all.
+    grow_from: the horizon begins there and grows over the first half of the steps. method: "adam"
+    (weight decay in the gradient), "adamw" (apart from it) or "lbfgs" (all samples; steps are
+    iterations). schedule: "constant" or "cosine" of the learning rate. clip: longest gradient.
+    validation: share that is held back (rows by chance, whole recordings, or the end of each);
+    the best numbers there are the result, and `patience` looks without a better one end the run.
+    noise: standard deviation that is added to x, or to the first state of a window. scale: of
+    each state, by which differences are divided. terms: `Energy`, `Smoothness`, `Term`. params:
+    names that are trained, or their beginnings ("residual"); None: all but the time step. resume:
+    a file of `Training.save`, from which training goes on, bit for bit. progress: a line on the
+    terminal; callback(step, loss) is called now and then, False stops.
 
     >>> import numpy as np
     >>> import cycloid as cy

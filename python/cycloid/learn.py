@@ -14,6 +14,7 @@ True
 from cycloid._dataset import record
 from cycloid._ensemble import Ensemble, EnsembleRollout, ensemble
 from cycloid._learned_laws import deep_lagrangian, hamiltonian, lagrangian, neural_ode
+from cycloid._train_policy import Policy, train_policy
 from cycloid._train import Derivatives, Energy, Smoothness, Term, Training, load, train
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Energy",
     "Ensemble",
     "EnsembleRollout",
+    "Policy",
     "Smoothness",
     "Term",
     "Training",
@@ -32,4 +34,5 @@ __all__ = [
     "neural_ode",
     "record",
     "train",
+    "train_policy",
 ]
