@@ -160,7 +160,8 @@ void save_law(const std::filesystem::path& path, const System& system,
     m["n"] = message(law->n), m["inputs"] = message(law->inputs);
     m["hidden"] = joined(law->hidden), m["side_hidden"] = joined(law->side_hidden);
     m["activation"] = name(law->activation);
-    m["dissipation"] = law->dissipation ? "1" : "0", m["separable"] = law->separable ? "1" : "0";
+    m["dissipation"] = message(law->dissipation ? 1 : 0);
+    m["separable"] = message(law->separable ? 1 : 0);
     m["input_matrix"] = message(static_cast<int>(law->input_matrix));
     m["angles"] = joined(law->angles), m["seed"] = message(law->seed);
     m["dt"] = exact(settings.dt), m["integrator"] = settings.integrator;

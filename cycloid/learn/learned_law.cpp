@@ -188,6 +188,12 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t place) {
   return seed + 0x9E3779B97F4A7C15ull * place;
 }
 
+systems::TermOrder order_of(const LearnedLaw& law) {
+  if (law.second_order()) return systems::TermOrder::second;
+  return law.kind == LearnedKind::hamiltonian ? systems::TermOrder::halves
+                                              : systems::TermOrder::first;
+}
+
 std::vector<BlockSpec> states_of(const LearnedLaw& law) {
   if (law.kind == LearnedKind::neural_ode) return {{"x", law.n, ""}};
   if (law.kind == LearnedKind::hamiltonian) return {{"q", law.n, ""}, {"p", law.n, ""}};
@@ -244,8 +250,8 @@ System make_learned(const LearnedLaw& law, const systems::Settings& settings,
   const LearnedFeedbackLaw term(law);
   std::vector<BlockSpec> inputs;
   if (law.inputs > 0) inputs.push_back({"u", law.inputs, ""});
-  SystemParts parts = systems::make_of_term(name(law.kind), states_of(law), inputs, settings, term,
-                                            law.second_order());
+  SystemParts parts =
+      systems::make_of_term(name(law.kind), states_of(law), inputs, settings, term, order_of(law));
   std::size_t place = 0;
   for (const LearnedNetwork& n : networks_of(law)) {
     const Network first{n.shape, initial_weights(n.shape, seed_of(law.seed, place++))};

@@ -22,7 +22,8 @@ std::string quoted(const std::string& text) {
       out += c;
     }
   }
-  return out + "\"";
+  out += '"';
+  return out;
 }
 
 // As much of JSON as a header has: objects, arrays of whole numbers, texts.
@@ -116,7 +117,7 @@ void write_safetensors(const std::filesystem::path& path, const Safetensors& all
   std::string header = "{\"__metadata__\":{";
   bool first = true;
   for (const auto& [key, text] : all.metadata) {
-    header += (first ? "" : ",") + quoted(key) + ":" + quoted(text);
+    header += message(first ? "" : ",", quoted(key), ":", quoted(text));
     first = false;
   }
   header += "}";

@@ -28,6 +28,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("Euler::step"),
     differentiable("SemiImplicitEuler::step"),
     differentiable("VelocityVerlet::step"),
+    differentiable("Partitioned::step"),
     differentiable("Rk4::step"),
     differentiable("Discrete::step"),
     differentiable("solve_stage"),

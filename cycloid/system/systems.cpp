@@ -248,7 +248,8 @@ SystemParts make_with_term(std::string_view law,
 
 SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& state,
                          const std::vector<BlockSpec>& input, const Settings& settings,
-                         const FeedbackLaw& term, bool second_order) {
+                         const FeedbackLaw& term, TermOrder order) {
+  const bool second_order = order == TermOrder::second;
   check_integrator(settings.integrator);
   const Tolerances tolerances = checked_tolerances(settings);
   SystemParts parts =
@@ -259,7 +260,7 @@ SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& 
       term_steppers({second_order ? Coasting::kName : AtRest::kName, settings.integrator,
                      second_order ? n / 2 : n, settings.precision, &term,
                      second_order ? TermPlace::acceleration : TermPlace::rate, tolerances.rtol,
-                     tolerances.atol, parts.inputs.size()});
+                     tolerances.atol, parts.inputs.size(), order == TermOrder::halves});
   if (!entry.float64.one) {
     throw ModelError(message("integrator \"", settings.integrator,
                              "\" needs a law of second order, and \"", name,

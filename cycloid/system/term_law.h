@@ -218,7 +218,8 @@ struct TermKey {
   const FeedbackLaw* term;
   TermPlace place;
   double rtol = 0, atol = 0;
-  int inputs = 0;  // of bare motion (laws/bare_motion.h)
+  int inputs = 0;       // of bare motion (laws/bare_motion.h)
+  bool halves = false;  // the state of bare motion is [q, p]: partitioned.h applies
 };
 struct TermEntry {
   Steppers<float> float32;

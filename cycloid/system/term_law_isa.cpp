@@ -10,6 +10,7 @@
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
+#include "cycloid/system/partitioned.h"
 #include "cycloid/system/rk4.h"
 #include "cycloid/system/sdirk4.h"
 #include "cycloid/system/semi_implicit.h"
@@ -39,6 +40,12 @@ Made<S> stepper(const Law& law, const TermKey& key) {
   try_scheme<ImplicitMidpoint>(with, key, out);
   try_scheme<Dopri5>(with, key, out);
   try_scheme<Sdirk4>(with, key, out);
+  if constexpr (std::is_same_v<Law, AtRest>) {
+    if (key.halves) {
+      try_scheme<PartitionedEuler>(with, key, out);
+      try_scheme<PartitionedVerlet>(with, key, out);
+    }
+  }
   if constexpr (SecondOrder<Law>) {  // they take the first half of x_dot for the velocities
     if (key.place != TermPlace::rate) {
       try_scheme<SemiImplicitEuler>(with, key, out);

@@ -124,7 +124,8 @@ def hamiltonian(
     network of q gives, so that the energy never grows by itself. input_matrix: B is "identity"
     (inputs = n), "constant", numbers "input.matrix" (n, inputs), or a "network" of q. side_hidden:
     hidden layers of the networks for D and B. angles: of q [rad]. The others as in `neural_ode`;
-    integrator="implicit_midpoint" is symplectic.
+    integrator="implicit_midpoint" is symplectic, and, where separable, "semi_implicit" and "verlet"
+    (kicks of p and drifts of q in turn) are.
 
     Parameters "hamiltonian.weight0" (or "potential.…" and "kinetic.…"), "dissipation.weight0",
     "input.weight0", …; observables "x_dot" and "energy", H.

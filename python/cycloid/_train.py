@@ -187,6 +187,11 @@ def with_parameters(system: System, flat: np.ndarray) -> System:
     """The System with other defaults."""
     made = System(_core.with_parameters(system._core, np.ascontiguousarray(flat, np.float64)))
     made._law, made._threads = system, system._threads
+    if system._recipe is not None:  # what is made of it later has the new values too
+        law, _, dt, *rest = system._recipe
+        names = [n for n in made.parameters.names if n != "option.timestep"]
+        values = {n: np.ravel(made.parameters[n]).tolist() for n in names}
+        made._recipe = (law, values, dt, *rest)
     return made
 
 

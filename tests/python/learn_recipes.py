@@ -312,7 +312,54 @@ def symoden(seed: int = 0, points: int = 3, steps: int = 1000) -> Score:
     return score
 
 
+ARM = """<mujoco><worldbody><body name="l1"><joint name="j1" axis="0 1 0"/>
+  <inertial pos="0 0 -0.25" mass="1" diaginertia="0.02 0.02 0.02"/>
+  <body name="l2" pos="0 0 -0.5"><joint name="j2" axis="0 1 0"/>
+  <inertial pos="0 0 -0.25" mass="0.7" diaginertia="0.015 0.015 0.015"/></body></body></worldbody>
+  </mujoco>"""
+
+
+def torques(law: Any, x: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Inverse dynamics of a law whose inputs are forces: accelerations are affine in them."""
+    n = a.shape[-1]
+    forces = np.concatenate([np.zeros((1, n)), np.eye(n)])[:, None, :]
+    seen = cy.observe(law, x, np.broadcast_to(forces, (n + 1, *a.shape)), names=["x_dot"]).values
+    inverse = np.moveaxis(seen[1:, :, n:] - seen[0, :, n:], 0, -1)  # M^-1
+    return np.linalg.solve(inverse, (a - seen[0, :, n:])[..., None])[..., 0]
+
+
+def delan(seed: int = 0, steps: int = 400) -> Score:
+    """Lutter et al.: two joints that follow curves like handwriting, torques by inverse dynamics,
+    a quarter of the curves held out. Here the loss is on accelerations."""
+    rng = np.random.default_rng(seed)
+    arm = cy.load(ARM)
+    t = np.linspace(0, 2, 100)
+    rows, accelerations = [], []
+    for _ in range(20):
+        x, a = np.tile(rng.uniform(-1, 1, (1, 4)) * [1, 1, 0, 0], (100, 1)), np.zeros((100, 2))
+        for joint in range(2):
+            for _ in range(4):
+                size, w, phase = rng.uniform(0, 0.4), rng.uniform(1, 8), rng.uniform(0, 6.3)
+                x[:, joint] += size * np.sin(w * t + phase)
+                x[:, 2 + joint] += size * w * np.cos(w * t + phase)
+                a[:, joint] -= size * w * w * np.sin(w * t + phase)
+        rows.append(x), accelerations.append(a)
+    x, a = np.concatenate(rows), np.concatenate(accelerations)
+    tau = cy.inverse_dynamics(arm, x, a).tau
+    law = cy.learn.deep_lagrangian(2, hidden=(64, 64), angles=(0, 1), seed=seed)
+    score: Score = {}
+    data = cy.learn.Derivatives(x[:1500], np.concatenate([x[:, 2:], a], 1)[:1500], tau[:1500])
+    learned = timed_training(law, data, score, steps=steps, method="lbfgs")
+    begin = time.process_time()
+    found = torques(learned, x[1500:], a[1500:])
+    score["us per sample"] = 1e6 * (time.process_time() - begin) / 500
+    score["torque"] = float(((found - tau[1500:]) ** 2).mean())
+    score["torque variance"] = float(tau[1500:].var())
+    return score
+
+
 RECIPES: dict[str, Any] = {
+    "delan": delan,
     "spring": spring,
     "pendulum": pendulum,
     "two_bodies": two_bodies,

@@ -4,7 +4,8 @@ import os
 
 import numpy as np
 import pytest
-from learn_recipes import RECIPES, real_pendulum, spring, swing, symoden
+from learn_hybrids import CASES, compare
+from learn_recipes import RECIPES, delan, real_pendulum, spring, swing, symoden
 from real_data import DATA
 
 LONG = bool(os.environ.get("CYCLOID_LONG_TESTS"))
@@ -53,3 +54,15 @@ def test_whole_recipes_are_reached(name, key, published):
 )
 def test_every_unroll_length_is_reached(points, published):
     assert mean(symoden, "long", points=points) < published
+
+
+@pytest.mark.skipif(not LONG, reason="CYCLOID_LONG_TESTS=1 runs the whole recipes")
+def test_torques_of_a_deep_lagrangian_are_reached():
+    assert mean(delan, "torque", seeds=1, steps=3000) < 4.33e-4
+
+
+@pytest.mark.skipif(not LONG or not DATA.exists(), reason="long, and needs the recordings")
+@pytest.mark.parametrize("name", ["dfki_double_pendulum", "emps", "silverbox"])
+def test_a_hybrid_beats_both_of_its_parents(name):
+    errors = compare(CASES[name]())
+    assert errors["hybrid"] < min(errors["physics"], errors["network"])

@@ -76,6 +76,16 @@ def test_a_hybrid_is_trained_and_its_physics_too():
     assert abs(run.params["length"] - 1.3) > 0.1 and "mass" not in run.params
 
 
+def test_what_is_made_of_a_trained_law_has_its_numbers():
+    base = cy.systems.pendulum(dt=0.05, length=1.3)
+    run = cy.learn.train(
+        *(base, pendulum_runs()), steps=200, horizon=3, learning_rate=2e-2, params="length"
+    )
+    assert run.params["length"] == pytest.approx(1.0, abs=0.1)
+    hybrid = cy.add_network(run.system, cy.networks.MLP((3, 4, 1)), to="force")
+    assert hybrid.parameters["length"] == run.params["length"]
+
+
 def loss_and_gradient(law, data, params, **options):
     from cycloid import _core
     from cycloid._train import _core_term, core_data, per_state
