@@ -6,7 +6,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 #include "cycloid/base/thread_pool.h"
-#include "cycloid/learn/field.h"
+#include "cycloid/learn/field_lanes.h"
 #include "cycloid/learn/training_loss.h"
 
 namespace cycloid::inline learn {
@@ -45,7 +45,6 @@ class DerivativeLoss final : public TrainingLoss {
         x_dot_(data.x_dot.begin(), data.x_dot.end()),
         u_(data.u.begin(), data.u.end()) {
     if (u_.empty()) u_.assign(static_cast<std::size_t>(rows_ * nu_), T(0));
-    for (const std::int64_t n : plan_->arrays) numbers_ += static_cast<std::size_t>(n);
   }
 
   std::int64_t samples() const override { return rows_; }
@@ -79,7 +78,7 @@ class DerivativeLoss final : public TrainingLoss {
     parallel_for(static_cast<std::size_t>(groups), options_.threads, [&](std::size_t g) {
       Worker& w = *workers_[g];
       w.loss = 0;
-      if (p_bar) std::fill(w.sums.begin(), w.sums.end(), T(0));
+      if (p_bar) w.sums.clear();
       const std::int64_t k = static_cast<std::int64_t>(g);
       for (std::int64_t b = k * blocks / groups; b < (k + 1) * blocks / groups; ++b) {
         run(w, call, b * kRows, std::min(kRows, count - b * kRows), count, factor,
@@ -91,8 +90,8 @@ class DerivativeLoss final : public TrainingLoss {
     if (p_bar) {
       p_bar->assign(p.size(), 0.0);
       for (std::int64_t g = 0; g < groups; ++g) {
-        const std::vector<T>& sums = workers_[static_cast<std::size_t>(g)]->sums;
-        for (std::size_t i = 0; i < numbers_; ++i) {
+        const std::vector<T>& sums = workers_[static_cast<std::size_t>(g)]->sums.values;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
           (*p_bar)[lanes + i] += static_cast<double>(sums[i]);
         }
       }
@@ -103,14 +102,13 @@ class DerivativeLoss final : public TrainingLoss {
  private:
   struct Worker {
     explicit Worker(const DerivativeLoss& of)
-        : x(of.room(of.nx_)), u(of.room(of.nu_)), target(of.room(of.nx_)), x_dot(of.room(of.nx_)) {
-      sums.assign(of.numbers_, T(0));
-      T* next = sums.data();
-      for (const std::int64_t n : of.plan_->arrays) pointers.push_back(next), next += n;
-    }
+        : x(of.room(of.nx_)),
+          u(of.room(of.nu_)),
+          target(of.room(of.nx_)),
+          x_dot(of.room(of.nx_)),
+          sums(of.plan_->arrays) {}
     LaneArray<T> x, u, target, x_dot;
-    std::vector<T> sums;
-    std::vector<T*> pointers;
+    ArraySums<T> sums;
     std::vector<std::unique_ptr<Field<T>>> fields;  // by their columns
     double loss = 0;
   };
@@ -149,7 +147,7 @@ class DerivativeLoss final : public TrainingLoss {
     const T* next = weights_.data();
     for (const std::int64_t n : plan_->arrays) arrays.push_back(next), next += n;
     Field<T>& f = field(w, C);
-    f.use(arrays.data(), back ? w.pointers.data() : nullptr);
+    f.use(arrays.data(), back ? w.sums.pointers.data() : nullptr);
     const auto compare = [&](const T* x_dot, T* bar) {
       double sum = 0;
       for (int i = 0; i < nx_; ++i) {
@@ -182,7 +180,6 @@ class DerivativeLoss final : public TrainingLoss {
   int nx_, nu_;
   std::int64_t rows_;
   std::vector<T> x_, x_dot_, u_, weights_;
-  std::size_t numbers_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -88,7 +88,11 @@ Field<T>::Field(std::shared_ptr<const FieldPlan<T>> plan, int columns)
       exchanged_(room(n_)),
       F_(room(n_ * n_)),
       F_dot_(room(n_ * n_)),
-      Z_(room(n_ * n_)) {
+      Z_(room(n_ * n_)),
+      pieces_(16 * room(n_) + 4 * room(plan_->law.triangle())),
+      A_(static_cast<std::size_t>(n_ * n_)),
+      e_(static_cast<std::size_t>(n_)),
+      b_(static_cast<std::size_t>(n_)) {
   const bool second = plan_->law.kind == LearnedKind::lagrangian;
   for (std::size_t k = 0; k < plan_->networks.size(); ++k) {
     Net net;
@@ -171,7 +175,17 @@ void Field<T>::rate_pullback(const T* x, const T* u, const Between& between, T* 
 }
 
 template <class T>
+typename Field<T>::Piece Field<T>::piece(int n) {
+  const std::size_t numbers = static_cast<std::size_t>(n) * static_cast<std::size_t>(C_);
+  const Piece p{pieces_.data() + used_, numbers};
+  used_ += (numbers + 63) / 64 * 64;  // at most room(n)
+  p.clear();
+  return p;
+}
+
+template <class T>
 void Field<T>::run(const Call& call, T* x_dot) {
+  used_ = 0;
   switch (plan_->law.kind) {
     case LearnedKind::neural_ode: return neural_ode(call, x_dot);
     case LearnedKind::hamiltonian: return hamiltonian(call, x_dot);
@@ -195,11 +209,11 @@ void Field<T>::neural_ode(const Call& call, T* x_dot) {
 }
 
 template <class T>
-void Field<T>::applied(const T* r, const T* u, T* force) const {
+void Field<T>::applied(const T* r, const T* u, T* force) {
   std::fill_n(force, n_ * C_, T(0));
   if (plan_->dissipation >= 0) {
     const T* const E = nets_[static_cast<std::size_t>(plan_->dissipation)].y->data();
-    LaneArray<T> w(room(n_)), d(room(n_));
+    const Piece w = piece(n_), d = piece(n_);
     add_lower_transposed(n_, C_, E, r, w.data());
     add_lower(n_, C_, E, static_cast<const T*>(w.data()), d.data());
     for (int i = 0; i < n_ * C_; ++i) force[i] -= d.data()[i];  // D r
@@ -225,7 +239,7 @@ void Field<T>::pull_applied_back(const T* r, const T* u, const T* force_bar, T* 
   if (plan_->dissipation >= 0) {
     Net& net = nets_[static_cast<std::size_t>(plan_->dissipation)];
     const T* const E = net.y->data();
-    LaneArray<T> w(room(n_)), l(room(n_)), d(room(n_));
+    const Piece w = piece(n_), l = piece(n_), d = piece(n_);
     add_lower_transposed(n_, C_, E, r, w.data());
     add_lower_transposed(n_, C_, E, force_bar, l.data());
     add_lower(n_, C_, E, static_cast<const T*>(l.data()), d.data());
@@ -290,7 +304,7 @@ void Field<T>::hamiltonian(const Call& call, T* x_dot) {
 
 template <class T>
 void Field<T>::factor() {
-  std::vector<T> A(static_cast<std::size_t>(n_ * n_)), e(static_cast<std::size_t>(n_));
+  std::vector<T>&A = A_, &e = e_;
   for (int c = 0; c < C_; ++c) {
     for (int i = 0; i < n_ * n_; ++i) A[static_cast<std::size_t>(i)] = M_.data()[i * C_ + c];
     const bool ok = lu_factor(n_, A.data(), e.data());
@@ -303,9 +317,8 @@ void Field<T>::factor() {
 }
 
 template <class T>
-void Field<T>::solve(T* b) const {
-  std::vector<T> A(static_cast<std::size_t>(n_ * n_)), e(static_cast<std::size_t>(n_)),
-      x(static_cast<std::size_t>(n_));
+void Field<T>::solve(T* b) {
+  std::vector<T>&A = A_, &e = e_, &x = b_;
   for (int c = 0; c < C_; ++c) {
     for (int i = 0; i < n_ * n_; ++i) A[static_cast<std::size_t>(i)] = M_.data()[i * C_ + c];
     bool zero = true;
@@ -402,8 +415,8 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
   const T *const q = call.x, *const v = call.x + N;
   Net &mass = nets_[0], &potential = nets_[1];
   T *const F = F_.data(), *const F_dot = F_dot_.data(), *const a = a_.data();
-  LaneArray<T> w(room(n_)), s(room(n_));
-  const auto zeroed = [](const LaneArray<T>& array) {
+  const Piece w = piece(n_), s = piece(n_);
+  const auto zeroed = [](const auto& array) {
     array.clear();
     return array.data();
   };
@@ -456,7 +469,7 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
       (*call.between)(x_dot, bar_.data());
       from_rates(bar_.data(), call.x_bar);
       const T* const l = lambda_.data();
-      LaneArray<T> own(room(2 * n_));  // of x
+      const Piece own = piece(2 * n_);  // of x
       T *const q_bar = own.data(), *const v_bar = own.data() + N;
       pull_applied_back(v, call.u, l, v_bar, call.u_bar);
       // Z along λ.
@@ -466,13 +479,13 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
       mlp_kernels<T>().run(MlpCall::tangent, z);
       const T* const Z = Z_.data();
       // (9), by F, Ḟ, Z and v; w = Fᵀ v.
-      LaneArray<T> y_bar(room(triangle)), dot_bar(room(triangle)), z_bar(room(triangle)),
-          Fl(room(n_)), Fdl(room(n_)), Zv(room(n_)), Fa(room(n_));
+      const Piece y_bar = piece(triangle), dot_bar = piece(triangle), z_bar = piece(triangle),
+                  Fl = piece(n_), Fdl = piece(n_), Zv = piece(n_), Fa = piece(n_);
       add_lower_transposed(n_, C_, F, l, Fl.data());
       add_lower_transposed(n_, C_, F_dot, l, Fdl.data());
       add_lower_transposed(n_, C_, Z, v, Zv.data());
       add_lower_transposed(n_, C_, F, static_cast<const T*>(a), Fa.data());
-      const auto outer = [&](const T* x, const LaneArray<T>& y, T sign, const LaneArray<T>& to) {
+      const auto outer = [&](const T* x, const Piece& y, T sign, const Piece& to) {
         add_outer(n_, C_, x, static_cast<const T*>(y.data()), sign, to.data());
       };
       outer(v, Fdl, T(-1), y_bar), outer(l, s, T(-1), y_bar), outer(v, Zv, T(1), y_bar);
@@ -507,6 +520,7 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
 
 template <class T>
 void Field<T>::energy(const T* x, T* E) {
+  used_ = 0;
   const int N = n_ * C_;
   const T* const v = x + N;
   const auto value = [&](int k, const T* at) {
@@ -536,7 +550,7 @@ void Field<T>::energy(const T* x, T* E) {
   if (plan_->law.kind != LearnedKind::deep_lagrangian) return;
   add_rows(value(1, x), C_, E);
   std::copy_n(value(0, x), plan_->law.triangle() * C_, F_.data());
-  LaneArray<T> w(room(n_));
+  const Piece w = piece(n_);
   std::copy_n(v, N, w.data());
   add_lower_transposed(n_, C_, static_cast<const T*>(F_.data()), v, w.data());
   for (int i = 0; i < N; ++i) {
@@ -546,6 +560,7 @@ void Field<T>::energy(const T* x, T* E) {
 
 template <class T>
 void Field<T>::energy_pullback(const T* x, const T* E_bar, T* x_bar) {
+  used_ = 0;
   const int N = n_ * C_;
   const T* const v = x + N;
   const auto back = [&](int k, const T* at, const T* y_bar, T* at_bar) {
@@ -583,7 +598,7 @@ void Field<T>::energy_pullback(const T* x, const T* E_bar, T* x_bar) {
   for (int i = 0; i < n_; ++i) {
     for (int c = 0; c < C_; ++c) F_.data()[below(i, i) * C_ + c] += T(1);
   }
-  LaneArray<T> w(room(n_)), scaled(room(n_));
+  const Piece w = piece(n_), scaled = piece(n_);
   add_lower_transposed(n_, C_, static_cast<const T*>(F_.data()), v, w.data());
   for (int i = 0; i < N; ++i) scaled.data()[i] = w.data()[i] * E_bar[i % C_];
   net.y_bar->clear();

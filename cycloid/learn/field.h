@@ -9,6 +9,7 @@
 //   λᵀ(B u - D v - ∂V) - λᵀ(Ḟ Fᵀ + F Ḟᵀ) v + vᵀ Z Fᵀ v - λᵀ (F Fᵀ + ε) a          (9)
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "cycloid/couple/lane_array.h"
@@ -63,6 +64,14 @@ class Field {
     T *x_bar, *u_bar;
   };
 
+  // Zeros (n, columns) for as long as a call lasts.
+  struct Piece {
+    T* at;
+    std::size_t numbers;
+    T* data() const { return at; }
+    void clear() const { std::fill_n(at, numbers, T(0)); }
+  };
+  Piece piece(int n);
   std::size_t room(int n) const {
     return static_cast<std::size_t>(n) * static_cast<std::size_t>(C_) + 64;
   }
@@ -79,11 +88,11 @@ class Field {
   void lagrangian(const Call& call, T* x_dot);
   void deep_lagrangian(const Call& call, T* x_dot);
   // force = B u - D r with r (n, columns), and the way back: adds to r_bar and u_bar.
-  void applied(const T* r, const T* u, T* force) const;
+  void applied(const T* r, const T* u, T* force);
   void pull_applied_back(const T* r, const T* u, const T* force_bar, T* r_bar, T* u_bar);
   // Solves with M (n, n, columns) of each column; rows of b.
   void factor();
-  void solve(T* b) const;
+  void solve(T* b);
   void matrix_of_lagrangian(const T* x);
   // Rows of x_bar that a second-order law has: kinematics, then λ from the acceleration.
   void from_rates(const T* x_dot_bar, T* x_bar);
@@ -95,7 +104,10 @@ class Field {
   const T* matrix_ = nullptr;
   T* matrix_bar_ = nullptr;
   // What a call has at hand, (number, columns).
-  LaneArray<T> xu_, xu_bar_, bar_, rate_, force_, lambda_, a_, M_, exchanged_, F_, F_dot_, Z_;
+  LaneArray<T> xu_, xu_bar_, bar_, rate_, force_, lambda_, a_, M_, exchanged_, F_, F_dot_, Z_,
+      pieces_;
+  std::size_t used_ = 0;
+  std::vector<T> A_, e_, b_;  // of one column's solve
 };
 
 extern template struct FieldPlan<float>;

@@ -5,7 +5,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/couple/network_feedback.h"
-#include "cycloid/learn/field.h"
+#include "cycloid/learn/field_lanes.h"
 #include "cycloid/learn/learned_observables.h"
 
 namespace cycloid::inline learn {
@@ -19,7 +19,7 @@ template <class T>
 class LearnedFeedback final : public Feedback<T> {
  public:
   LearnedFeedback(std::shared_ptr<const FieldPlan<T>> plan, int lanes)
-      : plan_(std::move(plan)), lanes_(lanes), columns_(block_columns<T>(lanes)) {
+      : plan_(std::move(plan)), lanes_(lanes) {
     const LearnedLaw& law = plan_->law;
     first_ = law.second_order() ? law.n : 0, outputs_ = law.states() - first_;
   }
@@ -29,38 +29,35 @@ class LearnedFeedback final : public Feedback<T> {
   }
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    w.weights = p.arrays, w.bars = p.arrays_bar, w.left_out = p.left_out;
-    std::fill(w.sums.begin(), w.sums.end(), T(0));
+    w.at.begin(p);
     w.pending = 0;
   }
   void input(const FeedbackPoint<T>& at, T* y, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    w.field.use(w.weights, nullptr);
-    take(at, w, false);
-    w.field.rate(w.x.data(), w.u.data(), w.x_dot.data());
+    w.at.field.use(w.at.weights, nullptr);
+    w.at.take(at.x, at.v, false);
+    w.at.field.rate(w.at.x.data(), w.at.u.data(), w.x_dot.data());
     for (int i = 0; i < outputs_; ++i) {
-      std::copy_n(w.x_dot.data() + (first_ + i) * columns_, lanes_, y + i * lanes_);
+      std::copy_n(w.x_dot.data() + (first_ + i) * w.at.columns, lanes_, y + i * lanes_);
     }
   }
   void pullback(const FeedbackPoint<T>& at, const T* y_bar, bool wants_parameters, T* x_bar,
                 T* v_bar, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    const bool weights = wants_parameters && w.bars;
-    w.field.use(w.weights, weights ? w.sum_pointers.data() : nullptr);
-    take(at, w, true);
-    w.x_bar.clear(), w.u_bar.clear();
+    const bool weights = wants_parameters && w.at.bars;
+    w.at.field.use(w.at.weights, weights ? w.at.sums.pointers.data() : nullptr);
+    w.at.take(at.x, at.v, true);
     const typename Field<T>::Between between = [&](const T*, T* bar) {
-      std::fill_n(bar, plan_->law.states() * columns_, T(0));
+      std::fill_n(bar, plan_->law.states() * w.at.columns, T(0));
       for (int i = 0; i < outputs_; ++i) {
         for (int l = 0; l < lanes_; ++l) {
-          if (w.left_out && w.left_out[l]) continue;
-          bar[(first_ + i) * columns_ + l] = y_bar[i * lanes_ + l];
+          if (w.at.counts(l)) bar[(first_ + i) * w.at.columns + l] = y_bar[i * lanes_ + l];
         }
       }
     };
-    w.field.rate_pullback(w.x.data(), w.u.data(), between, w.x_bar.data(), w.u_bar.data());
-    give(w.x_bar.data(), plan_->law.states(), x_bar);
-    give(w.u_bar.data(), plan_->law.inputs, v_bar);
+    w.at.field.rate_pullback(w.at.x.data(), w.at.u.data(), between, w.at.x_bar.data(),
+                             w.at.u_bar.data());
+    w.at.give(x_bar, v_bar);
     if (weights && ++w.pending == kCallsPerFlush) flush(w);
   }
   void finish(StepWorkspace& workspace, double*) const override { flush(own(workspace)); }
@@ -68,63 +65,20 @@ class LearnedFeedback final : public Feedback<T> {
  private:
   struct Workspace final : StepWorkspace {
     explicit Workspace(const LearnedFeedback& of)
-        : field(of.plan_, of.columns_),
-          x(of.room(of.plan_->law.states())),
-          x_bar(of.room(of.plan_->law.states())),
-          x_dot(of.room(of.plan_->law.states())),
-          u(of.room(of.plan_->law.inputs)),
-          u_bar(of.room(of.plan_->law.inputs)) {
-      std::size_t numbers = 0;
-      for (const std::int64_t n : of.plan_->arrays) numbers += static_cast<std::size_t>(n);
-      sums.assign(numbers, T(0));
-      T* next = sums.data();
-      for (const std::int64_t n : of.plan_->arrays) sum_pointers.push_back(next), next += n;
-    }
-    Field<T> field;
-    LaneArray<T> x, x_bar, x_dot, u, u_bar;
-    std::vector<T> sums;  // of the weights' cotangents, since the last flush
-    std::vector<T*> sum_pointers;
-    const T* const* weights = nullptr;
-    double* const* bars = nullptr;
-    const bool* left_out = nullptr;
+        : at(of.plan_, of.lanes_),
+          x_dot(static_cast<std::size_t>(of.plan_->law.states() * at.columns) + 64) {}
+    FieldLanes<T> at;
+    LaneArray<T> x_dot;
     int pending = 0;
   };
   static Workspace& own(StepWorkspace& w) { return static_cast<Workspace&>(w); }
-  std::size_t room(int n) const {
-    return static_cast<std::size_t>(n) * static_cast<std::size_t>(columns_) + 64;
-  }
-
-  // Lanes into columns; those that hold nothing, or are left out, are zeros.
-  void take(const FeedbackPoint<T>& at, Workspace& w, bool way_back) const {
-    const auto rows = [&](const T* from, int n, T* to) {
-      for (int i = 0; i < n; ++i) {
-        for (int l = 0; l < columns_; ++l) {
-          const bool none = l >= lanes_ || (way_back && w.left_out && w.left_out[l]);
-          to[i * columns_ + l] = none ? T(0) : from[i * lanes_ + l];
-        }
-      }
-    };
-    rows(at.x, plan_->law.states(), w.x.data());
-    rows(at.v, plan_->law.inputs, w.u.data());
-  }
-  void give(const T* from, int n, T* to) const {
-    for (int i = 0; i < n; ++i) {
-      for (int l = 0; l < lanes_; ++l) to[i * lanes_ + l] += from[i * columns_ + l];
-    }
-  }
-  void flush(Workspace& w) const {
-    if (w.pending == 0) return;
+  static void flush(Workspace& w) {
+    if (w.pending > 0) w.at.sums.flush(w.at.bars);
     w.pending = 0;
-    for (std::size_t k = 0; k < plan_->arrays.size(); ++k) {
-      for (std::int64_t i = 0; i < plan_->arrays[k]; ++i) {
-        w.bars[k][i] += static_cast<double>(w.sum_pointers[k][i]);
-      }
-    }
-    std::fill(w.sums.begin(), w.sums.end(), T(0));
   }
 
   std::shared_ptr<const FieldPlan<T>> plan_;
-  int lanes_, columns_, first_, outputs_;
+  int lanes_, first_, outputs_;
 };
 
 class LearnedFeedbackLaw final : public FeedbackLaw {

@@ -2,7 +2,8 @@
 //
 // Where to start reading:
 //   learned_law.h   the laws, as recipes, and the Systems made of them
-//   field.h         their mathematics: rate and energy of many columns, with pullbacks
+//   field.h         their mathematics: rate and energy of many columns, with pullbacks;
+//                   field_lanes.h  ... in the lanes of steppers and observers
 //   training_loss.h how well parameters explain derivatives or recordings, with the gradient
 //   train.h         the way down: Adam, AdamW, L-BFGS; schedules, validation, checkpoints
 //   safetensors.h   files of arrays by name;   law_file.h  ... that hold a trained law

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cycloid/learn/field.h"
+#include "cycloid/learn/field_lanes.h"
 
 namespace cycloid::inline learn {
 namespace {
@@ -14,10 +14,7 @@ template <class T, class Base>
 class LearnedSenses : public Base {
  public:
   LearnedSenses(std::shared_ptr<const FieldPlan<T>> plan, const std::vector<int>& picks, int lanes)
-      : Base(lanes, static_cast<int>(picks.size())),
-        plan_(std::move(plan)),
-        picks_(picks),
-        columns_(block_columns<T>(lanes)) {
+      : Base(lanes, static_cast<int>(picks.size())), plan_(std::move(plan)), picks_(picks) {
     for (const int k : picks) (k < plan_->law.states() ? rate_ : energy_) = true;
   }
 
@@ -25,17 +22,17 @@ class LearnedSenses : public Base {
     return std::make_unique<Workspace>(*this);
   }
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
-    Workspace& w = own(workspace);
-    w.weights = p.arrays, w.bars = p.arrays_bar, w.left_out = p.left_out;
+    own(workspace).at.begin(p);
   }
   void observe(const ObservedPoint<T>& at, T* values, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    w.field.use(w.weights, nullptr);
-    take(at, w, false);
-    if (rate_) w.field.rate(w.x.data(), w.u.data(), w.all.data());
-    if (energy_) w.field.energy(w.x.data(), w.all.data() + plan_->law.states() * columns_);
+    const int C = w.at.columns;
+    w.at.field.use(w.at.weights, nullptr);
+    w.at.take(at.x, at.u, false);
+    if (rate_) w.at.field.rate(w.at.x.data(), w.at.u.data(), w.all.data());
+    if (energy_) w.at.field.energy(w.at.x.data(), w.all.data() + plan_->law.states() * C);
     for (std::size_t k = 0; k < picks_.size(); ++k) {
-      std::copy_n(w.all.data() + picks_[k] * columns_, this->lanes(),
+      std::copy_n(w.all.data() + picks_[k] * C, this->lanes(),
                   values + static_cast<int>(k) * this->lanes());
     }
   }
@@ -43,47 +40,17 @@ class LearnedSenses : public Base {
  protected:
   struct Workspace final : StepWorkspace {
     explicit Workspace(const LearnedSenses& of)
-        : field(of.plan_, of.columns_),
-          x(of.room(of.plan_->law.states())),
-          x_bar(of.room(of.plan_->law.states())),
-          u(of.room(of.plan_->law.inputs)),
-          u_bar(of.room(of.plan_->law.inputs)),
-          all(of.room(of.plan_->law.states() + 1)),
-          all_bar(of.room(of.plan_->law.states() + 1)) {
-      std::size_t numbers = 0;
-      for (const std::int64_t n : of.plan_->arrays) numbers += static_cast<std::size_t>(n);
-      sums.assign(numbers, T(0));
-      T* next = sums.data();
-      for (const std::int64_t n : of.plan_->arrays) sum_pointers.push_back(next), next += n;
+        : at(of.plan_, of.lanes()), all(numbers(of, at)), all_bar(numbers(of, at)) {}
+    static std::size_t numbers(const LearnedSenses& of, const FieldLanes<T>& lanes) {
+      return static_cast<std::size_t>((of.plan_->law.states() + 1) * lanes.columns) + 64;
     }
-    Field<T> field;
-    LaneArray<T> x, x_bar, u, u_bar, all, all_bar;
-    std::vector<T> sums;
-    std::vector<T*> sum_pointers;
-    const T* const* weights = nullptr;
-    double* const* bars = nullptr;
-    const bool* left_out = nullptr;
+    FieldLanes<T> at;
+    LaneArray<T> all, all_bar;
   };
   static Workspace& own(StepWorkspace& w) { return static_cast<Workspace&>(w); }
-  std::size_t room(int n) const {
-    return static_cast<std::size_t>(n) * static_cast<std::size_t>(columns_) + 64;
-  }
-  void take(const ObservedPoint<T>& at, Workspace& w, bool way_back) const {
-    const auto rows = [&](const T* from, int n, T* to) {
-      for (int i = 0; i < n; ++i) {
-        for (int l = 0; l < columns_; ++l) {
-          const bool none = l >= this->lanes() || (way_back && w.left_out && w.left_out[l]);
-          to[i * columns_ + l] = none ? T(0) : from[i * this->lanes() + l];
-        }
-      }
-    };
-    rows(at.x, plan_->law.states(), w.x.data());
-    rows(at.u, plan_->law.inputs, w.u.data());
-  }
 
   std::shared_ptr<const FieldPlan<T>> plan_;
   std::vector<int> picks_;
-  int columns_;
   bool rate_ = false, energy_ = false;
 };
 
@@ -94,39 +61,27 @@ class LearnedObserver final : public LearnedSenses<double, DifferentiableObserve
   void pullback(const ObservedPoint<double>& at, const double* values_bar, double* x_bar,
                 double* u_bar, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
-    w.field.use(w.weights, w.bars ? w.sum_pointers.data() : nullptr);
-    take(at, w, true);
-    w.all_bar.clear(), w.x_bar.clear(), w.u_bar.clear();
+    const int C = w.at.columns, nx = plan_->law.states();
+    w.at.field.use(w.at.weights, w.at.bars ? w.at.sums.pointers.data() : nullptr);
+    w.at.take(at.x, at.u, true);
+    w.all_bar.clear();
     for (std::size_t k = 0; k < picks_.size(); ++k) {
       for (int l = 0; l < lanes(); ++l) {
-        if (w.left_out && w.left_out[l]) continue;
-        w.all_bar.data()[picks_[k] * columns_ + l] += values_bar[static_cast<int>(k) * lanes() + l];
+        if (!w.at.counts(l)) continue;
+        w.all_bar.data()[picks_[k] * C + l] += values_bar[static_cast<int>(k) * lanes() + l];
       }
     }
-    const int nx = plan_->law.states();
     if (rate_) {
-      w.field.rate_pullback(
-          w.x.data(), w.u.data(),
-          [&](const double*, double* bar) { std::copy_n(w.all_bar.data(), nx * columns_, bar); },
-          w.x_bar.data(), w.u_bar.data());
+      w.at.field.rate_pullback(
+          w.at.x.data(), w.at.u.data(),
+          [&](const double*, double* bar) { std::copy_n(w.all_bar.data(), nx * C, bar); },
+          w.at.x_bar.data(), w.at.u_bar.data());
     }
     if (energy_) {
-      w.field.energy_pullback(w.x.data(), w.all_bar.data() + nx * columns_, w.x_bar.data());
+      w.at.field.energy_pullback(w.at.x.data(), w.all_bar.data() + nx * C, w.at.x_bar.data());
     }
-    for (int i = 0; i < nx; ++i) {
-      for (int l = 0; l < lanes(); ++l) {
-        x_bar[i * lanes() + l] += w.x_bar.data()[i * columns_ + l];
-      }
-    }
-    for (int i = 0; i < plan_->law.inputs; ++i) {
-      for (int l = 0; l < lanes(); ++l) {
-        u_bar[i * lanes() + l] += w.u_bar.data()[i * columns_ + l];
-      }
-    }
-    for (std::size_t k = 0; k < plan_->arrays.size() && w.bars; ++k) {
-      for (std::int64_t i = 0; i < plan_->arrays[k]; ++i) w.bars[k][i] += w.sum_pointers[k][i];
-    }
-    std::fill(w.sums.begin(), w.sums.end(), 0.0);
+    w.at.give(x_bar, u_bar);
+    if (w.at.bars) w.at.sums.flush(w.at.bars);
   }
   void finish(StepWorkspace&, double* p_bar) const override {
     std::fill_n(p_bar, lanes(), 0.0);  // the time step
