@@ -183,6 +183,13 @@ def hold_networks(results, held):
          results["policy"]["policy_over_step"], "x", 0.25, True)
 
 
+def hold_learn(results, held):
+    """The figures of race_learn.py that are held to something."""
+    for name, least in (("spring", 2.5), ("rollout", 10)):
+        held(f"training of learned laws, {name}: torch / ours", results[name]["torch_over_ours"],
+             "x", least, False)
+
+
 def raced(script):
     """The JSON object that a script of this folder prints last; peers may print lines before it."""
     said = subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
@@ -224,6 +231,7 @@ def hold_diffrax(race, held):
 RACES = (
     ("what PyTorch adds", "torch", "race_torch.py", hold_torch),
     ("networks, against PyTorch", "networks", "race_networks.py", hold_networks),
+    ("training of learned laws, against PyTorch", "learn", "race_learn.py", hold_learn),
     ("robots without constraints, against MuJoCo and Pinocchio", "robots", "race_robots.py",
      hold_robots),
     ("robots in contact, against MuJoCo and MJX (compiles for minutes)", "contact",

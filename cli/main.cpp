@@ -13,7 +13,7 @@ namespace cycloid::cli {
 namespace {
 
 constexpr std::array kCommands = {&kTour, &kSimulate, &kGradcheck, &kLinearise, &kIdentify,
-                                  &kPlan, &kBench,    &kInfo,      &kDoctor};
+                                  &kPlan, &kTrain,    &kBench,     &kInfo,      &kDoctor};
 
 std::string one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -21,6 +21,15 @@ void Adam<T>::step(const T* w_bar, T* w) {
 }
 
 template <class T>
+void Adam<T>::set_moments(const std::vector<T>& m, const std::vector<T>& v, std::int64_t steps) {
+  if (m.size() != m_.size() || v.size() != v_.size()) {
+    throw Error(
+        message("Adam has moments of ", m_.size(), " numbers; got ", m.size(), " and ", v.size()));
+  }
+  m_ = m, v_ = v, steps_ = steps;
+}
+
+template <class T>
 GradientFit<T>::GradientFit(const MlpShape& shape, const std::vector<double>& weights,
                             const AdamOptions& options)
     : plan_(shape), weights_(weights.begin(), weights.end()), adam_(weights.size(), options) {

@@ -27,6 +27,11 @@ class Adam {
   void step(const T* w_bar, T* w);
   AdamOptions& options() { return options_; }
   std::int64_t steps() const { return steps_; }
+  // What a later Adam goes on from, bit for bit.
+  const std::vector<T>& first_moment() const { return m_; }
+  const std::vector<T>& second_moment() const { return v_; }
+  // Throws Error on other sizes.
+  void set_moments(const std::vector<T>& m, const std::vector<T>& v, std::int64_t steps);
 
  private:
   std::vector<T> m_, v_;

@@ -16,12 +16,13 @@ enum class MlpCall {
   pullback_tangent,          // x, v, y_bar, y_bar_tan -> x_bar, x_bar_tan, w_bar_tan
   gradient,                  // x -> x_bar
   gradient_pullback,         // x, v (ḡ) -> x_bar (H ḡ), w_bar
-  fit,                       // x -> x_bar (g); `between` makes v (ḡ) of it; -> w_bar
+  fit,                       // x -> x_bar (g); `between` makes v (ḡ); -> H ḡ, w_bar
   hessian_product_pullback,  // x, v, u (h̄) -> x_bar, v_bar, w_bar
 };
 MlpOrder order_of(MlpCall call);
 
-// Cotangents are added to, the others written. Null where nobody asks: w_bar, x_bar, y.
+// Cotangents are added to, the others written. Null where nobody asks: w_bar, x_bar, y, and
+// x_bar_tan (H ḡ) of `fit`.
 template <class T>
 struct MlpBlock {
   const MlpPlan<T>* plan;

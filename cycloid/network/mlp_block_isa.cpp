@@ -93,7 +93,7 @@ void run(MlpCall call, const MlpBlock<T>& b) {
       pass.reverse(nullptr, b.x_bar, false);
       b.between(b.user, b.x_bar, b.v);
       pass.tangent(0, b.v, nullptr);
-      return pass.reverse_first(nullptr, nullptr);
+      return pass.reverse_first(nullptr, b.x_bar_tan);
     case MlpCall::hessian_product_pullback:
       pass.reverse(nullptr, nullptr, false);
       pass.tangent(0, b.v, nullptr);

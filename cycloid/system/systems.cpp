@@ -11,6 +11,7 @@
 #include "cycloid/system/catalogue.h"
 #include "cycloid/system/dopri5.h"
 #include "cycloid/system/implicit_midpoint.h"
+#include "cycloid/system/laws/bare_motion.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/event_laws.h"
 #include "cycloid/system/laws/kepler.h"
@@ -57,6 +58,15 @@ TermEntry term_steppers(const TermKey& key) {
 #endif
     default: return isa::narrowest::term_law_steppers(key);
   }
+}
+
+// Throws with the nearest name.
+void check_integrator(const std::string& integrator) {
+  for (const std::string& i : integrators()) {
+    if (i == integrator) return;
+  }
+  throw ModelError(message("no integrator is called \"", integrator, "\"",
+                           did_you_mean(integrator, integrators())));
 }
 
 // Throws when the tolerances are no use.
@@ -184,12 +194,7 @@ const std::vector<std::string>& adaptive_integrators() {
 System make(std::string_view law, const std::map<std::string, std::vector<double>>& values,
             const Settings& settings, int n) {
   if (n < 1) throw ModelError(message("a spring chain needs at least one mass; got n = ", n));
-  bool known = false;
-  for (const std::string& i : integrators()) known = known || i == settings.integrator;
-  if (!known) {
-    throw ModelError(message("no integrator is called \"", settings.integrator, "\"",
-                             did_you_mean(settings.integrator, integrators())));
-  }
+  check_integrator(settings.integrator);
   const Tolerances tolerances = checked_tolerances(settings);
   LawSettings of_law{settings.dt, settings.precision, settings.vary, values, first_state(law, n)};
   if (law == BeadOnCurve::kName) n = take_heights(of_law);
@@ -238,6 +243,36 @@ SystemParts make_with_term(std::string_view law,
   }
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);
+  return parts;
+}
+
+SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& state,
+                         const std::vector<BlockSpec>& input, const Settings& settings,
+                         const FeedbackLaw& term, TermOrder order) {
+  const bool second_order = order == TermOrder::second;
+  check_integrator(settings.integrator);
+  const Tolerances tolerances = checked_tolerances(settings);
+  SystemParts parts =
+      law_parts(name, state, input, {}, {settings.dt, settings.precision, settings.vary});
+  const int n = parts.states.size();
+  check_size(settings.integrator, n);
+  TermEntry entry =
+      term_steppers({second_order ? Coasting::kName : AtRest::kName, settings.integrator,
+                     second_order ? n / 2 : n, settings.precision, &term,
+                     second_order ? TermPlace::acceleration : TermPlace::rate, tolerances.rtol,
+                     tolerances.atol, parts.inputs.size(), order == TermOrder::halves});
+  if (!entry.float64.one) {
+    throw ModelError(message("integrator \"", settings.integrator,
+                             "\" needs a law of second order, and \"", name,
+                             "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
+  }
+  if (is_adaptive(settings.integrator)) {
+    parts.counters.assign(std::begin(kAdaptiveCounters), std::end(kAdaptiveCounters));
+  }
+  parts.float32 = std::move(entry.float32);
+  parts.float64 = std::move(entry.float64);
+  parts.ways.integrator = settings.integrator;
+  parts.ways.integrators = integrators();
   return parts;
 }
 

@@ -101,6 +101,14 @@ SystemParts make_with_term(std::string_view law,
                            const std::map<std::string, std::vector<double>>& values,
                            const Settings& settings, int n, const FeedbackLaw& term,
                            TermPlace place);
+// What a law that is nothing but a term is made of (laws/bare_motion.h): the term gives the rate of
+// the state; of halves [q, p], for which semi_implicit and verlet are those of partitioned.h; or,
+// of second order, the acceleration of its second half, whose integral is the first.
+enum class TermOrder { first, halves, second };
+// The caller adds the term's arrays to the parameters. Throws as `make` does.
+SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& state,
+                         const std::vector<BlockSpec>& input, const Settings& settings,
+                         const FeedbackLaw& term, TermOrder order);
 // Whether the state of a law is [positions, velocities].
 bool is_second_order(std::string_view law);
 

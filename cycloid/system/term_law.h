@@ -213,11 +213,13 @@ class TermStepper final : public Stepper<Scalar<S>> {
 // Where systems.cpp finds steppers of a law with a term.
 struct TermKey {
   std::string_view law, integrator;
-  int n;  // masses of spring_chain
+  int n;  // masses of spring_chain; states or velocities of bare motion
   Precision precision;
   const FeedbackLaw* term;
   TermPlace place;
   double rtol = 0, atol = 0;
+  int inputs = 0;       // of bare motion (laws/bare_motion.h)
+  bool halves = false;  // the state of bare motion is [q, p]: partitioned.h applies
 };
 struct TermEntry {
   Steppers<float> float32;

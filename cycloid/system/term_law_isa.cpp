@@ -3,12 +3,14 @@
 #include "cycloid/system/euler.h"
 #include "cycloid/system/implicit_midpoint.h"
 #include "cycloid/system/law_steppers.h"
+#include "cycloid/system/laws/bare_motion.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
+#include "cycloid/system/partitioned.h"
 #include "cycloid/system/rk4.h"
 #include "cycloid/system/sdirk4.h"
 #include "cycloid/system/semi_implicit.h"
@@ -38,6 +40,12 @@ Made<S> stepper(const Law& law, const TermKey& key) {
   try_scheme<ImplicitMidpoint>(with, key, out);
   try_scheme<Dopri5>(with, key, out);
   try_scheme<Sdirk4>(with, key, out);
+  if constexpr (std::is_same_v<Law, AtRest>) {
+    if (key.halves) {
+      try_scheme<PartitionedEuler>(with, key, out);
+      try_scheme<PartitionedVerlet>(with, key, out);
+    }
+  }
   if constexpr (SecondOrder<Law>) {  // they take the first half of x_dot for the velocities
     if (key.place != TermPlace::rate) {
       try_scheme<SemiImplicitEuler>(with, key, out);
@@ -68,6 +76,8 @@ TermEntry term_law_steppers(const TermKey& key) {
   fill(SpringChain{key.n}, key, entry);
   fill(Kepler{}, key, entry);
   fill(Lorenz{}, key, entry);
+  fill(AtRest{key.n, key.inputs}, key, entry);
+  fill(Coasting{key.n, key.inputs}, key, entry);
   return entry;
 }
 

@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import cost, networks, soft, systems
+from cycloid import cost, learn, networks, soft, systems
 from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
@@ -129,6 +129,7 @@ __all__ = [
     "input_from_mujoco",
     "input_to_mujoco",
     "inverse_dynamics",
+    "learn",
     "linearise",
     "load",
     "networks",

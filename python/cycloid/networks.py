@@ -33,6 +33,19 @@ activations: tuple[str, ...] = tuple(_core.activation_names)
 _MOST_SEED = 2**64 - 1
 
 
+def as_sizes(sizes: Any, what: str) -> list[int]:
+    """Widths of layers.
+
+    >>> as_sizes((2, 64, 1), "sizes")
+    [2, 64, 1]
+    """
+    try:
+        given = tuple(sizes)
+    except TypeError:
+        raise TypeError(f"{what} must be a sequence of ints; got {shown(sizes)}") from None
+    return [as_integer(n, "a size of a layer", 1, 2**20) for n in given]
+
+
 class NetworkGradient:
     """Cotangents of what a network was given."""
 
@@ -77,11 +90,7 @@ class MLP:
         output_shift: Any = None,
         output_scale: Any = None,
     ):
-        try:
-            sizes = tuple(sizes)
-        except TypeError:
-            raise TypeError(f"sizes must be a sequence of ints; got {shown(sizes)}") from None
-        self._sizes = tuple(as_integer(n, "a size of a layer", 1, 2**20) for n in sizes)
+        self._sizes = tuple(as_sizes(sizes, "sizes"))
         self._activation = as_text(activation)
         self._dtype = np.dtype(as_precision(dtype))
         if self._dtype not in (np.float32, np.float64):
@@ -98,7 +107,8 @@ class MLP:
             "output_shift": output_shift,
             "output_scale": output_scale,
         }
-        for side, n in (("input", self._sizes[0]), ("output", self._sizes[-1])) if sizes else ():
+        ends = (("input", self._sizes[0]), ("output", self._sizes[-1])) if self._sizes else ()
+        for side, n in ends:
             shift, scale = norm[f"{side}_shift"], norm[f"{side}_scale"]
             if shift is None and scale is None:
                 norm[f"{side}_shift"] = norm[f"{side}_scale"] = []

@@ -68,6 +68,7 @@ NB_MODULE(_core, m) {
   bind_estimate(m);
   bind_identify(m);
   bind_networks(m);
+  bind_learn(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);
 #endif

@@ -4,6 +4,7 @@ import csv
 import math
 
 import pytest
+from help_test import learnable
 
 SMOOTH = ["pendulum", "double_pendulum", "projectile", "spring_chain", "kepler", "lorenz"]
 LAWS = [*SMOOTH, "bouncing_ball", "bead_on_curve", "stick_slip", "rimless_wheel"]
@@ -309,3 +310,17 @@ def test_tour_ends_well_and_writes_its_page(program):
     answer = program.answer("tour", "--report", "page.html", "--seed", 0)
     assert answer["ok"] is True
     assert "<html" in (program.folder / "page.html").read_text()
+
+
+def test_train_learns_goes_on_and_names_what_is_wrong(program):
+    learnable(program)
+    answer = program.answer("train", "config.json")
+    assert answer["steps"] == 40 and answer["windows"] == 58 and not answer["ended"]
+    assert answer["loss"] < 1e-2 and (program.folder / "train.html").exists()
+    learnable(program, steps=80)
+    further = program.answer("train", "config.json", "--resume", "model.cyl", "--output", "b.cyl")
+    whole = program.answer("train", "config.json", "--output", "c.cyl")
+    assert further["steps"] == 80 and further["loss"] == whole["loss"]
+    learnable(program, learning_rat=1)
+    done = program.run("train", "config.json")
+    assert done.returncode == 2 and "learning_rate" in done.stderr

@@ -1,5 +1,7 @@
 """--help: every command explains itself, with an example that works as it stands."""
 
+import json
+import math
 import re
 import shlex
 
@@ -12,6 +14,7 @@ COMMANDS = [
     "linearise",
     "identify",
     "plan",
+    "train",
     "bench",
     "info",
     "doctor",
@@ -43,12 +46,28 @@ def test_help_documents_options_and_exit_statuses(program, command):
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+def learnable(program, **training) -> None:
+    """A recording of a spring, and a file that says how to learn from it."""
+    rows = [f"{0.1 * i:.1f},{math.cos(0.1 * i)},{-math.sin(0.1 * i)}" for i in range(60)]
+    (program.folder / "run.csv").write_text("t,q,p\n" + "\n".join(rows) + "\n")
+    config = {
+        "law": {"kind": "hamiltonian", "n": 1, "hidden": [16, 16], "dt": 0.1},
+        "data": ["run.csv"],
+        "train": {"steps": 40, "learning_rate": 0.01, "horizon": 2, **training},
+        "output": "model.cyl",
+        "report": "train.html",
+    }
+    (program.folder / "config.json").write_text(json.dumps(config))
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_example_of_help_runs(program, command):
     words = example(program.run(command, "--help").stdout)
     assert words[0] == command
     if command == "identify":  # which says where its table may come from
         program.run("simulate", "pendulum", "--output", "run.csv")
+    if command == "train":
+        learnable(program)
     done = program.run(*words)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -22,6 +22,7 @@ MODULES = ["cycloid"] + [f"cycloid.{m.name}" for m in pkgutil.iter_modules(cy.__
 PUBLIC = (
     cy,
     cy.cost,
+    cy.learn,
     cy.networks,
     cy.soft,
     cy.systems,
@@ -45,6 +46,7 @@ def test_the_examples_in_docstrings_are_true(name):
         ("gym", 15),
         ("coming_from_mujoco", 20),
         ("models_without_xml", 25),
+        ("learn", 8),
     ],
 )
 def test_the_examples_of_the_guides_are_true(page, least):

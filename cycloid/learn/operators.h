@@ -1,0 +1,15 @@
+// The operators of room learn; see base/operator_register.h.
+#pragma once
+
+#include "cycloid/base/operator_register.h"
+
+namespace cycloid::inline learn {
+
+inline constexpr Operator kOperators[] = {
+    differentiable("Field::rate"),    // field.h
+    differentiable("Field::energy"),  // field.h
+    not_differentiable("make_learned", "makes a System, whose step is differentiable"),
+    not_differentiable("train", "follows gradients; nothing goes back through it"),
+};
+
+}  // namespace cycloid::inline learn

@@ -1,0 +1,38 @@
+"""Laws that are networks, and how they are trained: on derivatives, on recordings, alone or as an
+ensemble. No other package is needed.
+
+>>> import numpy as np
+>>> import cycloid as cy
+>>> truth = cy.systems.pendulum(dt=0.05)
+>>> data = cy.learn.record(truth, lambda rng, n: rng.uniform(-1, 1, (n, 2)), 40, runs=20)
+>>> law = cy.learn.lagrangian(1, hidden=(32, 32), angles=(0,), dt=0.05)
+>>> run = cy.learn.train(law, data, steps=200, learning_rate=1e-2)
+>>> bool(run.loss < 0.05 * run.history["loss"][0])
+True
+"""
+
+from cycloid._dataset import record
+from cycloid._ensemble import Ensemble, EnsembleRollout, ensemble
+from cycloid._learned_laws import deep_lagrangian, hamiltonian, lagrangian, neural_ode
+from cycloid._train_policy import Policy, train_policy
+from cycloid._train import Derivatives, Energy, Smoothness, Term, Training, load, train
+
+__all__ = [
+    "Derivatives",
+    "Energy",
+    "Ensemble",
+    "EnsembleRollout",
+    "Policy",
+    "Smoothness",
+    "Term",
+    "Training",
+    "deep_lagrangian",
+    "ensemble",
+    "hamiltonian",
+    "lagrangian",
+    "load",
+    "neural_ode",
+    "record",
+    "train",
+    "train_policy",
+]

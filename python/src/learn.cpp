@@ -1,0 +1,212 @@
+// Learned laws and their training: rows in, rows out. Shapes, names and checks of options are
+// Python's part (python/cycloid/learn.py).
+#include <nanobind/stl/map.h>
+
+#include "cycloid/base/error.h"
+#include "cycloid/learn/law_file.h"
+#include "cycloid/learn/learned_law.h"
+#include "cycloid/learn/train_page.h"
+#include "recording.h"
+#include "unlocked.h"
+
+namespace cycloid::python {
+namespace {
+
+template <class T>
+T of(const nb::dict& d, const char* key) {
+  return nb::cast<T>(d[key]);
+}
+
+LearnedLaw law_of(const nb::dict& d) {
+  LearnedLaw law;
+  law.kind = static_cast<LearnedKind>(of<int>(d, "kind"));
+  law.n = of<int>(d, "n"), law.inputs = of<int>(d, "inputs");
+  law.hidden = of<std::vector<int>>(d, "hidden");
+  law.side_hidden = of<std::vector<int>>(d, "side_hidden");
+  law.activation = activation_of(of<std::string>(d, "activation"));
+  law.dissipation = of<bool>(d, "dissipation"), law.separable = of<bool>(d, "separable");
+  law.input_matrix = static_cast<InputMatrix>(of<int>(d, "input_matrix"));
+  law.angles = of<std::vector<int>>(d, "angles");
+  law.seed = of<std::uint64_t>(d, "seed");
+  return law;
+}
+
+// A term's function of Python's: f(states, controls, batch, steps) -> (value, states_bar).
+LossTerm term_of(const nb::handle& given) {
+  const nb::tuple t = nb::cast<nb::tuple>(given);
+  LossTerm term;
+  const std::string kind = nb::cast<std::string>(t[0]);
+  term.kind = kind == "energy"   ? LossTerm::Kind::energy
+              : kind == "smooth" ? LossTerm::Kind::smooth
+                                 : LossTerm::Kind::function;
+  term.weight = nb::cast<double>(t[1]);
+  if (term.kind != LossTerm::Kind::function) return term;
+  const nb::handle function = t[2];  // outlives the call, as the list of terms does
+  term.function = [function](const TermRuns& runs, std::span<double> states_bar) {
+    const nb::gil_scoped_acquire lock;
+    const nb::object answer =
+        function(to_numpy(std::vector<double>(runs.states.begin(), runs.states.end())),
+                 to_numpy(std::vector<double>(runs.controls.begin(), runs.controls.end())),
+                 runs.batch, runs.steps);
+    const nb::tuple pair = nb::cast<nb::tuple>(answer);
+    const Rows<double> bar = nb::cast<Rows<double>>(pair[1]);
+    if (bar.size() != states_bar.size()) {
+      throw Error(message("a term must give states_bar with ", states_bar.size(), " numbers; got ",
+                          bar.size()));
+    }
+    for (std::size_t i = 0; i < states_bar.size(); ++i) states_bar[i] += bar.data()[i];
+    return nb::cast<double>(pair[0]);
+  };
+  return term;
+}
+
+TrainOptions options_of(const nb::dict& d) {
+  TrainOptions o;
+  o.steps = of<std::int64_t>(d, "steps"), o.batch = of<std::int64_t>(d, "batch");
+  o.horizon = of<int>(d, "horizon"), o.first_horizon = of<int>(d, "first_horizon");
+  o.method = static_cast<TrainMethod>(of<int>(d, "method"));
+  o.schedule = static_cast<RateSchedule>(of<int>(d, "schedule"));
+  o.learning_rate = of<double>(d, "learning_rate");
+  o.weight_decay = of<double>(d, "weight_decay"), o.clip = of<double>(d, "clip");
+  o.validation = of<double>(d, "validation");
+  o.validate_every = of<std::int64_t>(d, "validate_every"), o.patience = of<int>(d, "patience");
+  o.params = of<std::vector<std::string>>(d, "params");
+  o.seed = of<std::uint64_t>(d, "seed");
+  return o;
+}
+
+LossOptions loss_options_of(const nb::dict& d) {
+  LossOptions o;
+  o.horizon = of<int>(d, "horizon");
+  o.scale = of<std::vector<double>>(d, "scale"), o.noise = of<std::vector<double>>(d, "noise");
+  for (const nb::handle t : nb::cast<nb::list>(d["terms"])) o.terms.push_back(term_of(t));
+  o.seed = of<std::uint64_t>(d, "seed"), o.threads = of<int>(d, "threads");
+  return o;
+}
+
+nb::tuple run_of(TrainRun run) {
+  std::vector<double> history;
+  for (const TrainRecord& r : run.state.history) {
+    for (const double x : {static_cast<double>(r.step), r.loss, r.validation, r.rate, r.seconds}) {
+      history.push_back(x);
+    }
+  }
+  return nb::make_tuple(to_numpy(run.params), to_numpy(std::move(history)), run.ended, run.message,
+                        run.state);
+}
+
+}  // namespace
+
+void bind_learn(nb::module_& m) {
+  nb::class_<TrainState>(m, "TrainState")
+      .def_ro("step", &TrainState::step)
+      .def_ro("seconds", &TrainState::seconds);
+  m.def(
+      "make_learned",
+      [](const nb::dict& law, double dt, const std::string& integrator, const std::string& dtype,
+         const std::vector<std::string>& vary, double rtol, double atol) {
+        return make_learned(law_of(law), {dt, integrator, precision_of(dtype), vary, rtol, atol});
+      },
+      nb::arg("law"), nb::arg("dt"), nb::arg("integrator"), nb::arg("dtype"), nb::arg("vary"),
+      nb::arg("rtol"), nb::arg("atol"));
+  m.def(
+      "train",
+      [](const System& system, const std::optional<std::vector<RecordingRows>>& recordings,
+         const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
+         const std::optional<Rows<double>>& u, const nb::dict& given,
+         const std::optional<TrainState>& from, const nb::object& watch) {
+        TrainOptions options = options_of(given);
+        const LossOptions of_loss = loss_options_of(given);
+        std::vector<Recording> all;
+        Derivatives rows;
+        if (recordings) {
+          for (const RecordingRows& r : *recordings) all.push_back(recording_of(r));
+        } else {
+          rows.x = copied(*x), rows.x_dot = copied(*x_dot);
+          if (u) rows.u = copied(*u);
+        }
+        TrainRun run;
+        {
+          const Unlocked call;
+          const KeepGoing keep_going = call.keep_going();
+          options.watch = [&](const TrainProgress& now) {
+            if (keep_going && !keep_going()) throw Interrupted("training was interrupted");
+            const nb::gil_scoped_acquire lock;
+            if (watch.is_none()) return true;
+            const nb::object answer =
+                watch(now.step, now.steps, now.loss, now.validation, now.seconds);
+            return !answer.is(nb::bool_(false));
+          };
+          const std::unique_ptr<TrainingLoss> loss = recordings
+                                                         ? window_loss(system, all, of_loss)
+                                                         : derivative_loss(system, rows, of_loss);
+          run = train(system, *loss, options, from ? &*from : nullptr);
+        }
+        return run_of(std::move(run));
+      },
+      nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),
+      nb::arg("u").none(), nb::arg("options"), nb::arg("state").none(), nb::arg("watch").none());
+  // The loss over all samples and its gradient by the parameters, for tests and optimisers of
+  // others.
+  m.def(
+      "training_loss",
+      [](const System& system, const std::optional<std::vector<RecordingRows>>& recordings,
+         const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
+         const std::optional<Rows<double>>& u, const nb::dict& given,
+         const std::vector<double>& params, bool with_gradient) {
+        const LossOptions of_loss = loss_options_of(given);
+        std::vector<Recording> all;
+        Derivatives rows;
+        if (recordings) {
+          for (const RecordingRows& r : *recordings) all.push_back(recording_of(r));
+        } else {
+          rows.x = copied(*x), rows.x_dot = copied(*x_dot);
+          if (u) rows.u = copied(*u);
+        }
+        double value = 0;
+        std::vector<double> p_bar;
+        {
+          const Unlocked call;
+          const std::unique_ptr<TrainingLoss> loss = recordings
+                                                         ? window_loss(system, all, of_loss)
+                                                         : derivative_loss(system, rows, of_loss);
+          std::vector<std::int64_t> learn, none;
+          loss->split(0, learn, none);
+          value =
+              loss->value(params, {learn, of_loss.horizon, 0}, with_gradient ? &p_bar : nullptr);
+        }
+        return nb::make_tuple(value, to_numpy(std::move(p_bar)));
+      },
+      nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),
+      nb::arg("u").none(), nb::arg("options"), nb::arg("params"), nb::arg("with_gradient"));
+  // The same learned law with other first weights, or None.
+  m.def("reseeded", [](const System& system, std::uint64_t seed) -> std::optional<System> {
+    const LearnedLaw* const law = learned_law(system);
+    if (!law) return std::nullopt;
+    LearnedLaw other = *law;
+    other.seed = seed;
+    return make_learned(other, learned_settings(system));
+  });
+  m.def("with_parameters", [](const System& system, const Rows<double>& params) {
+    return with_parameters(system, span_of(params));
+  });
+  m.def(
+      "save_law",
+      [](const std::string& path, const System& system, const Rows<double>& params,
+         const std::optional<TrainState>& state) {
+        save_law(path, system, span_of(params), state ? &*state : nullptr);
+      },
+      nb::arg("path"), nb::arg("system"), nb::arg("params"), nb::arg("state").none());
+  m.def(
+      "load_law",
+      [](const std::string& path, const System* around) {
+        LoadedLaw loaded = load_law(path, around);
+        return nb::make_tuple(loaded.system, loaded.state);
+      },
+      nb::arg("path"), nb::arg("around").none());
+  m.def("write_train_page",
+        [](const TrainState& state, const std::string& title, const std::string& verdict,
+           const std::string& path) { train_page(state, title, verdict).write(path); });
+}
+
+}  // namespace cycloid::python
