@@ -24,7 +24,7 @@ namespace cycloid::inline soft {
 
 struct ObstacleContact {
   static constexpr int kNodes = 1, kNumbers = 22, kConstants = 0;
-  static constexpr bool kSymmetric = true, kHasMass = false;
+  static constexpr bool kSymmetric = true, kHasMass = false, kMixed = false;
   enum {
     position = 0,    // [m]
     rotation = 3,    // rotation vector [rad]

@@ -18,7 +18,7 @@ namespace cycloid::inline soft {
 
 struct TractionLoad {
   static constexpr int kNodes = 3, kNumbers = 3, kConstants = 1;
-  static constexpr bool kSymmetric = true, kHasMass = false;
+  static constexpr bool kSymmetric = true, kHasMass = false, kMixed = false;
   template <class S>
   using Group = Stencil<S, kNodes, kNumbers, kConstants>;
 
@@ -41,7 +41,7 @@ struct TractionLoad {
 
 struct PressureLoad {
   static constexpr int kNodes = 3, kNumbers = 1, kConstants = 1;
-  static constexpr bool kSymmetric = false, kHasMass = false;
+  static constexpr bool kSymmetric = false, kHasMass = false, kMixed = false;
   template <class S>
   using Group = Stencil<S, kNodes, kNumbers, kConstants>;
 
@@ -64,7 +64,7 @@ struct PressureLoad {
 
 struct SpringLoad {
   static constexpr int kNodes = 1, kNumbers = 1, kConstants = 3;
-  static constexpr bool kSymmetric = true, kHasMass = false;
+  static constexpr bool kSymmetric = true, kHasMass = false, kMixed = false;
   template <class S>
   using Group = Stencil<S, kNodes, kNumbers, kConstants>;
 

@@ -15,10 +15,10 @@ namespace cycloid::inline soft {
 
 struct Membrane {
   static constexpr int kNodes = 3, kNumbers = 5, kConstants = 0;
-  static constexpr bool kSymmetric = true, kHasMass = true;
+  static constexpr bool kSymmetric = true, kHasMass = true, kMixed = true;
   enum { young, poisson, thickness, density, damping };
-  template <class S>
-  using Group = Stencil<S, kNodes, kNumbers, kConstants>;
+  template <class S, class R = S>
+  using Group = Stencil<S, kNodes, kNumbers, kConstants, R>;
 
   // A symmetric 2 x 2 matrix.
   template <class S>
@@ -30,16 +30,16 @@ struct Membrane {
     const Vec3<S> a = x[1] - x[0], b = x[2] - x[0];
     return {dot(a, a), dot(a, b), dot(b, b)};
   }
-  template <class S>
-  static Metric<S> strain(const Vec3<S>* x, const Metric<S>& G) {
+  template <class S, class R>
+  static Metric<S> strain(const Vec3<S>* x, const Metric<R>& G) {
     const Metric<S> g = metric(x);
     return {S(0.5) * (g.xx - G.xx), S(0.5) * (g.xy - G.xy), S(0.5) * (g.yy - G.yy)};  // (1)
   }
   // E less its reference.
-  template <class S>
-  static Metric<S> rate(const Group<S>& s, const Metric<S>& E, const Metric<S>& G) {
+  template <class S, class R>
+  static Metric<S> rate(const Group<S, R>& s, const Metric<S>& E, const Metric<R>& G) {
     const auto part = [&](auto&& of) {
-      return reference_of(s, [&](const Vec3<S>* x) { return of(strain(x, G)); });
+      return reference_of(s, [&](const Vec3<R>* x) { return of(strain(x, G)); });
     };
     return {E.xx - part([](const auto& m) { return m.xx; }),
             E.xy - part([](const auto& m) { return m.xy; }),
@@ -50,49 +50,50 @@ struct Membrane {
     Metric<S> G, I;  // and its inverse
     S volume, mu, lam;
   };
-  template <class S>
-  static Rest<S> rest(const Group<S>& s) {
-    Rest<S> r;
+  template <class S, class R>
+  static Rest<R> rest(const Group<S, R>& s) {
+    Rest<R> r;
     r.G = metric(s.rest);
-    const S det = r.G.xx * r.G.yy - r.G.xy * r.G.xy, inverse = S(1) / det;
+    const R det = r.G.xx * r.G.yy - r.G.xy * r.G.xy, inverse = R(1) / det;
     r.I = {r.G.yy * inverse, -r.G.xy * inverse, r.G.xx * inverse};
-    r.volume = S(0.5) * sqrt(det) * s.number[thickness];
-    const S Y = s.number[young], nu = s.number[poisson];
-    r.mu = S(0.5) * Y / (S(1) + nu), r.lam = Y * nu / (S(1) - nu * nu);  // (2)
+    r.volume = R(0.5) * sqrt(det) * s.number[thickness];
+    const R Y = s.number[young], nu = s.number[poisson];
+    r.mu = R(0.5) * Y / (R(1) + nu), r.lam = Y * nu / (R(1) - nu * nu);  // (2)
     return r;
   }
-  template <class S>
-  static Metric<S> stress(const Rest<S>& r, const Metric<S>& E) {
+  template <class S, class R>
+  static Metric<S> stress(const Rest<R>& r, const Metric<S>& E) {
     // M = G⁻¹ E, not symmetric
     const S a = r.I.xx * E.xx + r.I.xy * E.xy, b = r.I.xx * E.xy + r.I.xy * E.yy,
             c = r.I.xy * E.xx + r.I.yy * E.xy, d = r.I.xy * E.xy + r.I.yy * E.yy;
-    const S t = r.lam * (a + d), m = S(2) * r.mu;
+    const S t = r.lam * (a + d);
+    const R m = R(2) * r.mu;
     return {m * (a * r.I.xx + b * r.I.xy) + t * r.I.xx, m * (a * r.I.xy + b * r.I.yy) + t * r.I.xy,
             m * (c * r.I.xy + d * r.I.yy) + t * r.I.yy};  // (5)
   }
-  template <class S>
-  static S density_of(const Rest<S>& r, const Metric<S>& E) {
+  template <class S, class R>
+  static S density_of(const Rest<R>& r, const Metric<S>& E) {
     const Metric<S> s = stress(r, E);
     return S(0.5) * (s.xx * E.xx + S(2) * s.xy * E.xy + s.yy * E.yy);  // (3)
   }
 
-  template <class S>
-  static S energy(const Group<S>& s) {
-    const Rest<S> r = rest(s);
+  template <class S, class R>
+  static S energy(const Group<S, R>& s) {
+    const Rest<R> r = rest(s);
     const Metric<S> E = strain(s.now, r.G);
     S w = density_of(r, E);
     if (s.step.befores > 0) {
-      w += s.number[damping] * S(s.step.rate) * density_of(r, rate(s, E, r.G));
+      w += s.number[damping] * R(s.step.rate) * density_of(r, rate(s, E, r.G));
     }
     return r.volume * w;  // (4)
   }
-  template <class S>
-  static void force(const Group<S>& s, Vec3<S>* f) {
-    const Rest<S> r = rest(s);
+  template <class S, class R>
+  static void force(const Group<S, R>& s, Vec3<S>* f) {
+    const Rest<R> r = rest(s);
     const Metric<S> E = strain(s.now, r.G);
     Metric<S> T = stress(r, E);
     if (s.step.befores > 0) {
-      const S z = s.number[damping] * S(s.step.rate);
+      const R z = s.number[damping] * R(s.step.rate);
       const Metric<S> V = stress(r, rate(s, E, r.G));
       T = {T.xx + z * V.xx, T.xy + z * V.xy, T.yy + z * V.yy};
     }
@@ -101,8 +102,8 @@ struct Membrane {
     f[2] = (a * T.xy + b * T.yy) * r.volume;
     f[0] = Vec3<S>{S(0), S(0), S(0)} - f[1] - f[2];
   }
-  template <class S>
-  static S mass(const Group<S>& s) {
+  template <class S, class R>
+  static R mass(const Group<S, R>& s) {
     return rest(s).volume * s.number[density];
   }
 };

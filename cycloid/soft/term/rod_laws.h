@@ -21,7 +21,7 @@ namespace cycloid::inline soft {
 
 struct RodStretch {
   static constexpr int kNodes = 2, kNumbers = 4, kConstants = 0;
-  static constexpr bool kSymmetric = true, kHasMass = true;
+  static constexpr bool kSymmetric = true, kHasMass = true, kMixed = false;
   enum { young, radius, density, damping };
   template <class S>
   using Group = Stencil<S, kNodes, kNumbers, kConstants>;
@@ -64,7 +64,7 @@ struct RodStretch {
 
 struct RodBending {
   static constexpr int kNodes = 3, kNumbers = 3, kConstants = 2;
-  static constexpr bool kSymmetric = true, kHasMass = false;
+  static constexpr bool kSymmetric = true, kHasMass = false, kMixed = false;
   enum { young, radius, damping };
   template <class S>
   using Group = Stencil<S, kNodes, kNumbers, kConstants>;

@@ -21,10 +21,10 @@ namespace cycloid::inline soft {
 
 struct ShellBending {
   static constexpr int kNodes = 6, kNumbers = 4, kConstants = 3;
-  static constexpr bool kSymmetric = true, kHasMass = false;
+  static constexpr bool kSymmetric = true, kHasMass = false, kMixed = true;
   enum { young, poisson, thickness, damping };
-  template <class S>
-  using Group = Stencil<S, kNodes, kNumbers, kConstants>;
+  template <class S, class R = S>
+  using Group = Stencil<S, kNodes, kNumbers, kConstants, R>;
   template <class S>
   struct Angles {
     S at[3];
@@ -57,77 +57,77 @@ struct ShellBending {
     S length2[3];           // l_i²
     Angles<S> angle;
   };
-  template <class S>
-  static Rest<S> rest(const Group<S>& s) {
-    Rest<S> r;
-    Vec3<S> e[3];
+  template <class S, class R>
+  static Rest<R> rest(const Group<S, R>& s) {
+    Rest<R> r;
+    Vec3<R> e[3];
     for (int i = 0; i < 3; ++i) e[i] = s.rest[(i + 2) % 3] - s.rest[(i + 1) % 3];
-    const Vec3<S> n = cross(e[0], e[1]);
-    r.area = S(0.5) * sqrt(dot(n, n));
+    const Vec3<R> n = cross(e[0], e[1]);
+    r.area = R(0.5) * sqrt(dot(n, n));
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) {
-        const S d = dot(e[i], e[j]);
+        const R d = dot(e[i], e[j]);
         r.square[i][j] = d * d;
       }
       r.length2[i] = dot(e[i], e[i]);
-      r.weight[i] = s.constant[i] / (S(2) * r.area * sqrt(r.length2[i]));
+      r.weight[i] = s.constant[i] / (R(2) * r.area * sqrt(r.length2[i]));
     }
-    const S h = s.number[thickness];
+    const R h = s.number[thickness];
     r.nu = s.number[poisson];
-    r.stiffness = s.number[young] * h * h * h / (S(12) * (S(1) - r.nu * r.nu));  // (4)
+    r.stiffness = s.number[young] * h * h * h / (R(12) * (R(1) - r.nu * r.nu));  // (4)
     r.angle = angles(s.rest);
     return r;
   }
   // k of angles, (1).
-  template <class S>
-  static Angles<S> bend(const Rest<S>& r, const Angles<S>& theta) {
+  template <class S, class R>
+  static Angles<S> bend(const Rest<R>& r, const Angles<S>& theta) {
     Angles<S> k;
     for (int i = 0; i < 3; ++i) k.at[i] = r.weight[i] * (theta.at[i] - r.angle.at[i]);
     return k;
   }
-  template <class S>
-  static Angles<S> rate(const Group<S>& s, const Rest<S>& r, const Angles<S>& k) {
+  template <class S, class R>
+  static Angles<S> rate(const Group<S, R>& s, const Rest<R>& r, const Angles<S>& k) {
     Angles<S> out;
     for (int i = 0; i < 3; ++i) {
       out.at[i] =
-          k.at[i] - reference_of(s, [&](const Vec3<S>* v) { return bend(r, angles(v)).at[i]; });
+          k.at[i] - reference_of(s, [&](const Vec3<R>* v) { return bend(r, angles(v)).at[i]; });
     }
     return out;
   }
   // ∂W/∂k of (5), without viscosity.
-  template <class S>
-  static Angles<S> moment(const Rest<S>& r, const Angles<S>& k) {
+  template <class S, class R>
+  static Angles<S> moment(const Rest<R>& r, const Angles<S>& k) {
     const S trace = k.at[0] * r.length2[0] + k.at[1] * r.length2[1] + k.at[2] * r.length2[2];
     Angles<S> out;
     for (int i = 0; i < 3; ++i) {
       const S sum =
           k.at[0] * r.square[i][0] + k.at[1] * r.square[i][1] + k.at[2] * r.square[i][2];  // (3)
-      out.at[i] = r.area * r.stiffness * ((S(1) - r.nu) * sum + r.nu * trace * r.length2[i]);
+      out.at[i] = r.area * r.stiffness * ((R(1) - r.nu) * sum + r.nu * trace * r.length2[i]);
     }
     return out;
   }
-  template <class S>
-  static S work(const Rest<S>& r, const Angles<S>& k) {
+  template <class S, class R>
+  static S work(const Rest<R>& r, const Angles<S>& k) {
     const Angles<S> M = moment(r, k);
     return S(0.5) * (M.at[0] * k.at[0] + M.at[1] * k.at[1] + M.at[2] * k.at[2]);  // (5)
   }
 
-  template <class S>
-  static S energy(const Group<S>& s) {
-    const Rest<S> r = rest(s);
+  template <class S, class R>
+  static S energy(const Group<S, R>& s) {
+    const Rest<R> r = rest(s);
     const Angles<S> k = bend(r, angles(s.now));
     S w = work(r, k);
-    if (s.step.befores > 0) w += s.number[damping] * S(s.step.rate) * work(r, rate(s, r, k));
+    if (s.step.befores > 0) w += s.number[damping] * R(s.step.rate) * work(r, rate(s, r, k));
     return w;
   }
-  template <class S>
-  static void force(const Group<S>& s, Vec3<S>* f) {
-    const Rest<S> r = rest(s);
+  template <class S, class R>
+  static void force(const Group<S, R>& s, Vec3<S>* f) {
+    const Rest<R> r = rest(s);
     const Angles<S> k = bend(r, angles(s.now));
     Angles<S> M = moment(r, k);
     if (s.step.befores > 0) {
       const Angles<S> V = moment(r, rate(s, r, k));
-      for (int i = 0; i < 3; ++i) M.at[i] += s.number[damping] * S(s.step.rate) * V.at[i];
+      for (int i = 0; i < 3; ++i) M.at[i] += s.number[damping] * R(s.step.rate) * V.at[i];
     }
     for (int a = 0; a < kNodes; ++a) f[a] = {S(0), S(0), S(0)};
     for (int i = 0; i < 3; ++i) add_angle(s.now, i, M.at[i] * r.weight[i], f);

@@ -25,19 +25,22 @@ struct StencilStep {
   int form = 0;       // of the law: which obstacle, say
 };
 
-template <class S, int N, int P, int C>
+// R: of all but the positions now. A law that is written for two scalars (`kMixed`) has its
+// stiffness without derivatives of what does not move.
+template <class S, int N, int P, int C, class R = S>
 struct Stencil {
   StencilStep step;
-  Vec3<S> rest[N], now[N], before[2][N];
-  S number[P > 0 ? P : 1];
-  S constant[C > 0 ? C : 1];
+  Vec3<S> now[N];
+  Vec3<R> rest[N], before[2][N];
+  R number[P > 0 ? P : 1];
+  R constant[C > 0 ? C : 1];
 };
 
 // Σ weight · quantity(before): the reference of a rate.
-template <class S, int N, int P, int C, class Quantity>
-CYCLOID_INLINE S reference_of(const Stencil<S, N, P, C>& s, Quantity&& quantity) {
-  S sum = S(s.step.before_weight[0]) * quantity(s.before[0]);
-  if (s.step.befores > 1) sum += S(s.step.before_weight[1]) * quantity(s.before[1]);
+template <class S, int N, int P, int C, class R, class Quantity>
+CYCLOID_INLINE R reference_of(const Stencil<S, N, P, C, R>& s, Quantity&& quantity) {
+  R sum = R(s.step.before_weight[0]) * quantity(s.before[0]);
+  if (s.step.befores > 1) sum += R(s.step.before_weight[1]) * quantity(s.before[1]);
   return sum;
 }
 

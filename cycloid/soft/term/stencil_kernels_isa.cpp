@@ -86,6 +86,23 @@ struct Kernels {
     return d;
   }
 
+  // Duals of the positions now alone, where the law knows how.
+  static auto moving(const Values& s) {
+    if constexpr (Law::kMixed) {
+      Stencil<Dual3, N, P, C, Lanes> d;
+      d.step = s.step;
+      for (int a = 0; a < N; ++a) {
+        d.now[a] = still(s.now[a]), d.rest[a] = s.rest[a];
+        for (int k = 0; k < 2; ++k) d.before[k][a] = s.before[k][a];
+      }
+      for (int i = 0; i < P; ++i) d.number[i] = s.number[i];
+      for (int i = 0; i < C; ++i) d.constant[i] = s.constant[i];
+      return d;
+    } else {
+      return duals(s);
+    }
+  }
+
   // Adds the gradient of scalar(duals) to the cotangents.
   template <class F>
   static void add_gradient(const StencilView& v, const Group& g, const StencilBars& bars,
@@ -150,7 +167,7 @@ struct Kernels {
                         const BlockRows& rows, double* values, double* skew) {
     for_each_group(begin, end, [&](const Group& g) {
       const Values s = load(v, g);
-      Duals d = duals(s);
+      auto d = moving(s);
       Mat<Lanes, kMatrix, kMatrix> K, odd;
       for (int b = 0; b < N; ++b) {
         Vec3<Dual3> f[N];
