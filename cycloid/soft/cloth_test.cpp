@@ -27,7 +27,6 @@ TEST_CASE("cloth: meshes that are none are refused by name and place") {
   CHECK(refusal(square, {0, 1, 2, 0, 2, 3}).empty());
   CHECK(refusal(square, {0, 1, 2, 0, 2, 4}).find("vertex 4") != std::string::npos);
   CHECK(refusal(square, {0, 1, 2}).find("vertex 3 belongs to no") != std::string::npos);
-  CHECK(refusal(square, {0, 1, 2, 0, 3, 2}).find("edge 0-") == std::string::npos);
   CHECK(refusal(square, {0, 1, 2, 0, 3, 2}).find("same direction") != std::string::npos);
   CHECK(refusal(square, {0, 1, 1, 0, 2, 3}).find("no area") != std::string::npos);
   CHECK(refusal(square, {}).find("no triangles") != std::string::npos);

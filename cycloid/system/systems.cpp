@@ -157,6 +157,23 @@ SystemParts parts_of(std::string_view law, const LawSettings& settings, int n) {
   throw ModelError(message("no law is called \"", law, "\"", did_you_mean(law, names())));
 }
 
+// Gives a System its steppers, or says why there are none. Entry: CatalogueEntry or TermEntry.
+template <class Entry>
+void take_steppers(std::string_view law, const std::string& integrator, Entry& entry,
+                   SystemParts& parts) {
+  if (!entry.float64.one) {
+    throw ModelError(message("integrator \"", integrator, "\" needs a law of second order, and \"",
+                             law, "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
+  }
+  if (is_adaptive(integrator)) {
+    parts.counters.assign(std::begin(kAdaptiveCounters), std::end(kAdaptiveCounters));
+  }
+  parts.float32 = std::move(entry.float32);
+  parts.float64 = std::move(entry.float64);
+  parts.ways.integrator = integrator;
+  parts.ways.integrators = integrators();
+}
+
 // The law with another integrator, with the defaults and the initial state of `of`.
 void compute_otherwise(const std::string& law, Settings settings, int n, const Variant& variant,
                        SystemParts& of) {
@@ -202,18 +219,7 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
   fit_first_state(law, parts);
   check_size(settings.integrator, parts.states.size());
   CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision, tolerances});
-  if (!entry.float64.one) {
-    throw ModelError(message("integrator \"", settings.integrator,
-                             "\" needs a law of second order, and \"", law,
-                             "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
-  }
-  if (is_adaptive(settings.integrator)) {
-    parts.counters.assign(std::begin(kAdaptiveCounters), std::end(kAdaptiveCounters));
-  }
-  parts.float32 = std::move(entry.float32);
-  parts.float64 = std::move(entry.float64);
-  parts.ways.integrator = settings.integrator;
-  parts.ways.integrators = integrators();
+  take_steppers(law, settings.integrator, entry, parts);
   parts.ways.use = [law = std::string(law), settings, n](const Variant& variant, SystemParts& of) {
     compute_otherwise(law, settings, n, variant, of);
   };
@@ -261,18 +267,7 @@ SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& 
                      second_order ? n / 2 : n, settings.precision, &term,
                      second_order ? TermPlace::acceleration : TermPlace::rate, tolerances.rtol,
                      tolerances.atol, parts.inputs.size(), order == TermOrder::halves});
-  if (!entry.float64.one) {
-    throw ModelError(message("integrator \"", settings.integrator,
-                             "\" needs a law of second order, and \"", name,
-                             "\" is of first order; choose rk4, dopri5 or implicit_midpoint"));
-  }
-  if (is_adaptive(settings.integrator)) {
-    parts.counters.assign(std::begin(kAdaptiveCounters), std::end(kAdaptiveCounters));
-  }
-  parts.float32 = std::move(entry.float32);
-  parts.float64 = std::move(entry.float64);
-  parts.ways.integrator = settings.integrator;
-  parts.ways.integrators = integrators();
+  take_steppers(name, settings.integrator, entry, parts);
   return parts;
 }
 

@@ -172,10 +172,8 @@ void terms_rotational_force(const Terms& terms, const TermsAt& at, int threads, 
   for (const StencilTerm& term : terms) {
     if (term.kernels->symmetric) continue;
     StencilView v = view_of(term, at);
-    less.resize(0);
-    int most = 0;
-    for (const int n : term.nodes) most = std::max(most, n);
-    less.assign(at_index(3 * (most + 1)), 0.0);
+    const int last = *std::max_element(term.nodes.begin(), term.nodes.end());
+    less.assign(at_index(3 * (last + 1)), 0.0);
     for_each_chunk(term, threads,
                    [&](int begin, int end, int) { term.kernels->force(v, begin, end, f); });
     v.step.form = 1;

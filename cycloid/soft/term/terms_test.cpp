@@ -199,9 +199,9 @@ TEST_CASE("terms_stiffness: even and odd part together are the tangent of the fo
   double largest = 0;
   for (std::size_t i = 0; i < 12; ++i) {
     CHECK(product[i] == doctest::Approx(f_tan[i]).epsilon(1e-11));
-    largest = std::max(largest, std::abs(skew[i]));
   }
-  CHECK(largest >= 0);
+  for (const double odd : skew) largest = std::max(largest, std::abs(odd));
+  CHECK(largest > 1e-3);  // of the pressure, on an open surface
   CHECK_FALSE(all_symmetric(plan.terms));
   CHECK_FALSE(any_barrier(plan.terms));
 }
