@@ -407,58 +407,39 @@ def _rows(given: Any, kind: type, what: str) -> list[dict[str, Any]]:
     return [item._row() for item in items]
 
 
-def _common(
-    n: int,
-    *,
-    damping: float,
-    drag: float,
-    mass: Any,
-    pinned: Any,
-    gravity: Any,
-    inputs: Any,
-    dt: float,
-    integrator: str,
-    dtype: Any,
-    floor: Any,
-    obstacles: Any,
-    contact: str,
-    contact_width: float | None,
-    contact_stiffness: float | None,
-    friction: float,
-    stiction: float,
-    loads: Any,
-) -> dict[str, Any]:
-    """What every soft body takes, as the core wants it."""
-    if as_precision(dtype) != "float64":
-        raise ModelError(f'soft bodies compute in "float64" alone; got {shown(dtype)}')
-    for value, what in ((integrator, "integrator"), (contact, "contact")):
+def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What every soft body takes, as the core wants it. given: the arguments of `solid`, `cloth` or
+    `rod` by name."""
+    if as_precision(given["dtype"]) != "float64":
+        raise ModelError(f'soft bodies compute in "float64" alone; got {shown(given["dtype"])}')
+    for value, what in ((given["integrator"], "integrator"), (given["contact"], "contact")):
         if not isinstance(value, str):
             raise TypeError(f"{what} must be a name; got {shown(value)}")
-    weight = as_numbers(gravity, np.float64, "gravity")
+    weight = as_numbers(given["gravity"], np.float64, "gravity")
     if weight.shape != (3,):
         raise Error(f"gravity has three numbers [m/s²]; got an array of shape {weight.shape}")
-    points = as_numbers(() if mass is None else mass, np.float64, "mass")
+    points = as_numbers(() if given["mass"] is None else given["mass"], np.float64, "mass")
     if points.ndim != 1:
         raise Error(f"mass has one number per vertex ({n},); got an array of shape {points.shape}")
     return {
-        "damping": as_real(damping, "damping"),
-        "drag": as_real(drag, "drag"),
+        "damping": as_real(given["damping"], "damping"),
+        "drag": as_real(given["drag"], "drag"),
         "mass": points,
-        "held": _held(pinned, n),
+        "held": _held(given["pinned"], n),
         "gravity": weight,
-        "inputs": [as_text(name) for name in as_names(inputs, "inputs")],
-        "dt": as_real(dt, "dt"),
-        "integrator": as_text(integrator),
-        "floor": _floor(floor),
-        "obstacles": _rows(obstacles, _Obstacle, "obstacles"),
-        "contact": as_text(contact),
-        "contact_width": 0.0 if contact_width is None else as_real(contact_width, "contact_width"),
-        "contact_stiffness": 0.0
-        if contact_stiffness is None
-        else as_real(contact_stiffness, "contact_stiffness"),
-        "friction": as_real(friction, "friction"),
-        "stiction": as_real(stiction, "stiction"),
-        "loads": _rows(loads, _Load, "loads"),
+        "inputs": [as_text(name) for name in as_names(given["inputs"], "inputs")],
+        "dt": as_real(given["dt"], "dt"),
+        "integrator": as_text(given["integrator"]),
+        "floor": _floor(given["floor"]),
+        "obstacles": _rows(given["obstacles"], _Obstacle, "obstacles"),
+        "contact": as_text(given["contact"]),
+        **{
+            name: 0.0 if given[name] is None else as_real(given[name], name)
+            for name in ("contact_width", "contact_stiffness")
+        },
+        "friction": as_real(given["friction"], "friction"),
+        "stiction": as_real(given["stiction"], "stiction"),
+        "loads": _rows(given["loads"], _Load, "loads"),
     }
 
 
@@ -530,26 +511,7 @@ matter that keeps its volume exactly; take 0.49
         raise TypeError(f"material must be a name; got {shown(material)}")
     if formulation != "standard":
         raise ModelError(f'formulation: "standard" is all that is there; got {shown(formulation)}')
-    common = _common(
-        len(mesh.vertices),
-        damping=damping,
-        drag=drag,
-        mass=mass,
-        pinned=pinned,
-        gravity=gravity,
-        inputs=inputs,
-        dt=dt,
-        integrator=integrator,
-        dtype=dtype,
-        floor=floor,
-        obstacles=obstacles,
-        contact=contact,
-        contact_width=contact_width,
-        contact_stiffness=contact_stiffness,
-        friction=friction,
-        stiction=stiction,
-        loads=loads,
-    )
+    common = _common(len(mesh.vertices), locals())
     return System(
         _core.make_solid(
             mesh._core,
@@ -607,26 +569,7 @@ def cloth(
         raise ModelError(
             f"cloth is made of triangles; got {mesh.element}: cycloid.soft.solid takes those"
         )
-    common = _common(
-        len(mesh.vertices),
-        damping=damping,
-        drag=drag,
-        mass=mass,
-        pinned=pinned,
-        gravity=gravity,
-        inputs=inputs,
-        dt=dt,
-        integrator=integrator,
-        dtype=dtype,
-        floor=floor,
-        obstacles=obstacles,
-        contact=contact,
-        contact_width=contact_width,
-        contact_stiffness=contact_stiffness,
-        friction=friction,
-        stiction=stiction,
-        loads=loads,
-    )
+    common = _common(len(mesh.vertices), locals())
     return System(
         _core.make_cloth(
             mesh.vertices.ravel(),
@@ -678,26 +621,7 @@ def rod(
     row = as_numbers(points, np.float64, "points")
     if row.ndim != 2 or row.shape[1] != 3:
         raise ModelError(f"points must have shape (n, 3); got {row.shape}")
-    common = _common(
-        len(row),
-        damping=damping,
-        drag=drag,
-        mass=mass,
-        pinned=pinned,
-        gravity=gravity,
-        inputs=inputs,
-        dt=dt,
-        integrator=integrator,
-        dtype=dtype,
-        floor=floor,
-        obstacles=obstacles,
-        contact=contact,
-        contact_width=contact_width,
-        contact_stiffness=contact_stiffness,
-        friction=friction,
-        stiction=stiction,
-        loads=loads,
-    )
+    common = _common(len(row), locals())
     return System(
         _core.make_rod(
             row.ravel(),
