@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import cost, learn, networks, soft, systems
+from cycloid import cost, fluid, learn, networks, soft, systems
 from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
@@ -123,6 +123,7 @@ __all__ = [
     "diagnose",
     "difference",
     "estimate",
+    "fluid",
     "forward",
     "from_mujoco",
     "identify",
