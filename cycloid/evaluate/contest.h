@@ -2,8 +2,8 @@
 //
 // The truth's step is the clock: a run has T of its steps, and row t of the controls acts in step
 // t. A model whose step is k times longer sees the mean of k rows; one whose step is k times
-// shorter holds each row for k steps. Both are compared where both have a state. A model may have more
-// states than the truth, behind the truth's own: they begin as its initial state has them.
+// shorter holds each row for k steps. Both are compared where both have a state. A model may have
+// more states than the truth, behind the truth's own: they begin as its initial state has them.
 #pragma once
 
 #include <functional>
