@@ -26,6 +26,7 @@ from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._estimate import Estimate, estimate
+from cycloid._evaluate import Scorecard, evaluate
 from cycloid._forward import (
     Contacts,
     Forward,
@@ -106,6 +107,7 @@ __all__ = [
     "Recording",
     "Report",
     "Robot",
+    "Scorecard",
     "Smoothed",
     "SolverWarning",
     "System",
@@ -123,6 +125,7 @@ __all__ = [
     "diagnose",
     "difference",
     "estimate",
+    "evaluate",
     "fluid",
     "forward",
     "from_mujoco",

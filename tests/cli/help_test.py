@@ -15,6 +15,7 @@ COMMANDS = [
     "identify",
     "plan",
     "train",
+    "evaluate",
     "bench",
     "info",
     "doctor",
