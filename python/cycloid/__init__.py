@@ -66,6 +66,8 @@ from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
 from cycloid._trust import check_gradient, diagnose, linearise
 from cycloid._verify import Trust, verify
+from cycloid._live import Live
+from cycloid._view import view
 
 for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
     _error.__module__ = __name__  # so that a traceback names them as users do
@@ -93,6 +95,7 @@ __all__ = [
     "InverseDynamicsGradient",
     "LinearFeedback",
     "Linearisation",
+    "Live",
     "LogNormal",
     "MPC",
     "ModelError",
@@ -145,4 +148,5 @@ __all__ = [
     "systems",
     "tie",
     "verify",
+    "view",
 ]

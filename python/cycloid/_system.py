@@ -266,6 +266,7 @@ class System:
         self._law: Any = None  # a law in Python, kept alive
         self._observers: dict[tuple[str, ...] | None, Any] = {}  # by names, made when asked for
         self._recipe: tuple[Any, ...] | None = None  # of a closed-form law: how to make it
+        self._picture: tuple[str, Any] | None = None  # of a large world: what `view` draws of it
         self._by_gradient: dict[Any, System] = {}  # the same system with another gradient
         self._handle = next(_handles)  # for graphs that keep numbers, not objects
         _living[self._handle] = self
