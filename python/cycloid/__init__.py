@@ -64,6 +64,7 @@ from cycloid._results import (
 from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
+from cycloid._trajectory_file import open
 from cycloid._trust import check_gradient, diagnose, linearise
 from cycloid._verify import Trust, verify
 from cycloid._live import Live
@@ -137,6 +138,7 @@ __all__ = [
     "load",
     "networks",
     "observe",
+    "open",
     "own_law",
     "plan",
     "randomise",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -206,6 +207,18 @@ class Trajectory:
         """
         n = self.system.parameters.size
         return self._as_given(self._core.origin()["params"], (n,), (n,))
+
+    def save(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
+        """Writes the run to a file, by convention "run.h5", which `open` reads: states, times,
+        inputs, start and parameters, with units, the model itself, and the seed that drew what was
+        random, if you say it. A file that is there is replaced as a whole, or not at all. The
+        report, and gradient=, are not in it. Needs h5py: pip install cycloid[record].
+
+        Raises FileNotFoundError if the folder does not exist, Error if nothing can be written.
+        """
+        from cycloid._trajectory_file import save  # which knows this module
+
+        save(self, path, seed)
 
     def _as_given(self, rows: np.ndarray, shape: Shape, tail: Shape) -> np.ndarray:
         """Rows of the core in the shape that the user gave, or spread over the batch."""

@@ -318,7 +318,11 @@ class System:
         return made._like(_core.with_parameters(made._core, made.parameters.pack(values)))
 
     def _varied(self, dt: float, integrator: str, contact: str) -> System:
-        return self._like(self._core.variant(dt, integrator, contact))
+        made = self._like(self._core.variant(dt, integrator, contact))
+        if self._recipe is not None:
+            law, values, step, scheme, *rest = self._recipe
+            made._recipe = law, values, dt or step, integrator or scheme, *rest
+        return made
 
     def _like(self, core: Any) -> System:
         """A system of the same kind around another core."""
