@@ -65,8 +65,11 @@ from cycloid._results import (
 from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
+from cycloid._trajectory_file import open
 from cycloid._trust import check_gradient, diagnose, linearise
 from cycloid._verify import Trust, verify
+from cycloid._live import Live
+from cycloid._view import view
 
 for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
     _error.__module__ = __name__  # so that a traceback names them as users do
@@ -94,6 +97,7 @@ __all__ = [
     "InverseDynamicsGradient",
     "LinearFeedback",
     "Linearisation",
+    "Live",
     "LogNormal",
     "MPC",
     "ModelError",
@@ -138,6 +142,7 @@ __all__ = [
     "load",
     "networks",
     "observe",
+    "open",
     "own_law",
     "plan",
     "randomise",
@@ -149,4 +154,5 @@ __all__ = [
     "systems",
     "tie",
     "verify",
+    "view",
 ]

@@ -443,6 +443,13 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _pictured(core: Any, common: dict[str, Any], **what: Any) -> System:
+    """A System that knows how it looks (`cycloid.view`)."""
+    body = System(core)
+    body._picture = "soft", what | {"around": [*common["floor"], *common["obstacles"]]}
+    return body
+
+
 def solid(
     mesh: Mesh,
     material: str = "neo_hookean",
@@ -512,7 +519,7 @@ matter that keeps its volume exactly; take 0.49
     if formulation != "standard":
         raise ModelError(f'formulation: "standard" is all that is there; got {shown(formulation)}')
     common = _common(len(mesh.vertices), locals())
-    return System(
+    return _pictured(
         _core.make_solid(
             mesh._core,
             as_text(material),
@@ -521,7 +528,11 @@ matter that keeps its volume exactly; take 0.49
             _row(density, "density"),
             as_real(mooney, "mooney"),
             common,
-        )
+        ),
+        common,
+        count=len(mesh.vertices),
+        faces=mesh.surface(),
+        cells=mesh.cells,
     )
 
 
@@ -570,7 +581,7 @@ def cloth(
             f"cloth is made of triangles; got {mesh.element}: cycloid.soft.solid takes those"
         )
     common = _common(len(mesh.vertices), locals())
-    return System(
+    return _pictured(
         _core.make_cloth(
             mesh.vertices.ravel(),
             np.ascontiguousarray(mesh.cells, np.int32).ravel(),
@@ -580,7 +591,10 @@ def cloth(
             as_real(density, "density"),
             mesh._parts,
             common,
-        )
+        ),
+        common,
+        count=len(mesh.vertices),
+        faces=mesh.cells,
     )
 
 
@@ -622,14 +636,17 @@ def rod(
     if row.ndim != 2 or row.shape[1] != 3:
         raise ModelError(f"points must have shape (n, 3); got {row.shape}")
     common = _common(len(row), locals())
-    return System(
+    return _pictured(
         _core.make_rod(
             row.ravel(),
             as_real(young, "young"),
             as_real(radius, "radius"),
             as_real(density, "density"),
             common,
-        )
+        ),
+        common,
+        count=len(row),
+        radius=as_real(radius, "radius"),
     )
 
 

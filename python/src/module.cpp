@@ -62,6 +62,7 @@ NB_MODULE(_core, m) {
   bind_plan(m);
   bind_python_law(m);
   bind_robot(m);
+  bind_scene(m);
   bind_forward(m);
   bind_page(m);
   bind_verify(m);

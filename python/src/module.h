@@ -56,6 +56,7 @@ void bind_evaluate(nb::module_& m);
 void bind_observe(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_robot(nb::module_& m);
+void bind_scene(nb::module_& m);
 void bind_forward(nb::module_& m);
 void bind_identify(nb::module_& m);
 void bind_networks(nb::module_& m);
