@@ -87,7 +87,7 @@ class SpectralFlow(System):
         """A field's numbers (*shape[, d])."""
         if callable(value):
             value = value(*np.moveaxis(self.points, -1, 0))
-            if d and not isinstance(value, np.ndarray):
+            if d and isinstance(value, (list, tuple)):
                 value = tuple(value)
         wanted = (*self._shape, d) if d else self._shape
         if d and isinstance(value, (tuple, list)):
@@ -98,6 +98,8 @@ class SpectralFlow(System):
         array = as_numbers(value, np.float64, name)
         if d and array.shape == (d, *self._shape) and array.shape != wanted:
             return np.moveaxis(array, 0, -1)
+        if d == 1 and array.shape == self._shape:
+            return array[..., None]
         if d and array.shape != wanted:
             raise Error(f"{name} must have shape {wanted}; got {array.shape}")
         return array if d else self._spread(array, name)

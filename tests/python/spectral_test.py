@@ -175,7 +175,7 @@ def test_burgers_is_the_heat_equation_of_cole_and_hopf():
     phi = np.exp(np.cos(x) / (2 * nu) - 5)  # u0 = sin x
     later = np.fft.fft(phi) * np.exp(-nu * k**2 * 0.5)
     expected = np.real(-2 * nu * np.fft.ifft(1j * k * later) / np.fft.ifft(later))
-    last = cy.rollout(line, line.state(velocity=(np.sin(x),)), 100)
+    last = cy.rollout(line, line.state(velocity=np.sin), 100)
     np.testing.assert_allclose(last.states[-1], expected, atol=1e-7)
 
 

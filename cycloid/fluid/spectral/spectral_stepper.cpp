@@ -15,7 +15,8 @@
 namespace cycloid::inline fluid {
 namespace {
 
-constexpr int kSlabBlock = 8;  // slabs that a thread takes at once
+constexpr int kSlabBlock = 8;                      // slabs that a thread takes at once
+constexpr std::int64_t kNodesPerThread = 1 << 14;  // fewer are not worth another thread
 
 // Coefficients of the scheme for each mode, and their derivatives by z = h L.
 template <class T>
@@ -65,7 +66,9 @@ class SpectralStepper final : public Stepper<T> {
   }
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources& r) const override {
-    return std::make_unique<Workspace>(*this, r.threads);
+    const std::int64_t most = std::max<std::int64_t>(1, modes_.nodes / kNodesPerThread);
+    return std::make_unique<Workspace>(*this,
+                                       static_cast<int>(std::min<std::int64_t>(r.threads, most)));
   }
 
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
@@ -356,33 +359,37 @@ class SpectralStepper final : public Stepper<T> {
     return most;
   }
 
-  std::vector<EtdTerm<T>> terms(const Workspace& w, const Made& made, int stage, T* bars) const {
-    std::vector<EtdTerm<T>> all;
+  // The parts of a stage, and as many again where parameters have a tangent.
+  struct StageTerms {
+    std::array<EtdTerm<T>, 2 * kMostEtdParts> all;
+    int count = 0;
+    void add(const EtdTerm<T>& term) { all[static_cast<std::size_t>(count++)] = term; }
+  };
+  StageTerms terms(const Workspace& w, const Made& made, int stage, T* bars) const {
+    StageTerms out;
     for (const EtdPart& part : scheme_.parts[static_cast<std::size_t>(stage)]) {
       const std::size_t c = static_cast<std::size_t>(part.coefficient);
-      all.push_back({w.table->value[c].data(), w.table->slope[c].data(), static_cast<T>(part.scale),
-                     made.from(*this, part.from),
-                     bars ? bars + part.from * term_.fields * modes_.stride : nullptr});
+      out.add({w.table->value[c].data(), w.table->slope[c].data(), static_cast<T>(part.scale),
+               made.from(*this, part.from),
+               bars ? bars + part.from * term_.fields * modes_.stride : nullptr});
     }
-    return all;
+    return out;
   }
 
   // U_{stage+2}, or x⁺ after the last.
   void sum(Workspace& w, const Made& made, int stage, T* out) const {
     const auto parts = terms(w, made, stage, nullptr);
-    for_each_slab(w, [&](int s) {
-      etd_.sum(modes_, etd_view_, s, parts.data(), static_cast<int>(parts.size()), out);
-    });
+    for_each_slab(
+        w, [&](int s) { etd_.sum(modes_, etd_view_, s, parts.all.data(), parts.count, out); });
   }
   void sum_pullback(Workspace& w, const Made& made, int stage, const T* out_bar, T* made_bar,
                     bool wants_parameters) const {
     const auto parts = terms(w, made, stage, made_bar);
-    const int count = static_cast<int>(parts.size());
     const bool slopes = wants_parameters && this->sizes_.parameters > 0;
     for_each_slab(w, [&](int s) {
-      etd_.sum_adjoint(modes_, etd_view_, s, parts.data(), count, out_bar);
+      etd_.sum_adjoint(modes_, etd_view_, s, parts.all.data(), parts.count, out_bar);
       if (slopes) {
-        etd_.slopes(modes_, etd_view_, s, parts.data(), count, out_bar, w.slopes.data());
+        etd_.slopes(modes_, etd_view_, s, parts.all.data(), parts.count, out_bar, w.slopes.data());
       }
     });
   }
@@ -391,13 +398,12 @@ class SpectralStepper final : public Stepper<T> {
     auto parts = terms(w, tangent, stage, nullptr);
     if (!moved.empty()) {
       for (const EtdPart& part : scheme_.parts[static_cast<std::size_t>(stage)]) {
-        parts.push_back({moved[static_cast<std::size_t>(part.coefficient)].data(), nullptr,
-                         static_cast<T>(part.scale), made.from(*this, part.from), nullptr});
+        parts.add({moved[static_cast<std::size_t>(part.coefficient)].data(), nullptr,
+                   static_cast<T>(part.scale), made.from(*this, part.from), nullptr});
       }
     }
-    for_each_slab(w, [&](int s) {
-      etd_.sum(modes_, etd_view_, s, parts.data(), static_cast<int>(parts.size()), out);
-    });
+    for_each_slab(
+        w, [&](int s) { etd_.sum(modes_, etd_view_, s, parts.all.data(), parts.count, out); });
   }
 
   // ĝ along axis 0 at the nodes, and what comes of it: columns(block, room).
