@@ -280,6 +280,19 @@ def test_every_equation_conforms(name):
     conform(system, start(system, 5), inputs(system, 5, 4), **why)
 
 
+def test_threads_and_memory_change_no_bit_of_a_box_that_is_worth_them():
+    flow = cy.fluid.spectral("navier_stokes", shape=(192, 180), size=TURN, dt=0.01, order=2)
+    x0 = flow.state(velocity=lambda x, y: (np.sin(x) * np.cos(3 * y), 0.3 * np.cos(2 * x)))
+    reference = None
+    for threads in (1, 2, 3):
+        for memory in ("all", "sqrt"):
+            run = cy.rollout(flow, x0, 4, save="last", threads=threads, memory=memory)
+            g = run.pullback(run.states)
+            found = np.r_[run.states[0], g.x0, g.params].tobytes()
+            reference = reference or found
+            assert found == reference
+
+
 @pytest.mark.parametrize("name", ["navier_stokes", "burgers", "korteweg_de_vries", "gray_scott",
                                   "shallow_water", "wave"])
 def test_single_precision_is_near_double(name):

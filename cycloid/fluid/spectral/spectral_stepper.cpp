@@ -85,11 +85,14 @@ class SpectralStepper final : public Stepper<T> {
                   StepWorkspace& workspace) const override {
     Workspace& w = static_cast<Workspace&>(workspace);
     const std::ptrdiff_t n = modes_.nodes;
+    if (this->sizes_.carry > 0) x_next[this->sizes_.state] = T(1);
     if (!(courant(w, in.x) <= 1)) {
       std::fill_n(x_next, term_.fields * n, std::numeric_limits<T>::quiet_NaN());
       return StepStatus::non_finite;
     }
+    const bool warm = is_warm(in.x);
     Made made = made_in(record ? record->numbers<T>() : nullptr, w);
+    if (record && warm) record->bytes -= sizeof(T) * static_cast<std::size_t>(node_numbers());
     for (int f = 0; f < term_.fields; ++f) {
       transform_.forward(in.x + f * n, made.u + f * modes_.stride, w.fft);  // (1)
     }
@@ -101,7 +104,11 @@ class SpectralStepper final : public Stepper<T> {
         sum(w, made, i - 1, w.stage.get());
         U = w.stage.get();
       }
-      evaluate(w, U, made.N(*this, i), made.nodes ? made.nodes + i * node_numbers() : nullptr);
+      if (i == 0 && warm) {
+        evaluate_nodes(w, in.x, made.N(*this, 0));
+      } else {
+        evaluate(w, U, made.N(*this, i), made.nodes ? nodes_of(made, i) : nullptr);
+      }
       add_force(in.u, made.N(*this, i));  // (2)
     }
     sum(w, made, scheme_.stages - 1, w.stage.get());
@@ -136,7 +143,11 @@ class SpectralStepper final : public Stepper<T> {
       }
       T* const U_bar = i > 1 ? stage_bar : made_bar;
       if (i > 1) std::fill_n(stage_bar, all, T(0));
-      evaluate_adjoint(w, made.nodes + (i - 1) * node_numbers(), N_bar, U_bar);  // (2)
+      if (i == 1 && is_warm(in.x)) {
+        evaluate_nodes_adjoint(w, in.x, N_bar, U_bar, x_bar);
+      } else {
+        evaluate_adjoint(w, nodes_of(made, i - 1), N_bar, U_bar);  // (2)
+      }
     }
     if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, made_bar); });
     for (int f = 0; f < term_.fields; ++f) {
@@ -146,8 +157,9 @@ class SpectralStepper final : public Stepper<T> {
     }
   }
 
-  bool pushforward(const StepInput<T>&, const StepRecord& record, const StepTangents<T>& tangents,
-                   T* x_next_tan, StepWorkspace& workspace) const override {
+  bool pushforward(const StepInput<T>& in, const StepRecord& record,
+                   const StepTangents<T>& tangents, T* x_next_tan,
+                   StepWorkspace& workspace) const override {
     Workspace& w = static_cast<Workspace&>(workspace);
     const Made made = made_in(record.numbers<T>(), w);
     const std::ptrdiff_t n = modes_.nodes, all = term_.fields * modes_.stride;
@@ -177,7 +189,11 @@ class SpectralStepper final : public Stepper<T> {
         U = w.other.get(), U_tan = w.stage.get();
       }
       T* const N_tan = tangent.N(*this, i);
-      evaluate_tangent(w, U_tan, made.nodes + i * node_numbers(), c.data(), N_tan);
+      if (i == 0 && is_warm(in.x)) {
+        evaluate_nodes_tangent(w, in.x, tangents.x, c.data(), U_tan, N_tan);
+      } else {
+        evaluate_tangent(w, U_tan, nodes_of(made, i), c.data(), N_tan);
+      }
       if (tangents.p && term_.constants > 0) {
         std::fill_n(w.products.get(), term_.products * modes_.stride, T(0));
         for_each_slab(w, [&](int s) {
@@ -285,6 +301,7 @@ class SpectralStepper final : public Stepper<T> {
     s.input = m.has_force ? m.dimensions() : 0;
     for (const auto& d : m.defaults) s.parameters += static_cast<int>(d.size());
     s.record = static_cast<int>(record);
+    s.carry = term.sees_state ? 1 : 0;
     s.record_is_costly = s.spreads = true;
     return s;
   }
@@ -296,6 +313,12 @@ class SpectralStepper final : public Stepper<T> {
     return static_cast<std::size_t>(fields * modes_.half_stride);
   }
   std::ptrdiff_t node_numbers() const { return term_.seen_fields * modes_.nodes; }
+  // Whether x comes from a step: its numbers are then those of û at the nodes, but for rounding.
+  bool is_warm(const T* x) const { return this->sizes_.carry > 0 && x[this->sizes_.state] != T(0); }
+  // Node values of a stage in a record; those of the first, which may be missing, lie last.
+  T* nodes_of(const Made& made, int stage) const {
+    return made.nodes + (stage == 0 ? scheme_.stages - 1 : stage - 1) * node_numbers();
+  }
 
   Made made_in(T* record, Workspace& w) const {
     const std::ptrdiff_t all = term_.fields * modes_.stride;
@@ -406,11 +429,12 @@ class SpectralStepper final : public Stepper<T> {
         w, [&](int s) { etd_.sum(modes_, etd_view_, s, parts.all.data(), parts.count, out); });
   }
 
-  // ĝ along axis 0 at the nodes, and what comes of it: columns(block, room).
+  // ĝ along axis 0 at the nodes, and what comes of it: columns(block, room). from, to: null where
+  // node values are read or written instead.
   template <class Columns>
   void through_nodes(Workspace& w, const T* from, int from_fields, T* half_from, T* half_to,
                      int to_fields, T* to, Columns&& columns) const {
-    for (int f = 0; f < from_fields; ++f) {
+    for (int f = 0; from && f < from_fields; ++f) {
       transform_.inverse_to_half(from + f * modes_.stride, half_from + f * modes_.half_stride,
                                  w.fft);
     }
@@ -418,7 +442,7 @@ class SpectralStepper final : public Stepper<T> {
                  [&](std::size_t block, int worker) {
                    columns(static_cast<int>(block), w.fft.room(worker));
                  });
-    for (int f = 0; f < to_fields; ++f) {
+    for (int f = 0; to && f < to_fields; ++f) {
       transform_.forward_from_half(half_to + f * modes_.half_stride, to + f * modes_.stride, w.fft);
     }
   }
@@ -443,7 +467,8 @@ class SpectralStepper final : public Stepper<T> {
     T *const g = w.half_seen.get(), *const q = w.half_products.get();
     through_nodes(w, w.products.get(), term_.products, q, g, term_.seen_fields, w.seen.get(),
                   [&](int block, void* room) {
-                    term_.columns_adjoint(modes_, transform_.view(), block, q, nodes, g, room);
+                    term_.columns_adjoint(modes_, transform_.view(), block, q, nodes, g, nullptr,
+                                          room);
                   });
     for_each_slab(w, [&](int s) { term_.seen_adjoint(modes_, s, w.seen.get(), U_bar); });
   }
@@ -451,8 +476,45 @@ class SpectralStepper final : public Stepper<T> {
     T *const g = w.half_seen.get(), *const q = w.half_products.get();
     through_nodes(w, seen(w, U_tan), term_.seen_fields, g, q, term_.products, w.products.get(),
                   [&](int block, void* room) {
-                    term_.columns_tangent(modes_, transform_.view(), block, g, nodes, q, room);
+                    term_.columns_tangent(modes_, transform_.view(), block, g, nullptr, nodes, q,
+                                          room);
                   });
+    for_each_slab(w, [&](int s) { term_.assembled(modes_, s, c, w.products.get(), U_tan, N_tan); });
+  }
+
+  // Likewise of a warm start, whose node values are known.
+  void evaluate_nodes(Workspace& w, const T* x, T* N) const {
+    T* const q = w.half_products.get();
+    T* const nodes = const_cast<T*>(x);  // which are read alone
+    through_nodes(w, nullptr, 0, nullptr, q, term_.products, w.products.get(),
+                  [&](int block, void* room) {
+                    term_.columns(modes_, transform_.view(), block, nullptr, q, nodes, room);
+                  });
+    for_each_slab(w, [&](int s) {
+      term_.assembled(modes_, s, w.constants.data(), w.products.get(), nullptr, N);
+    });
+  }
+  void evaluate_nodes_adjoint(Workspace& w, const T* x, const T* N_bar, T* U_bar, T* x_bar) const {
+    for_each_slab(w, [&](int s) {
+      term_.assembled_adjoint(modes_, s, w.constants.data(), N_bar, w.products.get(), U_bar);
+    });
+    T* const q = w.half_products.get();
+    through_nodes(
+        w, w.products.get(), term_.products, q, nullptr, 0, nullptr, [&](int block, void* room) {
+          term_.columns_adjoint(modes_, transform_.view(), block, q, x, nullptr, x_bar, room);
+        });
+  }
+  void evaluate_nodes_tangent(Workspace& w, const T* x, const T* x_tan, const T* c, const T* U_tan,
+                              T* N_tan) const {
+    T* const q = w.half_products.get();
+    if (x_tan) {
+      through_nodes(
+          w, nullptr, 0, nullptr, q, term_.products, w.products.get(), [&](int block, void* room) {
+            term_.columns_tangent(modes_, transform_.view(), block, nullptr, x_tan, x, q, room);
+          });
+    } else {
+      std::fill_n(w.products.get(), term_.products * modes_.stride, T(0));
+    }
     for_each_slab(w, [&](int s) { term_.assembled(modes_, s, c, w.products.get(), U_tan, N_tan); });
   }
 
