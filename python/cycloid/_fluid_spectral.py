@@ -225,8 +225,8 @@ viscosity |
 
     Products are dealiased by the rule of two thirds: of equations with products the wave numbers
     above a third of the nodes are not part of a step, nor is the divergence of a velocity that
-    "navier_stokes" is given. A start that crosses more than one cell in a step raises Error ("CFL",
-    with the step that is allowed); later it ends the run, in `report.failed`.
+    "navier_stokes" is given. A start that crosses more than 1.3 cells in a step (1 at order 2)
+    raises Error ("CFL", with the step that is allowed); later it ends the run, in `report.failed`.
 
     >>> import cycloid as cy
     >>> flow = spectral("navier_stokes", shape=(32, 32), size=2 * np.pi, dt=0.01, viscosity=0.05)

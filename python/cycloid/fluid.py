@@ -1,7 +1,7 @@
 """Fluids: Systems whose state lives at the nodes of a box, with gradients of the discrete step.
 
 `spectral`: periodic boxes of one to three axes, by Fourier series: Navier–Stokes and eight other
-equations. docs/spectral.md has the laws.
+equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
 
 >>> import cycloid as cy
 >>> cy.fluid.spectral("burgers", shape=(64,), size=1.0, dt=1e-3, viscosity=0.01)
@@ -10,6 +10,7 @@ equations. docs/spectral.md has the laws.
 
 from __future__ import annotations
 
+from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
-__all__ = ["SpectralFlow", "spectral"]
+__all__ = ["SpectralFlow", "own_spectral", "spectral"]

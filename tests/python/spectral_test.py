@@ -313,6 +313,64 @@ def test_single_precision_is_near_double(name):
         np.testing.assert_allclose(energy[0], energy[1], rtol=1e-4)
 
 
+# A user's own equation.
+
+
+def own_burgers(order, viscosity=0.02):
+    return cy.fluid.own_spectral(
+        lambda k, p: -p["viscosity"] * (k**2).sum(axis=0),
+        lambda u, p, d: -p["c"] * u * d(u, 0),
+        lambda u, p, d, bar: (
+            -p["c"] * (bar * d(u, 0) - d(bar * u, 0)), {"c": -(u * d(u, 0) * bar).sum()}),
+        symbol_pullback=lambda k, p, bar: {"viscosity": -((k**2).sum(axis=0) * bar.real).sum()},
+        shape=(24,), size=1.0, dt=0.01, order=order, fields="velocity",
+        parameters={"viscosity": viscosity, "c": 1.0},
+    )
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_an_equation_of_ones_own_is_the_same_equation(order):
+    own, given = own_burgers(order), box("burgers", order=order, viscosity=0.02)
+    x0 = start(given)
+    runs = [cy.rollout(s, x0, 6) for s in (own, given)]
+    np.testing.assert_allclose(runs[0].states, runs[1].states, atol=1e-13)
+    bar = np.random.default_rng(13).normal(size=runs[0].states.shape)
+    g = [run.pullback(bar) for run in runs]
+    np.testing.assert_allclose(g[0].x0, g[1].x0, atol=1e-11)
+    np.testing.assert_allclose(g[0].params[0], g[1].params[0], rtol=1e-10)
+    assert cy.check_gradient(own, x0, 4).max_relative_error < 1e-7
+
+
+def test_an_equation_of_ones_own_in_space_with_two_fields_and_a_complex_symbol():
+    own = cy.fluid.own_spectral(
+        lambda k, p: np.stack([-0.01 * (k**2).sum(axis=0) + 0.3j * k[0], -0.02 * k[2] ** 2 - 1]),
+        lambda u, p, d: np.stack([u[1] * d(u[0], 2), p["f"][0] * u[0] ** 2 + p["f"][1]]),
+        lambda u, p, d, bar: (
+            np.stack([-d(bar[0] * u[1], 2) + 2 * p["f"][0] * u[0] * bar[1], bar[0] * d(u[0], 2)]),
+            {"f": np.array([(u[0] ** 2 * bar[1]).sum(), bar[1].sum()])}),
+        shape=(6, 5, 7), size=(1.0, 2.0, 1.5), dt=0.02, fields=("a", "b"),
+        parameters={"f": np.array([0.7, -0.2])},
+    )
+    x0 = 0.3 * np.random.default_rng(14).normal(size=own.state_size)
+    assert list(own.state_slices) == ["a", "b"]
+    assert cy.check_gradient(own, x0, 4).max_relative_error < 1e-7
+
+
+def test_functions_that_make_no_sense_are_refused():
+    for symbol, term, message in (
+        (lambda k, p: np.zeros(3), lambda u, p, d: u, "symbol must return"),
+        (lambda k, p: np.inf * k[0], lambda u, p, d: u, "not finite"),
+        (lambda k, p: 0, lambda u, p, d: u[0], "term must return"),
+    ):
+        with pytest.raises(cy.Error, match=message), np.errstate(invalid="ignore"):
+            cy.fluid.own_spectral(symbol, term, shape=(16,), size=1.0, dt=0.1)
+    with pytest.raises(TypeError, match="symbol"):
+        cy.fluid.own_spectral(1.0, 2.0, shape=(16,), size=1.0, dt=0.1)
+    with pytest.raises(cy.Error, match="order"):
+        cy.fluid.own_spectral(lambda k, p: 0, lambda u, p, d: u, shape=(16,), size=1.0, dt=0.1,
+                              order=3)
+
+
 # What a flow shows.
 
 

@@ -86,7 +86,7 @@ class SpectralStepper final : public Stepper<T> {
     Workspace& w = static_cast<Workspace&>(workspace);
     const std::ptrdiff_t n = modes_.nodes;
     if (this->sizes_.carry > 0) x_next[this->sizes_.state] = T(1);
-    if (!(courant(w, in.x) <= 1)) {
+    if (!(courant(w, in.x) <= static_cast<T>(model_->courant_limit()))) {
       std::fill_n(x_next, term_.fields * n, std::numeric_limits<T>::quiet_NaN());
       return StepStatus::non_finite;
     }
@@ -376,7 +376,9 @@ class SpectralStepper final : public Stepper<T> {
       const T crest = etd_.fastest(x + 2 * modes_.nodes, 0, modes_.nodes, &one, 1);
       if (!(most + all * std::sqrt(w.constants[0] * (w.constants[1] + crest)) <= T(1))) {
         const std::vector<double> exact(x, x + 3 * modes_.nodes);
-        return model_->refuse_start(w.p.data(), exact.data()).empty() ? T(1) : T(2);
+        return model_->refuse_start(w.p.data(), exact.data()).empty()
+                   ? T(0)
+                   : std::numeric_limits<T>::infinity();
       }
     }
     return most;
