@@ -220,8 +220,9 @@ def spectral(
 viscosity |
 
     shape: nodes along each axis, at i L/n. size: lengths [m]; one number for all. dt [s]. inputs:
-    "force" (d), a uniform acceleration [m/s²] of "navier_stokes". probes: points (p, d) [m] of the
-    observable "probe".
+    "force" (d), a uniform acceleration [m/s²] of "navier_stokes", and "force_field" (d · nodes), one
+    at each node, component by component as in the state; both are held over a step. probes: points
+    (p, d) [m] of the observable "probe".
 
     Products are dealiased by the rule of two thirds: of equations with products the wave numbers
     above a third of the nodes are not part of a step, nor is the divergence of a velocity that

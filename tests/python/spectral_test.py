@@ -11,6 +11,9 @@ TURN = 2 * np.pi
 # Small boxes with no two axes alike, each with parameters at which all derivatives are alive.
 BOXES = {
     "navier_stokes": {"shape": (12, 10), "size": (1.0, 1.3), "dt": 0.01, "inputs": ("force",)},
+    "navier_stokes forced": {
+        "shape": (8, 10), "size": (1.0, 1.3), "dt": 0.01, "inputs": ("force_field", "force"),
+    },
     "navier_stokes 3-D": {"shape": (6, 7, 8), "size": 1.0, "dt": 0.01, "inputs": ("force",)},
     "burgers": {"shape": (24,), "size": 1.0, "dt": 0.01},
     "burgers 2-D": {"shape": (9, 8), "size": 1.0, "dt": 0.01},
@@ -107,6 +110,17 @@ def test_a_mean_flow_carries_vortices_and_a_force_drives_it():
     pushed = cy.rollout(flow, flow.state(), np.tile([0.3, -0.2], (50, 1)), save="last")
     mean = flow.field(pushed.states[-1], "velocity").reshape(-1, 2)
     np.testing.assert_allclose(mean, np.tile([0.15, -0.1], (576, 1)), atol=1e-14)
+
+
+def test_a_field_of_force_drives_the_flow_of_kolmogorov():
+    nu, n, k = 0.1, 16, 2
+    flow = cy.fluid.spectral("navier_stokes", shape=(n, n), size=TURN, dt=0.05, viscosity=nu,
+                             inputs="force_field")
+    push = flow.state(velocity=lambda x, y: (0.3 * np.sin(k * y), 0.0))
+    gradient = flow.state(velocity=lambda x, y: (np.cos(x), np.sin(y)))  # which pressure balances
+    run = cy.rollout(flow, flow.state(), np.tile(push + gradient, (40, 1)), save="last")
+    grown = (1 - np.exp(-nu * k**2 * 2.0)) / (nu * k**2)
+    np.testing.assert_allclose(run.states[-1], grown * push, atol=1e-13)
 
 
 def vortices_in_space(flow):

@@ -98,6 +98,7 @@ class SpectralStepper final : public Stepper<T> {
     }
     clear_pads(made.u);
     if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, made.u); });
+    take_force(w, in.u);
     for (int i = 0; i < scheme_.stages; ++i) {
       const T* U = made.u;
       if (i > 0) {
@@ -109,7 +110,7 @@ class SpectralStepper final : public Stepper<T> {
       } else {
         evaluate(w, U, made.N(*this, i), made.nodes ? nodes_of(made, i) : nullptr);
       }
-      add_force(in.u, made.N(*this, i));  // (2)
+      add_force(w, made.N(*this, i));  // (2)
     }
     sum(w, made, scheme_.stages - 1, w.stage.get());
     for (int f = 0; f < term_.fields; ++f) {
@@ -132,7 +133,7 @@ class SpectralStepper final : public Stepper<T> {
     for (int i = scheme_.stages; i > 0; --i) {
       sum_pullback(w, made, i - 1, stage_bar, made_bar, in.wants_parameters);
       T* const N_bar = made_bar + i * all;
-      force_pullback(N_bar, u_bar);
+      force_pullback(w, N_bar, i == scheme_.stages);
       if (in.wants_parameters && term_.constants > 0) {
         const T* U = made.u;
         if (term_.uses_state && i > 1) {
@@ -149,12 +150,8 @@ class SpectralStepper final : public Stepper<T> {
         evaluate_adjoint(w, nodes_of(made, i - 1), N_bar, U_bar);  // (2)
       }
     }
-    if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, made_bar); });
-    for (int f = 0; f < term_.fields; ++f) {
-      transform_.inverse(made_bar + f * modes_.stride, w.field.data(), w.fft);  // (1)
-      for (std::ptrdiff_t i = 0; i < n; ++i)
-        x_bar[f * n + i] += w.field[static_cast<std::size_t>(i)];
-    }
+    add_nodes(w, made_bar, x_bar);  // (1)
+    give_force(w, u_bar);
   }
 
   bool pushforward(const StepInput<T>& in, const StepRecord& record,
@@ -178,6 +175,7 @@ class SpectralStepper final : public Stepper<T> {
     for (std::size_t i = 0; i < 3; ++i) {
       if (tangents.p && which[i] >= 0) c_tan[i] = tangents.p[which[i]];
     }
+    if (tangents.u) take_force(w, tangents.u);
     // What is linear in N: a source that does not depend on the state has no tangent.
     const std::array<T, 3> c =
         model_->equation == SpectralEquation::gray_scott ? std::array<T, 3>{} : w.constants;
@@ -201,7 +199,7 @@ class SpectralStepper final : public Stepper<T> {
         });
         for (std::ptrdiff_t k = 0; k < all; ++k) N_tan[k] += w.seen[static_cast<std::size_t>(k)];
       }
-      add_force(tangents.u, N_tan);
+      if (tangents.u) add_force(w, N_tan);
     }
     sum_tangent(w, made, tangent, moved, scheme_.stages - 1, w.stage.get());
     for (int f = 0; f < term_.fields; ++f) {
@@ -271,12 +269,17 @@ class SpectralStepper final : public Stepper<T> {
           field(static_cast<std::size_t>(s.modes_.nodes)),
           slopes(static_cast<std::size_t>(s.model_->groups() * s.modes_.slabs * s.modes_.pitch)),
           constants_bar(3),
-          slab_sums(static_cast<std::size_t>(3 * s.modes_.slabs)) {}
+          slab_sums(static_cast<std::size_t>(3 * s.modes_.slabs)) {
+      if (s.model_->input_size > 0) {
+        force = aligned_numbers<T>(s.coefficient_numbers(s.term_.fields));
+      }
+    }
 
     // Cotangents or tangents of what is made; lasting numbers are the record's then.
     T* bars() { return made.get(); }
 
     FftWorkspace<T> fft;
+    AlignedNumbers<T> force;  // coefficients of an acceleration, or their cotangents; null: none
     AlignedNumbers<T> made, stage, other, seen, products, half_seen, half_products;
     std::vector<T> field;
     std::vector<double> p;
@@ -298,7 +301,7 @@ class SpectralStepper final : public Stepper<T> {
     }
     StepperSizes s;
     s.state = s.tangent = static_cast<int>(term.fields * f.nodes());
-    s.input = m.has_force ? m.dimensions() : 0;
+    s.input = m.input_size;
     for (const auto& d : m.defaults) s.parameters += static_cast<int>(d.size());
     s.record = static_cast<int>(record);
     s.carry = term.sees_state ? 1 : 0;
@@ -520,17 +523,55 @@ class SpectralStepper final : public Stepper<T> {
     for_each_slab(w, [&](int s) { term_.assembled(modes_, s, c, w.products.get(), U_tan, N_tan); });
   }
 
-  // An acceleration that all nodes share acts on the mean flow.
-  void add_force(const T* force, T* N) const {
-    if (!model_->has_force || !force) return;
-    for (int a = 0; a < model_->dimensions(); ++a) N[a * modes_.stride] += force[a];
+  // Coefficients of the acceleration, which is held over a step; P f of a field. One that all nodes
+  // share acts on the mean flow.
+  void take_force(Workspace& w, const T* u) const {
+    if (!w.force) return;
+    T* const F = w.force.get();
+    const int field = model_->force_field_input, mean = model_->force_input;
+    if (field >= 0) {
+      for (int f = 0; f < term_.fields; ++f) {
+        transform_.forward(u + field + f * modes_.nodes, F + f * modes_.stride, w.fft);
+      }
+      for_each_slab(w, [&](int s) { term_.project(modes_, s, F); });
+    } else {
+      std::fill_n(F, term_.fields * modes_.stride, T(0));
+    }
+    for (int f = 0; mean >= 0 && f < term_.fields; ++f) F[f * modes_.stride] += u[mean + f];
   }
-  void force_pullback(const T* N_bar, T* force_bar) const {
-    if (!model_->has_force) return;
-    for (int a = 0; a < model_->dimensions(); ++a) {
-      force_bar[a] += static_cast<T>(modes_.nodes) * N_bar[a * modes_.stride];
+  void add_force(Workspace& w, T* N) const {
+    if (!w.force) return;
+    for (std::ptrdiff_t k = 0; k < term_.fields * modes_.stride; ++k) {
+      N[k] += w.force[static_cast<std::size_t>(k)];
     }
   }
+  // Gathers the stages' cotangents, from the last.
+  void force_pullback(Workspace& w, const T* N_bar, bool last) const {
+    if (!w.force) return;
+    for (std::ptrdiff_t k = 0; k < term_.fields * modes_.stride; ++k) {
+      T& to = w.force[static_cast<std::size_t>(k)];
+      to = (last ? T(0) : to) + N_bar[k];
+    }
+  }
+  void give_force(Workspace& w, T* u_bar) const {
+    if (!w.force) return;
+    const int field = model_->force_field_input, mean = model_->force_input;
+    for (int f = 0; mean >= 0 && f < term_.fields; ++f) {
+      u_bar[mean + f] +=
+          static_cast<T>(modes_.nodes) * w.force[static_cast<std::size_t>(f * modes_.stride)];
+    }
+    if (field >= 0) add_nodes(w, w.force.get(), u_bar + field);
+  }
+  // Adds F⁻¹ P of coefficients, which it changes, to numbers at the nodes.
+  void add_nodes(Workspace& w, T* u, T* to) const {
+    const std::ptrdiff_t n = modes_.nodes;
+    if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, u); });
+    for (int f = 0; f < term_.fields; ++f) {
+      transform_.inverse(u + f * modes_.stride, w.field.data(), w.fft);
+      for (std::ptrdiff_t i = 0; i < n; ++i) to[f * n + i] += w.field[static_cast<std::size_t>(i)];
+    }
+  }
+
   void constants_pullback(Workspace& w, const T* U, const T* N_bar) const {
     std::fill(w.slab_sums.begin(), w.slab_sums.end(), 0.0);
     for_each_slab(w, [&](int s) {
