@@ -9,6 +9,11 @@ inline constexpr Operator kOperators[] = {
     // transform/fft.h
     differentiable("real_transform"),
     differentiable("real_inverse"),
+    // spectral/terms.h
+    differentiable("Incompressible::products"),
+    differentiable("Transport::products"),
+    differentiable("Reaction::products"),
+    differentiable("ShallowWater::products"),
 };
 
 }  // namespace cycloid::inline fluid
