@@ -1,5 +1,7 @@
-"""Fluids: periodic flows in Fourier series, whose gradients are exact for the discrete step."""
+"""Fluids: flows whose gradients are exact for the discrete step."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, grid
+
+__all__ = ["Box", "Circle", "GridFlow", "Shape", "grid"]
