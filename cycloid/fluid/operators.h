@@ -18,6 +18,11 @@ inline constexpr Operator kOperators[] = {
     // grid/immersed.h
     differentiable("signed_distance"),
     differentiable("Immersed::friction"),
+    // spectral/terms.h
+    differentiable("Incompressible::products"),
+    differentiable("Transport::products"),
+    differentiable("Reaction::products"),
+    differentiable("ShallowWater::products"),
 };
 
 }  // namespace cycloid::inline fluid

@@ -264,9 +264,11 @@ System grid_flow(const GridOptions& o) {
     model->obstacle[i].spin.input = registry.offset(message("obstacle:#", i, ".angular_velocity"));
   }
 
-  model->pattern = std::make_shared<const PressurePattern>(box);
+  if (!o.obstacles.empty() || !solved_by_series(box)) {
+    model->pattern = std::make_shared<const PressurePattern>(box);
+  }
   if (o.obstacles.empty()) {
-    auto solver = std::make_shared<PressureSolver>(model->pattern);
+    auto solver = std::make_shared<PressureSolver>(box, model->pattern);
     solver->set(nullptr, 1);
     model->open_box = std::move(solver);
   }

@@ -53,12 +53,13 @@ GridWork<T>::GridWork(std::shared_ptr<const GridModel> of, int threads_given)
   flux_ = make();
   if (!model.obstacles.empty()) {
     immersed_.emplace(box, model.obstacles);
-    own_solver_ = std::make_unique<PressureSolver>(model.pattern);
+    own_solver_ = std::make_unique<PressureSolver>(box, model.pattern);
     D_ = make(), A_ = make(), w_ = make();
     for (int a = box.first; a < 3; ++a) {
       D_bar_[at(a)].assign(at(box.numbers), 0.0), A_bar_[at(a)] = w_bar_[at(a)] = D_bar_[at(a)];
     }
   }
+  room_ = solver().make_room(threads);
 }
 
 template <class T>

@@ -101,7 +101,7 @@ class GridWork {
   void flux(const Velocities<T>& v, Velocities<T>& out) const;  // A v + (1 - A) w, wrapped
   void divergence(const Velocities<T>& flux, double* cells) const;
   const PressureSolver& solver() const { return own_solver_ ? *own_solver_ : *model.open_box; }
-  void solve(double* cells) const { solver().solve(cells, threads); }
+  void solve(double* cells) const { solver().solve(cells, room_, threads); }
   // Cells into an array with ghosts: of q (grad) or of λ (grad₀).
   enum class Beyond { mirrored, zero };
   void spread(const double* cells, Beyond beyond, std::vector<T>& q) const;
@@ -147,6 +147,7 @@ class GridWork {
   std::array<std::array<std::array<std::vector<double>, 3>, 2>, 3> W_bar_;
   std::optional<Immersed> immersed_;
   std::unique_ptr<PressureSolver> own_solver_;
+  PressureSolver::Room room_;
   Velocities<T> D_, A_, w_;
   Velocities<double> D_bar_, A_bar_, w_bar_;
   bool started_ = false;  // the factor below is of the numbers at hand

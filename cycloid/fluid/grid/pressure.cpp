@@ -1,6 +1,7 @@
 #include "cycloid/fluid/grid/pressure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "cycloid/base/check.h"
@@ -68,14 +69,108 @@ PressurePattern::PressurePattern(const GridBox& of) : box(of) {
   dissection = std::make_shared<const Dissection>(sparse, points, box.dimensions);
 }
 
-PressureSolver::PressureSolver(std::shared_ptr<const PressurePattern> pattern)
-    : pattern_(std::move(pattern)),
-      factor_(pattern_->dissection),
-      values_(pattern_->sparse.column.size()),
-      open_(at(pattern_->box.cells)),
-      group_(at(pattern_->box.cells)) {}
+bool solved_by_series(const GridBox& box) {
+  int walls = 0;
+  for (int a = box.first; a < 3; ++a) walls += !box.periodic(a);
+  return box.dimensions == 3 || (walls < 2 && !box.has(SideKind::outflow));
+}
+
+namespace {
+
+// An axis that goes on until it is periodic: at each node, the cell that it mirrors and its sign.
+void continue_axis(const GridBox& box, int axis, std::vector<int>& from, std::vector<int>& sign) {
+  const int n = box.n[at(axis)];
+  const auto& side = box.side[at(axis)];
+  const int low = side[0] == SideKind::outflow ? -1 : 1,
+            high = side[1] == SideKind::outflow ? -1 : 1;
+  const int length = box.periodic(axis) || axis < box.first ? n : low == high ? 2 * n : 4 * n;
+  for (int i = 0; i < length; ++i) {
+    const int turn = i / n, place = i % n;  // an odd turn runs backwards
+    from.push_back(turn % 2 ? n - 1 - place : place);
+    // Mirrored at the high side after each odd turn, at the low one after each even.
+    int s = 1;
+    for (int t = 1; t <= turn; ++t) s *= t % 2 ? high : low;
+    sign.push_back(s);
+  }
+}
+
+std::vector<int> lengths(const GridBox& box, const std::array<std::vector<int>, 3>& from) {
+  std::vector<int> all;
+  for (int a = box.first; a < 3; ++a) all.push_back(static_cast<int>(from[at(a)].size()));
+  return all;
+}
+
+}  // namespace
+
+SeriesSolver::SeriesSolver(const GridBox& box)
+    : box_(box), transform_([&] {
+        for (int a = 0; a < 3; ++a) continue_axis(box, a, from_[at(a)], sign_[at(a)]);
+        return RealTransform<double>(lengths(box, from_));
+      }()) {
+  constexpr double kTurn = 6.283185307179586;
+  over_eigenvalue_.assign(at(transform_.slabs()) * at(transform_.pitch()), 0.0);
+  for (int slab = 0; slab < transform_.slabs(); ++slab) {
+    for (int row = 0; row < transform_.rows(); ++row) {
+      double sum = 0;
+      for (int a = box.first; a < 3; ++a) {
+        const double angle = kTurn * transform_.wave_number(a - box.first, slab, row) /
+                             static_cast<double>(from_[at(a)].size());
+        sum -= (2 - 2 * std::cos(angle)) / (box.h[at(a)] * box.h[at(a)]);
+      }
+      over_eigenvalue_[at(slab) * at(transform_.pitch()) + at(row)] = sum < 0 ? 1 / sum : 0;
+    }
+  }
+}
+
+SeriesSolver::Room::Room(const SeriesSolver& solver, int threads)
+    : passes(solver.transform_, threads),
+      nodes(aligned_numbers<double>(static_cast<std::size_t>(solver.transform_.nodes()))),
+      coefficients(
+          aligned_numbers<double>(static_cast<std::size_t>(solver.transform_.coefficients()))) {}
+
+void SeriesSolver::solve(double* b, Room& room) const {
+  double* node = room.nodes.get();
+  for (std::size_t i = 0; i < from_[0].size(); ++i) {
+    for (std::size_t j = 0; j < from_[1].size(); ++j) {
+      const double* const row = b + (from_[0][i] * box_.n[1] + from_[1][j]) * box_.n[2];
+      const int sign = sign_[0][i] * sign_[1][j];
+      for (std::size_t k = 0; k < from_[2].size(); ++k) {
+        *node++ = sign * sign_[2][k] * row[from_[2][k]];
+      }
+    }
+  }
+  transform_.forward(room.nodes.get(), room.coefficients.get(), room.passes);
+  const std::size_t pitch = at(transform_.pitch());
+  for (int slab = 0; slab < transform_.slabs(); ++slab) {
+    double* const X = room.coefficients.get() + 2 * at(slab) * pitch;
+    const double* const over = over_eigenvalue_.data() + at(slab) * pitch;
+    for (std::size_t i = 0; i < pitch; ++i) X[i] *= over[i], X[pitch + i] *= over[i];
+  }
+  transform_.inverse(room.coefficients.get(), room.nodes.get(), room.passes);
+  for (int i = 0; i < box_.n[0]; ++i) {
+    for (int j = 0; j < box_.n[1]; ++j) {
+      const double* const from =
+          room.nodes.get() + (at(i) * from_[1].size() + at(j)) * from_[2].size();
+      std::copy_n(from, box_.n[2], b + (i * box_.n[1] + j) * box_.n[2]);
+    }
+  }
+}
+
+PressureSolver::PressureSolver(const GridBox& box, std::shared_ptr<const PressurePattern> pattern)
+    : cells_(box.cells), pattern_(std::move(pattern)), open_(at(box.cells)) {
+  if (!pattern_) {
+    series_ = std::make_unique<SeriesSolver>(box);
+    std::fill(open_.begin(), open_.end(), 1);
+    open_cells_ = box.cells, reaches_outflow_ = box.has(SideKind::outflow);
+    return;
+  }
+  factor_.emplace(pattern_->dissection);
+  values_.resize(pattern_->sparse.column.size());
+  group_.resize(at(box.cells));
+}
 
 void PressureSolver::set(const double* const* k, int threads) {
+  if (series_) return;
   const PressurePattern& p = *pattern_;
   const GridBox& box = p.box;
   std::fill(values_.begin(), values_.end(), 0.0);
@@ -111,12 +206,13 @@ void PressureSolver::set(const double* const* k, int threads) {
     if (!open_[at(cell)] || root(group_, cell) != cell || held[at(cell)]) continue;
     values_[at(p.diagonal[at(cell)])] *= 2;
   }
-  CYCLOID_CHECK(factor_.factor(values_, threads) < 0);
+  CYCLOID_CHECK(factor_->factor(values_, threads) < 0);
 }
 
-void PressureSolver::solve(double* b, int threads) const {
-  for (int i = 0; i < pattern_->box.cells; ++i) b[i] = open_[at(i)] ? -b[i] : 0;
-  factor_.solve(b, threads);
+void PressureSolver::solve(double* b, const Room& room, int threads) const {
+  if (series_) return series_->solve(b, *room);
+  for (int i = 0; i < cells_; ++i) b[i] = open_[at(i)] ? -b[i] : 0;
+  factor_->solve(b, threads);
 }
 
 }  // namespace cycloid::inline fluid
