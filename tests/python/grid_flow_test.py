@@ -1,5 +1,7 @@
 """Flows on staggered grids: known answers, boundaries, obstacles, gradients, bad input."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,9 @@ import cycloid as cy
 from conformance import conform
 
 TAU = 2 * np.pi
+LONG = pytest.mark.skipif(
+    not os.environ.get("CYCLOID_LONG_TESTS"), reason="minutes: CYCLOID_LONG_TESTS=1"
+)
 
 
 def vortices(x, y):
@@ -121,6 +126,29 @@ def test_driven_cavity_of_ghia_at_reynolds_100():
     assert float(cy.observe(flow, x, names="divergence").values[0]) < 1e-12
 
 
+# At Re 1000, v at y = 0.5 (accurate set), and u of Ghia et al.
+ACCURATE_V = {
+    0.9688: -0.2279225, 0.9609: -0.2936869, 0.9531: -0.3553213, 0.9453: -0.4103754,
+    0.9063: -0.5264392, 0.8594: -0.4264545,
+}
+GHIA_U_1000 = {
+    0.9766: 0.65928, 0.9531: 0.46604, 0.7344: 0.18719, 0.5: -0.06080, 0.2813: -0.27805,
+    0.1719: -0.38289, 0.0547: -0.18109,
+}
+
+
+@LONG
+def test_driven_cavity_at_reynolds_1000():
+    n = 128
+    flow = cy.fluid.grid((n, n), (1.0, 1.0), viscosity=1e-3, dt=0.008, boundary={
+        "left": "wall", "right": "wall", "bottom": "wall", "top": ("wall", (1.0, 0.0))})
+    x = cy.rollout(flow, flow.state(), 7500, save="last").states[-1]
+    u = flow.velocity(x, [[0.5, y] for y in GHIA_U_1000])[:, 0]
+    v = flow.velocity(x, [[x_, 0.5] for x_ in ACCURATE_V])[:, 1]
+    assert np.abs(v - list(ACCURATE_V.values())).max() < 0.01
+    assert np.abs(u - list(GHIA_U_1000.values())).max() < 0.015
+
+
 def test_start_up_of_poiseuille_flow_between_walls():
     nu, height, force = 0.1, 1.0, 0.8  # fastest: force H² / (8 nu) = 1
     flow = cy.fluid.grid((2, 40), (0.5, height), viscosity=nu, dt=0.0025, inputs=("force",),
@@ -161,6 +189,44 @@ def test_cylinder_of_schaefer_and_turek_coarsely():
     assert drag == pytest.approx(5.57953523384, rel=0.01)
     assert lift == pytest.approx(0.010618948146, abs=0.0015)
     assert fall == pytest.approx(0.11752016697, rel=0.035)
+
+
+@LONG
+def test_cylinder_of_schaefer_and_turek():
+    drag, lift, fall = schaefer_turek(82, 7.0)
+    assert drag == pytest.approx(5.57953523384, rel=0.01)
+    assert lift == pytest.approx(0.010618948146, abs=0.0015)
+    assert fall == pytest.approx(0.11752016697, rel=0.01)
+
+
+def test_taylor_remainders_have_slope_two():
+    flow = channel([disc()], inputs=("force", "inflow:left"))
+    draw = np.random.default_rng(8)
+    x0 = cy.step(flow, 0.3 * draw.normal(size=flow.state_size))
+    u, p = 0.2 * draw.normal(size=(10, flow.input_size)), flow.parameters.default
+
+    def value(x0=x0, u=u, p=p):
+        return 0.5 * float(np.sum(cy.rollout(flow, x0, u, p, save="last").states ** 2))
+
+    run = cy.rollout(flow, x0, u, save="last")
+    g = run.pullback(run.states)
+    moves = {
+        "x0": (g.x0, draw.normal(size=x0.shape), 1e-2),
+        "u": (g.controls, draw.normal(size=u.shape), 1e-1),
+    }
+    for name, d in directions(flow, 3):
+        if name in ("viscosity", "inflow:left.velocity"):
+            moves[name] = g.params, d, 1e-3 if name == "viscosity" else 1e-1
+        if name in ("obstacle:#0.center", "obstacle:#0.radius"):
+            moves[name] = g.params, d / np.linalg.norm(d), 1e-4  # no wall passes a face
+    start = value()
+    for name, (gradient, d, h) in moves.items():
+        which = name if name in ("x0", "u") else "p"
+        at = {"x0": x0, "u": u, "p": p}[which]
+        steps, slope = h / 2.0 ** np.arange(5), float(np.sum(gradient * d))
+        rests = [abs(value(**{which: at + e * d}) - start - e * slope) for e in steps]
+        slopes = np.log2(np.array(rests[:-1]) / rests[1:])
+        assert np.abs(slopes - 2).max() < 0.05, (name, slopes)
 
 
 @pytest.mark.parametrize("obstacle", [

@@ -6,11 +6,10 @@
 // pullback of a solve is the same solve. Where no outflow is reached q is free by a constant, and
 // one cell of each such part of the box is held at zero; cells without open faces are left at zero.
 //
-// An open box (k = 1) whose sides are periodic, or walls along one axis of the plane, or any in
-// space, is solved by Fourier series: the box is continued beyond its walls as an even function,
-// beyond outflow as an odd one, until it is periodic. Elsewhere -L is factored once for as long as
-// k stays the same (math/sparse_cholesky.h). Either way rounding is all that remains of the
-// divergence.
+// An open box (k = 1) is solved by Fourier series, in the plane where that is quicker: the box is
+// continued beyond its walls as an even function, beyond outflow as an odd one, until it is
+// periodic. Elsewhere -L is factored once for as long as k stays the same (math/sparse_cholesky.h).
+// Either way rounding is all that remains of the divergence.
 #pragma once
 
 #include <memory>
