@@ -355,6 +355,7 @@ def grid(
     inputs: Sequence[str] = (),
     *,
     probes: Any = None,
+    lines: Any = None,
     dtype: Any = "float64",
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
@@ -363,7 +364,8 @@ def grid(
     [kg/m³]; dt [s]. boundary: of "left", "right" (x), "bottom", "top" (y), "back", "front" (z),
     each "periodic" (where it is not named), "wall", "slip", ("wall", velocity (d)),
     ("inflow", velocity (d), (faces, d) or f(s) -> components at the side's faces) or "outflow".
-    obstacles: `Circle`, `Box`, `Shape`. probes: points (p, d) [m].
+    obstacles: `Circle`, `Box`, `Shape`. probes: points (p, d) [m]; lines: ends
+    (m, 2, 2) [m] of lines in the plane, through which the flux is measured.
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
@@ -372,7 +374,9 @@ def grid(
     Parameters: viscosity, density, wall:top.velocity (d), inflow:left.velocity (faces, d),
     obstacle:#0.center (d), .radius, .size, .sdf, .velocity, .angular_velocity. Observables:
     kinetic_energy, enstrophy, divergence (the largest), vorticity and pressure (cells), drag:#0,
-    lift:#0 (the fluid's force on an obstacle), probe (p, d), probe_pressure (p).
+    lift:#0 (the fluid's force on an obstacle), probe (p, d), probe_pressure (p), flux (m), from
+    left to right of who walks along the line [m²/s]. A wall moves along itself: the component of
+    its velocity across it does not act.
 
     A start whose time step is too large raises Error, with CFL and the allowed step; later it is
     in the report.
@@ -416,6 +420,12 @@ def grid(
                 f"probes has shape (p, {len(cells)}), finite [m]; got {points.shape}"
             )
         _check_inside(points, lengths, ring, "probes")
+    ends = np.empty((0, 2, len(cells)))
+    if lines is not None:
+        ends = as_numbers(lines, np.float64, "lines")
+        if ends.ndim != 3 or ends.shape[1:] != (2, 2) or not np.isfinite(ends).all():
+            raise ModelError(f"lines has shape (m, 2, 2), finite [m]; got {ends.shape}")
+        _check_inside(ends.reshape(-1, 2), lengths, ring, "lines")
     core = _core.make_grid_flow(
         list(cells),
         list(lengths),
@@ -426,6 +436,7 @@ def grid(
         [(one._kind, np.ascontiguousarray(one._numbers)) for one in obstacles],
         [as_text(n) for n in as_names(inputs, "inputs")],
         np.ascontiguousarray(points).ravel(),
+        np.ascontiguousarray(ends).ravel(),
         as_precision(dtype),
     )
     return GridFlow(core, cells, lengths, ring)

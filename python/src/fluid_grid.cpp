@@ -19,7 +19,7 @@ void bind_fluid_grid(nb::module_& m) {
       [](const std::vector<int>& shape, const std::vector<double>& size, double viscosity,
          double density, double dt, const nb::list& sides, const nb::list& obstacles,
          const std::vector<std::string>& inputs, const Rows<double>& probes,
-         const std::string& dtype) {
+         const Rows<double>& lines, const std::string& dtype) {
         GridOptions o;
         o.shape = shape, o.size = size, o.viscosity = viscosity, o.density = density, o.dt = dt;
         for (const nb::handle axis : sides) {
@@ -33,13 +33,14 @@ void bind_fluid_grid(nb::module_& m) {
           o.obstacles.push_back({static_cast<ObstacleKind>(nb::cast<int>(one[0])),
                                  numbers_of(nb::cast<Rows<double>>(one[1]))});
         }
-        o.inputs = inputs, o.probes = numbers_of(probes), o.precision = precision_of(dtype);
+        o.inputs = inputs, o.probes = numbers_of(probes), o.lines = numbers_of(lines);
+        o.precision = precision_of(dtype);
         const Unlocked call;
         return grid_flow(o);
       },
       nb::arg("shape"), nb::arg("size"), nb::arg("viscosity"), nb::arg("density"), nb::arg("dt"),
       nb::arg("sides"), nb::arg("obstacles"), nb::arg("inputs"), nb::arg("probes"),
-      nb::arg("dtype"));
+      nb::arg("lines"), nb::arg("dtype"));
   m.def(
       "grid_probe",
       [](const System& system, const Rows<double>& x, const Rows<double>& params,

@@ -48,8 +48,6 @@ def directions(flow, seed):
     for name in flow.parameters.names:
         info = flow.parameters.info(name)
         d = draw.normal(size=info.size)
-        if name.startswith("wall:"):  # a wall moves along itself
-            d[0 if name[5:].startswith(("left", "right")) else 1] = 0
         if name.endswith(".sdf"):
             d *= 1e-2
         whole = np.zeros(flow.parameters.size)
@@ -267,7 +265,8 @@ def test_gradients_by_differences_at_every_side_and_obstacle(obstacle):
 @pytest.mark.parametrize("obstructed", [False, True])
 def test_observables_by_differences(obstructed):
     flow = channel([disc()] if obstructed else [],
-                   probes=[[0.2, 0.3], [0.9, 0.75], [0.28, 0.37], [0.0, 0.0]])
+                   probes=[[0.2, 0.3], [0.9, 0.75], [0.28, 0.37], [0.0, 0.0]],
+                   lines=[[[0.2, 0.1], [0.7, 0.6]]])
     draw = np.random.default_rng(5)
     x = 0.3 * draw.normal(size=flow.state_size)
     u = 0.2 * draw.normal(size=flow.input_size)
@@ -329,9 +328,8 @@ def test_three_dimensions_with_gradients():
     assert differenced(lambda v: value(x0=v), g.x0, x0, draw.normal(size=x0.shape))[0] < 1e-6
     assert differenced(lambda v: value(u=v), g.controls, u, draw.normal(size=u.shape))[0] < 1e-6
     for name, d in directions(flow, 2):
-        if not name.startswith("wall"):
-            error, _ = differenced(lambda v: value(p=v), g.params, flow.parameters.default, d)
-            assert error < 1e-6, name
+        error, _ = differenced(lambda v: value(p=v), g.params, flow.parameters.default, d)
+        assert error < 1e-6, name
     seen = cy.observe(flow, run.states[-1], names="vorticity")
     assert seen["vorticity"].shape == (6, 5, 4, 3)
 
@@ -340,8 +338,7 @@ def test_conformance():
     flow = channel([disc()], shape=(8, 6), inputs=("force", "obstacle:#0.angular_velocity"))
     draw = np.random.default_rng(11)
     x0 = 0.2 * draw.normal(size=(5, flow.state_size))
-    conform(flow, x0, 0.2 * draw.normal(size=(5, 4, flow.input_size)),
-            differences="a wall's velocity cannot move across it: differenced above")
+    conform(flow, x0, 0.2 * draw.normal(size=(5, 4, flow.input_size)))
 
 
 def test_ten_thousand_steps_have_a_finite_gradient_in_a_stated_budget():
@@ -368,6 +365,14 @@ def test_fields_points_and_states():
     assert flow.pressure(x, [[0.5, 0.3]]).shape == (1,)
     assert flow.state_size == 15 * 12 + 14 * 13
     assert not flow.state().any()
+
+
+def test_what_flows_in_flows_out_through_every_line():
+    flow = channel([disc()], lines=[[[x, 0.0], [x, 0.8]] for x in (0.1, 0.4, 0.9)],
+                   shape=(28, 24))
+    x = cy.rollout(flow, flow.state(), 100, save="last").states[-1]
+    flux = cy.observe(flow, x, names="flux").values
+    np.testing.assert_allclose(flux, 0.8 + 0.32, rtol=1e-2)  # ∫ 1 + y dy
 
 
 def test_pressure_is_zero_at_the_outflow_and_has_no_mean_in_a_box():
@@ -415,9 +420,7 @@ def test_bad_input_is_named():
     flow = cy.fluid.grid(*square)
     with pytest.raises(cy.Error, match="not finite at face"):
         flow.state(velocity=lambda x, y: (x + np.nan, y))
-    walls = cy.fluid.grid(*square, boundary={"left": "wall", "right": "wall"})
-    with pytest.raises(cy.ParameterError, match="moves along itself"):
-        cy.rollout(walls, walls.state(), 2, {"wall:left.velocity": np.array([1.0, 0.0])})
+    refuse("lines has shape", *square, lines=[[0.0, 1.0]])
 
 
 def test_a_start_beyond_cfl_raises_with_the_allowed_step():

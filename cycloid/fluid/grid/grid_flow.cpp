@@ -236,9 +236,15 @@ System grid_flow(const GridOptions& o) {
   auto model = std::make_shared<GridModel>();
   model->box = make_box(o);
   const GridBox& box = model->box;
-  model->dt = o.dt, model->obstacles = o.obstacles, model->probes = o.probes;
-  for (const double x : o.probes) {
-    if (!std::isfinite(x)) throw ModelError("probes must be finite [m]");
+  model->dt = o.dt, model->obstacles = o.obstacles;
+  model->probes = o.probes, model->lines = o.lines;
+  for (const auto* points : {&o.probes, &o.lines}) {
+    for (const double x : *points) {
+      if (!std::isfinite(x)) throw ModelError("probes and lines must be finite [m]");
+    }
+  }
+  if (!o.lines.empty() && box.dimensions == 3) {
+    throw ModelError("a flux goes through lines in the plane; in space there are none");
   }
 
   SystemParts parts;
@@ -278,19 +284,6 @@ System grid_flow(const GridOptions& o) {
   const std::shared_ptr<const GridModel> done = model;
   parts.admit = [done](const double* p, double, double* x) {
     return beyond_stability(*done, p[GridModel::kViscosity], courant_of(*done, p, x));
-  };
-  parts.refuse = [done](const double* p) -> std::string {
-    for (int b = done->box.first; b < 3; ++b) {
-      for (int s = 0; s < 2; ++s) {
-        if (done->box.side[at(b)][at(s)] != SideKind::wall) continue;
-        const double across = p[done->side[at(b)][at(s)].parameter + b - done->box.first];
-        if (across != 0) {
-          return message("wall:", side_name(b - done->box.first, s),
-                         ".velocity: a wall moves along itself; got ", across, " m/s across it");
-        }
-      }
-    }
-    return {};
   };
   parts.float64.one = parts.float64.packed = std::make_shared<GridStepper<double>>(done);
   if (o.precision == Precision::float32) {

@@ -34,6 +34,7 @@ struct GridOptions {
   std::vector<FluidObstacle> obstacles;
   std::vector<std::string> inputs;
   std::vector<double> probes;  // (p, d) [m]
+  std::vector<double> lines;   // in the plane: ends (m, 2, 2) [m]
   Precision precision = Precision::float64;
 };
 

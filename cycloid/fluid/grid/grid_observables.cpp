@@ -16,7 +16,8 @@ enum class Shown {
   pressure,
   force,
   probe,
-  probe_pressure
+  probe_pressure,
+  flux
 };
 
 struct Item {
@@ -51,6 +52,8 @@ std::vector<Item> items_of(const GridModel& model) {
     all.push_back({Shown::probe, {"probe", "m/s", {probes, box.dimensions}}});
     all.push_back({Shown::probe_pressure, {"probe_pressure", "Pa", {probes}}});
   }
+  const int lines = static_cast<int>(model.lines.size()) / 4;
+  if (lines > 0) all.push_back({Shown::flux, {"flux", "m²/s", {lines}}});
   return all;
 }
 
@@ -582,6 +585,40 @@ void probe_pressure_pullback(Instant& p, const double* bar) {
   pressure_pullback(p, cells.data());
 }
 
+// Calls visit(line, component, term) for what adds up to the flux (9).
+template <class Visit>
+void for_each_flux_term(const Instant& p, Visit&& visit) {
+  const std::vector<double>& ends = p.work.model.lines;
+  const double h = std::min(p.box.h[1], p.box.h[2]);
+  for (std::size_t line = 0; 4 * line < ends.size(); ++line) {
+    const double* const a = ends.data() + 4 * line;
+    const double d[2] = {a[2] - a[0], a[3] - a[1]};
+    const int parts = std::max(1, static_cast<int>(std::ceil(2 * std::hypot(d[0], d[1]) / h)));
+    for (int i = 0; i < parts; ++i) {
+      const double s = (i + 0.5) / parts, point[2] = {a[0] + s * d[0], a[1] + s * d[1]};
+      for (const int c : {1, 2}) {  // u dy - v dx
+        const double across = (c == 1 ? d[1] : -d[0]) / parts;
+        for (const Term& t : probe_terms(p.box, c, point)) {
+          visit(line, c, Term{t.index, t.weight * across});
+        }
+      }
+    }
+  }
+}
+
+void flux(const Instant& p, double* out) {
+  std::fill_n(out, p.work.model.lines.size() / 4, 0.0);
+  for_each_flux_term(p, [&](std::size_t line, int c, const Term& t) {
+    out[line] += t.weight * p.u[at(c)][at(t.index)];
+  });
+}
+
+void flux_pullback(Instant& p, const double* bar) {
+  for_each_flux_term(p, [&](std::size_t line, int c, const Term& t) {
+    p.u_bar[at(c)][at(t.index)] += t.weight * bar[line];
+  });
+}
+
 class GridObserver final : public DifferentiableObserver {
  public:
   GridObserver(std::shared_ptr<const GridModel> model, std::vector<Item> items)
@@ -611,6 +648,7 @@ class GridObserver final : public DifferentiableObserver {
         case Shown::force: *values = force_on(p, item); break;
         case Shown::probe: probe(p, values); break;
         case Shown::probe_pressure: probe_pressure(p, values); break;
+        case Shown::flux: flux(p, values); break;
       }
       values += item.observable.size();
     }
@@ -630,6 +668,7 @@ class GridObserver final : public DifferentiableObserver {
         case Shown::force: force_on_pullback(p, item, *bar); break;
         case Shown::probe: probe_pullback(p, bar); break;
         case Shown::probe_pressure: probe_pressure_pullback(p, bar); break;
+        case Shown::flux: flux_pullback(p, bar); break;
       }
       bar += item.observable.size();
     }

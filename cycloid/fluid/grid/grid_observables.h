@@ -13,6 +13,8 @@
 //                   friction (immersed.h), less the weight that was added there
 //   probe           velocity at points, linear between faces  (p, d)              (7)  [m/s]
 //   probe_pressure  pressure at points, linear between open cells  (p)            (8)  [Pa]
+//   flux            of volume through lines from a to b, to their right, by the
+//                   midpoint rule over probes half a cell apart  (m)              (9)  [m²/s]
 // "drag:#0" is axis x, "lift:#0" y, "side_force:#0" z.
 #pragma once
 

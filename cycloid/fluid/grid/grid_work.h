@@ -51,6 +51,7 @@ struct GridModel {
   static constexpr int kViscosity = 0, kDensity = 1;
 
   std::vector<double> probes;  // (p, d) [m]
+  std::vector<double> lines;   // ends (m, 2, 2) [m]
 
   int spins() const { return box.dimensions == 2 ? 1 : 3; }
 };
