@@ -248,6 +248,12 @@ def test_gradients_by_differences_at_every_side_and_obstacle(obstacle):
     def value(x0=x0, u=u, p=p):
         return float(np.sum(cy.rollout(flow, x0, u, p).states * bar))
 
+    tangents = {"x0_tan": draw.normal(size=x0.shape), "controls_tan": draw.normal(size=u.shape),
+                "params_tan": sum(d for _, d in directions(flow, 6))}
+    along = run.pushforward(**tangents)
+    back = sum(float(np.sum(a * b)) for a, b in zip(
+        (g.x0, g.controls, g.params), tangents.values(), strict=True))
+    assert float(np.sum(along * bar)) == pytest.approx(back, rel=1e-11)
     for name, got, point, d in (
         ("x0", g.x0, x0, draw.normal(size=x0.shape)),
         ("u", g.controls, u, draw.normal(size=u.shape)),
@@ -330,6 +336,9 @@ def test_three_dimensions_with_gradients():
     for name, d in directions(flow, 2):
         error, _ = differenced(lambda v: value(p=v), g.params, flow.parameters.default, d)
         assert error < 1e-6, name
+    d = draw.normal(size=flow.parameters.size)
+    along = run.pushforward(params_tan=d)
+    assert float(np.sum(along * bar)) == pytest.approx(float(g.params @ d), rel=1e-11)
     seen = cy.observe(flow, run.states[-1], names="vorticity")
     assert seen["vorticity"].shape == (6, 5, 4, 3)
 

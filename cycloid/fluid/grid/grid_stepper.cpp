@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cycloid/base/error.h"
 
@@ -59,7 +60,8 @@ struct GridStepper<T>::Workspace final : StepWorkspace {
         bar0(u0),
         next_bar(u0) {}
   GridWork<T> work;
-  Velocities<T> u0, u1, u2, u3, bar, bar0, next_bar;
+  Velocities<T> u0, u1, u2, u3, bar, bar0, next_bar;  // of tangents too
+  std::optional<GridTangents<T>> tangents;            // made when first asked for
 };
 
 template <class T>
@@ -119,6 +121,18 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
 }
 
 template <class T>
+void GridStepper<T>::load_stages(const StepInput<T>& in, const StepRecord& record,
+                                 Workspace& w) const {
+  GridWork<T>& work = w.work;
+  const int n = model_->box.states();
+  const T* const kept = record.numbers<const T>();
+  work.set_inputs(in.u);
+  work.load(in.x, w.u0), work.load(kept, w.u1), work.load(kept + n, w.u2);
+  if (work.has_obstacles()) work.load(kept + 2 * n, w.u3);
+  for (Velocities<T>* u : {&w.u0, &w.u1, &w.u2}) work.fill_ghosts(*u);
+}
+
+template <class T>
 void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar,
                               T* x_bar, T* u_bar, StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
@@ -126,10 +140,7 @@ void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, 
   const int n = model_->box.states();
   const T* const kept = record.numbers<const T>();
   const auto q_of = [&](int stage) { return kept + 3 * n + stage * model_->box.cells; };
-  work.set_inputs(in.u);
-  work.load(in.x, w.u0), work.load(kept, w.u1), work.load(kept + n, w.u2);
-  if (work.has_obstacles()) work.load(kept + 2 * n, w.u3);
-  for (Velocities<T>* u : {&w.u0, &w.u1, &w.u2}) work.fill_ghosts(*u);
+  load_stages(in, record, w);
 
   const auto clear = [](Velocities<T>& u) {
     for (auto& component : u) std::fill(component.begin(), component.end(), T(0));
@@ -162,6 +173,32 @@ void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, 
   }
   work.load_pullback(w.bar0, x_bar);
   work.give_back_inputs(u_bar);
+}
+
+template <class T>
+bool GridStepper<T>::pushforward(const StepInput<T>& in, const StepRecord& record,
+                                 const StepTangents<T>& tangents, T* x_next_tan,
+                                 StepWorkspace& workspace) const {
+  Workspace& w = static_cast<Workspace&>(workspace);
+  GridWork<T>& work = w.work;
+  const int n = model_->box.states();
+  const T* const q = record.numbers<const T>() + 3 * n;
+  load_stages(in, record, w);
+  if (!w.tangents) w.tangents = work.make_tangents();
+  work.set_tangents(tangents.p, tangents.u, *w.tangents);
+  const Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
+  Velocities<T>*from = &w.bar, *to = &w.next_bar;
+  work.load_pushforward(tangents.x, *w.tangents, w.bar0);
+  work.fill_ghosts_pushforward(*w.tangents, w.bar0);
+  *from = w.bar0;
+  for (int stage = 0; stage < 3; ++stage) {
+    if (stage > 0) work.fill_ghosts_pushforward(*w.tangents, *from);
+    work.stage_pushforward(rule<T>(stage, model_->dt), *u[stage], q + stage * model_->box.cells,
+                           *u[stage + 1], *w.tangents, w.bar0, *from, *to);
+    std::swap(from, to);
+  }
+  work.store(*from, x_next_tan);
+  return true;
 }
 
 template <class T>

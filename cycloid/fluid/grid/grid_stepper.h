@@ -27,11 +27,15 @@ class GridStepper final : public Stepper<T> {
                   StepWorkspace& workspace) const override;
   void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
                 T* u_bar, StepWorkspace& workspace) const override;
+  bool pushforward(const StepInput<T>& in, const StepRecord& record,
+                   const StepTangents<T>& tangents, T* x_next_tan,
+                   StepWorkspace& workspace) const override;
   void finish(StepWorkspace& workspace, double* p_bar) const override;
   StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
 
  private:
   struct Workspace;
+  void load_stages(const StepInput<T>& in, const StepRecord& record, Workspace& w) const;
   std::shared_ptr<const GridModel> model_;
 };
 

@@ -38,11 +38,11 @@ GridWork<T>::GridWork(std::shared_ptr<const GridModel> of, int threads_given)
     for (int s = 0; s < 2; ++s) {
       if (box.periodic(b)) continue;
       for (int a = box.first; a < 3; ++a) {
-        W_[at(b)][at(s)][at(a)].assign(at(box.numbers / box.extent[at(b)]), T(0));
         W_bar_[at(b)][at(s)][at(a)].assign(at(box.numbers / box.extent[at(b)]), 0.0);
       }
     }
   }
+  make_sides(W_);
   r_ = make(), g_ = make();
   q_.assign(at(box.numbers), T(0)), q_next_ = q_;
   cells_.resize(at(box.cells));
@@ -60,6 +60,17 @@ GridWork<T>::GridWork(std::shared_ptr<const GridModel> of, int threads_given)
     }
   }
   room_ = solver().make_room(threads);
+}
+
+template <class T>
+void GridWork<T>::make_sides(SideVelocities<T>& W) const {
+  for (int b = box.first; b < 3; ++b) {
+    for (int s = 0; s < 2 && !box.periodic(b); ++s) {
+      for (int a = box.first; a < 3; ++a) {
+        W[at(b)][at(s)][at(a)].assign(at(box.numbers / box.extent[at(b)]), T(0));
+      }
+    }
+  }
 }
 
 template <class T>
@@ -100,8 +111,8 @@ GridView<T> GridWork<T>::view(const Velocities<T>& u) const {
 // Parameters and inputs.
 
 template <class T>
-T GridWork<T>::number(const GridModel::Place& place, int i, const T* u) const {
-  T sum = place.parameter < 0 ? T(0) : p_[at(place.parameter + i)];
+T GridWork<T>::number(const T* p, const GridModel::Place& place, int i, const T* u) {
+  T sum = place.parameter < 0 || !p ? T(0) : p[place.parameter + i];
   if (place.input >= 0 && u) sum += u[place.input + i];
   return sum;
 }
@@ -180,7 +191,7 @@ void GridWork<T>::set_inputs(const T* u) {
       for (auto& plane : side) std::fill(plane.begin(), plane.end(), 0.0);
     }
   }
-  set_walls(u);
+  set_walls(p_.data(), u, W_);
   if (immersed_) set_obstacles(u);
 }
 
@@ -209,34 +220,35 @@ void GridWork<T>::for_each_on_side(int b, Visit&& visit) const {
 }
 
 template <class T>
-void GridWork<T>::set_walls(const T* u) {
+void GridWork<T>::set_walls(const T* p, const T* u, SideVelocities<T>& W_of) const {
   const int d = box.dimensions;
   for (int b = box.first; b < 3; ++b) {
     for (int s = 0; s < 2; ++s) {
       const SideKind kind = box.side[at(b)][at(s)];
       const GridModel::Place& place = model.side[at(b)][at(s)];
-      auto& W = W_[at(b)][at(s)];
+      auto& W = W_of[at(b)][at(s)];
       if (kind == SideKind::wall) {
         for (int a = box.first; a < 3; ++a) {
-          if (a != b) std::fill(W[at(a)].begin(), W[at(a)].end(), number(place, a - box.first, u));
+          if (a != b)
+            std::fill(W[at(a)].begin(), W[at(a)].end(), number(p, place, a - box.first, u));
         }
       } else if (kind == SideKind::inflow) {
         for (int a = box.first; a < 3; ++a) std::fill(W[at(a)].begin(), W[at(a)].end(), T(0));
         for_each_on_side(b, [&](int i, int j, int k, int face) {
           for (int a = box.first; a < 3; ++a) {
-            const T value = number(place, face * d + a - box.first, u);
-            int p[3] = {i, j, k};
+            const T value = number(p, place, face * d + a - box.first, u);
+            int at_face[3] = {i, j, k};
             const std::ptrdiff_t m = plane_index(b, i, j, k);
             if (a == b) {
               W[at(a)][at(m)] = value;
               continue;
             }
             // Its tangential part lives half a cell away, between two of these; at an end, by one.
-            const int i_a = p[a], n_a = box.n[at(a)];
+            const int i_a = at_face[a], n_a = box.n[at(a)];
             const bool ring = box.periodic(a);
             W[at(a)][at(m)] += (i_a == 0 && !ring ? T(1) : T(0.5)) * value;
-            p[a] = ring && i_a == n_a - 1 ? 0 : i_a + 1;
-            W[at(a)][at(plane_index(b, p[0], p[1], p[2]))] +=
+            at_face[a] = ring && i_a == n_a - 1 ? 0 : i_a + 1;
+            W[at(a)][at(plane_index(b, at_face[0], at_face[1], at_face[2]))] +=
                 (i_a == n_a - 1 && !ring ? T(1) : T(0.5)) * value;
           }
         });
@@ -246,27 +258,31 @@ void GridWork<T>::set_walls(const T* u) {
 }
 
 template <class T>
+T GridWork<T>::surface(const T* p, const T* u, int a, int i, int j, int k) const {
+  const auto& o = model.obstacle[at(immersed_->owner(a)[box.index(i, j, k)])];
+  T w = number(p, o.velocity, a - box.first, u);
+  if (o.spin.parameter < 0) return w;
+  double x[3], c[3] = {};
+  immersed_->position(a, i, j, k, x);
+  for (int e = 0; e < box.dimensions; ++e) {
+    c[e + box.first] = obstacle_numbers_[at(o.numbers + e)];
+  }
+  // Ω × (x - c); in the plane Ω is normal to it, along axis 0.
+  for (int e = 0; e < model.spins(); ++e) {
+    const T omega = number(p, o.spin, e, u);
+    if (a == (e + 1) % 3) w -= omega * static_cast<T>(x[(e + 2) % 3] - c[(e + 2) % 3]);
+    if (a == (e + 2) % 3) w += omega * static_cast<T>(x[(e + 1) % 3] - c[(e + 1) % 3]);
+  }
+  return w;
+}
+
+template <class T>
 void GridWork<T>::set_obstacles(const T* u) {
-  const int d = box.dimensions;
   for (int a = box.first; a < 3; ++a) {
     std::fill(w_bar_[at(a)].begin(), w_bar_[at(a)].end(), 0.0);
     for_each_row(a, [&](int i, int j, int) {
       for (int k = 0; k < box.count(a, 2); ++k) {
-        const std::ptrdiff_t m = box.index(i, j, k);
-        const auto& o = model.obstacle[at(immersed_->owner(a)[m])];
-        T w = number(o.velocity, a - box.first, u);
-        if (o.spin.parameter >= 0) {
-          double x[3], c[3] = {};
-          immersed_->position(a, i, j, k, x);
-          for (int e = 0; e < d; ++e) c[e + box.first] = obstacle_numbers_[at(o.numbers + e)];
-          // Ω × (x - c); in the plane Ω is normal to it, along axis 0.
-          for (int e = 0; e < model.spins(); ++e) {
-            const T omega = number(o.spin, e, u);
-            if (a == (e + 1) % 3) w -= omega * static_cast<T>(x[(e + 2) % 3] - c[(e + 2) % 3]);
-            if (a == (e + 2) % 3) w += omega * static_cast<T>(x[(e + 1) % 3] - c[(e + 1) % 3]);
-          }
-        }
-        w_[at(a)][at(m)] = w;
+        w_[at(a)][at(box.index(i, j, k))] = surface(p_.data(), u, a, i, j, k);
       }
     });
   }
@@ -343,11 +359,11 @@ void GridWork<T>::give_back_inputs(T* u_bar) {
 // States and ghosts.
 
 template <class T>
-void GridWork<T>::set_sides(Velocities<T>& u) const {
+void GridWork<T>::set_sides(Velocities<T>& u, const SideVelocities<T>& W_of) const {
   for (int b = box.first; b < 3; ++b) {
     for (int s = 0; s < 2; ++s) {
       if (!given(box.side[at(b)][at(s)])) continue;
-      const Plane& W = W_[at(b)][at(s)][at(b)];
+      const Plane& W = W_of[at(b)][at(s)][at(b)];
       const std::ptrdiff_t to = s * box.n[at(b)] * box.stride[at(b)];
       for_each_on_side(b, [&](int i, int j, int k, int) {
         u[at(b)][at(box.index(i, j, k) + to)] = W[at(plane_index(b, i, j, k))];
@@ -433,7 +449,7 @@ void for_each_in_plane(const GridBox& box, int b, Visit&& visit) {
 }  // namespace
 
 template <class T>
-void GridWork<T>::fill_ghosts(Velocities<T>& u) const {
+void GridWork<T>::fill_ghosts(Velocities<T>& u, const SideVelocities<T>& W_of) const {
   for (int b = box.first; b < 3; ++b) {
     const std::ptrdiff_t s = box.stride[at(b)], n = box.n[at(b)];
     for (int a = box.first; a < 3; ++a) {
@@ -447,7 +463,7 @@ void GridWork<T>::fill_ghosts(Velocities<T>& u) const {
       }
       for (int side = 0; side < 2; ++side) {
         const SideKind kind = box.side[at(b)][at(side)];
-        const Plane& W = W_[at(b)][at(side)][at(a)];
+        const Plane& W = W_of[at(b)][at(side)][at(a)];
         // The last face or cell inside, and the ghost.
         const std::ptrdiff_t last = side ? (a == b ? n : n - 1) * s : 0,
                              ghost = side ? last + s : -s;
@@ -763,6 +779,144 @@ void GridWork<T>::stage_pullback(const StageRule<T>& rule, const Velocities<T>& 
     for (int row = 0; row < box.rows(a); ++row) force_bar[a] += row_sums_[at(row)];
   }
   rate_pullback(u, g_, u_bar, wants_parameters);
+}
+
+// Tangents.
+
+template <class T>
+GridTangents<T> GridWork<T>::make_tangents() const {
+  GridTangents<T> t;
+  make_sides(t.W);
+  if (immersed_) t.w = make();
+  return t;
+}
+
+template <class T>
+void GridWork<T>::set_tangents(const T* p_tan, const T* u_tan, GridTangents<T>& t) const {
+  t.viscosity = p_tan ? p_tan[GridModel::kViscosity] : T(0);
+  for (int a = box.first; a < 3; ++a) {
+    t.force[a] = model.force_input >= 0 && u_tan ? u_tan[model.force_input + a - box.first] : T(0);
+  }
+  set_walls(p_tan, u_tan, t.W);
+  if (!immersed_) return;
+  std::vector<double> wide(p_.size(), 0.0);
+  if (p_tan) wide.assign(p_tan, p_tan + p_.size());
+  std::vector<const double*> numbers_tan;
+  for (const auto& o : model.obstacle) numbers_tan.push_back(wide.data() + o.numbers);
+  immersed_->pushforward(obstacle_numbers(), numbers_tan,
+                         static_cast<double>(t.viscosity) * model.dt, t.D, t.A, t.E);
+  for (int a = box.first; a < 3; ++a) {
+    for_each_row(a, [&](int i, int j, int) {
+      for (int k = 0; k < box.count(a, 2); ++k) {
+        const std::ptrdiff_t m = box.index(i, j, k);
+        T w = surface(p_tan, u_tan, a, i, j, k);
+        const auto& o = model.obstacle[at(immersed_->owner(a)[m])];
+        for (int e = 0; e < model.spins() && o.spin.parameter >= 0; ++e) {
+          const int from = (e + 1) % 3, to = (e + 2) % 3;
+          if (a != from && a != to) continue;
+          const double moved = wide[at(o.numbers + (a == from ? to : from) - box.first)];
+          w += number(o.spin, e, inputs_) * static_cast<T>(a == from ? moved : -moved);
+        }
+        t.w[at(a)][at(m)] = w;
+      }
+    });
+  }
+}
+
+template <class T>
+void GridWork<T>::load_pushforward(const T* x_tan, const GridTangents<T>& t,
+                                   Velocities<T>& u_tan) const {
+  for (int a = box.first; a < 3; ++a) {
+    const int length = box.count(a, 2);
+    for_each_row(a, [&](int i, int j, int row) {
+      const std::ptrdiff_t m = box.index(i, j, 0),
+                           from = box.offset[at(a)] + static_cast<std::ptrdiff_t>(row) * length;
+      for (int k = 0; k < length; ++k) {
+        T& to = u_tan[at(a)][at(m + k)];
+        to = x_tan ? x_tan[from + k] : T(0);
+        if (immersed_ && D_[at(a)][at(m + k)] == 0) to = t.w[at(a)][at(m + k)];
+      }
+    });
+  }
+  set_sides(u_tan, t.W);
+}
+
+template <class T>
+void GridWork<T>::stage_pushforward(const StageRule<T>& rule, const Velocities<T>& u, const T* q,
+                                    const Velocities<T>& out, const GridTangents<T>& t,
+                                    const Velocities<T>& u0_tan, const Velocities<T>& u_tan,
+                                    Velocities<T>& out_tan) {
+  const GridView<T> v = view(u);
+  const T* of_tan[3];
+  pointers(u_tan, of_tan);
+  if (immersed_) rate(u, r_);
+  for (int a = box.first; a < 3; ++a) {
+    for_each_row(a, [&](int i, int j, int) {
+      const std::ptrdiff_t m = box.index(i, j, 0);
+      kernels_->rate_pushforward(v, of_tan, t.viscosity, a, m, box.count(a, 2),
+                                 g_[at(a)].data() + m);
+    });
+  }
+  for (std::size_t i = 0; i < t.E.size(); ++i) {
+    const WallTerm& term = immersed_->wall_terms()[i];
+    const auto &x = u[at(term.component)], &x_tan = u_tan[at(term.component)];
+    const T E = static_cast<T>(term.E), gap = x[at(term.other)] - x[at(term.m)];
+    g_[at(term.component)][at(term.m)] +=
+        (t.viscosity * E + viscosity * static_cast<T>(t.E[i])) * gap +
+        viscosity * E * (x_tan[at(term.other)] - x_tan[at(term.m)]);
+  }
+  if (immersed_) {
+    cells_of_q_.assign(q, q + box.cells);
+    spread(cells_of_q_.data(), Beyond::mirrored, q_next_);
+  }
+  for (int a = box.first; a < 3; ++a) {
+    for_each_row(a, [&](int i, int j, int) {
+      const std::ptrdiff_t m = box.index(i, j, 0);
+      for (std::ptrdiff_t c = m; c < m + box.count(a, 2); ++c) {
+        T y_tan = u_tan[at(a)][at(c)] + rule.dt * (g_[at(a)][at(c)] + t.force[a]);
+        if (immersed_) {
+          const T D = D_[at(a)][at(c)];
+          const T y = u[at(a)][at(c)] + rule.dt * (r_[at(a)][at(c)] + force[a]);
+          y_tan = static_cast<T>(t.D[at(a)][at(c)]) * (y - w_[at(a)][at(c)]) + D * y_tan +
+                  (1 - D) * t.w[at(a)][at(c)];
+        }
+        out_tan[at(a)][at(c)] = rule.alpha * u0_tan[at(a)][at(c)] + rule.beta * y_tan;  // (13)
+      }
+    });
+  }
+  set_sides(out_tan, t.W);
+  for (int a = box.first; a < 3; ++a) {
+    const T over = v.over_h[a];
+    const std::ptrdiff_t s = box.stride[at(a)];
+    for_each_row(a, [&](int i, int j, int) {
+      const std::ptrdiff_t m = box.index(i, j, 0);
+      for (std::ptrdiff_t c = m; c < m + box.count(a, 2); ++c) {
+        T& flow = flux_[at(a)][at(c)];
+        flow = out_tan[at(a)][at(c)];
+        if (!immersed_) continue;
+        const T A = A_[at(a)][at(c)], slope = over * (q_next_[at(c)] - q_next_[at(c - s)]);
+        const T lost = static_cast<T>(t.D[at(a)][at(c)]) * slope;
+        flow = A * (flow - lost) + (1 - A) * t.w[at(a)][at(c)] +
+               static_cast<T>(t.A[at(a)][at(c)]) * (out[at(a)][at(c)] - w_[at(a)][at(c)]);  // (14)
+        out_tan[at(a)][at(c)] -= lost;
+      }
+    });
+    if (!box.periodic(a)) continue;
+    const std::ptrdiff_t far = box.n[at(a)] * s;
+    for_each_on_side(a, [&](int i, int j, int k, int) {
+      T* const x = flux_[at(a)].data() + box.index(i, j, k);
+      x[far] = x[0];
+    });
+  }
+  divergence(flux_, cells_.data());
+  solve(cells_.data());
+  spread(cells_.data(), Beyond::mirrored, q_);
+  for (int a = box.first; a < 3; ++a) {
+    for_each_row(a, [&](int i, int j, int) {
+      kernels_->subtract_gradient(v, q_.data(), D(a), a, box.index(i, j, 0), box.count(a, 2),
+                                  out_tan[at(a)].data());
+    });
+  }
 }
 
 template class GridWork<float>;

@@ -17,6 +17,9 @@
 //   v̄ = ū⁺ - A grad₀ λ,  D̄ -= v̄ grad q,  Ā -= grad₀ λ (u⁺ - w),  w̄ -= grad₀ λ (1 - A)   (10)
 //   W̄ += v̄ on the sides (v̄ = 0 there);  ū⁰ += α v̄,  ȳ = β D v̄                            (11)
 //   D̄ += β v̄ (y - w),  w̄ += β v̄ (1 - D);  ū += ȳ + (∂r/∂u)ᵀ Δt ȳ,  force̅ += Δt Σ ȳ       (12)
+// and, with dots for tangents:
+//   v̇ = α u̇⁰ + β (Ḋ (y - w) + D ẏ + (1 - D) ẇ), Ẇ on the sides                            (13)
+//   L q̇ = div(A v̇ + Ȧ (u⁺ - w) + (1 - A) ẇ - A Ḋ grad q),  u̇⁺ = v̇ - Ḋ grad q - D grad q̇ (14)
 #pragma once
 
 #include <memory>
@@ -59,6 +62,20 @@ struct GridModel {
 template <class T>
 using Velocities = std::array<std::vector<T>, 3>;
 
+// Velocities given on the sides: of axis, side and component, planes of numbers.
+template <class T>
+using SideVelocities = std::array<std::array<std::array<std::vector<T>, 3>, 2>, 3>;
+
+// A direction in what a step is a function of.
+template <class T>
+struct GridTangents {
+  T viscosity = 0, force[3] = {};
+  SideVelocities<T> W;
+  Velocities<T> w;
+  Velocities<double> D, A;
+  std::vector<double> E;
+};
+
 template <class T>
 class GridWork {
  public:
@@ -81,7 +98,7 @@ class GridWork {
   void load(const T* x, Velocities<T>& u) const;
   void load_pullback(Velocities<T>& u_bar, T* x_bar);
   void store(const Velocities<T>& u, T* x) const;
-  void fill_ghosts(Velocities<T>& u) const;  // (1) … (4)
+  void fill_ghosts(Velocities<T>& u) const { fill_ghosts(u, W_); }  // (1) … (4)
   void fill_ghosts_pullback(Velocities<T>& u_bar);
 
   // (5) … (8); q, if not null, takes the cells' q.
@@ -91,6 +108,19 @@ class GridWork {
   void stage_pullback(const StageRule<T>& rule, const Velocities<T>& u, const T* q,
                       const Velocities<T>& out, Velocities<T>& out_bar, Velocities<T>& u0_bar,
                       Velocities<T>& u_bar, bool wants_parameters);
+
+  // Tangents of parameters p_tan and inputs u_tan (null: zero), at those at hand.
+  GridTangents<T> make_tangents() const;
+  void set_tangents(const T* p_tan, const T* u_tan, GridTangents<T>& t) const;
+  void load_pushforward(const T* x_tan, const GridTangents<T>& t, Velocities<T>& u_tan) const;
+  void fill_ghosts_pushforward(const GridTangents<T>& t, Velocities<T>& u_tan) const {
+    fill_ghosts(u_tan, t.W);
+  }
+  // (13) (14), with u_tan's ghosts filled.
+  void stage_pushforward(const StageRule<T>& rule, const Velocities<T>& u, const T* q,
+                         const Velocities<T>& out, const GridTangents<T>& t,
+                         const Velocities<T>& u0_tan, const Velocities<T>& u_tan,
+                         Velocities<T>& out_tan);
 
   // Δt Σ |u_a| / h_a, the largest of all cells, and where.
   double courant(const Velocities<T>& u, int* cell) const;
@@ -117,7 +147,7 @@ class GridWork {
   double* w_bar(int a) { return w_bar_[GridBox::u(a)].data(); }
   const int* owner(int a) const { return immersed_->owner(a); }
   bool has_obstacles() const { return immersed_.has_value(); }
-  void set_sides(Velocities<T>& u) const;
+  void set_sides(Velocities<T>& u) const { set_sides(u, W_); }
   void set_sides_pullback(Velocities<T>& u_bar);
   GridView<T> view(const Velocities<T>& u) const;
 
@@ -134,9 +164,17 @@ class GridWork {
   std::ptrdiff_t plane_index(int axis, int i, int j, int k) const;
   template <class Visit>
   void for_each_on_side(int axis, Visit&& visit) const;
-  void set_walls(const T* u);
+  void fill_ghosts(Velocities<T>& u, const SideVelocities<T>& W) const;
+  void set_sides(Velocities<T>& u, const SideVelocities<T>& W) const;
+  void set_walls(const T* p, const T* u, SideVelocities<T>& W) const;
   void set_obstacles(const T* u);
-  T number(const GridModel::Place& place, int i, const T* u) const;
+  static T number(const T* p, const GridModel::Place& place, int i, const T* u);
+  T number(const GridModel::Place& place, int i, const T* u) const {
+    return number(p_.data(), place, i, u);
+  }
+  void make_sides(SideVelocities<T>& W) const;
+  // The velocity of an obstacle's surface at a face, linear in (p, u) but for the centre.
+  T surface(const T* p, const T* u, int a, int i, int j, int k) const;
   void give(const GridModel::Place& place, int i, double bar, T* u_bar);
   std::vector<const double*> obstacle_numbers() const;
 
@@ -144,7 +182,7 @@ class GridWork {
   const GridKernels<T>* kernels_;
   std::vector<T> p_;
   std::vector<double> p_bar_, obstacle_numbers_;
-  std::array<std::array<std::array<Plane, 3>, 2>, 3> W_;  // of axis, side, component
+  SideVelocities<T> W_;
   std::array<std::array<std::array<std::vector<double>, 3>, 2>, 3> W_bar_;
   std::optional<Immersed> immersed_;
   std::unique_ptr<PressureSolver> own_solver_;

@@ -118,6 +118,13 @@ void signed_distance_pullback(const GridBox& box, ObstacleKind kind, const doubl
   distance(box, kind, p, x, [&](int i, double slope) { p_bar[i] += slope * phi_bar; });
 }
 
+double signed_distance_pushforward(const GridBox& box, ObstacleKind kind, const double* p,
+                                   const double* x, const double* p_tan) {
+  double sum = 0;
+  distance(box, kind, p, x, [&](int i, double slope) { sum += slope * p_tan[i]; });
+  return sum;
+}
+
 double open_share(int corners, const double* phi, double* slope) {
   if (corners == 2) {
     slope[0] = slope[1] = 0;
@@ -177,6 +184,19 @@ void Immersed::for_each_face(int a, Visit&& visit) const {
       for (int k = 0; k < box_.count(a, 2); ++k) visit(i, j, k, box_.index(i, j, k));
     }
   }
+}
+
+// The corners of a face.
+int Immersed::corners_of(int a, std::ptrdiff_t m, std::ptrdiff_t* corner) const {
+  const int count = 1 << (box_.dimensions - 1);
+  for (int c = 0; c < count; ++c) {
+    corner[c] = m;
+    int bit = box_.dimensions - 2;
+    for (int b = box_.first; b < 3; ++b) {
+      if (b != a) corner[c] += (c >> bit-- & 1) * box_.stride[at(b)];
+    }
+  }
+  return count;
 }
 
 double Immersed::friction(int a, std::ptrdiff_t m) const {
@@ -249,15 +269,9 @@ void Immersed::set(const std::vector<const double*>& numbers, double viscosity_d
                           n / (2 * P + n) / (box_.h[at(b)] * box_.h[at(b)])});  // (2)
       }
       double corners[4], slope[4];
-      int count = 0;
-      for (int c = 0; c < 1 << (box_.dimensions - 1); ++c) {
-        std::ptrdiff_t corner = m;
-        int bit = box_.dimensions - 2;
-        for (int b = box_.first; b < 3; ++b) {
-          if (b != a) corner += (c >> bit-- & 1) * box_.stride[at(b)];
-        }
-        corners[count++] = corner_phi_[at(corner)];
-      }
+      std::ptrdiff_t index[4];
+      const int count = corners_of(a, m, index);
+      for (int c = 0; c < count; ++c) corners[c] = corner_phi_[at(index[c])];
       A_[at(a)][at(m)] = open_share(count, corners, slope);  // (4)
     });
   }
@@ -296,16 +310,8 @@ void Immersed::pullback(const std::vector<const double*>& numbers, const double*
       if (A_bar[a][m] != 0) {
         double corners[4], slope[4];
         std::ptrdiff_t index[4];
-        int count = 0;
-        for (int c = 0; c < 1 << (box_.dimensions - 1); ++c) {
-          index[count] = m;
-          int bit = box_.dimensions - 2;
-          for (int b = box_.first; b < 3; ++b) {
-            if (b != a) index[count] += (c >> bit-- & 1) * box_.stride[at(b)];
-          }
-          corners[count] = corner_phi_[at(index[count])];
-          ++count;
-        }
+        const int count = corners_of(a, m, index);
+        for (int c = 0; c < count; ++c) corners[c] = corner_phi_[at(index[c])];
         open_share(count, corners, slope);  // (4)
         for (int c = 0; c < count; ++c) corner_bar[at(index[c])] += slope[c] * A_bar[a][m];
       }
@@ -331,6 +337,67 @@ void Immersed::pullback(const std::vector<const double*>& numbers, const double*
     int p[3];
     place(m, p);
     give(-1, p[0], p[1], p[2], corner_owner_[at(m)], corner_bar[at(m)]);
+  }
+}
+
+void Immersed::pushforward(const std::vector<const double*>& numbers,
+                           const std::vector<const double*>& numbers_tan, double viscosity_dt_tan,
+                           std::array<std::vector<double>, 3>& D_tan,
+                           std::array<std::vector<double>, 3>& A_tan,
+                           std::vector<double>& E_tan) const {
+  std::vector<double> corner_tan(at(box_.numbers), 0.0), phi_tan(corner_tan), slopes(corner_tan);
+  const auto tangent = [&](int a, std::ptrdiff_t m, int owner) {
+    int p[3];
+    for (std::ptrdiff_t b = 0, rest = m; b < 3; ++b) {
+      p[b] = static_cast<int>(rest / box_.stride[at(b)]) - box_.pad[at(b)];
+      rest %= box_.stride[at(b)];
+    }
+    double x[3];
+    position(a, p[0], p[1], p[2], x);
+    return signed_distance_pushforward(box_, obstacles_[at(owner)].kind, numbers[at(owner)], x,
+                                       numbers_tan[at(owner)]);  // (1)
+  };
+  for (std::ptrdiff_t m = 0; m < box_.numbers; ++m) {
+    if (corner_phi_[at(m)] < kFar) corner_tan[at(m)] = tangent(-1, m, corner_owner_[at(m)]);
+  }
+  E_tan.assign(terms_.size(), 0.0);
+  for (int a = box_.first; a < 3; ++a) {
+    const auto& phi = phi_[at(a)];
+    D_tan[at(a)].assign(at(box_.numbers), 0.0), A_tan[at(a)] = D_tan[at(a)];
+    for (std::ptrdiff_t m = 0; m < box_.numbers; ++m) {
+      phi_tan[at(m)] = phi[at(m)] < kFar ? tangent(a, m, owner_[at(a)][at(m)]) : 0;
+    }
+    for_each_face(a, [&](int, int, int, std::ptrdiff_t m) {
+      std::ptrdiff_t index[4];
+      double corners[4], slope[4];
+      const int count = corners_of(a, m, index);
+      for (int c = 0; c < count; ++c) corners[c] = corner_phi_[at(index[c])];
+      open_share(count, corners, slope);  // (4)
+      for (int c = 0; c < count; ++c) A_tan[at(a)][at(m)] += slope[c] * corner_tan[at(index[c])];
+      const double P = phi[at(m)], sum = P > 0 ? friction(a, m) : 0;
+      if (sum == 0) return;
+      friction_pullback(a, m, 1.0, slopes.data());
+      double sum_tan = 0;
+      const auto take = [&](std::ptrdiff_t k) {
+        sum_tan += slopes[at(k)] * phi_tan[at(k)];
+        slopes[at(k)] = 0;
+      };
+      take(m);
+      for (int b = box_.first; b < 3; ++b) {
+        take(m - box_.stride[at(b)]), take(m + box_.stride[at(b)]);
+      }
+      const double S = viscosity_dt_ * sum,
+                   S_tan = viscosity_dt_tan * sum + viscosity_dt_ * sum_tan;
+      D_tan[at(a)][at(m)] = (S * phi_tan[at(m)] - P * S_tan) / ((P + S) * (P + S));  // (3)
+    });
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      const WallTerm& term = terms_[t];
+      if (term.component != a) continue;
+      const std::ptrdiff_t N = 2 * term.m - term.other;
+      const double P = phi[at(term.m)], n = -phi[at(N)];
+      E_tan[t] = -term.E / (n * (2 * P + n)) *
+                 (2 * P * phi_tan[at(N)] + 2 * n * phi_tan[at(term.m)]);  // (2)
+    }
   }
 }
 

@@ -41,6 +41,9 @@ double signed_distance(const GridBox& box, ObstacleKind kind, const double* p, c
 void signed_distance_pullback(const GridBox& box, ObstacleKind kind, const double* p,
                               const double* x, double phi_bar, double* p_bar);
 
+double signed_distance_pushforward(const GridBox& box, ObstacleKind kind, const double* p,
+                                   const double* x, const double* p_tan);
+
 // The share of a segment or square where φ is positive, given at its 2 or 4 corners (in 3-D in the
 // order 00 01 10 11), and its derivatives.
 double open_share(int corners, const double* phi, double* dshare_dphi);
@@ -65,6 +68,12 @@ class Immersed {
                 const double* const* A_bar, const std::vector<double>& E_bar,
                 const std::vector<double*>& numbers_bar, double& viscosity_dt_bar) const;
 
+  // Tangents of D, A (arrays of grid_box.h) and E, along those of the numbers and of ν Δt.
+  void pushforward(const std::vector<const double*>& numbers,
+                   const std::vector<const double*>& numbers_tan, double viscosity_dt_tan,
+                   std::array<std::vector<double>, 3>& D_tan,
+                   std::array<std::vector<double>, 3>& A_tan, std::vector<double>& E_tan) const;
+
   // Of component a, arrays of grid_box.h.
   const double* D(int a) const { return D_[GridBox::u(a)].data(); }
   const double* A(int a) const { return A_[GridBox::u(a)].data(); }
@@ -83,6 +92,7 @@ class Immersed {
   // Σ φ_P c of (2) at a face, and its pullback onto φ of the face and its neighbours.
   double friction(int a, std::ptrdiff_t m) const;
   void friction_pullback(int a, std::ptrdiff_t m, double bar, double* phi_bar) const;
+  int corners_of(int a, std::ptrdiff_t m, std::ptrdiff_t* corner) const;
   template <class Visit>
   void for_each_face(int a, Visit&& visit) const;
 
