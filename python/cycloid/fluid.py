@@ -2,6 +2,8 @@
 
 `spectral`: periodic boxes of one to three axes, by Fourier series: Navier–Stokes and eight other
 equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
+`grid`: boxes with walls, inflow, outflow and obstacles, on a staggered grid. docs/grid_flow.md has
+the laws.
 
 >>> import cycloid as cy
 >>> cy.fluid.spectral("burgers", shape=(64,), size=1.0, dt=1e-3, viscosity=0.01)
@@ -10,7 +12,17 @@ equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
 
 from __future__ import annotations
 
+from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, grid
 from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
-__all__ = ["SpectralFlow", "own_spectral", "spectral"]
+__all__ = [
+    "Box",
+    "Circle",
+    "GridFlow",
+    "Shape",
+    "SpectralFlow",
+    "grid",
+    "own_spectral",
+    "spectral",
+]
