@@ -35,6 +35,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._guarded import guarded
 from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
@@ -128,6 +129,7 @@ __all__ = [
     "evaluate",
     "forward",
     "from_mujoco",
+    "guarded",
     "identify",
     "input_from_mujoco",
     "input_to_mujoco",
