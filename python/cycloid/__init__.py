@@ -23,6 +23,12 @@ from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
+from cycloid._counterfactual import (
+    Counterfactual,
+    Intervention,
+    counterfactual,
+    rank_interventions,
+)
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._estimate import Estimate, estimate
@@ -77,6 +83,7 @@ __all__ = [
     "Advanced",
     "Builder",
     "Contacts",
+    "Counterfactual",
     "Crowded",
     "Diagnosis",
     "Error",
@@ -91,6 +98,7 @@ __all__ = [
     "GradientError",
     "HuntCrossley",
     "InternalError",
+    "Intervention",
     "InverseDynamics",
     "InverseDynamicsGradient",
     "LinearFeedback",
@@ -122,6 +130,7 @@ __all__ = [
     "advance",
     "check_gradient",
     "close_loop",
+    "counterfactual",
     "cost",
     "diagnose",
     "difference",
@@ -142,6 +151,7 @@ __all__ = [
     "own_law",
     "plan",
     "randomise",
+    "rank_interventions",
     "rollout",
     "state_from_mujoco",
     "state_to_mujoco",

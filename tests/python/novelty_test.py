@@ -57,9 +57,9 @@ def runs(system, shape, seed, wide=1.0, force=0.0, count=40, steps=40):
 
 
 def auroc(negatives, positives):
-    sorted_ = np.sort(negatives)
-    below = np.searchsorted(sorted_, positives, "left") + np.searchsorted(sorted_, positives, "right")
-    return below.mean() / 2 / len(sorted_)
+    ranked = np.sort(negatives)
+    below = [np.searchsorted(ranked, positives, side) for side in ("left", "right")]
+    return np.mean(below) / len(ranked)
 
 
 def trained(name, steps):
