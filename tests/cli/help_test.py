@@ -10,6 +10,7 @@ import pytest
 COMMANDS = [
     "tour",
     "simulate",
+    "view",
     "gradcheck",
     "linearise",
     "identify",
@@ -18,6 +19,7 @@ COMMANDS = [
     "bench",
     "info",
     "doctor",
+    "completion",
 ]
 
 
