@@ -16,6 +16,7 @@
 #include "cli/law_options.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
+#include "cli/robot_tables.h"
 #include "cli/table.h"
 #include "cli/trajectory_file.h"
 #include "cycloid/adjoint/rollout.h"
@@ -30,6 +31,7 @@ struct SimulateOptions {
   RandomInputs random;
   std::string output, recording;
   std::int64_t environments = 1, every = 1;
+  bool full = false;
 };
 
 struct Simulation {
@@ -277,6 +279,13 @@ std::string events_in_words(const Simulation& run) {
   return text + (run.events.size() > kNamed ? ", …\n" : "\n");
 }
 
+std::string files_in_words(const SimulateOptions& options) {
+  std::string text;
+  if (!options.output.empty()) text += message("\nTrajectory: ", options.output, "\n");
+  if (!options.recording.empty()) text += message("\nRecording: ", options.recording, "\n");
+  return text;
+}
+
 std::string in_words(const SimulateOptions& options, const System& system, const Simulation& run,
                      double rate, const Terminal& terminal) {
   const double duration = static_cast<double>(options.run.steps) * system.timestep();
@@ -304,15 +313,16 @@ std::string in_words(const SimulateOptions& options, const System& system, const
   if (const std::string advice = run.report.advice(); !advice.empty()) text += advice + "\n";
   text += events_in_words(run);
   text += message("\nEnvironment 0 at the end:\n");
+  if (const Model* robot = options.law.robot_model(); robot && !options.full) {
+    text += joint_table(*robot, run.last_state, false).substr(1);
+    return text + files_in_words(options);
+  }
   Table table({Table::Align::left, Table::Align::right, Table::Align::left});
   const std::vector<NamedNumber> numbers = numbers_of(system.states());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     table.row({numbers[i].name, shown(run.last_state[i]), numbers[i].unit});
   }
-  text += table.text();
-  if (!options.output.empty()) text += message("\nTrajectory: ", options.output, "\n");
-  if (!options.recording.empty()) text += message("\nRecording: ", options.recording, "\n");
-  return text;
+  return text + table.text() + files_in_words(options);
 }
 
 Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
@@ -373,6 +383,7 @@ Run declare(Options& options) {
   options.text("--record", "FILE", o->recording,
                "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
   options.count("--environments", o->environments, 1, INT64_MAX, "environments to write");
+  options.flag("--full", o->full, "of a robot: every number of the last state");
   options.count("--every", o->every, 1, INT64_MAX, "write every N-th step");
   return [o](const Terminal& terminal) {
     o->random.seed = static_cast<std::uint64_t>(o->run.seed);

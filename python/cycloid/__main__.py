@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -25,6 +26,9 @@ class _Words(argparse.ArgumentParser):
 def main() -> int:
     """Runs the command on the command line; its exit status."""
     words = sys.argv[1:]
+    if words == ["packages"]:  # for `cycloid doctor`
+        print(json.dumps(_packages()))
+        return 0
     if words[:1] != ["view"]:
         return _hand_over(words)
     as_json = "--json" in words
@@ -63,6 +67,19 @@ def _hand_over(words: list[str]) -> int:
         environment["CYCLOID_MUJOCO_LIBRARY"] = list(spec.submodule_search_locations)[0]
     os.execve(program, ["cycloid", *words], environment)
     return 3
+
+
+def _packages() -> dict[str, str | None]:
+    """Versions of what parts of the package need, None where it is not there."""
+    found: dict[str, str | None] = {"viewer": None}
+    if Path(__file__).with_name("viewer.html").exists():
+        found["viewer"] = cy.__version__
+    for name in ("numpy", "mujoco-core", "h5py", "torch", "jax", "gymnasium"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
 
 
 def _words() -> argparse.ArgumentParser:
