@@ -328,6 +328,10 @@ def _read(package: Any, file: Path) -> tuple[dict[str, np.ndarray], dict[str, An
             raise Error(f"it has no dataset {absent[0]!r}")
         arrays = {name: read[name][()] for name in read if name in (*_ARRAYS, "model")}
     about = json.loads(attributes["model"])
+    if "digest" not in attributes:  # written while it ran, perhaps not to its end
+        about["steps"] = int(arrays["steps"][-1])
+        if about["input_size"]:
+            about["steps"] = arrays["controls"].shape[-2]
     about["seed"] = int(attributes["seed"]) if int(attributes["seed"]) >= 0 else None
     for name in ("states", "times", "controls", "x0", "params"):
         if not np.isfinite(arrays[name]).all():

@@ -49,7 +49,7 @@ def test_simulate_is_a_pendulum(program):
 
 def test_simulate_without_spread_and_push_repeats_one_environment(program):
     def rows(record):
-        words = ["--steps", 6, "--spread", 0, "--push", 0, "--batch", 3, "--record", record]
+        words = ["--steps", 6, "--spread", 0, "--push", 0, "--batch", 3, "--environments", record]
         program.answer("simulate", "pendulum", *words, "--output", "motion.csv")
         return list(csv.DictReader((program.folder / "motion.csv").open()))
 
@@ -91,7 +91,7 @@ def test_simulate_starts_where_the_law_admits_it(program):
     # ± 0.1 would put the bead before its beginning, and let a sticking block move on its belt.
     for law in ("bead_on_curve", "stick_slip", "rimless_wheel", "bouncing_ball"):
         words = ["simulate", law, "--steps", 1, "--batch", 50, "--spread", 0.1]
-        program.answer(*words, "--record", 50, "--output", f"{law}.csv")
+        program.answer(*words, "--environments", 50, "--output", f"{law}.csv")
     rows = list(csv.DictReader((program.folder / "stick_slip.csv").open()))
     assert all(abs(float(row["velocity [m/s]"]) - 0.21) < 1e-3 for row in rows)
     assert len({row["stretch [m]"] for row in rows if row["step"] == "0"}) == 50
@@ -100,7 +100,7 @@ def test_simulate_starts_where_the_law_admits_it(program):
 
 
 def test_simulate_writes_the_motion(program):
-    words = ["--steps", 10, "--every", 4, "--record", 2, "--batch", 3, "--dt", 0.1]
+    words = ["--steps", 10, "--every", 4, "--environments", 2, "--batch", 3, "--dt", 0.1]
     answer = program.answer("simulate", "kepler", *words, "--output", "motion.csv")
     assert answer["output"] == "motion.csv"
     rows = list(csv.reader((program.folder / "motion.csv").open()))
@@ -128,7 +128,7 @@ def test_what_diverged_stands_still_and_the_others_go_on(program):
     # of 4096 is cut after every 256 steps, one of 4 never: neither the cuts nor the neighbours
     # make a difference.
     words = ["simulate", "lorenz", "--x", "0,0,0", "--spread", 300, "--dt", 0.02, "--seed", 1]
-    words += ["--steps", 600, "--record", 4, "--output", "motion.csv"]
+    words += ["--steps", 600, "--environments", 4, "--output", "motion.csv"]
     motions, failures = [], []
     for batch in (4, 4096):
         answer = program.answer(*words, "--batch", batch, status=1)

@@ -10,6 +10,7 @@ import pytest
 COMMANDS = [
     "tour",
     "simulate",
+    "view",
     "gradcheck",
     "linearise",
     "identify",
@@ -19,6 +20,7 @@ COMMANDS = [
     "bench",
     "info",
     "doctor",
+    "completion",
 ]
 
 

@@ -236,3 +236,15 @@ def test_a_live_page_answers_only_those_with_the_token_and_its_own_host():
             client.close()
     with pytest.raises(OSError):
         asked(live, f"/?{token}")
+
+
+def test_plans_and_fits_show_themselves_in_notebooks():
+    system = cy.systems.pendulum(damping=0.1)
+    found = cy.plan(system, [0.5, 0.0], cy.cost.Reach("state", [0.0, 0.0]), 20, iterations=3)
+    cell = found._repr_html_()
+    assert "&lt;Plan" in cell and "<iframe" in cell
+    run = cy.rollout(system, [1.0, 0.0], 100)
+    recording = cy.Recording(run.times, run.states, x0=run.x0)
+    fit = cy.identify(system, recording, ["length"])
+    cell = fit._repr_html_()
+    assert "<th style='text-align:left'>length</th><td>1</td>" in cell and "converged" in cell
