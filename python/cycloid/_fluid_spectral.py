@@ -13,6 +13,7 @@ from cycloid._core import Error, ModelError
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
+from cycloid._vtk import write_image
 
 _MOST = 2**27
 
@@ -21,7 +22,7 @@ class SpectralFlow(System):
     """A System in a periodic box: real numbers at nodes i L/n, field after field in C order.
 
     Made by `spectral`. Besides what every System has: `shape`, `size` [m], `points`, `state`,
-    `field`, `velocity` and `pressure`.
+    `field`, `velocity`, `pressure` and `save_vtk`.
 
     >>> import cycloid as cy
     >>> line = cy.fluid.spectral("burgers", shape=(8,), size=(1.0,), dt=0.01)
@@ -155,6 +156,17 @@ class SpectralFlow(System):
             out = np.einsum("pi,bpi...->bp...", w, out)
         return out.reshape(*lead, len(at), values.shape[-1])
 
+    def save_vtk(self, path: Any, x: Any, names: Sequence[str] | str | None = None) -> None:
+        """Writes fields of one state x (state_size,) as VTK image data (.vti), for ParaView. names:
+        as `field` takes them; None: the blocks of the state.
+        """
+        rows = self._rows(x)
+        if rows.ndim != 1:
+            raise Error(f"a file holds one state ({self.state_size},); got {rows.shape}")
+        wanted = tuple(self.state_slices) if names is None else as_names(names, "names")
+        spacing = [length / n for n, length in zip(self._shape, self._size)]
+        write_image(path, spacing, {name: self.field(rows, name) for name in wanted})
+
     def velocity(self, x: Any, points: Any) -> np.ndarray:
         """The velocity [m/s] of states x (..., state_size) at points (p, d) [m], by Fourier series:
         (..., p, d).
@@ -220,9 +232,9 @@ def spectral(
 viscosity |
 
     shape: nodes along each axis, at i L/n. size: lengths [m]; one number for all. dt [s]. inputs:
-    "force" (d), a uniform acceleration [m/s²] of "navier_stokes", and "force_field" (d · nodes), one
-    at each node, component by component as in the state; both are held over a step. probes: points
-    (p, d) [m] of the observable "probe".
+    "force" (d), a uniform acceleration [m/s²] of "navier_stokes", and "force_field" (d · nodes),
+    one at each node, component by component as in the state; both are held over a step. probes:
+    points (p, d) [m] of the observable "probe".
 
     Products are dealiased by the rule of two thirds: of equations with products the wave numbers
     above a third of the nodes are not part of a step, nor is the divergence of a velocity that

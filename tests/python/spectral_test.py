@@ -1,5 +1,8 @@
 """Periodic flows in Fourier series: values, gradients, what they show and what they refuse."""
 
+import base64
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from conformance import conform
@@ -423,6 +426,36 @@ def test_the_spectrum_adds_up_and_probes_are_the_series():
                                atol=1e-12)
     np.testing.assert_allclose(np.ravel(shown["probe_pressure"]), flow.pressure(x, probes),
                                atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["navier_stokes", "navier_stokes 3-D", "gray_scott", "burgers"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_file_for_paraview_holds_the_fields(name, dtype, tmp_path):
+    system = box(name, dtype=dtype)
+    x = start(system)
+    names = tuple(system.state_slices) + (("pressure",) if "navier" in name else ())
+    path = tmp_path / "flow.vti"
+    system.save_vtk(path, x, names)
+    image = ElementTree.parse(path).getroot().find("ImageData")
+    spacing = [length / n for length, n in zip(system.size, system.shape, strict=True)]
+    assert [float(s) for s in image.get("Spacing").split()][: len(spacing)] == spacing
+    ends = [int(e) + 1 for e in image.get("WholeExtent").split()[1::2]]
+    assert ends == [*system.shape, 1, 1][:3]
+    arrays = image.find("Piece").find("PointData").findall("DataArray")
+    assert [a.get("Name") for a in arrays] == list(names)
+    for array in arrays:
+        data = base64.b64decode(array.text)
+        values = np.frombuffer(data[8:], {"Float32": "<f4", "Float64": "<f8"}[array.get("type")])
+        assert int.from_bytes(data[:8], "little") == len(data) - 8 == values.nbytes
+        expected = system.field(x, array.get("Name"))
+        expected = expected.reshape(*ends, *expected.shape[len(spacing):])
+        components = int(array.get("NumberOfComponents"))
+        got = np.swapaxes(values.reshape(*ends[::-1], components), 0, 2)
+        wide = expected.reshape(*ends, -1)
+        np.testing.assert_array_equal(got[..., : wide.shape[-1]], wide)
+        assert not got[..., wide.shape[-1]:].any()
+    with pytest.raises(cy.Error, match="one state"):
+        system.save_vtk(path, np.stack([x, x]))
 
 
 def test_a_line_of_scipy():
