@@ -33,6 +33,7 @@ class SpectralFlow(System):
     _shape: tuple[int, ...]
     _size: tuple[float, ...]
     _equation: str
+    _options: dict[str, Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,6 +50,19 @@ class SpectralFlow(System):
         """The nodes (*shape, d) [m], a fresh array."""
         axes = [np.arange(n) * (length / n) for n, length in zip(self._shape, self._size)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+    def _varied(self, dt: float, integrator: str, contact: str) -> SpectralFlow:
+        orders = {"": self._options["order"], "etdrk2": 2, "etdrk4": 4}
+        if contact:
+            raise Error(f"the contact of system {self.name!r} cannot be varied")
+        if integrator not in orders:
+            names = '"etdrk2" or "etdrk4"'
+            raise Error(f"the integrator of {self.name!r} is {names}; got {shown(integrator)}")
+        options = {**self._options, "order": orders[integrator]}
+        if dt > 0:
+            options["dt"] = dt
+        values = {name: self.parameters[name] for name in self.parameters.names}
+        return spectral(self._equation, **options, **values)
 
     def _components(self, name: str) -> int:
         """How many numbers a block has at each node; 0: one, without an axis of its own."""
@@ -280,6 +294,10 @@ viscosity |
         )
     )
     made._shape, made._equation = tuple(counts), equation
+    made._options = {
+        "shape": shape, "size": size, "dt": dt, "order": order, "inputs": inputs,
+        "probes": probes, "dtype": dtype,
+    }
     made._size = tuple(float(length) for length in lengths)
     return made
 
