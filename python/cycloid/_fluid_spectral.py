@@ -13,6 +13,7 @@ from cycloid._core import Error, ModelError
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
+from cycloid._vtk import write_image
 
 _MOST = 2**27
 
@@ -21,7 +22,7 @@ class SpectralFlow(System):
     """A System in a periodic box: real numbers at nodes i L/n, field after field in C order.
 
     Made by `spectral`. Besides what every System has: `shape`, `size` [m], `points`, `state`,
-    `field`, `velocity` and `pressure`.
+    `field`, `velocity`, `pressure` and `save_vtk`.
 
     >>> import cycloid as cy
     >>> line = cy.fluid.spectral("burgers", shape=(8,), size=(1.0,), dt=0.01)
@@ -32,6 +33,7 @@ class SpectralFlow(System):
     _shape: tuple[int, ...]
     _size: tuple[float, ...]
     _equation: str
+    _options: dict[str, Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,6 +50,19 @@ class SpectralFlow(System):
         """The nodes (*shape, d) [m], a fresh array."""
         axes = [np.arange(n) * (length / n) for n, length in zip(self._shape, self._size)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+    def _varied(self, dt: float, integrator: str, contact: str) -> SpectralFlow:
+        orders = {"": self._options["order"], "etdrk2": 2, "etdrk4": 4}
+        if contact:
+            raise Error(f"the contact of system {self.name!r} cannot be varied")
+        if integrator not in orders:
+            names = '"etdrk2" or "etdrk4"'
+            raise Error(f"the integrator of {self.name!r} is {names}; got {shown(integrator)}")
+        options = {**self._options, "order": orders[integrator]}
+        if dt > 0:
+            options["dt"] = dt
+        values = {name: self.parameters[name] for name in self.parameters.names}
+        return spectral(self._equation, **options, **values)
 
     def _components(self, name: str) -> int:
         """How many numbers a block has at each node; 0: one, without an axis of its own."""
@@ -155,6 +170,17 @@ class SpectralFlow(System):
             out = np.einsum("pi,bpi...->bp...", w, out)
         return out.reshape(*lead, len(at), values.shape[-1])
 
+    def save_vtk(self, path: Any, x: Any, names: Sequence[str] | str | None = None) -> None:
+        """Writes fields of one state x (state_size,) as VTK image data (.vti), for ParaView. names:
+        as `field` takes them; None: the blocks of the state.
+        """
+        rows = self._rows(x)
+        if rows.ndim != 1:
+            raise Error(f"a file holds one state ({self.state_size},); got {rows.shape}")
+        wanted = tuple(self.state_slices) if names is None else as_names(names, "names")
+        spacing = [length / n for n, length in zip(self._shape, self._size)]
+        write_image(path, spacing, {name: self.field(rows, name) for name in wanted})
+
     def velocity(self, x: Any, points: Any) -> np.ndarray:
         """The velocity [m/s] of states x (..., state_size) at points (p, d) [m], by Fourier series:
         (..., p, d).
@@ -220,9 +246,9 @@ def spectral(
 viscosity |
 
     shape: nodes along each axis, at i L/n. size: lengths [m]; one number for all. dt [s]. inputs:
-    "force" (d), a uniform acceleration [m/s²] of "navier_stokes", and "force_field" (d · nodes), one
-    at each node, component by component as in the state; both are held over a step. probes: points
-    (p, d) [m] of the observable "probe".
+    "force" (d), a uniform acceleration [m/s²] of "navier_stokes", and "force_field" (d · nodes),
+    one at each node, component by component as in the state; both are held over a step. probes:
+    points (p, d) [m] of the observable "probe".
 
     Products are dealiased by the rule of two thirds: of equations with products the wave numbers
     above a third of the nodes are not part of a step, nor is the divergence of a velocity that
@@ -268,6 +294,10 @@ viscosity |
         )
     )
     made._shape, made._equation = tuple(counts), equation
+    made._options = {
+        "shape": shape, "size": size, "dt": dt, "order": order, "inputs": inputs,
+        "probes": probes, "dtype": dtype,
+    }
     made._size = tuple(float(length) for length in lengths)
     return made
 

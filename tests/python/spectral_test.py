@@ -1,5 +1,8 @@
 """Periodic flows in Fourier series: values, gradients, what they show and what they refuse."""
 
+import base64
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from conformance import conform
@@ -112,6 +115,18 @@ def test_a_mean_flow_carries_vortices_and_a_force_drives_it():
     np.testing.assert_allclose(mean, np.tile([0.15, -0.1], (576, 1)), atol=1e-14)
 
 
+def test_a_variant_is_the_same_world_with_another_step_or_order():
+    flow = box("navier_stokes", viscosity=0.03)
+    finer = flow.variant(dt=0.005, integrator="etdrk2")
+    same = box("navier_stokes", viscosity=0.03, dt=0.005, order=2)
+    x, u = start(flow), inputs(flow, 3)
+    np.testing.assert_array_equal(cy.rollout(finer, x, u).states, cy.rollout(same, x, u).states)
+    assert flow.variant().timestep == 0.01 and finer.shape == flow.shape
+    for given, message in (({"contact": "hard"}, "contact"), ({"integrator": "rk4"}, "etdrk2")):
+        with pytest.raises(cy.Error, match=message):
+            flow.variant(**given)
+
+
 def test_a_field_of_force_drives_the_flow_of_kolmogorov():
     nu, n, k = 0.1, 16, 2
     flow = cy.fluid.spectral("navier_stokes", shape=(n, n), size=TURN, dt=0.05, viscosity=nu,
@@ -191,6 +206,86 @@ def test_burgers_is_the_heat_equation_of_cole_and_hopf():
     expected = np.real(-2 * nu * np.fft.ifft(1j * k * later) / np.fft.ifft(later))
     last = cy.rollout(line, line.state(velocity=np.sin), 100)
     np.testing.assert_allclose(last.states[-1], expected, atol=1e-7)
+
+
+def rate_of(name, system):
+    """x_t of the equations as their documentation writes them, from NumPy's derivatives."""
+    shape, d = system.shape, len(system.shape)
+    p = {key: np.asarray(system.parameters[key]) for key in system.parameters.names}
+
+    def D(f, axis, order=1):
+        n, length = shape[axis], system.size[axis]
+        k = TURN / length * np.fft.fftfreq(n, 1 / n).reshape([-1 if a == axis else 1
+                                                             for a in range(d)])
+        return np.fft.ifft((1j * k) ** order * np.fft.fft(f, axis=axis), axis=axis).real
+
+    def lap(f):
+        return sum(D(f, a, 2) for a in range(d))
+
+    def carried(u, f):
+        return sum(u[a] * D(f, a) for a in range(d))
+
+    def rate(x):
+        f = x.reshape(-1, *shape)
+        if name.startswith("burgers"):
+            return np.stack([p["viscosity"] * lap(c) - carried(f, c) for c in f])
+        if name.startswith("kuramoto"):
+            return -f * D(f[0], 0) - D(f[0], 0, 2) - D(f[0], 0, 4)
+        if name.startswith("korteweg"):
+            return -6 * f * D(f[0], 0) - D(f[0], 0, 3)
+        if name.startswith("gray"):
+            (a, b), (F, K) = f, (p["feed"], p["kill"])
+            return np.stack([p["diffusivity_a"] * lap(a) - a * b**2 + F * (1 - a),
+                             p["diffusivity_b"] * lap(b) + a * b**2 - (F + K) * b])
+        if name.startswith("shallow"):
+            u, v, h = f
+            g, H, c, nu = p["gravity"], p["depth"], p["coriolis"], p["viscosity"]
+            return np.stack([
+                nu * lap(u) - carried((u, v), u) + c * v - g * D(h, 0),
+                nu * lap(v) - carried((u, v), v) - c * u - g * D(h, 1),
+                -D((H + h) * u, 0) - D((H + h) * v, 1),
+            ])
+        free = np.stack([p["viscosity"] * lap(c) - carried(f, c) for c in f])
+        k = np.stack(np.meshgrid(*[TURN / length * np.fft.fftfreq(n, 1 / n)
+                                   for n, length in zip(shape, system.size, strict=True)],
+                                 indexing="ij"))
+        hat = np.fft.fftn(free, axes=range(1, d + 1))
+        square = (k**2).sum(axis=0)
+        square.flat[0] = 1
+        hat -= k * (k * hat).sum(axis=0) / square  # the pressure
+        return np.fft.ifftn(hat, axes=range(1, d + 1)).real
+
+    return lambda x: rate(x).ravel()
+
+
+@pytest.mark.parametrize("name", [n for n in BOXES if n not in
+                                  ("heat", "advection_diffusion", "wave")])
+def test_a_step_follows_the_equation_of_the_documentation(name):
+    """Against a step of Runge and Kutta on the equation in NumPy, from a field of the longest
+    waves, whose products no mode is too short for."""
+    shape = {1: (24,), 2: (32, 30), 3: (10, 11, 12)}[len(BOXES[name]["shape"])]
+    dt = 1e-4
+    system = box(name, shape=shape, dt=dt)
+    rate = rate_of(name, system)
+    parts = []
+    for seed in range(system.state_size // int(np.prod(shape))):
+        X = np.fft.fftn(np.random.default_rng(seed).normal(size=shape))
+        for a, n in enumerate(shape):
+            X = np.where(np.abs(np.fft.fftfreq(n, 1 / n)).reshape(
+                [-1 if b == a else 1 for b in range(len(shape))]) <= 1, X, 0)
+        parts.append(np.fft.ifftn(X).real)
+    x = np.concatenate([f.ravel() for f in parts])
+    if name.startswith("navier"):  # without divergence
+        quiet = cy.fluid.spectral("navier_stokes", shape=shape, size=system.size, dt=1e-12)
+        x = cy.rollout(quiet, x, 1, save="last").states[-1]
+    k1 = rate(x)
+    k2 = rate(x + 0.5 * dt * k1)
+    k3 = rate(x + 0.5 * dt * k2)
+    k4 = rate(x + dt * k3)
+    change = dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    found = cy.step(system, x, np.zeros(system.input_size)) - x
+    assert np.abs(change).max() > 1e-7
+    np.testing.assert_allclose(found, change, atol=1e-7 * np.abs(change).max() + 1e-14)
 
 
 @pytest.mark.parametrize("order", [2, 4])
@@ -423,6 +518,36 @@ def test_the_spectrum_adds_up_and_probes_are_the_series():
                                atol=1e-12)
     np.testing.assert_allclose(np.ravel(shown["probe_pressure"]), flow.pressure(x, probes),
                                atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["navier_stokes", "navier_stokes 3-D", "gray_scott", "burgers"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_file_for_paraview_holds_the_fields(name, dtype, tmp_path):
+    system = box(name, dtype=dtype)
+    x = start(system)
+    names = tuple(system.state_slices) + (("pressure",) if "navier" in name else ())
+    path = tmp_path / "flow.vti"
+    system.save_vtk(path, x, names)
+    image = ElementTree.parse(path).getroot().find("ImageData")
+    spacing = [length / n for length, n in zip(system.size, system.shape, strict=True)]
+    assert [float(s) for s in image.get("Spacing").split()][: len(spacing)] == spacing
+    ends = [int(e) + 1 for e in image.get("WholeExtent").split()[1::2]]
+    assert ends == [*system.shape, 1, 1][:3]
+    arrays = image.find("Piece").find("PointData").findall("DataArray")
+    assert [a.get("Name") for a in arrays] == list(names)
+    for array in arrays:
+        data = base64.b64decode(array.text)
+        values = np.frombuffer(data[8:], {"Float32": "<f4", "Float64": "<f8"}[array.get("type")])
+        assert int.from_bytes(data[:8], "little") == len(data) - 8 == values.nbytes
+        expected = system.field(x, array.get("Name"))
+        expected = expected.reshape(*ends, *expected.shape[len(spacing):])
+        components = int(array.get("NumberOfComponents"))
+        got = np.swapaxes(values.reshape(*ends[::-1], components), 0, 2)
+        wide = expected.reshape(*ends, -1)
+        np.testing.assert_array_equal(got[..., : wide.shape[-1]], wide)
+        assert not got[..., wide.shape[-1]:].any()
+    with pytest.raises(cy.Error, match="one state"):
+        system.save_vtk(path, np.stack([x, x]))
 
 
 def test_a_line_of_scipy():

@@ -344,28 +344,31 @@ struct Terms {
     from_nodes<L>(v, b, block, q, P, half_q, t);
   }
 
+  // On a line there is one column, and no lanes to fill.
+  template <class Work>
+  static void in_lanes(const BoxView<T>& b, Work&& work) {
+    if constexpr (Term::kFewestAxes == 1) {
+      if (b.dimensions == 1) return work.template operator()<T>();
+    }
+    if constexpr (Term::kMostAxes > 1) work.template operator()<S>();
+  }
   static void columns(const ModesView<T>& v, const BoxView<T>& b, int block, const T* half_g,
                       T* half_q, T* nodes, void* room) {
-    if (b.dimensions == 1) columns_in<T>(v, b, block, half_g, half_q, nodes, room);
-    else columns_in<S>(v, b, block, half_g, half_q, nodes, room);
+    in_lanes(b, [&]<class L>() { columns_in<L>(v, b, block, half_g, half_q, nodes, room); });
   }
   static void columns_adjoint(const ModesView<T>& v, const BoxView<T>& b, int block,
                               const T* half_q, const T* nodes, T* half_g, T* nodes_bar,
                               void* room) {
-    if (b.dimensions == 1) {
-      columns_adjoint_in<T>(v, b, block, half_q, nodes, half_g, nodes_bar, room);
-    } else {
-      columns_adjoint_in<S>(v, b, block, half_q, nodes, half_g, nodes_bar, room);
-    }
+    in_lanes(b, [&]<class L>() {
+      columns_adjoint_in<L>(v, b, block, half_q, nodes, half_g, nodes_bar, room);
+    });
   }
   static void columns_tangent(const ModesView<T>& v, const BoxView<T>& b, int block,
                               const T* half_g, const T* nodes_tan, const T* nodes, T* half_q,
                               void* room) {
-    if (b.dimensions == 1) {
-      columns_tangent_in<T>(v, b, block, half_g, nodes_tan, nodes, half_q, room);
-    } else {
-      columns_tangent_in<S>(v, b, block, half_g, nodes_tan, nodes, half_q, room);
-    }
+    in_lanes(b, [&]<class L>() {
+      columns_tangent_in<L>(v, b, block, half_g, nodes_tan, nodes, half_q, room);
+    });
   }
 
   static constexpr TermKernels<T> all() {

@@ -51,6 +51,7 @@ struct PlainTerm {
   static constexpr bool kProjects = false;   // what enters a step is divergence-free
   static constexpr bool kUsesState = false;  // (3) has a part that is linear in û
   static constexpr int kConstants = 0;       // numbers of (3) that are parameters, or fixed
+  static constexpr int kFewestAxes = 2, kMostAxes = 3;  // of its boxes
 };
 
 template <int d>
@@ -184,6 +185,7 @@ struct Transport : PlainTerm {
   static constexpr int kVorticity = Vorticity<d>::kComponents;
   static constexpr int kFields = d, kSeen = d + kVorticity, kProducts = d == 1 ? 1 : 1 + d;
   static constexpr bool kSeesState = d == 1;
+  static constexpr int kFewestAxes = d, kMostAxes = d;
   static constexpr int kConstants = 1;  // c
 
   template <class S>
@@ -236,6 +238,7 @@ struct Transport : PlainTerm {
 
 struct Reaction : PlainTerm {
   static constexpr int kFields = 2, kSeen = 2, kProducts = 1;
+  static constexpr int kFewestAxes = 1, kMostAxes = 3;
   static constexpr int kConstants = 1;  // F
 
   template <class S>
