@@ -12,7 +12,16 @@ the laws.
 
 from __future__ import annotations
 
-from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, grid
+from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, Temperature, grid
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
-__all__ = ["Box", "Circle", "GridFlow", "Shape", "SpectralFlow", "grid", "spectral"]
+__all__ = [
+    "Box",
+    "Circle",
+    "GridFlow",
+    "Shape",
+    "SpectralFlow",
+    "Temperature",
+    "grid",
+    "spectral",
+]
