@@ -360,12 +360,18 @@ def _profile(
     faces = along[0].size
     if callable(given):
         value = given(*along)
-        if isinstance(value, tuple | list):
-            if len(value) != d:
-                raise ModelError(f"{what}: a profile returns {d} components; got {len(value)}")
-            value = np.stack([np.broadcast_to(np.asarray(v, float), along[0].shape) for v in value],
-                             axis=-1)
-        given = np.asarray(value, float).reshape(-1, d) if np.ndim(value) > 1 else value
+        if not isinstance(value, tuple | list | np.ndarray) or len(value) != d:
+            raise ModelError(
+                f"{what}: a profile returns {d} components, each over the side; got {shown(value)}"
+            )
+        components = [as_numbers(v, np.float64, what) for v in value]
+        if any(v.shape not in ((), along[0].shape) for v in components):
+            raise ModelError(
+                f"{what}: components of a profile have the shape {along[0].shape} of the side; "
+                f"got {[v.shape for v in components]}"
+            )
+        rows = [np.broadcast_to(v, along[0].shape).ravel() for v in components]
+        given = np.stack(rows, axis=-1)
     row = as_numbers(given, np.float64, what)
     if row.shape not in ((d,), (faces, d)):
         raise ModelError(
@@ -409,11 +415,11 @@ def _side(
 
 def grid(
     shape: Sequence[int],
-    size: Sequence[float],
+    size: Sequence[float] | float,
     viscosity: float = 1e-3,
     density: float = 1.0,
     boundary: Mapping[str, Any] | None = None,
-    obstacles: Sequence[Obstacle] = (),
+    obstacles: Sequence[Obstacle] | Obstacle = (),
     dt: float = 0.01,
     inputs: Sequence[str] = (),
     *,
@@ -424,7 +430,8 @@ def grid(
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
 
-    shape: cells (nx, ny[, nz]); size: of the box [m]; viscosity: kinematic [m²/s]; density
+    shape: cells (nx, ny[, nz]); size: of the box [m], one number for
+    equal sides; viscosity: kinematic [m²/s]; density
     [kg/m³]; dt [s]. boundary: of "left", "right" (x), "bottom", "top" (y), "back", "front" (z),
     each "periodic" (where it is not named), "wall", "slip", ("wall", velocity (d)),
     ("inflow", velocity (d), (faces, d) or f(s) -> components at the side's faces) or "outflow".
@@ -462,7 +469,8 @@ def grid(
 "outflow" side
     """
     cells = tuple(as_integer(n, "grid: shape", 1) for n in shape)
-    lengths = tuple(as_real(s, "grid: size") for s in size)
+    sides_of = (size,) * len(cells) if np.ndim(size) == 0 else size
+    lengths = tuple(as_real(s, "grid: size") for s in sides_of)
     if len(cells) not in (2, 3) or len(lengths) != len(cells):
         raise ModelError(f"a grid has two or three axes; got shape {shape} and size {size}")
     known = [name for axis in _SIDES[: len(cells)] for name in axis]
@@ -474,6 +482,8 @@ def grid(
         [_side(given.get(name, "periodic"), name, a, cells, lengths) for name in _SIDES[a]]
         for a in range(len(cells))
     ]
+    if isinstance(obstacles, Obstacle):
+        obstacles = (obstacles,)
     for one in obstacles:
         if not isinstance(one, Obstacle):
             raise TypeError(f"an obstacle is a Circle, a Box or a Shape; got {shown(one)}")

@@ -394,6 +394,21 @@ def test_pressure_is_zero_at_the_outflow_and_has_no_mean_in_a_box():
     assert abs(p.mean()) < 1e-12 and np.abs(p).max() > 0.1
 
 
+def test_an_inflow_is_one_velocity_rows_or_a_profile():
+    def built(velocity):
+        flow = cy.fluid.grid((4, 3), 1.5, boundary={"left": ("inflow", velocity),
+                                                    "right": "outflow"})
+        return flow.parameters["inflow:left.velocity"]
+
+    y = np.array([0.25, 0.75, 1.25])
+    rows = np.stack([1 + y, 2 * y], axis=-1)
+    np.testing.assert_array_equal(built(lambda s: (1 + s, 2 * s)), rows)
+    np.testing.assert_array_equal(built(lambda s: np.array([1 + s, 2 * s])), rows)
+    np.testing.assert_array_equal(built(rows), rows)
+    np.testing.assert_array_equal(built(lambda s: (2.0, 0 * s)), [[2.0, 0.0]] * 3)
+    np.testing.assert_array_equal(built((2.0, 0.5)), [[2.0, 0.5]] * 3)
+
+
 def test_pressure_of_taylor_green():
     errors = []
     for n in (16, 32):
@@ -430,6 +445,8 @@ def test_bad_input_is_named():
     with pytest.raises(cy.Error, match="not finite at face"):
         flow.state(velocity=lambda x, y: (x + np.nan, y))
     refuse("lines has shape", *square, lines=[[0.0, 1.0]])
+    for wrong in (lambda y: y, lambda y: (y, y[:3]), lambda y: np.zeros((8, 2))):
+        refuse("profile", *square, boundary={"left": ("inflow", wrong), "right": "outflow"})
 
 
 def test_a_start_beyond_cfl_raises_with_the_allowed_step():
@@ -558,3 +575,33 @@ def test_no_result_depends_on_threads():
         np.testing.assert_array_equal(run.states, runs[0].states)
         np.testing.assert_array_equal(g.x0, gradients[0].x0)
         np.testing.assert_array_equal(g.params, gradients[0].params)
+
+
+@pytest.mark.parametrize("sides", ["channel", "ring"])
+def test_obstacles_anywhere_give_finite_flows(sides):
+    obstacles = [disc(), cy.fluid.Box((0.6, 0.4), (0.2, 0.3))]
+    if sides == "channel":
+        flow = channel(obstacles, shape=(10, 8), inputs=())
+    else:
+        flow = cy.fluid.grid((10, 8), (1.0, 0.8), 0.02, obstacles=obstacles, dt=0.01)
+    draw = np.random.default_rng(12)
+    x0 = 0.2 * draw.normal(size=flow.state_size)
+    for k in range(120):
+        on_grid = k % 3 == 0  # walls that pass through corners and faces
+        numbers = draw.uniform(0, 0.8, 2), draw.uniform(0, 0.8, 2), draw.uniform(0.05, 0.3, 3)
+        if on_grid:
+            numbers = tuple(np.round(n, 1) + 0.05 * (k % 2) for n in numbers)
+        centre, other, sizes = numbers
+        params = {"obstacle:#0.center": centre, "obstacle:#0.radius": sizes[0] + 0.01,
+                  "obstacle:#1.center": other, "obstacle:#1.size": sizes[1:] + 0.01}
+        run = cy.rollout(flow, x0, 2, params)
+        g = run.pullback(run.states, failed="skip").params  # a narrow passage may be too fast
+        seen = cy.observe(flow, run.states[-1], params=params)
+        assert all(np.isfinite(v).all() for v in (run.states, seen.values, *g.values())), params
+        assert sides == "channel" or seen["divergence"].item() < 1e-9, params
+
+
+def test_a_wall_across_the_channel_is_named():
+    flow = channel([cy.fluid.Box((0.5, 0.4), (0.3, 2.0))])
+    (failed,) = cy.rollout(flow, flow.state(), 3).report.failed
+    assert failed.step == 0 and "inflow from every outflow" in failed.reason

@@ -177,7 +177,7 @@ class Instant {
     mean = 0;
     if (!work.solver().reaches_outflow()) {
       for (const double one : q) mean += one;  // closed cells hold zero
-      mean /= work.solver().open_cells();
+      mean /= std::max(1, work.solver().open_cells());
     }
     work.spread(q.data(), GridWork<double>::Beyond::mirrored, spread);
   }
@@ -382,7 +382,7 @@ void pressure_pullback(Instant& p, const double* bar) {
     sum += p.work.density * bar[i];
   }
   if (p.work.solver().reaches_outflow()) return;
-  const double share = sum / p.work.solver().open_cells();
+  const double share = sum / std::max(1, p.work.solver().open_cells());
   for (int i = 0; i < p.box.cells; ++i) {
     if (p.work.solver().open(i)) p.q_bar[at(i)] -= share;
   }

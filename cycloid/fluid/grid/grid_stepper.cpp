@@ -113,7 +113,8 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
   work.load(in.x, w.u0);
   work.fill_ghosts(w.u0);
   const double courant = work.courant(w.u0, nullptr);
-  if (!std::isfinite(courant) || !beyond_stability(*model_, spreading(work), courant).empty()) {
+  if (!std::isfinite(courant) || work.solver().blocked() ||
+      !beyond_stability(*model_, spreading(work), courant).empty()) {
     std::fill_n(x_next, n, std::numeric_limits<T>::quiet_NaN());
     return StepStatus::non_finite;
   }
@@ -286,6 +287,9 @@ StepTrouble GridStepper<T>::explain(const StepInput<T>& in, int, StepWorkspace& 
     }
     return place;
   };
+  if (w.work.solver().blocked()) {
+    return {"pressure", "inflow", "obstacles part an inflow from every outflow: there is no way"};
+  }
   w.work.set_inputs(in.u);
   w.work.load(in.x, w.u0);
   w.work.fill_ghosts(w.u0);
