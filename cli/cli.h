@@ -59,7 +59,7 @@ struct Command {
   Run (*declare)(Options& options);
 };
 
-extern const Command kTour, kSimulate, kGradcheck, kLinearise, kIdentify, kPlan, kTrain, kBench,
-    kInfo, kDoctor;
+extern const Command kTour, kSimulate, kView, kGradcheck, kLinearise, kIdentify, kPlan, kTrain,
+    kEvaluate, kBench, kInfo, kDoctor, kCompletion;
 
 }  // namespace cycloid::cli

@@ -216,6 +216,15 @@ bool asks_for_json(std::span<char* const> words) {
                      [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
+namespace {
+std::vector<KnownCommand>& declared_commands() {
+  static std::vector<KnownCommand> all;
+  return all;
+}
+}  // namespace
+
+const std::vector<KnownCommand>& known_commands() { return declared_commands(); }
+
 Request read_command_line(std::span<const Command* const> commands, std::span<char* const> words) {
   Request request;
   CLI::App app("Cycloid: differentiable physics from the command line.", "cycloid");
@@ -238,6 +247,11 @@ Request read_command_line(std::span<const Command* const> commands, std::span<ch
     sub->add_flag_function(
         "--no-colour,--no-color", [&colour](std::int64_t) { colour = false; }, "plain text");
     declared.push_back({sub, std::move(run)});
+    KnownCommand known{c->name, c->summary, option_names(*sub), false};
+    for (const CLI::Option* option : sub->get_options()) {
+      if (option->get_positional()) known.takes_model |= option->get_name(true) == "MODEL";
+    }
+    declared_commands().push_back(std::move(known));
   }
 
   const auto ready = [&](const char* key, const std::string& text) {

@@ -64,6 +64,15 @@ struct Request {
 // Whether --json is among the words, also where they make no sense otherwise.
 bool asks_for_json(std::span<char* const> words);
 
+// A command with the names of its options, for a shell that completes them.
+struct KnownCommand {
+  std::string name, summary;
+  std::vector<std::string> options;
+  bool takes_model = false;
+};
+// Those that the last read_command_line declared.
+const std::vector<KnownCommand>& known_commands();
+
 // Throws UsageError, with the nearest command or option where one is unknown.
 Request read_command_line(std::span<const Command* const> commands, std::span<char* const> words);
 

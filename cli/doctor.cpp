@@ -6,15 +6,18 @@
 #include <climits>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include "cli/command_line.h"
 #include "cli/free_memory.h"
 #include "cli/progress.h"
+#include "cli/python_command.h"
 #include "cycloid/adjoint/check_gradient.h"
 #include "cycloid/base/byte_size.h"
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
+#include "cycloid/record/run_recorder.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid::cli {
@@ -53,6 +56,51 @@ Finding examine_instruction_set() {
     finding.advice = "CYCLOID_INSTRUCTION_SET chooses a narrower one: unset it for speed";
   }
   return finding;
+}
+
+Finding examine_processor() {
+  std::string features;
+  const auto add = [&](bool there, const char* name) {
+    if (there) features += message(features.empty() ? "" : ", ", name);
+  };
+#if defined(__x86_64__)
+  add(__builtin_cpu_supports("avx2"), "AVX2");
+  add(__builtin_cpu_supports("fma"), "FMA");
+  add(__builtin_cpu_supports("avx512f"), "AVX-512");
+#endif
+  return {"processor", Health::ok,
+          features.empty() ? std::string("no wide vectors: the portable set is used") : features,
+          ""};
+}
+
+// What only parts of Cycloid need. A Python that cannot be asked is no failure of the program.
+Finding examine_packages() {
+  Finding finding{"packages", Health::ok, "", ""};
+  finding.found = can_record_runs() ? "libhdf5" : "no libhdf5 (simulate --record needs it)";
+  const PythonAnswer answer = run_python({"packages"});
+  const Json found = Json::parse(answer.output, nullptr, false);
+  if (answer.status != kSuccess || !found.is_object()) {
+    finding.found += "; no Python package cycloid here";
+    finding.advice = "`cycloid view` needs it: make build, or pip install .";
+    finding.health = Health::warning;
+    return finding;
+  }
+  for (const auto& [name, version] : found.items()) {
+    const bool there = version.is_string();
+    finding.found += message("; ", there ? "" : "no ", name,
+                             there ? " " + version.get<std::string>() : std::string());
+  }
+  return finding;
+}
+
+Finding examine_gpu() {
+  std::error_code unreadable;
+  const bool there = std::filesystem::exists("/dev/nvidia0", unreadable) ||
+                     std::filesystem::exists("/dev/dxg", unreadable);
+  return {
+      "GPU", Health::ok,
+      there ? "there is one; this release computes on processors" : "none found; none is needed",
+      ""};
 }
 
 Finding examine_threads() {
@@ -198,10 +246,13 @@ std::vector<Finding> examine_all(const Terminal& terminal) {
   std::vector<Finding> findings;
   examine(findings, "build", examine_build);
   examine(findings, "instruction set", examine_instruction_set);
+  examine(findings, "processor", examine_processor);
   examine(findings, "threads", examine_threads);
   examine(findings, "load", examine_load);
   examine(findings, "memory", examine_memory);
   examine(findings, "clock", examine_clock);
+  examine(findings, "packages", examine_packages);
+  examine(findings, "GPU", examine_gpu);
   for (const InstructionSet set : available_instruction_sets()) {
     for (const Precision precision : {Precision::float64, Precision::float32}) {
       examine(findings, "gradient",
@@ -244,7 +295,7 @@ Run declare(Options&) { return doctor; }
 
 const Command kDoctor = {
     "doctor", "examine this installation and say what to do",
-    "Examines this installation: build, instruction sets, threads, memory, clock, and the\n"
+    "Examines this installation: build, processor, threads, memory, clock, packages, and the\n"
     "gradient in every instruction set. Says what is wrong and what to do. Warnings are\n"
     "about speed; only a failure makes the exit status 1.",
     "cycloid doctor", declare};

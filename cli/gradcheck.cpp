@@ -1,6 +1,9 @@
 // cycloid gradcheck: the gradient of a rollout, held to central differences.
 
+#include <algorithm>
+#include <cstdio>
 #include <memory>
+#include <sstream>
 
 #include "cli/command_line.h"
 #include "cli/free_memory.h"
@@ -18,7 +21,42 @@ struct GradcheckOptions {
   BatchOptions run{.batch = 2, .steps = 20};
   RandomInputs random;
   double tolerance = 0;
+  bool full = false;
 };
+
+constexpr std::size_t kShownBlocks = 10;
+
+// The worst lines of the table, worst first, and how many are left out.
+std::string worst_blocks(const GradientCheck& check) {
+  if (check.by_block.size() <= kShownBlocks) return check.text;
+  std::istringstream lines(check.text);
+  std::string head, line;
+  std::getline(lines, head);
+  struct Row {
+    double error, largest;
+    std::string text;
+  };
+  std::vector<Row> rows;
+  for (const auto& [name, b] : check.by_block) {
+    std::getline(lines, line);
+    rows.push_back({b.relative_error, b.largest, line});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.error > b.error; });
+  std::string text = head + "\n";
+  std::size_t zero = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i < kShownBlocks) text += rows[i].text + "\n";
+    else zero += rows[i].largest == 0;
+  }
+  char left[160];
+  std::snprintf(left, sizeof left,
+                "… and %zu blocks more, each within %.1e; %zu of them have no gradient (--full)\n",
+                rows.size() - kShownBlocks, rows[kShownBlocks].error, zero);
+  text += left;
+  while (std::getline(lines, line)) text += line + "\n";
+  return text;
+}
 
 GradientCheck checked(const System& system, const GradcheckOptions& options,
                       const Terminal& terminal) {
@@ -73,7 +111,7 @@ Answer gradcheck(const GradcheckOptions& options, const Terminal& terminal) {
   const std::string verdict = check.ok ? terminal.good("ok") : terminal.bad("not ok");
   return {json,
           message(options.law.headline(system), counted(steps, "step"), ", batch ", batch, ": ",
-                  verdict, "\n\n", check.text),
+                  verdict, "\n\n", options.full ? check.text : worst_blocks(check)),
           check.ok ? kSuccess : kAnswerIsNo};
 }
 
@@ -84,6 +122,7 @@ Run declare(Options& options) {
   o->random.declare(options);
   options.number("--tolerance", o->tolerance,
                  "largest relative error; 0 means 1e-6, or\n1e-3 in float32");
+  options.flag("--full", o->full, "every block, not the worst ten");
   return [o](const Terminal& terminal) {
     o->random.seed = static_cast<std::uint64_t>(o->run.seed);
     return gradcheck(*o, terminal);

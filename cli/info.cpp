@@ -1,9 +1,12 @@
 // cycloid info: this version and machine; or a law with its states, inputs and parameters.
 
+#include <map>
 #include <memory>
+#include <set>
 
 #include "cli/command_line.h"
 #include "cli/law_options.h"
+#include "cli/robot_tables.h"
 #include "cli/table.h"
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
@@ -78,7 +81,24 @@ const char* describe(EventDirection direction) {
   }
 }
 
-Answer about_the_law(const LawOptions& options) {
+// "426 parameters: of actuators biasprm, dynprm, …; of bodies com, …"
+std::string parameters_in_words(const Parameters& parameters) {
+  std::map<std::string, std::set<std::string>> fields;
+  for (const Parameter& p : parameters.all()) {
+    const std::string kind = p.name.substr(0, p.name.find_first_of(":."));
+    fields[kind].insert(p.name.substr(p.name.rfind('.') + 1));
+  }
+  std::string text = message("\n", parameters.all().size(), " parameters (--full lists them)\n");
+  Table table({Table::Align::left, Table::Align::left});
+  for (const auto& [kind, names] : fields) {
+    std::string listed;
+    for (const std::string& name : names) listed += (listed.empty() ? "" : ", ") + name;
+    table.row({kind, listed});
+  }
+  return text + table.text();
+}
+
+Answer about_the_law(const LawOptions& options, bool full) {
   const System system = options.system();
   const auto values = system.parameters().unpack(system.parameters().default_values());
   const std::vector<double> start = options.start(system);
@@ -123,14 +143,21 @@ Answer about_the_law(const LawOptions& options) {
     table.row({"  " + p.name, comma_separated(value), p.unit,
                p.constraint == Constraint::none ? "" : describe(p.constraint)});
   }
-  return {json, options.headline(system) + "\n" + table.text()};
+  const Model* const robot = options.robot_model();
+  if (!robot) return {json, options.headline(system) + "\n" + table.text()};
+  put_elements(*robot, json);
+  return {json, options.headline(system) + robot_tables(*robot, start, full) +
+                    (full ? "\n" + table.text() : parameters_in_words(system.parameters()))};
 }
 
 Run declare(Options& options) {
   const auto o = std::make_shared<LawOptions>();
+  const auto full = std::make_shared<bool>(false);
   o->declare(options, "[MODEL]");
-  return
-      [o](const Terminal&) { return o->model.empty() ? about_the_program() : about_the_law(*o); };
+  options.flag("--full", *full, "of a robot: every row of every table, and all parameters");
+  return [o, full](const Terminal&) {
+    return o->model.empty() ? about_the_program() : about_the_law(*o, *full);
+  };
 }
 
 }  // namespace

@@ -159,6 +159,7 @@ System LawOptions::robot() const {
     options.contact = law;
   }
   options.refine = refine;
+  stepped_ = loaded;
   return make_robot(loaded, options);
 }
 
@@ -208,6 +209,51 @@ Json LawOptions::described(const System& system) const {
 
 std::string LawOptions::headline(const System& system) const {
   return message(system.describe(), ", ", used_integrator_, "\n");
+}
+
+RunHeader LawOptions::run_header(const System& system, std::int64_t steps) const {
+  RunHeader h;
+  h.states = system.states().size();
+  h.inputs = system.inputs().size();
+  h.params = system.parameters().default_values();
+  Json how = {{"name", system.name()},  {"state_size", h.states},
+              {"input_size", h.inputs}, {"t0", 0.0},
+              {"sampled", false},       {"steps", steps}};
+  if (is_law(model)) {
+    how["kind"] = "law";
+    how["recipe"] = {model,         parse_values(set), system.timestep(), used_integrator_, dtype,
+                     Json::array(), n.value_or(3),     rtol.value_or(0),  atol.value_or(0)};
+  } else {
+    how["kind"] = "robot";
+    how["dtype"] = dtype;
+    how["inputs"] = {"ctrl"};
+    how["vary"] = Json::array();
+    how["contact"] = nullptr;
+    if (contact == "hunt_crossley") {
+      const HuntCrossley law;
+      const auto values = parse_values(set);
+      const auto given = values.find("contact.stiffness");
+      how["contact"] = {given == values.end() ? Json(nullptr) : Json(given->second[0]),
+                        law.exponent, law.dissipation, law.stiction};
+    }
+    how["refine"] = refine ? Json(*refine) : Json(nullptr);
+    h.model = model_to_bytes({stepped_, {}});
+  }
+  const auto units = [](const Space& space) {
+    Json all = Json::object();
+    for (const Block& b : space.blocks()) all[b.name] = b.unit;
+    return all;
+  };
+  h.texts["model"] = how.dump();
+  h.texts["units"] =
+      Json{{"times", "s"}, {"states", units(system.states())}, {"controls", units(system.inputs())}}
+          .dump();
+  Json names = Json::array();
+  for (const Parameter& p : system.parameters().all()) names.push_back(p.name);
+  constexpr std::size_t kLongest = 60'000;  // HDF5 keeps attributes below 64 kB
+  const std::string listed = names.dump();
+  h.texts["parameters"] = listed.size() < kLongest ? listed : "\"too long for an attribute\"";
+  return h;
 }
 
 void BatchOptions::declare(Options& options) {

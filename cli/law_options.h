@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cycloid/model/model.h"
+#include "cycloid/record/run_recorder.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::cli {
@@ -40,11 +41,16 @@ struct LawOptions {
   // model, integrator, dt and dtype: how every answer about a law begins.
   Json described(const System& system) const;
   std::string headline(const System& system) const;
+  // The robot of the last system(); null where that was a law.
+  const Model* robot_model() const { return stepped_.bodies.empty() ? nullptr : &stepped_; }
+  // What a recording of a run says about its system, so that it can be made again.
+  RunHeader run_header(const System& system, std::int64_t steps) const;
 
  private:
   Model file() const;
   System robot() const;
   mutable std::string used_integrator_;  // by the last system()
+  mutable Model stepped_;                // the robot of the last system()
 };
 
 // How a batch is run.

@@ -16,9 +16,11 @@
 #include "cli/law_options.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
+#include "cli/robot_tables.h"
 #include "cli/table.h"
 #include "cli/trajectory_file.h"
 #include "cycloid/adjoint/rollout.h"
+#include "cycloid/record/run_recorder.h"
 
 namespace cycloid::cli {
 namespace {
@@ -27,8 +29,9 @@ struct SimulateOptions {
   LawOptions law;
   BatchOptions run{.batch = 1, .steps = 1000};
   RandomInputs random;
-  std::string output;
-  std::int64_t record = 1, every = 1;
+  std::string output, recording;
+  std::int64_t environments = 1, every = 1;
+  bool full = false;
 };
 
 struct Simulation {
@@ -42,6 +45,8 @@ struct Simulation {
 
 // Numbers that a segment may hold, and steps of environments it should have.
 constexpr double kSegmentNumbers = 1 << 22, kSegmentSteps = 1 << 20;
+// ... and where they go to a file that loses at most a second when the program is killed.
+constexpr double kRecordedSteps = 1 << 11;
 
 template <class T>
 class Simulator {
@@ -50,11 +55,14 @@ class Simulator {
       : system_(system),
         options_(options),
         batch_(options.run.batch),
-        recorded_(options.output.empty() ? 0 : std::min(options.record, batch_)) {
+        recorded_(options.output.empty() && options.recording.empty()
+                      ? 0
+                      : std::min(options.environments, batch_)) {
     require_memory(static_cast<double>(batch_) * system.states().size() * sizeof(T) * 6 +
                    segment_bytes());
-    if (recorded_ > 0) file_.emplace(options.output, system);
+    if (!options.output.empty()) file_.emplace(options.output, system);
     x_ = options.random.starts<T>(system, options.law.start(system), batch_);
+    if (!options.recording.empty()) recorder_.emplace(options.recording, header());
     record(0, x_, {0});
   }
 
@@ -72,6 +80,7 @@ class Simulator {
       }
     }
     if (file_) file_->close();
+    if (recorder_) recorder_->close();
     for (const auto& [environment, row] : unsolved_) result_.report.unsolved.push_back(row);
     for (const auto& [environment, row] : crowded_) result_.report.crowded.push_back(row);
     const std::size_t nx = static_cast<std::size_t>(system_.states().size());
@@ -85,8 +94,9 @@ class Simulator {
     return static_cast<double>(batch_) * std::max({1, system_.inputs().size(), states});
   }
   std::int64_t segment_steps() const {
+    const double most = options_.recording.empty() ? kSegmentSteps : kRecordedSteps;
     const double steps =
-        std::min(kSegmentNumbers / numbers_per_step(), kSegmentSteps / static_cast<double>(batch_));
+        std::min(kSegmentNumbers / numbers_per_step(), most / static_cast<double>(batch_));
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
   }
   double segment_bytes() const {
@@ -119,7 +129,24 @@ class Simulator {
     take_failures(run, first);
     take_events(run, first);
     take_states(run);
+    if (recorder_ && !u.empty()) record_inputs(u, steps);
     record(first, run.states(), saved);
+    if (recorder_) recorder_->keep_up();
+  }
+
+  RunHeader header() const {
+    RunHeader h = options_.law.run_header(system_, options_.run.steps);
+    const std::size_t numbers = static_cast<std::size_t>(recorded_ * system_.states().size());
+    h.environments = recorded_;
+    h.seed = options_.run.seed;
+    h.single = std::is_same_v<T, float>;
+    h.x0.assign(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(numbers));
+    return h;
+  }
+
+  void record_inputs(const std::vector<T>& u, std::int64_t steps) {
+    const std::int64_t numbers = recorded_ * steps * system_.inputs().size();
+    recorder_->add_inputs(std::vector<double>(u.begin(), u.begin() + numbers), steps);
   }
 
   // Steps of the segment to be recorded, then its last one. Step 0 of a segment is the last of the
@@ -204,10 +231,17 @@ class Simulator {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t step = first + saved[static_cast<std::size_t>(i)];
       if (step % options_.every != 0 && step != options_.run.steps) continue;
+      std::vector<double> all;
       for (std::int64_t e = 0; e < recorded_; ++e) {
+        std::span<const T> row = rows.subspan(static_cast<std::size_t>(e * count + i) * nx, nx);
         const auto frozen = frozen_.find(e);
-        if (frozen != frozen_.end() && step > frozen->second.step) continue;
-        file_->write(e, step, rows.subspan(static_cast<std::size_t>(e * count + i) * nx, nx));
+        const bool gone = frozen != frozen_.end() && step > frozen->second.step;
+        if (gone) row = frozen->second.state;
+        if (file_ && !gone) file_->write(e, step, row);
+        if (recorder_) all.insert(all.end(), row.begin(), row.end());
+      }
+      if (recorder_) {
+        recorder_->add_state(step, static_cast<double>(step) * system_.timestep(), all);
       }
     }
   }
@@ -221,6 +255,7 @@ class Simulator {
   const SimulateOptions& options_;
   const std::int64_t batch_, recorded_;
   std::optional<TrajectoryFile> file_;
+  std::optional<RunRecorder> recorder_;
   std::vector<T> x_;
   std::map<std::int64_t, Frozen> frozen_;         // environments that diverged
   std::map<std::int64_t, std::vector<T>> ended_;  // by an event, and where
@@ -242,6 +277,13 @@ std::string events_in_words(const Simulation& run) {
                     shown(run.events[i].time), " s");
   }
   return text + (run.events.size() > kNamed ? ", …\n" : "\n");
+}
+
+std::string files_in_words(const SimulateOptions& options) {
+  std::string text;
+  if (!options.output.empty()) text += message("\nTrajectory: ", options.output, "\n");
+  if (!options.recording.empty()) text += message("\nRecording: ", options.recording, "\n");
+  return text;
 }
 
 std::string in_words(const SimulateOptions& options, const System& system, const Simulation& run,
@@ -271,14 +313,16 @@ std::string in_words(const SimulateOptions& options, const System& system, const
   if (const std::string advice = run.report.advice(); !advice.empty()) text += advice + "\n";
   text += events_in_words(run);
   text += message("\nEnvironment 0 at the end:\n");
+  if (const Model* robot = options.law.robot_model(); robot && !options.full) {
+    text += joint_table(*robot, run.last_state, false).substr(1);
+    return text + files_in_words(options);
+  }
   Table table({Table::Align::left, Table::Align::right, Table::Align::left});
   const std::vector<NamedNumber> numbers = numbers_of(system.states());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     table.row({numbers[i].name, shown(run.last_state[i]), numbers[i].unit});
   }
-  text += table.text();
-  if (!options.output.empty()) text += message("\nTrajectory: ", options.output, "\n");
-  return text;
+  return text + table.text() + files_in_words(options);
 }
 
 Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
@@ -325,6 +369,7 @@ Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
   json["state_names"] = names_of(system.states());
   json["final_state"] = run.last_state;
   if (!options.output.empty()) json["output"] = options.output;
+  if (!options.recording.empty()) json["recording"] = options.recording;
   return {json, in_words(options, system, run, rate, terminal),
           run.report.failed.empty() ? kSuccess : kAnswerIsNo};
 }
@@ -335,7 +380,10 @@ Run declare(Options& options) {
   o->run.declare(options);
   o->random.declare(options);
   options.text("--output", "FILE", o->output, "write the first environments' motion as CSV");
-  options.count("--record", o->record, 1, INT64_MAX, "environments to write");
+  options.text("--record", "FILE", o->recording,
+               "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
+  options.count("--environments", o->environments, 1, INT64_MAX, "environments to write");
+  options.flag("--full", o->full, "of a robot: every number of the last state");
   options.count("--every", o->every, 1, INT64_MAX, "write every N-th step");
   return [o](const Terminal& terminal) {
     o->random.seed = static_cast<std::uint64_t>(o->run.seed);

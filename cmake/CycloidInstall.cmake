@@ -20,7 +20,7 @@ install(TARGETS cycloid_core EXPORT cycloid)
 if(TARGET cycloid_io)
   install(TARGETS cycloid_io EXPORT cycloid ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   set(io_folder "${PROJECT_SOURCE_DIR}/cycloid/io")
-  install(FILES "${io_folder}/load.h" "${io_folder}/builder.h"
+  install(FILES "${io_folder}/load.h" "${io_folder}/appearance.h" "${io_folder}/builder.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/cycloid/io")
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/cycloid/cycloid.h"

@@ -17,7 +17,9 @@ Model model_of(const mjModel& compiled, const LoadOptions& options) {
         message("the noslip solver (noslip_iterations ", compiled.opt.noslip_iterations,
                 ") is left out: contacts slip as their friction and impratio say"));
   }
-  return convert(compiled, options);
+  Model model = convert(compiled, options);
+  if (options.appearance) *options.appearance = appearance_of(compiled);
+  return model;
 }
 
 }  // namespace

@@ -14,11 +14,13 @@
 //   fields.h          what becomes of every field of mjModel: one table
 //   refuse.h          what is not supported, by the name of the element; contacts.h, of contacts
 //   convert.h         mjModel to Model
+//   appearance.h      what it looks like
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "cycloid/io/appearance.h"
 #include "cycloid/model/model.h"
 
 namespace cycloid::inline io {
@@ -40,6 +42,9 @@ struct LoadOptions {
   std::vector<std::string>* warnings = nullptr;
 
   Noslip noslip = Noslip::refuse;
+
+  // Receives colours and meshes; of a file of our own, which has none, nothing.
+  Appearance* appearance = nullptr;
 };
 
 // The model in a file, or in the text itself when its first character that is not a space is '<'.

@@ -23,9 +23,16 @@ from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
+from cycloid._counterfactual import (
+    Counterfactual,
+    Intervention,
+    counterfactual,
+    rank_interventions,
+)
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._estimate import Estimate, estimate
+from cycloid._evaluate import Scorecard, evaluate
 from cycloid._forward import (
     Contacts,
     Forward,
@@ -34,6 +41,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._guarded import guarded
 from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
@@ -64,8 +72,11 @@ from cycloid._results import (
 from cycloid._robot import Robot, from_mujoco, load
 from cycloid._rollout import Trajectory, rollout, step
 from cycloid._system import ParameterInfo, Parameters, System
+from cycloid._trajectory_file import open
 from cycloid._trust import check_gradient, diagnose, linearise
 from cycloid._verify import Trust, verify
+from cycloid._live import Live
+from cycloid._view import view
 
 for _error in (Error, GradientError, InternalError, ModelError, ParameterError):
     _error.__module__ = __name__  # so that a traceback names them as users do
@@ -75,6 +86,7 @@ __all__ = [
     "Advanced",
     "Builder",
     "Contacts",
+    "Counterfactual",
     "Crowded",
     "Diagnosis",
     "Error",
@@ -89,10 +101,12 @@ __all__ = [
     "GradientError",
     "HuntCrossley",
     "InternalError",
+    "Intervention",
     "InverseDynamics",
     "InverseDynamicsGradient",
     "LinearFeedback",
     "Linearisation",
+    "Live",
     "LogNormal",
     "MPC",
     "ModelError",
@@ -106,6 +120,7 @@ __all__ = [
     "Recording",
     "Report",
     "Robot",
+    "Scorecard",
     "Smoothed",
     "SolverWarning",
     "System",
@@ -119,13 +134,16 @@ __all__ = [
     "advance",
     "check_gradient",
     "close_loop",
+    "counterfactual",
     "cost",
     "diagnose",
     "difference",
     "estimate",
+    "evaluate",
     "fluid",
     "forward",
     "from_mujoco",
+    "guarded",
     "identify",
     "input_from_mujoco",
     "input_to_mujoco",
@@ -135,9 +153,11 @@ __all__ = [
     "load",
     "networks",
     "observe",
+    "open",
     "own_law",
     "plan",
     "randomise",
+    "rank_interventions",
     "rollout",
     "state_from_mujoco",
     "state_to_mujoco",
@@ -146,4 +166,5 @@ __all__ = [
     "systems",
     "tie",
     "verify",
+    "view",
 ]

@@ -239,11 +239,11 @@ class Builder:
         """The robot; keywords are those of `load`. The Builder may be added to and asked again."""
         refuse_keywords(unknown, "build")
         keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
-        model, messages = self._core.build(
+        model, messages, looks = self._core.build(
             keywords.constraints, keywords.ignore_noslip, encoded_paths(search_paths)
         )
         warn_user(messages)
-        return keywords.robot(model, messages)
+        return keywords.robot(model, messages, looks)
 
     def xml(self) -> str:
         """The MJCF that it amounts to."""

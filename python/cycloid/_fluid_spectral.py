@@ -87,7 +87,7 @@ class SpectralFlow(System):
         """A field's numbers (*shape[, d])."""
         if callable(value):
             value = value(*np.moveaxis(self.points, -1, 0))
-            if d and not isinstance(value, np.ndarray):
+            if d and isinstance(value, (list, tuple)):
                 value = tuple(value)
         wanted = (*self._shape, d) if d else self._shape
         if d and isinstance(value, (tuple, list)):
@@ -98,6 +98,8 @@ class SpectralFlow(System):
         array = as_numbers(value, np.float64, name)
         if d and array.shape == (d, *self._shape) and array.shape != wanted:
             return np.moveaxis(array, 0, -1)
+        if d == 1 and array.shape == self._shape:
+            return array[..., None]
         if d and array.shape != wanted:
             raise Error(f"{name} must have shape {wanted}; got {array.shape}")
         return array if d else self._spread(array, name)
@@ -218,13 +220,14 @@ def spectral(
 viscosity |
 
     shape: nodes along each axis, at i L/n. size: lengths [m]; one number for all. dt [s]. inputs:
-    "force" (d), a uniform acceleration [m/s²] of "navier_stokes". probes: points (p, d) [m] of the
-    observable "probe".
+    "force" (d), a uniform acceleration [m/s²] of "navier_stokes", and "force_field" (d · nodes), one
+    at each node, component by component as in the state; both are held over a step. probes: points
+    (p, d) [m] of the observable "probe".
 
     Products are dealiased by the rule of two thirds: of equations with products the wave numbers
     above a third of the nodes are not part of a step, nor is the divergence of a velocity that
-    "navier_stokes" is given. A start that crosses more than one cell in a step raises Error ("CFL",
-    with the step that is allowed); later it ends the run, in `report.failed`.
+    "navier_stokes" is given. A start that crosses more than 1.3 cells in a step (1 at order 2)
+    raises Error ("CFL", with the step that is allowed); later it ends the run, in `report.failed`.
 
     >>> import cycloid as cy
     >>> flow = spectral("navier_stokes", shape=(32, 32), size=2 * np.pi, dt=0.01, viscosity=0.05)

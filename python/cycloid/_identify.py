@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import os
@@ -391,6 +392,23 @@ class Fit:
             [from_rows(_rows(r)) for r in state[key]] for key in ("recordings", "held_out")
         )
         return cls(system, recordings, core, state["options"], held_out, np.array(state["guess"]))
+
+    def _repr_html_(self) -> str:
+        """In a notebook: a table of the numbers."""
+        rows = []
+        for name, v, e in zip(self.names, self._values, self._errors):
+            error = f"± {e:.3g}" if np.isfinite(e) else "not determined"
+            rows.append((html.escape(name), f"{v:.6g}", error))
+        body = "".join(
+            f"<tr><th style='text-align:left'>{n}</th><td>{v}</td><td>{e}</td></tr>"
+            for n, v, e in rows
+        )
+        ended = "converged" if self.converged else "<b>not converged</b>"
+        return (
+            f"<p>{html.escape(self.system.name)}: {ended} in {self.iterations} iterations. "
+            f"{html.escape(self.message)}</p><table>{body}</table>"
+            + "".join(f"<p>{html.escape(text)}</p>" for text in self.weak)
+        )
 
     def __repr__(self) -> str:
         found = ", ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Callable
 from typing import Any
@@ -201,6 +202,12 @@ class Plan:
         problem.params = None if data["params"].ndim == 0 else data["params"]
         problem.bounds = None if data["bounds"].ndim == 0 else tuple(data["bounds"])
         return cls(problem, found)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: its motion, on a page."""
+        from cycloid._view import notebook_page
+
+        return f"<p>{html.escape(repr(self))}</p>" + notebook_page(self)
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else "not converged"

@@ -52,6 +52,7 @@ class Robot(System):
     def __init__(self, core: Any, model: Any, notes: Sequence[str] = ()) -> None:
         super().__init__(core)
         self._model = model
+        self._looks: Any = None  # colours and meshes, of load
         self._notes = list(notes)  # what was said when the model was made
         self._contact: Any = None  # the law of contacts and the tolerance of steps, of load
         self._refine: float | None = None
@@ -214,13 +215,14 @@ def load(
     paths = encoded_paths(search_paths)
     if not source.lstrip().startswith(b"<") and _core.is_model_file(source):
         model, messages = _core.read_model(source, keywords.constraints)
+        looks = None
     else:
         find_library()
-        model, messages = _core.load_model(
+        model, messages, looks = _core.load_model(
             source, keywords.constraints, keywords.ignore_noslip, paths
         )
     warn_user(messages)
-    return keywords.robot(model, messages)
+    return keywords.robot(model, messages, looks)
 
 
 def from_mujoco(
@@ -259,11 +261,11 @@ def from_mujoco(
             f"pip install mujoco=={_MUJOCO}"
         )
     _check_built()
-    model, messages = _core.model_from_mjmodel(
+    model, messages, looks = _core.model_from_mjmodel(
         mj_model._address, keywords.constraints, keywords.ignore_noslip
     )
     warn_user(messages)
-    return keywords.robot(model, messages)
+    return keywords.robot(model, messages, looks)
 
 
 def warn_user(messages: Sequence[str]) -> None:
@@ -315,11 +317,12 @@ class Keywords:
         self.contact = as_contact(contact)
         self.refine = None if refine is None else as_real(refine, "refine")
 
-    def robot(self, model: Any, notes: Sequence[str]) -> Robot:
+    def robot(self, model: Any, notes: Sequence[str], looks: Any = None) -> Robot:
         core = _core.make_robot(
             model, self.precision, self.inputs, self.vary, self.contact, self.refine
         )
         robot = Robot(core.with_gradient(self.gradient), model, notes)
+        robot._looks = looks
         robot._contact, robot._refine = self.contact, self.refine
         return robot
 

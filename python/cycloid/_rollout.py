@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -175,6 +176,62 @@ class Trajectory:
     def system(self) -> System:
         """What was rolled out."""
         return self._batch.system
+
+    @property
+    def x0(self) -> np.ndarray:
+        """The first state as it was given, (..., state_size); a fresh array."""
+        rows = self._core.origin()["x0"]
+        return self._as_given(rows, self._batch.x0_shape, (self.system.state_size,))
+
+    @property
+    def controls(self) -> np.ndarray:
+        """The inputs of every step, (..., T, input_size), zeros where there were none; a fresh
+        array.
+        """
+        batch, m = self._batch, self.system.input_size
+        shape = batch.controls_shape or (batch.steps, m)
+        rows = self._core.origin()["controls"]
+        if not rows.size:
+            return np.zeros(shape, self.system.dtype)
+        return self._as_given(rows, shape, (batch.steps, m))
+
+    @property
+    def params(self) -> np.ndarray:
+        """The parameters in use as a flat vector, (n,) or (..., n) where environments differ; a
+        fresh array.
+
+        >>> import cycloid as cy
+        >>> run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 10, {"length": 0.5})
+        >>> run.params
+        array([0.5 , 1.  , 0.  , 9.81, 0.01])
+        >>> run.x0, run.controls.shape
+        (array([1., 0.]), (10, 1))
+        """
+        n = self.system.parameters.size
+        return self._as_given(self._core.origin()["params"], (n,), (n,))
+
+    def save(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
+        """Writes the run to a file, by convention "run.h5", which `open` reads: states, times,
+        inputs, start and parameters, with units, the model itself, and the seed that drew what was
+        random, if you say it. A file that is there is replaced as a whole, or not at all. The
+        report, and gradient=, are not in it. Needs h5py: pip install cycloid[record].
+
+        Raises FileNotFoundError if the folder does not exist, Error if nothing can be written.
+        """
+        from cycloid._trajectory_file import save  # which knows this module
+
+        save(self, path, seed)
+
+    def _as_given(self, rows: np.ndarray, shape: Shape, tail: Shape) -> np.ndarray:
+        """Rows of the core in the shape that the user gave, or spread over the batch."""
+        if rows.size == math.prod(shape):
+            return rows.reshape(shape)
+        return rows.reshape((*self._batch.lead, *tail))
+
+    def _repr_html_(self) -> str:
+        from cycloid._view import notebook_page  # which knows this module
+
+        return notebook_page(self)
 
     def pullback(
         self,

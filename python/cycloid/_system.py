@@ -266,6 +266,7 @@ class System:
         self._law: Any = None  # a law in Python, kept alive
         self._observers: dict[tuple[str, ...] | None, Any] = {}  # by names, made when asked for
         self._recipe: tuple[Any, ...] | None = None  # of a closed-form law: how to make it
+        self._picture: tuple[str, Any] | None = None  # of a large world: what `view` draws of it
         self._by_gradient: dict[Any, System] = {}  # the same system with another gradient
         self._handle = next(_handles)  # for graphs that keep numbers, not objects
         _living[self._handle] = self
@@ -317,7 +318,11 @@ class System:
         return made._like(_core.with_parameters(made._core, made.parameters.pack(values)))
 
     def _varied(self, dt: float, integrator: str, contact: str) -> System:
-        return self._like(self._core.variant(dt, integrator, contact))
+        made = self._like(self._core.variant(dt, integrator, contact))
+        if self._recipe is not None:
+            law, values, step, scheme, *rest = self._recipe
+            made._recipe = law, values, dt or step, integrator or scheme, *rest
+        return made
 
     def _like(self, core: Any) -> System:
         """A system of the same kind around another core."""

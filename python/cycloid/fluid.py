@@ -1,7 +1,7 @@
 """Fluids: Systems whose state lives at the nodes of a box, with gradients of the discrete step.
 
 `spectral`: periodic boxes of one to three axes, by Fourier series: Navier–Stokes and eight other
-equations. docs/spectral.md has the laws.
+equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
 `grid`: boxes with walls, inflow, outflow and obstacles, on a staggered grid. docs/grid_flow.md has
 the laws.
 
@@ -13,6 +13,7 @@ the laws.
 from __future__ import annotations
 
 from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, Temperature, grid
+from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "SpectralFlow",
     "Temperature",
     "grid",
+    "own_spectral",
     "spectral",
 ]

@@ -19,6 +19,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
+from cycloid._mesh_files import read_mesh, write_vtu
+from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
@@ -43,9 +46,11 @@ __all__ = [
     "box",
     "cloth",
     "equilibrium",
+    "read",
     "rod",
     "sheet",
     "solid",
+    "write",
 ]
 
 _MOST = 2**25
@@ -443,6 +448,86 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def read(path: Any, *, parts: bool = False) -> Mesh:
+    """The mesh in a file: .msh (Gmsh, 2.2 and 4.1, ASCII), .vtk (ASCII), .vtu, .obj, .stl; other
+    kinds through meshio, where it is installed.
+
+    Tetrahedra or hexahedra make a solid, triangles cloth. Of a file with both the solid is taken;
+    points that belong to no cell are left out. parts: as of `Mesh`.
+
+    >>> read("nowhere.msh")
+    Traceback (most recent call last):
+    FileNotFoundError: no mesh at nowhere.msh
+    """
+    points, cells = read_mesh(path)
+    return Mesh(points, cells, parts=parts)
+
+
+def write(
+    path: Any, mesh: Mesh, states: Any = None, *, times: Any = None, body: System | None = None
+) -> list[Path]:
+    """Writes a mesh, or a run, for ParaView; returns the files.
+
+    path ends in .vtu: the mesh, at rest or in one state (state_size). It ends in .pvd: rows of
+    states (S, state_size) at times (S) [s] (None: 0, 1, ...), one .vtu each beside it. Points have
+    `displacement` [m] and `velocity` [m/s]; with body, a solid, cells have `stress` [Pa] (first
+    Piola, nine numbers).
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> cube = box()
+    >>> [file.name for file in write(folder / "cube.vtu", cube)]
+    ['cube.vtu']
+    >>> read(folder / "cube.vtu")
+    <Mesh: 1 hex, 8 vertices>
+    """
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"what is written is a cycloid.soft.Mesh; got {shown(mesh)}")
+    file, rest = Path(path), mesh.vertices
+    if file.suffix not in (".vtu", ".pvd"):
+        raise Error(f"a mesh is written as .vtu, a run as .pvd; got {file.name}")
+    rows = np.zeros((1, 0)) if states is None else as_numbers(states, np.float64, "states")
+    if states is not None and (rows.ndim > 2 or rows.shape[-1] != 2 * rest.size):
+        raise Error(f"states must have shape (S, {2 * rest.size}); got {rows.shape}")
+    rows = np.atleast_2d(rows)
+    if file.suffix == ".vtu" and len(rows) != 1:
+        raise Error(f"a .vtu holds one state; {len(rows)} make a .pvd")
+    when = np.arange(len(rows), dtype=float) if times is None else as_numbers(times, float, "times")
+    if when.shape != (len(rows),):
+        raise Error(f"times must have shape ({len(rows)},); got {when.shape}")
+    stress = None
+    if body is not None and states is not None:
+        u = np.zeros((len(rows), body.input_size))
+        stress = observe(body, rows, u, names=["stress"]).values.reshape(len(rows), -1, 9)
+    written = []
+    for k, row in enumerate(rows):
+        one = file if file.suffix == ".vtu" else file.with_name(f"{file.stem}_{k:05d}.vtu")
+        points, of_points, of_cells = rest, {}, {}
+        if states is not None:
+            points, velocity = row.reshape(2, -1, 3)
+            of_points = {"displacement": points - rest, "velocity": velocity}
+            of_cells = {} if stress is None else {"stress": stress[k]}
+        write_vtu(one, mesh.element, points, mesh.cells, of_points, of_cells)
+        written.append(one)
+    if file.suffix == ".pvd":
+        entries = [
+            f'<DataSet timestep="{t!r}" file="{one.name}"/>'
+            for t, one in zip(when.tolist(), written, strict=True)
+        ]
+        head = '<VTKFile type="Collection" version="1.0" byte_order="LittleEndian"><Collection>'
+        file.write_text("\n".join(['<?xml version="1.0"?>', head, *entries,
+                                   "</Collection></VTKFile>", ""]))
+        written.insert(0, file)
+    return written
+
+
+def _pictured(core: Any, common: dict[str, Any], **what: Any) -> System:
+    """A System that knows how it looks (`cycloid.view`)."""
+    body = System(core)
+    body._picture = "soft", what | {"around": [*common["floor"], *common["obstacles"]]}
+    return body
+
+
 def solid(
     mesh: Mesh,
     material: str = "neo_hookean",
@@ -476,6 +561,8 @@ def solid(
     "mooney_rivlin", whose share of C01 is `mooney`. young [Pa], poisson and density [kg/m³]: one
     number, or one per cell; they are the small-strain numbers of every material. damping [s] is
     Kelvin and Voigt's, drag [1/s] a force -drag·mass·velocity; mass (n): point masses [kg].
+    formulation: "standard", or "locking_free": hexahedra with enhanced strains, which bend and keep
+    their volume without locking, at two to three times the work.
 
     pinned: vertices, or a mask (n, 3) of single numbers. They stand at their rest vertex plus the
     input "pinned" (one displacement [m] for each, in the order of the state). inputs may also have
@@ -509,10 +596,10 @@ matter that keeps its volume exactly; take 0.49
         raise ModelError("triangles make cloth: cycloid.soft.cloth; a solid has k 4, 8 or 10")
     if not isinstance(material, str):
         raise TypeError(f"material must be a name; got {shown(material)}")
-    if formulation != "standard":
-        raise ModelError(f'formulation: "standard" is all that is there; got {shown(formulation)}')
+    if not isinstance(formulation, str):
+        raise TypeError(f"formulation must be a name; got {shown(formulation)}")
     common = _common(len(mesh.vertices), locals())
-    return System(
+    return _pictured(
         _core.make_solid(
             mesh._core,
             as_text(material),
@@ -520,8 +607,13 @@ matter that keeps its volume exactly; take 0.49
             _row(poisson, "poisson"),
             _row(density, "density"),
             as_real(mooney, "mooney"),
+            as_text(formulation),
             common,
-        )
+        ),
+        common,
+        count=len(mesh.vertices),
+        faces=mesh.surface(),
+        cells=mesh.cells,
     )
 
 
@@ -570,7 +662,7 @@ def cloth(
             f"cloth is made of triangles; got {mesh.element}: cycloid.soft.solid takes those"
         )
     common = _common(len(mesh.vertices), locals())
-    return System(
+    return _pictured(
         _core.make_cloth(
             mesh.vertices.ravel(),
             np.ascontiguousarray(mesh.cells, np.int32).ravel(),
@@ -580,7 +672,10 @@ def cloth(
             as_real(density, "density"),
             mesh._parts,
             common,
-        )
+        ),
+        common,
+        count=len(mesh.vertices),
+        faces=mesh.cells,
     )
 
 
@@ -622,14 +717,17 @@ def rod(
     if row.ndim != 2 or row.shape[1] != 3:
         raise ModelError(f"points must have shape (n, 3); got {row.shape}")
     common = _common(len(row), locals())
-    return System(
+    return _pictured(
         _core.make_rod(
             row.ravel(),
             as_real(young, "young"),
             as_real(radius, "radius"),
             as_real(density, "density"),
             common,
-        )
+        ),
+        common,
+        count=len(row),
+        radius=as_real(radius, "radius"),
     )
 
 

@@ -507,8 +507,10 @@ def heat(shape: Any, conductivity: Any, dt: float, slope: float = 0) -> System:
             f"conductivity must be one number, or have the box's shape {tuple(sizes)}; "
             f"got {values.shape}"
         )
-    return System(
+    box = System(
         _core.make_heat(
             sizes, np.ascontiguousarray(values).ravel(), as_real(dt, "dt"), as_real(slope, "slope")
         )
     )
+    box._picture = "grid", sizes
+    return box

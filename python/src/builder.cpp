@@ -74,14 +74,16 @@ void bind_builder(nb::module_& m) {
            })
       .def("xml", &Builder::xml)
       .def("describe", &Builder::describe)
-      // The model, and what is to be warned about.
+      // The model, what is to be warned about, and its looks.
       .def("build", [](const Builder& builder, bool constraints, bool ignore_noslip,
                        const std::vector<nb::bytes>& search_paths) {
         std::vector<std::string> warnings;
         LoadOptions options = load_options(constraints, ignore_noslip, search_paths);
         options.warnings = &warnings;
+        Appearance looks;
+        options.appearance = &looks;
         Model model = builder.build(options);
-        return std::make_tuple(std::move(model), std::move(warnings));
+        return std::make_tuple(std::move(model), std::move(warnings), std::move(looks));
       });
 }
 

@@ -66,10 +66,12 @@ NB_MODULE(_core, m) {
   bind_plan(m);
   bind_python_law(m);
   bind_robot(m);
+  bind_scene(m);
   bind_forward(m);
   bind_page(m);
   bind_verify(m);
   bind_estimate(m);
+  bind_evaluate(m);
   bind_identify(m);
   bind_networks(m);
   bind_learn(m);

@@ -58,9 +58,11 @@ void bind_load(nb::module_& m) {
         std::vector<std::string> warnings;
         LoadOptions options = load_options(constraints, ignore_noslip, search_paths);
         options.warnings = &warnings;
+        Appearance looks;
+        options.appearance = &looks;
         Unlocked call;
         Model model = load_model(source, options);
-        return std::make_tuple(std::move(model), std::move(warnings));
+        return std::make_tuple(std::move(model), std::move(warnings), std::move(looks));
       },
       nb::arg("path_or_xml"), nb::arg("constraints"), nb::arg("ignore_noslip"),
       nb::arg("search_paths"));
@@ -70,8 +72,10 @@ void bind_load(nb::module_& m) {
         std::vector<std::string> warnings;
         LoadOptions options = load_options(constraints, ignore_noslip, {});
         options.warnings = &warnings;
+        Appearance looks;
+        options.appearance = &looks;
         Model model = model_from_mjmodel(reinterpret_cast<const void*>(address), options);
-        return std::make_tuple(std::move(model), std::move(warnings));
+        return std::make_tuple(std::move(model), std::move(warnings), std::move(looks));
       },
       nb::arg("address"), nb::arg("constraints"), nb::arg("ignore_noslip"));
   m.def(
@@ -94,7 +98,8 @@ void bind_robot(nb::module_& m) {
       .def("keyframe_state",
            [](const Model& model, int i) { return to_numpy(keyframe_state(model, i)); });
 
-  // Paths are bytes, as the file system has them. A model comes with what is to be warned about.
+  // Paths are bytes, as the file system has them. A model comes with what is to be warned about,
+  // one that MuJoCo has read also with its looks.
   m.def(
       "is_model_file",
       [](const nb::bytes& path) { return is_model_file(std::string(path.c_str(), path.size())); },

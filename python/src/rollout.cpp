@@ -1,5 +1,6 @@
 #include <nanobind/stl/map.h>
 
+#include "cycloid/adjoint/run.h"
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "module.h"
@@ -143,6 +144,17 @@ void bind_precision(nb::module_& m, const char* suffix) {
           "steps", [](const Run& r) { return to_numpy(r.saved_steps()); }, nb::rv_policy::automatic)
       .def_prop_ro(
           "times", [](const Run& r) { return to_numpy(r.times()); }, nb::rv_policy::automatic)
+      // What the run was made from: x0 as given, inputs (none: zero), parameters, t0, in rows.
+      .def("origin",
+           [](const Run& r) {
+             const auto& made = r.run();
+             nb::dict d;
+             d["x0"] = to_numpy(made.x0_raw), d["controls"] = to_numpy(made.controls);
+             d["params"] = to_numpy(made.parameters);
+             d["rows"] = nb::make_tuple(made.x0_rows, made.control_rows, made.parameter_rows);
+             d["t0"] = made.t0, d["sampled"] = !made.samples.empty();
+             return d;
+           })
       .def_prop_ro("report", [](const Run& r) { return report_of(r.report()); })
       .def_prop_ro("events", [](const Run& r) { return events_of(r.events()); })
       .def(

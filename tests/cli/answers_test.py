@@ -49,7 +49,7 @@ def test_simulate_is_a_pendulum(program):
 
 def test_simulate_without_spread_and_push_repeats_one_environment(program):
     def rows(record):
-        words = ["--steps", 6, "--spread", 0, "--push", 0, "--batch", 3, "--record", record]
+        words = ["--steps", 6, "--spread", 0, "--push", 0, "--batch", 3, "--environments", record]
         program.answer("simulate", "pendulum", *words, "--output", "motion.csv")
         return list(csv.DictReader((program.folder / "motion.csv").open()))
 
@@ -91,7 +91,7 @@ def test_simulate_starts_where_the_law_admits_it(program):
     # ± 0.1 would put the bead before its beginning, and let a sticking block move on its belt.
     for law in ("bead_on_curve", "stick_slip", "rimless_wheel", "bouncing_ball"):
         words = ["simulate", law, "--steps", 1, "--batch", 50, "--spread", 0.1]
-        program.answer(*words, "--record", 50, "--output", f"{law}.csv")
+        program.answer(*words, "--environments", 50, "--output", f"{law}.csv")
     rows = list(csv.DictReader((program.folder / "stick_slip.csv").open()))
     assert all(abs(float(row["velocity [m/s]"]) - 0.21) < 1e-3 for row in rows)
     assert len({row["stretch [m]"] for row in rows if row["step"] == "0"}) == 50
@@ -100,7 +100,7 @@ def test_simulate_starts_where_the_law_admits_it(program):
 
 
 def test_simulate_writes_the_motion(program):
-    words = ["--steps", 10, "--every", 4, "--record", 2, "--batch", 3, "--dt", 0.1]
+    words = ["--steps", 10, "--every", 4, "--environments", 2, "--batch", 3, "--dt", 0.1]
     answer = program.answer("simulate", "kepler", *words, "--output", "motion.csv")
     assert answer["output"] == "motion.csv"
     rows = list(csv.reader((program.folder / "motion.csv").open()))
@@ -128,7 +128,7 @@ def test_what_diverged_stands_still_and_the_others_go_on(program):
     # of 4096 is cut after every 256 steps, one of 4 never: neither the cuts nor the neighbours
     # make a difference.
     words = ["simulate", "lorenz", "--x", "0,0,0", "--spread", 300, "--dt", 0.02, "--seed", 1]
-    words += ["--steps", 600, "--record", 4, "--output", "motion.csv"]
+    words += ["--steps", 600, "--environments", 4, "--output", "motion.csv"]
     motions, failures = [], []
     for batch in (4, 4096):
         answer = program.answer(*words, "--batch", batch, status=1)
@@ -324,3 +324,23 @@ def test_train_learns_goes_on_and_names_what_is_wrong(program):
     learnable(program, learning_rat=1)
     done = program.run("train", "config.json")
     assert done.returncode == 2 and "learning_rate" in done.stderr
+
+
+def test_evaluate_scores_a_model_and_two_side_by_side(program):
+    words = ["--truth", "pendulum", "--runs", 6, "--steps", 100, "--no-timing"]
+    card = program.answer("evaluate", "pendulum", "--dt", 0.05, *words, "--report", "card.html")
+    assert card["schema"] == "cycloid.scorecard/1" and card["verdict"].startswith("trustworthy")
+    assert 0 < card["scores"]["error"]["value"] < 1e-3
+    assert "<svg" in (program.folder / "card.html").read_text()
+    bad = program.answer("evaluate", "pendulum", "--set", "damping=1", *words)
+    assert bad["scores"]["energy_drift"]["mark"] == "poor"
+    again = program.answer("evaluate", "pendulum", "--set", "damping=1", *words)
+    assert again == bad
+    learnable(program)
+    program.answer("train", "config.json")
+    both = program.answer(
+        "evaluate", "model.cyl", "--truth", "run.csv", "--beside", "model.cyl", "--no-timing"
+    )
+    assert both["scores"] == both["beside"]["scores"] and both["runs"] == 1
+    done = program.run("evaluate", "pendulum")
+    assert done.returncode == 2 and "--truth" in done.stderr

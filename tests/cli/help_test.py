@@ -10,14 +10,17 @@ import pytest
 COMMANDS = [
     "tour",
     "simulate",
+    "view",
     "gradcheck",
     "linearise",
     "identify",
     "plan",
     "train",
+    "evaluate",
     "bench",
     "info",
     "doctor",
+    "completion",
 ]
 
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 TIMEOUT = 60  # seconds, for any single answer
 
-FLAGS = """--headless --no-sandbox --disable-gpu --no-first-run --no-default-browser-check
+FLAGS = """--headless --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader
+--no-first-run --no-default-browser-check
 --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage
 --disable-default-apps --disable-extensions --mute-audio --hide-scrollbars
 --remote-debugging-pipe""".split()
@@ -124,7 +125,13 @@ class Browser:
                 raise BrowserError(f"no {method} within {TIMEOUT} s")
             self.events.append(event)
 
-    def open(self, path: Path, width=1120, height=900, dark=False, scripts=True) -> "Page":
+    def open(self, path: Path, **screen) -> "Page":
+        """A file; keywords are those of open_address."""
+        return self.open_address(path.resolve().as_uri(), **screen)
+
+    def open_address(
+        self, address: str, width=1120, height=900, dark=False, scripts=True
+    ) -> "Page":
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
@@ -140,7 +147,7 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        page.call("Page.navigate", url=path.resolve().as_uri())
+        page.call("Page.navigate", url=address)
         self.wait_for(session, "Page.loadEventFired")
         return page
 

@@ -11,6 +11,9 @@ TURN = 2 * np.pi
 # Small boxes with no two axes alike, each with parameters at which all derivatives are alive.
 BOXES = {
     "navier_stokes": {"shape": (12, 10), "size": (1.0, 1.3), "dt": 0.01, "inputs": ("force",)},
+    "navier_stokes forced": {
+        "shape": (8, 10), "size": (1.0, 1.3), "dt": 0.01, "inputs": ("force_field", "force"),
+    },
     "navier_stokes 3-D": {"shape": (6, 7, 8), "size": 1.0, "dt": 0.01, "inputs": ("force",)},
     "burgers": {"shape": (24,), "size": 1.0, "dt": 0.01},
     "burgers 2-D": {"shape": (9, 8), "size": 1.0, "dt": 0.01},
@@ -109,6 +112,17 @@ def test_a_mean_flow_carries_vortices_and_a_force_drives_it():
     np.testing.assert_allclose(mean, np.tile([0.15, -0.1], (576, 1)), atol=1e-14)
 
 
+def test_a_field_of_force_drives_the_flow_of_kolmogorov():
+    nu, n, k = 0.1, 16, 2
+    flow = cy.fluid.spectral("navier_stokes", shape=(n, n), size=TURN, dt=0.05, viscosity=nu,
+                             inputs="force_field")
+    push = flow.state(velocity=lambda x, y: (0.3 * np.sin(k * y), 0.0))
+    gradient = flow.state(velocity=lambda x, y: (np.cos(x), np.sin(y)))  # which pressure balances
+    run = cy.rollout(flow, flow.state(), np.tile(push + gradient, (40, 1)), save="last")
+    grown = (1 - np.exp(-nu * k**2 * 2.0)) / (nu * k**2)
+    np.testing.assert_allclose(run.states[-1], grown * push, atol=1e-13)
+
+
 def vortices_in_space(flow):
     return flow.state(velocity=lambda x, y, z: (
         np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0 * z))
@@ -175,7 +189,7 @@ def test_burgers_is_the_heat_equation_of_cole_and_hopf():
     phi = np.exp(np.cos(x) / (2 * nu) - 5)  # u0 = sin x
     later = np.fft.fft(phi) * np.exp(-nu * k**2 * 0.5)
     expected = np.real(-2 * nu * np.fft.ifft(1j * k * later) / np.fft.ifft(later))
-    last = cy.rollout(line, line.state(velocity=(np.sin(x),)), 100)
+    last = cy.rollout(line, line.state(velocity=np.sin), 100)
     np.testing.assert_allclose(last.states[-1], expected, atol=1e-7)
 
 
@@ -280,6 +294,19 @@ def test_every_equation_conforms(name):
     conform(system, start(system, 5), inputs(system, 5, 4), **why)
 
 
+def test_threads_and_memory_change_no_bit_of_a_box_that_is_worth_them():
+    flow = cy.fluid.spectral("navier_stokes", shape=(192, 180), size=TURN, dt=0.01, order=2)
+    x0 = flow.state(velocity=lambda x, y: (np.sin(x) * np.cos(3 * y), 0.3 * np.cos(2 * x)))
+    reference = None
+    for threads in (1, 2, 3):
+        for memory in ("all", "sqrt"):
+            run = cy.rollout(flow, x0, 4, save="last", threads=threads, memory=memory)
+            g = run.pullback(run.states)
+            found = np.r_[run.states[0], g.x0, g.params].tobytes()
+            reference = reference or found
+            assert found == reference
+
+
 @pytest.mark.parametrize("name", ["navier_stokes", "burgers", "korteweg_de_vries", "gray_scott",
                                   "shallow_water", "wave"])
 def test_single_precision_is_near_double(name):
@@ -298,6 +325,64 @@ def test_single_precision_is_near_double(name):
         energy = [cy.observe(s, r.states[-1], names=("kinetic_energy",)).values
                   for s, r in zip((single, double), runs, strict=True)]
         np.testing.assert_allclose(energy[0], energy[1], rtol=1e-4)
+
+
+# A user's own equation.
+
+
+def own_burgers(order, viscosity=0.02):
+    return cy.fluid.own_spectral(
+        lambda k, p: -p["viscosity"] * (k**2).sum(axis=0),
+        lambda u, p, d: -p["c"] * u * d(u, 0),
+        lambda u, p, d, bar: (
+            -p["c"] * (bar * d(u, 0) - d(bar * u, 0)), {"c": -(u * d(u, 0) * bar).sum()}),
+        symbol_pullback=lambda k, p, bar: {"viscosity": -((k**2).sum(axis=0) * bar.real).sum()},
+        shape=(24,), size=1.0, dt=0.01, order=order, fields="velocity",
+        parameters={"viscosity": viscosity, "c": 1.0},
+    )
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_an_equation_of_ones_own_is_the_same_equation(order):
+    own, given = own_burgers(order), box("burgers", order=order, viscosity=0.02)
+    x0 = start(given)
+    runs = [cy.rollout(s, x0, 6) for s in (own, given)]
+    np.testing.assert_allclose(runs[0].states, runs[1].states, atol=1e-13)
+    bar = np.random.default_rng(13).normal(size=runs[0].states.shape)
+    g = [run.pullback(bar) for run in runs]
+    np.testing.assert_allclose(g[0].x0, g[1].x0, atol=1e-11)
+    np.testing.assert_allclose(g[0].params[0], g[1].params[0], rtol=1e-10)
+    assert cy.check_gradient(own, x0, 4).max_relative_error < 1e-7
+
+
+def test_an_equation_of_ones_own_in_space_with_two_fields_and_a_complex_symbol():
+    own = cy.fluid.own_spectral(
+        lambda k, p: np.stack([-0.01 * (k**2).sum(axis=0) + 0.3j * k[0], -0.02 * k[2] ** 2 - 1]),
+        lambda u, p, d: np.stack([u[1] * d(u[0], 2), p["f"][0] * u[0] ** 2 + p["f"][1]]),
+        lambda u, p, d, bar: (
+            np.stack([-d(bar[0] * u[1], 2) + 2 * p["f"][0] * u[0] * bar[1], bar[0] * d(u[0], 2)]),
+            {"f": np.array([(u[0] ** 2 * bar[1]).sum(), bar[1].sum()])}),
+        shape=(6, 5, 7), size=(1.0, 2.0, 1.5), dt=0.02, fields=("a", "b"),
+        parameters={"f": np.array([0.7, -0.2])},
+    )
+    x0 = 0.3 * np.random.default_rng(14).normal(size=own.state_size)
+    assert list(own.state_slices) == ["a", "b"]
+    assert cy.check_gradient(own, x0, 4).max_relative_error < 1e-7
+
+
+def test_functions_that_make_no_sense_are_refused():
+    for symbol, term, message in (
+        (lambda k, p: np.zeros(3), lambda u, p, d: u, "symbol must return"),
+        (lambda k, p: np.inf * k[0], lambda u, p, d: u, "not finite"),
+        (lambda k, p: 0, lambda u, p, d: u[0], "term must return"),
+    ):
+        with pytest.raises(cy.Error, match=message), np.errstate(invalid="ignore"):
+            cy.fluid.own_spectral(symbol, term, shape=(16,), size=1.0, dt=0.1)
+    with pytest.raises(TypeError, match="symbol"):
+        cy.fluid.own_spectral(1.0, 2.0, shape=(16,), size=1.0, dt=0.1)
+    with pytest.raises(cy.Error, match="order"):
+        cy.fluid.own_spectral(lambda k, p: 0, lambda u, p, d: u, shape=(16,), size=1.0, dt=0.1,
+                              order=3)
 
 
 # What a flow shows.

@@ -20,6 +20,7 @@ namespace cycloid::inline fluid {
 
 // Coefficients of a scheme, by their places in EtdValues.
 inline constexpr int kMostEtdCoefficients = 7;
+inline constexpr int kMostEtdParts = 5;  // of a stage
 
 struct EtdValues {
   std::complex<double> value[kMostEtdCoefficients], slope[kMostEtdCoefficients];

@@ -125,6 +125,23 @@ void take_values(SpectralModel& m, const SpectralOptions& o) {
   }
 }
 
+// Where the inputs lie in their row.
+std::vector<BlockSpec> take_inputs(SpectralModel& m, const SpectralOptions& o) {
+  std::vector<BlockSpec> blocks;
+  for (const std::string& name : o.inputs) {
+    const bool field = name == "force_field";
+    if ((name != "force" && !field) || m.equation != Equation::navier_stokes) {
+      throw ModelError(message("\"", name, "\" is no input of ", o.equation,
+                               "; \"force\" and \"force_field\" are those of navier_stokes"));
+    }
+    const std::int64_t size = field ? m.dimensions() * m.nodes() : m.dimensions();
+    blocks.push_back({field ? "force_field" : "force", static_cast<int>(size), "m/s²"});
+    (field ? m.force_field_input : m.force_input) = m.input_size;
+    m.input_size += static_cast<int>(size);
+  }
+  return blocks;
+}
+
 }  // namespace
 
 System spectral(const SpectralOptions& o) {
@@ -143,20 +160,14 @@ System spectral(const SpectralOptions& o) {
     throw ModelError(
         message("at most ", std::int64_t{1} << 27, " nodes; the shape has ", model->nodes()));
   }
-  for (const std::string& input : o.inputs) {
-    if (input != "force" || model->equation != Equation::navier_stokes) {
-      throw ModelError(message("\"", input, "\" is no input of ", o.equation,
-                               "; \"force\" is one of navier_stokes"));
-    }
-    model->has_force = true;
-  }
+  const std::vector<BlockSpec> inputs = take_inputs(*model, o);
   fill(*model);
   take_values(*model, o);
 
   SystemParts parts;
   parts.name = o.equation, parts.precision = o.precision, parts.timestep = o.dt;
   parts.states = Space(model->blocks);
-  if (model->has_force) parts.inputs = Space({{"force", model->dimensions(), "m/s²"}});
+  if (!inputs.empty()) parts.inputs = Space(inputs);
   for (std::size_t i = 0; i < model->parameters.size(); ++i) {
     parts.vary.push_back(model->parameters[i].name);
     parts.parameters.add(model->parameters[i], model->defaults[i]);

@@ -28,7 +28,9 @@ struct SpectralOptions {
   double dt = 0.01;          // [s]
   int order = 4;             // of the scheme: 2 or 4
   Precision precision = Precision::float64;
-  std::vector<std::string> inputs = {};  // "force": an acceleration [m/s²], of navier_stokes
+  // Of navier_stokes: "force", an acceleration that all nodes share, "force_field", one at each,
+  // component by component as in the state [m/s²].
+  std::vector<std::string> inputs = {};
   std::map<std::string, std::vector<double>> values = {};  // parameters, by name
   std::vector<double> probes = {};                         // (p, axes) [m]
 };

@@ -67,13 +67,15 @@ struct TermKernels {
   void (*assembled_adjoint)(const ModesView<T>&, int slab, const T* c, const T* N, T* q, T* u);
   // Adds the slab's share, weighted.
   void (*constants_adjoint)(const ModesView<T>&, int slab, const T* u, const T* N, double* c);
-  // nodes (seen_fields, nodes): g, or null: nobody wants to know
+  // nodes (seen_fields, nodes): g, or null: nobody wants to know. Without half_g they are given.
   void (*columns)(const ModesView<T>&, const BoxView<T>&, int block, const T* half_g, T* half_q,
                   T* nodes, void* room);
+  // Into half_g, or without it added to nodes_bar.
   void (*columns_adjoint)(const ModesView<T>&, const BoxView<T>&, int block, const T* half_q,
-                          const T* nodes, T* half_g, void* room);
+                          const T* nodes, T* half_g, T* nodes_bar, void* room);
+  // From half_g, or without it from nodes_tan.
   void (*columns_tangent)(const ModesView<T>&, const BoxView<T>&, int block, const T* half_g,
-                          const T* nodes, T* half_q, void* room);
+                          const T* nodes_tan, const T* nodes, T* half_q, void* room);
 };
 
 enum class SpectralTerm {

@@ -246,6 +246,15 @@ struct Terms {
   }
 
   template <class L>
+  static void load_nodes(const ModesView<T>& v, const BoxView<T>& b, const ColumnBlock<L>& at,
+                         int j, const T* nodes, L (*x)[G]) {
+    for (int f = 0; f < G; ++f) {
+      const T* const from =
+          nodes + f * v.nodes + static_cast<std::ptrdiff_t>(j) * b.columns + at.first;
+      x[0][f] = load_lanes<L>(from, at.count_a), x[1][f] = load_lanes<L>(from + at.W, at.count_b);
+    }
+  }
+  template <class L>
   static void columns_in(const ModesView<T>& v, const BoxView<T>& b, int block, const T* half_g,
                          T* half_q, T* nodes, void* room) {
     const int n = b.axis[0].n;
@@ -253,10 +262,11 @@ struct Terms {
     ComplexLane<L>* const q = g + G * n;
     ComplexLane<L>* const t = q + P * n;
     const ColumnBlock<L> at(b.columns, block);
-    to_nodes<L>(v, b, block, half_g, G, g, t);
+    if (half_g) to_nodes<L>(v, b, block, half_g, G, g, t);
     for (int j = 0; j < n; ++j) {
       L x[2][G] = {}, y[2][P];
-      for (int f = 0; f < G; ++f) {
+      if (!half_g) load_nodes<L>(v, b, at, j, nodes, x);
+      for (int f = 0; half_g && f < G; ++f) {
         x[0][f] = g[f * n + j].im, x[1][f] = g[f * n + j].re;
         if (nodes) {
           T* const to = nodes + f * v.nodes + static_cast<std::ptrdiff_t>(j) * b.columns + at.first;
@@ -271,17 +281,9 @@ struct Terms {
     from_nodes<L>(v, b, block, q, P, half_q, t);
   }
   template <class L>
-  static void load_nodes(const ModesView<T>& v, const BoxView<T>& b, const ColumnBlock<L>& at,
-                         int j, const T* nodes, L (*x)[G]) {
-    for (int f = 0; f < G; ++f) {
-      const T* const from =
-          nodes + f * v.nodes + static_cast<std::ptrdiff_t>(j) * b.columns + at.first;
-      x[0][f] = load_lanes<L>(from, at.count_a), x[1][f] = load_lanes<L>(from + at.W, at.count_b);
-    }
-  }
-  template <class L>
   static void columns_adjoint_in(const ModesView<T>& v, const BoxView<T>& b, int block,
-                                 const T* half_q, const T* nodes, T* half_g, void* room) {
+                                 const T* half_q, const T* nodes, T* half_g, T* nodes_bar,
+                                 void* room) {
     const int n = b.axis[0].n;
     ComplexLane<L>* const q = static_cast<ComplexLane<L>*>(room);
     ComplexLane<L>* const g = q + P * n;
@@ -296,28 +298,42 @@ struct Terms {
         for (int f = 0; f < G; ++f) x_bar[half][f] = L(0);
         Term::template products_pullback<L>(nullptr, x[half], y_bar[half], x_bar[half]);
       }
-      for (int f = 0; f < G; ++f) g[f * n + b.axis[0].place[j]] = {x_bar[0][f], x_bar[1][f]};
+      for (int f = 0; half_g && f < G; ++f) {
+        g[f * n + b.axis[0].place[j]] = {x_bar[0][f], x_bar[1][f]};
+      }
+      for (int f = 0; !half_g && f < G; ++f) {
+        T* const to =
+            nodes_bar + f * v.nodes + static_cast<std::ptrdiff_t>(j) * b.columns + at.first;
+        store_lanes(to, L(load_lanes<L>(to, at.count_a) + x_bar[0][f]), at.count_a);
+        store_lanes(to + at.W, L(load_lanes<L>(to + at.W, at.count_b) + x_bar[1][f]), at.count_b);
+      }
     }
-    from_nodes<L>(v, b, block, g, G, half_g, t);
+    if (half_g) from_nodes<L>(v, b, block, g, G, half_g, t);
   }
   template <class L>
   static void columns_tangent_in(const ModesView<T>& v, const BoxView<T>& b, int block,
-                                 const T* half_g, const T* nodes, T* half_q, void* room) {
+                                 const T* half_g, const T* nodes_tan, const T* nodes, T* half_q,
+                                 void* room) {
     const int n = b.axis[0].n;
     ComplexLane<L>* const g = static_cast<ComplexLane<L>*>(room);
     ComplexLane<L>* const q = g + G * n;
     ComplexLane<L>* const t = q + P * n;
     const ColumnBlock<L> at(b.columns, block);
-    to_nodes<L>(v, b, block, half_g, G, g, t);
+    if (half_g) to_nodes<L>(v, b, block, half_g, G, g, t);
     for (int j = 0; j < n; ++j) {
       L x[2][G] = {};
       load_nodes<L>(v, b, at, j, nodes, x);
+      L x_tan[2][G] = {};
+      if (!half_g) load_nodes<L>(v, b, at, j, nodes_tan, x_tan);
+      for (int f = 0; half_g && f < G; ++f) {
+        x_tan[0][f] = g[f * n + j].im, x_tan[1][f] = g[f * n + j].re;
+      }
       Dual<L, 1> y[2][P];
       for (int half = 0; half < 2; ++half) {
         Dual<L, 1> along[G];
         for (int f = 0; f < G; ++f) {
           along[f] = Dual<L, 1>(x[half][f]);
-          along[f].tangent[0] = half == 0 ? g[f * n + j].im : g[f * n + j].re;
+          along[f].tangent[0] = x_tan[half][f];
         }
         Term::template products<Dual<L, 1>>(nullptr, along, y[half]);
       }
@@ -334,14 +350,22 @@ struct Terms {
     else columns_in<S>(v, b, block, half_g, half_q, nodes, room);
   }
   static void columns_adjoint(const ModesView<T>& v, const BoxView<T>& b, int block,
-                              const T* half_q, const T* nodes, T* half_g, void* room) {
-    if (b.dimensions == 1) columns_adjoint_in<T>(v, b, block, half_q, nodes, half_g, room);
-    else columns_adjoint_in<S>(v, b, block, half_q, nodes, half_g, room);
+                              const T* half_q, const T* nodes, T* half_g, T* nodes_bar,
+                              void* room) {
+    if (b.dimensions == 1) {
+      columns_adjoint_in<T>(v, b, block, half_q, nodes, half_g, nodes_bar, room);
+    } else {
+      columns_adjoint_in<S>(v, b, block, half_q, nodes, half_g, nodes_bar, room);
+    }
   }
   static void columns_tangent(const ModesView<T>& v, const BoxView<T>& b, int block,
-                              const T* half_g, const T* nodes, T* half_q, void* room) {
-    if (b.dimensions == 1) columns_tangent_in<T>(v, b, block, half_g, nodes, half_q, room);
-    else columns_tangent_in<S>(v, b, block, half_g, nodes, half_q, room);
+                              const T* half_g, const T* nodes_tan, const T* nodes, T* half_q,
+                              void* room) {
+    if (b.dimensions == 1) {
+      columns_tangent_in<T>(v, b, block, half_g, nodes_tan, nodes, half_q, room);
+    } else {
+      columns_tangent_in<S>(v, b, block, half_g, nodes_tan, nodes, half_q, room);
+    }
   }
 
   static constexpr TermKernels<T> all() {

@@ -163,10 +163,10 @@ std::string SpectralModel::refuse_start(const double* p, const double* x) const 
   }
   std::int64_t worst = 0;
   const double number = courant(p, x, &worst);
-  if (number <= 1) return {};
+  if (number <= courant_limit()) return {};
   return message("the CFL number is ", number, " at ", node_name(worst),
                  ": the flow crosses that many cells in a step; the step may be at most ",
-                 dt / number, " s, and dt is ", dt, " s");
+                 dt * courant_limit() / number, " s, and dt is ", dt, " s");
 }
 
 }  // namespace cycloid::inline fluid

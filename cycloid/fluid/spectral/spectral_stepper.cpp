@@ -15,7 +15,8 @@
 namespace cycloid::inline fluid {
 namespace {
 
-constexpr int kSlabBlock = 8;  // slabs that a thread takes at once
+constexpr int kSlabBlock = 8;                      // slabs that a thread takes at once
+constexpr std::int64_t kNodesPerThread = 1 << 14;  // fewer are not worth another thread
 
 // Coefficients of the scheme for each mode, and their derivatives by z = h L.
 template <class T>
@@ -65,7 +66,9 @@ class SpectralStepper final : public Stepper<T> {
   }
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources& r) const override {
-    return std::make_unique<Workspace>(*this, r.threads);
+    const std::int64_t most = std::max<std::int64_t>(1, modes_.nodes / kNodesPerThread);
+    return std::make_unique<Workspace>(*this,
+                                       static_cast<int>(std::min<std::int64_t>(r.threads, most)));
   }
 
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
@@ -82,24 +85,32 @@ class SpectralStepper final : public Stepper<T> {
                   StepWorkspace& workspace) const override {
     Workspace& w = static_cast<Workspace&>(workspace);
     const std::ptrdiff_t n = modes_.nodes;
-    if (!(courant(w, in.x) <= 1)) {
+    if (this->sizes_.carry > 0) x_next[this->sizes_.state] = T(1);
+    if (!(courant(w, in.x) <= static_cast<T>(model_->courant_limit()))) {
       std::fill_n(x_next, term_.fields * n, std::numeric_limits<T>::quiet_NaN());
       return StepStatus::non_finite;
     }
+    const bool warm = is_warm(in.x);
     Made made = made_in(record ? record->numbers<T>() : nullptr, w);
+    if (record && warm) record->bytes -= sizeof(T) * static_cast<std::size_t>(node_numbers());
     for (int f = 0; f < term_.fields; ++f) {
       transform_.forward(in.x + f * n, made.u + f * modes_.stride, w.fft);  // (1)
     }
     clear_pads(made.u);
     if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, made.u); });
+    take_force(w, in.u);
     for (int i = 0; i < scheme_.stages; ++i) {
       const T* U = made.u;
       if (i > 0) {
         sum(w, made, i - 1, w.stage.get());
         U = w.stage.get();
       }
-      evaluate(w, U, made.N(*this, i), made.nodes ? made.nodes + i * node_numbers() : nullptr);
-      add_force(in.u, made.N(*this, i));  // (2)
+      if (i == 0 && warm) {
+        evaluate_nodes(w, in.x, made.N(*this, 0));
+      } else {
+        evaluate(w, U, made.N(*this, i), made.nodes ? nodes_of(made, i) : nullptr);
+      }
+      add_force(w, made.N(*this, i));  // (2)
     }
     sum(w, made, scheme_.stages - 1, w.stage.get());
     for (int f = 0; f < term_.fields; ++f) {
@@ -122,7 +133,7 @@ class SpectralStepper final : public Stepper<T> {
     for (int i = scheme_.stages; i > 0; --i) {
       sum_pullback(w, made, i - 1, stage_bar, made_bar, in.wants_parameters);
       T* const N_bar = made_bar + i * all;
-      force_pullback(N_bar, u_bar);
+      force_pullback(w, N_bar, i == scheme_.stages);
       if (in.wants_parameters && term_.constants > 0) {
         const T* U = made.u;
         if (term_.uses_state && i > 1) {
@@ -133,18 +144,19 @@ class SpectralStepper final : public Stepper<T> {
       }
       T* const U_bar = i > 1 ? stage_bar : made_bar;
       if (i > 1) std::fill_n(stage_bar, all, T(0));
-      evaluate_adjoint(w, made.nodes + (i - 1) * node_numbers(), N_bar, U_bar);  // (2)
+      if (i == 1 && is_warm(in.x)) {
+        evaluate_nodes_adjoint(w, in.x, N_bar, U_bar, x_bar);
+      } else {
+        evaluate_adjoint(w, nodes_of(made, i - 1), N_bar, U_bar);  // (2)
+      }
     }
-    if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, made_bar); });
-    for (int f = 0; f < term_.fields; ++f) {
-      transform_.inverse(made_bar + f * modes_.stride, w.field.data(), w.fft);  // (1)
-      for (std::ptrdiff_t i = 0; i < n; ++i)
-        x_bar[f * n + i] += w.field[static_cast<std::size_t>(i)];
-    }
+    add_nodes(w, made_bar, x_bar);  // (1)
+    give_force(w, u_bar);
   }
 
-  bool pushforward(const StepInput<T>&, const StepRecord& record, const StepTangents<T>& tangents,
-                   T* x_next_tan, StepWorkspace& workspace) const override {
+  bool pushforward(const StepInput<T>& in, const StepRecord& record,
+                   const StepTangents<T>& tangents, T* x_next_tan,
+                   StepWorkspace& workspace) const override {
     Workspace& w = static_cast<Workspace&>(workspace);
     const Made made = made_in(record.numbers<T>(), w);
     const std::ptrdiff_t n = modes_.nodes, all = term_.fields * modes_.stride;
@@ -163,6 +175,7 @@ class SpectralStepper final : public Stepper<T> {
     for (std::size_t i = 0; i < 3; ++i) {
       if (tangents.p && which[i] >= 0) c_tan[i] = tangents.p[which[i]];
     }
+    if (tangents.u) take_force(w, tangents.u);
     // What is linear in N: a source that does not depend on the state has no tangent.
     const std::array<T, 3> c =
         model_->equation == SpectralEquation::gray_scott ? std::array<T, 3>{} : w.constants;
@@ -174,7 +187,11 @@ class SpectralStepper final : public Stepper<T> {
         U = w.other.get(), U_tan = w.stage.get();
       }
       T* const N_tan = tangent.N(*this, i);
-      evaluate_tangent(w, U_tan, made.nodes + i * node_numbers(), c.data(), N_tan);
+      if (i == 0 && is_warm(in.x)) {
+        evaluate_nodes_tangent(w, in.x, tangents.x, c.data(), U_tan, N_tan);
+      } else {
+        evaluate_tangent(w, U_tan, nodes_of(made, i), c.data(), N_tan);
+      }
       if (tangents.p && term_.constants > 0) {
         std::fill_n(w.products.get(), term_.products * modes_.stride, T(0));
         for_each_slab(w, [&](int s) {
@@ -182,7 +199,7 @@ class SpectralStepper final : public Stepper<T> {
         });
         for (std::ptrdiff_t k = 0; k < all; ++k) N_tan[k] += w.seen[static_cast<std::size_t>(k)];
       }
-      add_force(tangents.u, N_tan);
+      if (tangents.u) add_force(w, N_tan);
     }
     sum_tangent(w, made, tangent, moved, scheme_.stages - 1, w.stage.get());
     for (int f = 0; f < term_.fields; ++f) {
@@ -252,12 +269,17 @@ class SpectralStepper final : public Stepper<T> {
           field(static_cast<std::size_t>(s.modes_.nodes)),
           slopes(static_cast<std::size_t>(s.model_->groups() * s.modes_.slabs * s.modes_.pitch)),
           constants_bar(3),
-          slab_sums(static_cast<std::size_t>(3 * s.modes_.slabs)) {}
+          slab_sums(static_cast<std::size_t>(3 * s.modes_.slabs)) {
+      if (s.model_->input_size > 0) {
+        force = aligned_numbers<T>(s.coefficient_numbers(s.term_.fields));
+      }
+    }
 
     // Cotangents or tangents of what is made; lasting numbers are the record's then.
     T* bars() { return made.get(); }
 
     FftWorkspace<T> fft;
+    AlignedNumbers<T> force;  // coefficients of an acceleration, or their cotangents; null: none
     AlignedNumbers<T> made, stage, other, seen, products, half_seen, half_products;
     std::vector<T> field;
     std::vector<double> p;
@@ -279,9 +301,10 @@ class SpectralStepper final : public Stepper<T> {
     }
     StepperSizes s;
     s.state = s.tangent = static_cast<int>(term.fields * f.nodes());
-    s.input = m.has_force ? m.dimensions() : 0;
+    s.input = m.input_size;
     for (const auto& d : m.defaults) s.parameters += static_cast<int>(d.size());
     s.record = static_cast<int>(record);
+    s.carry = term.sees_state ? 1 : 0;
     s.record_is_costly = s.spreads = true;
     return s;
   }
@@ -293,6 +316,12 @@ class SpectralStepper final : public Stepper<T> {
     return static_cast<std::size_t>(fields * modes_.half_stride);
   }
   std::ptrdiff_t node_numbers() const { return term_.seen_fields * modes_.nodes; }
+  // Whether x comes from a step: its numbers are then those of û at the nodes, but for rounding.
+  bool is_warm(const T* x) const { return this->sizes_.carry > 0 && x[this->sizes_.state] != T(0); }
+  // Node values of a stage in a record; those of the first, which may be missing, lie last.
+  T* nodes_of(const Made& made, int stage) const {
+    return made.nodes + (stage == 0 ? scheme_.stages - 1 : stage - 1) * node_numbers();
+  }
 
   Made made_in(T* record, Workspace& w) const {
     const std::ptrdiff_t all = term_.fields * modes_.stride;
@@ -350,39 +379,45 @@ class SpectralStepper final : public Stepper<T> {
       const T crest = etd_.fastest(x + 2 * modes_.nodes, 0, modes_.nodes, &one, 1);
       if (!(most + all * std::sqrt(w.constants[0] * (w.constants[1] + crest)) <= T(1))) {
         const std::vector<double> exact(x, x + 3 * modes_.nodes);
-        return model_->refuse_start(w.p.data(), exact.data()).empty() ? T(1) : T(2);
+        return model_->refuse_start(w.p.data(), exact.data()).empty()
+                   ? T(0)
+                   : std::numeric_limits<T>::infinity();
       }
     }
     return most;
   }
 
-  std::vector<EtdTerm<T>> terms(const Workspace& w, const Made& made, int stage, T* bars) const {
-    std::vector<EtdTerm<T>> all;
+  // The parts of a stage, and as many again where parameters have a tangent.
+  struct StageTerms {
+    std::array<EtdTerm<T>, 2 * kMostEtdParts> all;
+    int count = 0;
+    void add(const EtdTerm<T>& term) { all[static_cast<std::size_t>(count++)] = term; }
+  };
+  StageTerms terms(const Workspace& w, const Made& made, int stage, T* bars) const {
+    StageTerms out;
     for (const EtdPart& part : scheme_.parts[static_cast<std::size_t>(stage)]) {
       const std::size_t c = static_cast<std::size_t>(part.coefficient);
-      all.push_back({w.table->value[c].data(), w.table->slope[c].data(), static_cast<T>(part.scale),
-                     made.from(*this, part.from),
-                     bars ? bars + part.from * term_.fields * modes_.stride : nullptr});
+      out.add({w.table->value[c].data(), w.table->slope[c].data(), static_cast<T>(part.scale),
+               made.from(*this, part.from),
+               bars ? bars + part.from * term_.fields * modes_.stride : nullptr});
     }
-    return all;
+    return out;
   }
 
   // U_{stage+2}, or x⁺ after the last.
   void sum(Workspace& w, const Made& made, int stage, T* out) const {
     const auto parts = terms(w, made, stage, nullptr);
-    for_each_slab(w, [&](int s) {
-      etd_.sum(modes_, etd_view_, s, parts.data(), static_cast<int>(parts.size()), out);
-    });
+    for_each_slab(
+        w, [&](int s) { etd_.sum(modes_, etd_view_, s, parts.all.data(), parts.count, out); });
   }
   void sum_pullback(Workspace& w, const Made& made, int stage, const T* out_bar, T* made_bar,
                     bool wants_parameters) const {
     const auto parts = terms(w, made, stage, made_bar);
-    const int count = static_cast<int>(parts.size());
     const bool slopes = wants_parameters && this->sizes_.parameters > 0;
     for_each_slab(w, [&](int s) {
-      etd_.sum_adjoint(modes_, etd_view_, s, parts.data(), count, out_bar);
+      etd_.sum_adjoint(modes_, etd_view_, s, parts.all.data(), parts.count, out_bar);
       if (slopes) {
-        etd_.slopes(modes_, etd_view_, s, parts.data(), count, out_bar, w.slopes.data());
+        etd_.slopes(modes_, etd_view_, s, parts.all.data(), parts.count, out_bar, w.slopes.data());
       }
     });
   }
@@ -391,20 +426,20 @@ class SpectralStepper final : public Stepper<T> {
     auto parts = terms(w, tangent, stage, nullptr);
     if (!moved.empty()) {
       for (const EtdPart& part : scheme_.parts[static_cast<std::size_t>(stage)]) {
-        parts.push_back({moved[static_cast<std::size_t>(part.coefficient)].data(), nullptr,
-                         static_cast<T>(part.scale), made.from(*this, part.from), nullptr});
+        parts.add({moved[static_cast<std::size_t>(part.coefficient)].data(), nullptr,
+                   static_cast<T>(part.scale), made.from(*this, part.from), nullptr});
       }
     }
-    for_each_slab(w, [&](int s) {
-      etd_.sum(modes_, etd_view_, s, parts.data(), static_cast<int>(parts.size()), out);
-    });
+    for_each_slab(
+        w, [&](int s) { etd_.sum(modes_, etd_view_, s, parts.all.data(), parts.count, out); });
   }
 
-  // ĝ along axis 0 at the nodes, and what comes of it: columns(block, room).
+  // ĝ along axis 0 at the nodes, and what comes of it: columns(block, room). from, to: null where
+  // node values are read or written instead.
   template <class Columns>
   void through_nodes(Workspace& w, const T* from, int from_fields, T* half_from, T* half_to,
                      int to_fields, T* to, Columns&& columns) const {
-    for (int f = 0; f < from_fields; ++f) {
+    for (int f = 0; from && f < from_fields; ++f) {
       transform_.inverse_to_half(from + f * modes_.stride, half_from + f * modes_.half_stride,
                                  w.fft);
     }
@@ -412,7 +447,7 @@ class SpectralStepper final : public Stepper<T> {
                  [&](std::size_t block, int worker) {
                    columns(static_cast<int>(block), w.fft.room(worker));
                  });
-    for (int f = 0; f < to_fields; ++f) {
+    for (int f = 0; to && f < to_fields; ++f) {
       transform_.forward_from_half(half_to + f * modes_.half_stride, to + f * modes_.stride, w.fft);
     }
   }
@@ -437,7 +472,8 @@ class SpectralStepper final : public Stepper<T> {
     T *const g = w.half_seen.get(), *const q = w.half_products.get();
     through_nodes(w, w.products.get(), term_.products, q, g, term_.seen_fields, w.seen.get(),
                   [&](int block, void* room) {
-                    term_.columns_adjoint(modes_, transform_.view(), block, q, nodes, g, room);
+                    term_.columns_adjoint(modes_, transform_.view(), block, q, nodes, g, nullptr,
+                                          room);
                   });
     for_each_slab(w, [&](int s) { term_.seen_adjoint(modes_, s, w.seen.get(), U_bar); });
   }
@@ -445,22 +481,97 @@ class SpectralStepper final : public Stepper<T> {
     T *const g = w.half_seen.get(), *const q = w.half_products.get();
     through_nodes(w, seen(w, U_tan), term_.seen_fields, g, q, term_.products, w.products.get(),
                   [&](int block, void* room) {
-                    term_.columns_tangent(modes_, transform_.view(), block, g, nodes, q, room);
+                    term_.columns_tangent(modes_, transform_.view(), block, g, nullptr, nodes, q,
+                                          room);
                   });
     for_each_slab(w, [&](int s) { term_.assembled(modes_, s, c, w.products.get(), U_tan, N_tan); });
   }
 
-  // An acceleration that all nodes share acts on the mean flow.
-  void add_force(const T* force, T* N) const {
-    if (!model_->has_force || !force) return;
-    for (int a = 0; a < model_->dimensions(); ++a) N[a * modes_.stride] += force[a];
+  // Likewise of a warm start, whose node values are known.
+  void evaluate_nodes(Workspace& w, const T* x, T* N) const {
+    T* const q = w.half_products.get();
+    T* const nodes = const_cast<T*>(x);  // which are read alone
+    through_nodes(w, nullptr, 0, nullptr, q, term_.products, w.products.get(),
+                  [&](int block, void* room) {
+                    term_.columns(modes_, transform_.view(), block, nullptr, q, nodes, room);
+                  });
+    for_each_slab(w, [&](int s) {
+      term_.assembled(modes_, s, w.constants.data(), w.products.get(), nullptr, N);
+    });
   }
-  void force_pullback(const T* N_bar, T* force_bar) const {
-    if (!model_->has_force) return;
-    for (int a = 0; a < model_->dimensions(); ++a) {
-      force_bar[a] += static_cast<T>(modes_.nodes) * N_bar[a * modes_.stride];
+  void evaluate_nodes_adjoint(Workspace& w, const T* x, const T* N_bar, T* U_bar, T* x_bar) const {
+    for_each_slab(w, [&](int s) {
+      term_.assembled_adjoint(modes_, s, w.constants.data(), N_bar, w.products.get(), U_bar);
+    });
+    T* const q = w.half_products.get();
+    through_nodes(
+        w, w.products.get(), term_.products, q, nullptr, 0, nullptr, [&](int block, void* room) {
+          term_.columns_adjoint(modes_, transform_.view(), block, q, x, nullptr, x_bar, room);
+        });
+  }
+  void evaluate_nodes_tangent(Workspace& w, const T* x, const T* x_tan, const T* c, const T* U_tan,
+                              T* N_tan) const {
+    T* const q = w.half_products.get();
+    if (x_tan) {
+      through_nodes(
+          w, nullptr, 0, nullptr, q, term_.products, w.products.get(), [&](int block, void* room) {
+            term_.columns_tangent(modes_, transform_.view(), block, nullptr, x_tan, x, q, room);
+          });
+    } else {
+      std::fill_n(w.products.get(), term_.products * modes_.stride, T(0));
+    }
+    for_each_slab(w, [&](int s) { term_.assembled(modes_, s, c, w.products.get(), U_tan, N_tan); });
+  }
+
+  // Coefficients of the acceleration, which is held over a step; P f of a field. One that all nodes
+  // share acts on the mean flow.
+  void take_force(Workspace& w, const T* u) const {
+    if (!w.force) return;
+    T* const F = w.force.get();
+    const int field = model_->force_field_input, mean = model_->force_input;
+    if (field >= 0) {
+      for (int f = 0; f < term_.fields; ++f) {
+        transform_.forward(u + field + f * modes_.nodes, F + f * modes_.stride, w.fft);
+      }
+      for_each_slab(w, [&](int s) { term_.project(modes_, s, F); });
+    } else {
+      std::fill_n(F, term_.fields * modes_.stride, T(0));
+    }
+    for (int f = 0; mean >= 0 && f < term_.fields; ++f) F[f * modes_.stride] += u[mean + f];
+  }
+  void add_force(Workspace& w, T* N) const {
+    if (!w.force) return;
+    for (std::ptrdiff_t k = 0; k < term_.fields * modes_.stride; ++k) {
+      N[k] += w.force[static_cast<std::size_t>(k)];
     }
   }
+  // Gathers the stages' cotangents, from the last.
+  void force_pullback(Workspace& w, const T* N_bar, bool last) const {
+    if (!w.force) return;
+    for (std::ptrdiff_t k = 0; k < term_.fields * modes_.stride; ++k) {
+      T& to = w.force[static_cast<std::size_t>(k)];
+      to = (last ? T(0) : to) + N_bar[k];
+    }
+  }
+  void give_force(Workspace& w, T* u_bar) const {
+    if (!w.force) return;
+    const int field = model_->force_field_input, mean = model_->force_input;
+    for (int f = 0; mean >= 0 && f < term_.fields; ++f) {
+      u_bar[mean + f] +=
+          static_cast<T>(modes_.nodes) * w.force[static_cast<std::size_t>(f * modes_.stride)];
+    }
+    if (field >= 0) add_nodes(w, w.force.get(), u_bar + field);
+  }
+  // Adds F⁻¹ P of coefficients, which it changes, to numbers at the nodes.
+  void add_nodes(Workspace& w, T* u, T* to) const {
+    const std::ptrdiff_t n = modes_.nodes;
+    if (term_.projects) for_each_slab(w, [&](int s) { term_.project(modes_, s, u); });
+    for (int f = 0; f < term_.fields; ++f) {
+      transform_.inverse(u + f * modes_.stride, w.field.data(), w.fft);
+      for (std::ptrdiff_t i = 0; i < n; ++i) to[f * n + i] += w.field[static_cast<std::size_t>(i)];
+    }
+  }
+
   void constants_pullback(Workspace& w, const T* U, const T* N_bar) const {
     std::fill(w.slab_sums.begin(), w.slab_sums.end(), 0.0);
     for_each_slab(w, [&](int s) {

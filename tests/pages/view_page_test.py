@@ -1,0 +1,325 @@
+"""The page of `cycloid.view` in a real browser: it loads from disk alone, shows what the trajectory
+has, plays, obeys slider, buttons and keys, and can be read by a machine and by a screen reader.
+
+CYCLOID_SCREENSHOTS names a folder that receives pictures.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Browser
+
+import cycloid as cy
+
+STEPS = 300
+COLOURED = """<mujoco model="colours"><worldbody>
+  <geom type="plane" size="0 0 1"/>
+  <body name="cube" pos="-0.4 0 0.5"><freejoint/>
+    <geom type="box" size="0.15 0.15 0.15" rgba="0.9 0.05 0.05 1"/></body>
+  <body name="ball" pos="0.4 0 0.6"><freejoint/>
+    <geom type="sphere" size="0.18" rgba="0.1 0.75 0.15 1"/>
+    <geom type="sphere" size="0.4" rgba="0.1 0.1 0.9 1" group="3" contype="0" conaffinity="0"/>
+  </body></worldbody></mujoco>"""
+
+# Pixels of the canvas whose colour passes a test of r, g and b.
+COUNT = """(() => {
+  const scene = document.getElementById("scene");
+  const copy = document.createElement("canvas");
+  copy.width = scene.width; copy.height = scene.height;
+  const pen = copy.getContext("2d");
+  pen.drawImage(scene, 0, 0);
+  const all = pen.getImageData(0, 0, copy.width, copy.height).data;
+  let n = 0;
+  for (let k = 0; k < all.length; k += 4) {
+    const [r, g, b] = [all[k], all[k + 1], all[k + 2]];
+    if (%s) ++n;
+  }
+  return n;
+})()"""
+RED = "r > 90 && g < 0.4 * r && b < 0.4 * r"
+GREEN = "g > 70 && r < 0.6 * g && b < 0.6 * g"
+BLUE = "b > 80 && r < 0.5 * b && g < 0.5 * b"
+ORANGE = "r > 140 && g > 0.25 * r && g < 0.55 * r && b < 0.25 * r"
+TEAL = "g > 90 && b > 0.55 * g && b < 0.85 * g && r < 0.45 * g"
+GHOST = "b > 1.08 * g && r > 1.01 * g && b > 120"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("view")
+
+
+@pytest.fixture(scope="module")
+def swing(folder):
+    """A pendulum with a ghost and with arrows for its last angle."""
+    system = cy.systems.pendulum(damping=0.1)
+    torques = np.sin(np.arange(STEPS))[:, None]
+    run = cy.rollout(system, [2.5, 0.0], torques)
+    other = cy.rollout(system, [1.9, 0.0], torques)
+    bar = np.zeros_like(run.states)
+    bar[-1, 0] = 1
+    path = cy.view(run, folder / "swing.html", compare=other, gradient=bar, title="A swing & <b>")
+    return run, path
+
+
+@pytest.fixture(scope="module")
+def colours(folder):
+    """Two bodies that fall on a floor."""
+    robot = cy.load(COLOURED)
+    run = cy.rollout(robot, robot.initial_state(), 200)
+    return run, cy.view(run, folder / "colours.html")
+
+
+def opened(browser, path, **screen):
+    # Small: a processor draws it.
+    page = browser.open(path, **({"width": 840, "height": 520} | screen))
+    name = f"view_{path.stem}_{screen.get('width', 840)}_{'dark' * screen.get('dark', False)}.png"
+    if pictures := os.environ.get("CYCLOID_SCREENSHOTS"):
+        page.evaluate("cycloid.seek(60)")
+        page.screenshot(Path(pictures, name))
+        page.evaluate("cycloid.seek(0)")
+    return page
+
+
+@pytest.fixture(scope="module")
+def shared(browser, swing):
+    return opened(browser, swing[1])
+
+
+@pytest.fixture(scope="module")
+def coloured(browser, colours):
+    return opened(browser, colours[1])
+
+
+@pytest.fixture
+def page(shared):
+    """The page of the swing, at its beginning."""
+    shared.call("Page.bringToFront")
+    shared.evaluate("cycloid.pause()")
+    shared.evaluate("cycloid.seek(0)")
+    return shared
+
+
+def press(page, key, code=None, shift=False):
+    for kind in ("keyDown", "keyUp"):
+        page.call(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key=key,
+            code=code or key,
+            modifiers=8 if shift else 0,
+            text=key if len(key) == 1 and kind == "keyDown" else "",
+        )
+
+
+def count(page, colour):
+    return page.evaluate(COUNT % colour)
+
+
+def test_the_page_needs_nothing_but_its_file(page, swing):
+    assert page.errors == []
+    assert page.requests == [swing[1].as_uri()]
+    assert page.evaluate("document.title") == "A swing & <b>"
+    assert page.evaluate("document.getElementById('title').textContent") == "A swing & <b>"
+
+
+def test_its_numbers_are_those_of_the_trajectory(page, coloured, swing, colours):
+    for (run, _), page in ((swing, page), (colours, coloured)):
+        frames = page.evaluate("cycloid.frames")
+        assert frames == len(run.states)
+        assert page.evaluate("cycloid.times") == run.times.tolist()
+        close = 1e-3 * np.ptp(run.states, axis=0) + 1e-12
+        for i in (0, 17, frames - 1):
+            assert (np.abs(page.evaluate(f"cycloid.state({i})") - run.states[i]) <= close).all()
+    # Poses of a robot are those that `observe` has, body 0 the world.
+    seen = cy.observe(run.system, run.states, names=("xpos", "xquat"))
+    poses = np.concatenate([seen["xpos"], seen["xquat"]], axis=-1)
+    close = 1e-3 * np.ptp(poses, axis=0) + 1e-12
+    for i in (0, 99, frames - 1):
+        assert (np.abs(page.evaluate(f"cycloid.bodies({i})") - poses[i]) <= close).all()
+
+
+def test_a_law_is_drawn_where_its_state_says(page, swing):
+    run, _ = swing
+    for i in (0, 120):
+        ((x, y, z, *_),) = page.evaluate(f"cycloid.bodies({i})")
+        angle = run.states[i, 0]
+        assert np.allclose([x, y, z], [np.sin(angle), 0, -np.cos(angle)], atol=2e-3)
+
+
+def test_play_goes_on_with_the_clock_and_stops_at_the_end(page):
+    button = "document.getElementById('play')"
+    assert page.evaluate(f"{button}.textContent") == "Play"
+    page.evaluate(f"{button}.click()")
+    assert page.evaluate(f"{button}.textContent") == "Pause"
+    deadline = time.monotonic() + 20
+    while page.evaluate("cycloid.frame") < 5:
+        assert time.monotonic() < deadline, "it does not play"
+    page.evaluate("cycloid.seek(299)")
+    while page.evaluate("cycloid.playing"):
+        assert time.monotonic() < deadline, "it does not stop"
+    assert page.evaluate("cycloid.frame") == STEPS
+    assert page.evaluate(f"{button}.textContent") == "Play"
+    assert page.errors == []
+
+
+def test_slider_and_keys_move_the_frame(page):
+    page.evaluate(
+        "(() => { const s = document.getElementById('slider'); s.value = 123;"
+        " s.dispatchEvent(new Event('input')); })()"
+    )
+    assert page.evaluate("cycloid.frame") == 123
+    assert "1.23" in page.evaluate("document.getElementById('clock').textContent")
+    press(page, "ArrowRight")
+    assert page.evaluate("cycloid.frame") == 124
+    press(page, "ArrowLeft", shift=True)
+    assert page.evaluate("cycloid.frame") == 94
+    press(page, "End")
+    assert page.evaluate("cycloid.frame") == STEPS
+    press(page, "Home")
+    assert page.evaluate("cycloid.frame") == 0
+    press(page, "ArrowUp")
+    assert page.evaluate("document.getElementById('speed').value") == "2"
+    press(page, "ArrowDown")
+    press(page, " ", "Space")
+    assert page.evaluate("cycloid.playing")
+    press(page, " ", "Space")
+    assert not page.evaluate("cycloid.playing")
+    assert page.evaluate("[cycloid.seek(-5), cycloid.seek(1e9)]") == [0, STEPS]
+
+
+def test_arrows_ghost_and_their_buttons(page):
+    page.evaluate("cycloid.seek(60)")
+    with_arrows, with_ghost = count(page, ORANGE), count(page, GHOST)
+    assert with_arrows > 300, "no gradient arrow"
+    assert with_ghost > 300, "no ghost"
+    press(page, "a", "KeyA")
+    press(page, "g", "KeyG")
+    assert count(page, ORANGE) < 0.1 * with_arrows
+    assert count(page, GHOST) < 0.5 * with_ghost
+    assert page.evaluate("document.getElementById('arrows').ariaPressed") == "false"
+    press(page, "a", "KeyA")
+    assert count(page, ORANGE) == with_arrows
+
+
+def test_a_robot_has_its_colours_and_hides_what_mujoco_hides(coloured):
+    page = coloured
+    assert count(page, RED) > 1500 and count(page, GREEN) > 1500
+    assert count(page, BLUE) == 0
+    press(page, "h", "KeyH")
+    assert count(page, BLUE) > 1500
+    press(page, "h", "KeyH")
+    # The cube falls: its pixels move down.
+    middle = COUNT.replace("let n = 0;", "let n = 0, y = 0;").replace(
+        "++n;", "{ ++n; y += Math.floor(k / 4 / copy.width); }"
+    ).replace("return n;", "return y / n;")
+    before = page.evaluate(middle % RED)
+    page.evaluate("cycloid.seek(150)")
+    assert page.evaluate(middle % RED) > before + 20
+    # On the floor there are forces of contact.
+    pushing = count(page, TEAL)
+    assert pushing > 200
+    press(page, "c", "KeyC")
+    assert count(page, TEAL) < 0.2 * pushing
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("width, dark", [(390, True), (1000, False)])
+def test_both_themes_fit_the_screen(browser, swing, width, dark):
+    page = opened(browser, swing[1], width=width, dark=dark)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelectorAll('.card canvas').length") >= 3
+    total = page.evaluate("scene.width * scene.height")
+    for theme in ("dark", "light") if dark else ("light", "dark"):
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        pale = count(page, "r > 200 && g > 200 && b > 200")
+        assert (pale < 0.1 * total) if theme == "dark" else (pale > 0.5 * total)
+        press(page, "d", "KeyD")
+    assert page.errors == []
+
+
+def test_everything_that_can_be_used_has_a_name(page):
+    tree = page.call("Accessibility.getFullAXTree")["nodes"]
+    roles = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in tree
+        if not node["ignored"]
+    ]
+    used = [(role, name) for role, name in roles if role in ("button", "slider", "combobox")]
+    assert len(used) >= 8
+    assert all(name for _, name in used), used
+    assert ("button", "Play") in used and ("slider", "Frame") in used
+    assert any(role == "image" and "three dimensions" in name for role, name in roles)
+
+
+def test_pictures_and_films_can_be_saved(page, folder):
+    page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    page.evaluate("document.getElementById('speed').selectedIndex = 7")
+    page.evaluate("document.getElementById('speed').dispatchEvent(new Event('change'))")
+    page.evaluate("document.getElementById('shot').click()")
+    page.evaluate("document.getElementById('movie').click()")
+    for name, magic in (("A_swing_b_.png", b"\x89PNG"), ("A_swing_b_.webm", b"\x1aE\xdf\xa3")):
+        deadline = time.monotonic() + 40
+        while not (folder / name).exists() or not (folder / name).stat().st_size:
+            assert time.monotonic() < deadline, f"no {name}"
+            page.evaluate("new Promise((done) => setTimeout(done, 100))")
+        assert (folder / name).read_bytes()[:4] == magic
+
+
+def test_worlds_without_a_picture_have_their_plots(browser, folder):
+    law = cy.own_law(lambda x, u, p, t, dt: x * (1 - dt), states={"level": 1}, name="decay")
+    path = cy.view(cy.rollout(law, [1.0], 50), folder / "decay.html")
+    page = opened(browser, path)
+    assert page.errors == []
+    assert page.evaluate("document.querySelectorAll('.card canvas').length") == 1
+    assert page.evaluate("cycloid.bodies(3)") == []
+
+
+def test_fields_and_soft_bodies_show_colours(browser, folder):
+    box = cy.systems.heat((24, 16), 1.0, dt=0.2)
+    hot = np.zeros((24, 16))
+    hot[4:9, 4:9] = 10
+    page = opened(browser, cy.view(cy.rollout(box, hot.ravel(), 20), folder / "heat.html"))
+    yellow = "r > 200 && g > 180 && b < 120"
+    assert count(page, yellow) > 2000
+    page.evaluate("cycloid.seek(20)")
+    assert count(page, yellow) < 500
+
+    mesh = cy.soft.box((6, 2, 2), (1.0, 0.2, 0.2))
+    held = np.flatnonzero(mesh.vertices[:, 0] == 0)
+    beam = cy.soft.solid(mesh, young=2e5, pinned=held, dt=0.02)
+    run = cy.rollout(beam, beam.initial_state(), 15)
+    page = opened(browser, cy.view(run, folder / "beam.html"))
+    reddish = "r > 100 && b < 0.85 * r"
+    blueish = "b > 100 && r < 0.75 * b"
+    relaxed = count(page, reddish)
+    assert count(page, blueish) > 2000 and relaxed < 200
+    page.evaluate("cycloid.seek(15)")
+    assert count(page, reddish) > relaxed + 500
+    assert page.errors == []
+
+
+def test_a_live_page_follows_the_run(browser, swing):
+    system = swing[0].system
+    with cy.view(cy.rollout(system, [1.0, 0.0], 10), live=True, title="live") as live:
+        page = browser.open_address(live.address)
+        assert page.evaluate("cycloid.frames") == 11
+        deadline = time.monotonic() + 20
+        while live.clients < 1:
+            assert time.monotonic() < deadline, "the page does not listen"
+        live.show(cy.rollout(system, [1.0, 0.0], 25))
+        while page.evaluate("cycloid.frames") != 26:
+            assert time.monotonic() < deadline, "the page does not follow"
+        assert page.errors == [], json.dumps(page.errors)
+    while "ended" not in page.evaluate("document.getElementById('notice').textContent"):
+        assert time.monotonic() < deadline, "the page does not hear the end"

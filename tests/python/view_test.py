@@ -1,0 +1,250 @@
+"""`cycloid.view`: what goes into a page, its size, arrows, errors, and whom a live one serves."""
+
+import base64
+import http.client
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import MODELS
+
+import cycloid as cy
+from cycloid._live import MOST_CLIENTS
+from cycloid._scene import columns, cotangents, scene_of
+
+BALL = """<mujoco><worldbody><geom type="plane" size="0 0 1"/><body name="ball" pos="0 0 2">
+  <freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+
+
+def decoded(packed):
+    """Rows of numbers as the page reads them (viewer/src/columns.js)."""
+    rows, width = packed["rows"], packed["width"]
+    low, step = (np.frombuffer(base64.b64decode(packed[k]), "<f8") for k in ("low", "step"))
+    moving = np.frombuffer(base64.b64decode(packed["moving"]), "<u4")
+    steps = np.frombuffer(base64.b64decode(packed["data"]), "<u2").reshape((rows, len(moving)))
+    out = np.tile(low, (rows, 1))
+    out[:, moving] += step[moving] * steps
+    assert out.shape == (rows, width)
+    return out
+
+
+def data_of(path):
+    data = r'<script type="application/json" id="data">(.*?)</script>'
+    return json.loads(re.search(data, Path(path).read_text())[1])
+
+
+def test_columns_are_exact_where_nothing_moves_and_close_elsewhere():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.full(50, np.pi), rng.normal(size=50), 1e9 + rng.random(50)])
+    back = decoded(columns(rows))
+    assert (back[:, 0] == np.pi).all()
+    assert (np.abs(back - rows).max(axis=0) <= 0.51 * np.ptp(rows, axis=0) / 65535).all()
+    assert decoded(columns(rows[:1])).tolist() == rows[:1].tolist()
+    with pytest.raises(cy.Error, match="not finite"):
+        columns([[np.nan]])
+
+
+def test_cotangents_at_every_time_are_those_of_pullbacks_from_there():
+    system = cy.systems.double_pendulum()
+    rng = np.random.default_rng(1)
+    controls = rng.normal(size=(60, 2))
+    run = cy.rollout(system, [1.0, 0.4, 0.0, 0.2], controls, save=10)
+    bar = rng.normal(size=run.states.shape)
+    at_states, at_inputs = cotangents(run, bar)
+    g = run.pullback(bar)
+    assert np.allclose(at_states[0], g.x0, rtol=1e-10)
+    assert np.allclose(at_inputs[:-1], g.controls[::10], rtol=1e-10)
+    later = cy.rollout(system, run.states[2], controls[20:], save=10)
+    assert np.allclose(at_states[2], later.pullback(bar[2:]).x0, rtol=1e-10)
+    assert np.abs(at_states).min() > 0
+    sampled = cy.rollout(system, [1.0, 0.4, 0.0, 0.2], controls, times=[0.1, 0.25])
+    with pytest.raises(cy.Error, match="times="):
+        cotangents(sampled, 1.0)
+
+
+def test_arrows_of_a_free_body_are_minus_the_cotangent_of_its_position():
+    robot = cy.load(BALL)
+    run = cy.rollout(robot, robot.initial_state(), 30)
+    bar = np.zeros_like(run.states)
+    bar[-1, :3] = 1.0, -2.0, 0.5
+    bar[10, 2] = 3.0
+    arrows = scene_of(run, gradient=bar)["gradient"]
+    assert arrows["index"] == [1]
+    wanted = -cotangents(run, bar)[0][:, :3]
+    assert np.allclose(decoded(arrows["places"]), wanted, atol=1e-4 * np.abs(wanted).max())
+    assert np.abs(wanted[0]).min() > 0.1
+
+
+def test_arrows_of_a_law_are_how_its_bodies_move_downhill():
+    run = cy.rollout(cy.systems.pendulum(length=2.0), [0.7, 0.0], 40)
+    bar = np.zeros_like(run.states)
+    bar[-1, 0] = 1
+    scene = scene_of(run, gradient=bar)
+    slope, angle = cotangents(run, bar)[0][:, 0], run.states[:, 0]
+    wanted = -2 * slope[:, None] * np.column_stack([np.cos(angle), 0 * angle, np.sin(angle)])
+    assert np.allclose(decoded(scene["gradient"]["places"]), wanted, atol=1e-3)
+    torque = decoded(scene["gradient"]["inputs"])[:-1]
+    assert np.allclose(torque, -run.pullback(bar).controls, atol=1e-4 * np.abs(torque).max())
+
+
+def test_ten_thousand_frames_of_a_humanoid_are_a_small_page(tmp_path):
+    robot = cy.load(MODELS["gymnasium/humanoid"])
+    run = cy.rollout(robot, robot.initial_state(), 10_000)
+    path = cy.view(run, tmp_path / "humanoid.html")
+    assert path.stat().st_size < 10e6
+    data = data_of(path)
+    assert data["frames"] == 10_001
+    bodies = len(data["bodies"])
+    poses = decoded(data["poses"]).reshape((10_001, bodies, 7))
+    seen = cy.observe(robot, run.states[::500], names=("xpos", "xquat"))
+    assert np.abs(poses[::500, :, :3] - seen["xpos"]).max() < 1e-3
+    assert np.abs(poses[::500, :, 3:] - seen["xquat"]).max() < 1e-3
+
+
+def test_forces_of_contact_are_those_on_what_moves():
+    robot = cy.load(BALL)
+    run = cy.rollout(robot, robot.initial_state(), 2000, save=20)
+    contacts = scene_of(run)["contacts"]
+    first = np.frombuffer(base64.b64decode(contacts["first"]), "<u4")
+    assert first[1] == 0 and len(first) == len(run.states) + 1  # it begins in the air
+    force = decoded(contacts["force"])[first[-2] : first[-1]].sum(axis=0)
+    weight = 9.81 * float(robot.parameters["body:ball.mass"])
+    assert np.allclose(force, [0, 0, weight], rtol=0.01, atol=1e-6 * weight)
+    assert abs(decoded(contacts["at"])[-1, 2]) < 0.01
+
+
+def test_looks_are_those_of_the_model():
+    robot = cy.load(
+        """<mujoco><asset><material name="m" rgba="0.1 0.2 0.3 1"/>
+        <mesh name="tetra" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+        <hfield name="hill" nrow="2" ncol="2" size="1 1 0.5 0.1" elevation="0 1 0 1"/></asset>
+        <worldbody><geom type="hfield" hfield="hill"/><body><freejoint/>
+        <geom type="mesh" mesh="tetra" material="m"/><geom size="0.1" group="4"/>
+        <geom size="0.1" rgba="1 1 1 0"/></body></worldbody></mujoco>"""
+    )
+    scene = scene_of(cy.rollout(robot, robot.initial_state(), 1))
+    field, mesh, hidden = scene["geoms"]
+    assert mesh["rgba"] == [0.1, 0.2, 0.3, 1.0] and not mesh["hidden"]
+    assert hidden["hidden"]
+    assert scene["assets"]["meshes"][mesh["mesh"]]["vertices"]["rows"] == 4
+    assert scene["assets"]["fields"][field["field"]]["heights"]["rows"] == 4
+
+
+def test_laws_have_pictures_and_closed_loops_those_of_what_they_close():
+    drawn = {"heat", "bead_on_curve"}
+    for name in cy.systems.names:
+        if name in drawn:
+            continue
+        system = cy.systems.make(name)
+        scene = scene_of(cy.rollout(system, system.initial_state(), 20))
+        assert decoded(scene["poses"]).shape == (21, 7 * len(scene["bodies"])), name
+        places = decoded(scene["poses"]).reshape((21, -1, 7))
+        assert np.allclose(np.linalg.norm(places[..., 3:], axis=-1), 1, atol=1e-4), name
+    bead = cy.systems.bead_on_curve(heights=[1.0, 0.4, 0.3, 0.0], width=3.0)
+    run = cy.rollout(bead, [0.0], 50)
+    z = decoded(scene_of(run)["poses"])[:, 2]
+    assert z[0] == pytest.approx(1.0) and (np.diff(z) < 1e-6).all()
+    # Energy at the start is height: what has fallen moves, v² = 2 g (z0 - z).
+    x = 3.0 * run.states[:, 0] ** 2
+    speed = np.hypot(np.gradient(x, run.times), np.gradient(z, run.times))[5:45]
+    assert np.allclose(speed, np.sqrt(2 * 9.81 * (1 - z[5:45])), rtol=0.03)
+    pendulum = cy.systems.pendulum(length=0.5)
+    loop = cy.close_loop(pendulum, cy.LinearFeedback(gain=[[1.0, 1.0]], target=[0.0, 0.0]))
+    run = cy.rollout(loop, [1.0, 0.0], 20, {"length": 0.25})
+    places = decoded(scene_of(run)["poses"])
+    assert np.hypot(places[:, 0], places[:, 2]) == pytest.approx(0.25, abs=1e-4)
+
+
+def test_what_a_run_was_made_from_can_be_asked():
+    system = cy.systems.pendulum(vary="length")
+    x0 = np.array([[[1.0, 0.0]], [[2.0, 0.1]]])
+    controls = np.linspace(0, 1, 5)[:, None]
+    run = cy.rollout(system, x0, controls, {"length": [1.0, 2.0, 3.0]})
+    assert (run.x0 == x0).all() or (run.x0 == np.broadcast_to(x0, (2, 3, 2))).all()
+    assert (run.controls == controls).all()
+    assert run.params.shape == (2, 3, system.parameters.size)
+    assert (run.params[:, :, 0] == [1.0, 2.0, 3.0]).all()
+    plain = cy.rollout(system, [1.0, 0.0], 5)
+    assert plain.x0.tolist() == [1.0, 0.0] and plain.controls.tolist() == [[0.0]] * 5
+    assert (plain.params == system.parameters.default).all()
+    scene = scene_of(run)
+    assert "environment 0 of 6" in scene["subtitle"]
+
+
+def test_bad_requests_say_what_is_wrong(tmp_path):
+    run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 5)
+    with pytest.raises(TypeError, match="expected a cycloid Trajectory or Plan"):
+        cy.view(run.states, tmp_path / "a.html")
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        cy.view(run, tmp_path / "none" / "a.html")
+    with pytest.raises(cy.Error, match="expected where the page goes"):
+        cy.view(run)
+    with pytest.raises(cy.Error, match="leave path out"):
+        cy.view(run, tmp_path / "a.html", live=True)
+    with pytest.raises(TypeError, match="title"):
+        cy.view(run, tmp_path / "a.html", title=3)
+    other = cy.rollout(cy.systems.kepler(), [1.0, 0.0, 0.0, 1.0], 5)
+    with pytest.raises(cy.Error, match="compare: its states have 4 numbers"):
+        cy.view(run, tmp_path / "a.html", compare=other)
+    with pytest.raises(cy.Error, match="states_bar must be shaped like states"):
+        cy.view(run, tmp_path / "a.html", gradient=np.zeros((3, 7)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_title_cannot_leave_its_element(tmp_path):
+    run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 5)
+    path = cy.view(run, tmp_path / "a.html", title="</script><script>alert(1)</script>")
+    assert "<script>alert(1)" not in path.read_text()
+    assert data_of(path)["title"] == "</script><script>alert(1)</script>"
+
+
+def test_notebooks_show_the_page():
+    run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 5)
+    cell = run._repr_html_()
+    assert cell.startswith("<iframe") and "&lt;!doctype html&gt;" in cell and "sandbox=" in cell
+
+
+def asked(live, path, host=None):
+    client = http.client.HTTPConnection(live.host, timeout=10)
+    client.putrequest("GET", path, skip_host=True)
+    client.putheader("Host", host or live.host)
+    client.endheaders()
+    return client, client.getresponse()
+
+
+def test_a_live_page_answers_only_those_with_the_token_and_its_own_host():
+    run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 5)
+    with cy.view(run, live=True) as live:
+        token = live.address.partition("?")[2]
+        assert live.address.startswith("http://127.0.0.1:")
+        for path in ("/", "/?token=", "/?token=wrong", "/scene", "/events", f"/scene?{token}x"):
+            assert asked(live, path)[1].status == 403, path
+        assert asked(live, f"/?{token}", host="evil.example")[1].status == 403
+        assert asked(live, f"/nothing?{token}")[1].status == 404
+        answer = asked(live, f"/?{token}")[1]
+        assert answer.status == 200 and b"<canvas" in answer.read()
+        assert json.loads(asked(live, f"/scene?{token}")[1].read())["frames"] == 6
+        listening = [asked(live, f"/events?{token}") for _ in range(MOST_CLIENTS)]
+        assert {answer.status for _, answer in listening} == {200}
+        assert asked(live, f"/events?{token}")[1].status == 429
+        live.show(cy.rollout(run.system, [1.0, 0.0], 9))
+        text = b"".join(listening[0][1].readline() for _ in range(4))
+        assert b"event: scene" in text
+        for client, _ in listening:
+            client.close()
+    with pytest.raises(OSError):
+        asked(live, f"/?{token}")
+
+
+def test_plans_and_fits_show_themselves_in_notebooks():
+    system = cy.systems.pendulum(damping=0.1)
+    found = cy.plan(system, [0.5, 0.0], cy.cost.Reach("state", [0.0, 0.0]), 20, iterations=3)
+    cell = found._repr_html_()
+    assert "&lt;Plan" in cell and "<iframe" in cell
+    run = cy.rollout(system, [1.0, 0.0], 100)
+    recording = cy.Recording(run.times, run.states, x0=run.x0)
+    fit = cy.identify(system, recording, ["length"])
+    cell = fit._repr_html_()
+    assert "<th style='text-align:left'>length</th><td>1</td>" in cell and "converged" in cell
