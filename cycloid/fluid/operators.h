@@ -15,6 +15,9 @@ inline constexpr Operator kOperators[] = {
     differentiable("GridWork::set_sides"),
     differentiable("GridWork::rate"),
     differentiable("GridWork::stage"),
+    differentiable("GridWork::fill_heat"),
+    differentiable("GridWork::heat_stage"),
+    differentiable("GridWork::buoyancy"),
     // grid/immersed.h
     differentiable("signed_distance"),
     differentiable("Immersed::friction"),

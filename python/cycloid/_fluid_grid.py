@@ -108,12 +108,58 @@ class Shape(Obstacle):
         return f"<Shape {self.sdf.shape}>"
 
 
+class Temperature:
+    """Heat in a flow, and buoyancy after Boussinesq, an acceleration -expansion T gravity.
+
+    diffusivity [m²/s], expansion [1/K] (0: heat is carried along, and that is all), gravity (d)
+    [m/s²]; boundary: temperatures of sides [K]; those that are not named are insulated.
+
+    >>> Temperature(1e-3, expansion=2e-4, gravity=(0, -9.81), boundary={"left": 20.0})
+    <Temperature: diffusivity 0.001, expansion 0.0002>
+    """
+
+    def __init__(
+        self,
+        diffusivity: float,
+        *,
+        expansion: float = 0.0,
+        gravity: Any = None,
+        boundary: Mapping[str, float] | None = None,
+    ) -> None:
+        self.diffusivity = as_real(diffusivity, "diffusivity")
+        self.expansion = as_real(expansion, "expansion")
+        self.gravity = None if gravity is None else _row(gravity, "gravity")
+        self.boundary = dict(boundary or {})
+
+    def _plain(self, d: int) -> tuple[Any, ...]:
+        known = [name for axis in _SIDES[:d] for name in axis]
+        for name in self.boundary:
+            if name not in known:
+                raise ModelError(f'no side is called {shown(name)}; there are {", ".join(known)}')
+        sides = [
+            [
+                as_real(self.boundary[name], f"temperature:{name}")
+                if name in self.boundary
+                else None
+                for name in axis
+            ]
+            for axis in _SIDES[:d]
+        ]
+        if self.gravity is None and self.expansion != 0:
+            raise ModelError("buoyancy needs gravity: Temperature(..., gravity=(0, -9.81))")
+        gravity = [0.0] * d if self.gravity is None else [float(g) for g in self.gravity]
+        return self.diffusivity, self.expansion, gravity, sides
+
+    def __repr__(self) -> str:
+        return f"<Temperature: diffusivity {self.diffusivity}, expansion {self.expansion}>"
+
+
 class GridFlow(System):
     """A flow on a staggered grid, made by `cycloid.fluid.grid`.
 
     A state is the components of velocity one after another, each at its faces in C order: of the
     component along an axis with n cells there are n + 1 faces, those on the sides included, or n
-    where the axis is periodic.
+    where the axis is periodic. Temperature, where there is one, follows at cell centres.
     """
 
     def __init__(self, core: Any, shape: tuple[int, ...], size: tuple[float, ...], ring: Any):
@@ -177,8 +223,9 @@ class GridFlow(System):
             at += n
         return parts
 
-    def state(self, velocity: Any = None) -> np.ndarray:
-        """A state (state_size,): at rest, or with the given velocity [m/s].
+    def state(self, velocity: Any = None, *, temperature: Any = None) -> np.ndarray:
+        """A state (state_size,): at rest, or with the given velocity [m/s]; temperature [K]: a
+        number, an array over cells or a function of their centres, where the flow has one.
 
         velocity: a function f(x, y[, z]) -> components, evaluated where each component lives, or
         one array per component, each of the shape of its faces. It is taken as it is: a step
@@ -193,7 +240,7 @@ class GridFlow(System):
         """
         d = len(self._shape)
         if velocity is None:
-            return np.zeros(self.state_size, self.dtype)
+            velocity = (0.0,) * d
         if not callable(velocity) and len(velocity) != d:
             raise Error(f"velocity has {d} components; got {len(velocity)}")
         parts = []
@@ -218,11 +265,25 @@ class GridFlow(System):
                     f"component {a} of velocity is not finite at face {tuple(map(int, where))}"
                 )
             parts.append(part.ravel())
+        if "temperature" in self.state_slices:
+            parts.append(self._cells(0.0 if temperature is None else temperature))
+        elif temperature is not None:
+            raise Error("this flow has no temperature: cycloid.fluid.grid(..., temperature=...)")
         return np.concatenate(parts).astype(self.dtype)
+
+    def _cells(self, given: Any) -> np.ndarray:
+        value = given(*np.moveaxis(self.points, -1, 0)) if callable(given) else given
+        value = as_numbers(value, np.float64, "temperature")
+        if value.shape not in ((), self._shape) or not np.isfinite(value).all():
+            raise Error(
+                f"temperature is finite, one number or of shape {self._shape}; got {value.shape}"
+            )
+        return np.broadcast_to(value, self._shape).ravel()
 
     def field(self, x: Any, name: str = "velocity", params: Any = None) -> np.ndarray:
         """A field at the centres of cells: "velocity" (..., *shape, d), the mean of both faces, or
-        an observable over cells: "pressure" (..., *shape), "vorticity" (..., *shape[, 3]).
+        an observable over cells: "pressure", "temperature" (..., *shape), "vorticity"
+        (..., *shape[, 3]).
 
         >>> import cycloid as cy
         >>> flow = cy.fluid.grid((4, 4), (1.0, 1.0), dt=0.1)
@@ -230,8 +291,10 @@ class GridFlow(System):
         (4, 4)
         """
         if as_text(name) != "velocity":
-            seen = observe(self, x, names=name, params=params)
-            return seen[name]
+            values = observe(self, x, names=name, params=params)[name]
+            if name == "temperature":
+                return values.reshape(*values.shape[:-1], *self._shape)
+            return values
         out = []
         for a, part in enumerate(self._components(x)):
             axis = part.ndim - len(self._shape) + a
@@ -297,12 +360,18 @@ def _profile(
     faces = along[0].size
     if callable(given):
         value = given(*along)
-        if isinstance(value, tuple | list):
-            if len(value) != d:
-                raise ModelError(f"{what}: a profile returns {d} components; got {len(value)}")
-            value = np.stack([np.broadcast_to(np.asarray(v, float), along[0].shape) for v in value],
-                             axis=-1)
-        given = np.asarray(value, float).reshape(-1, d) if np.ndim(value) > 1 else value
+        if not isinstance(value, tuple | list | np.ndarray) or len(value) != d:
+            raise ModelError(
+                f"{what}: a profile returns {d} components, each over the side; got {shown(value)}"
+            )
+        components = [as_numbers(v, np.float64, what) for v in value]
+        if any(v.shape not in ((), along[0].shape) for v in components):
+            raise ModelError(
+                f"{what}: components of a profile have the shape {along[0].shape} of the side; "
+                f"got {[v.shape for v in components]}"
+            )
+        rows = [np.broadcast_to(v, along[0].shape).ravel() for v in components]
+        given = np.stack(rows, axis=-1)
     row = as_numbers(given, np.float64, what)
     if row.shape not in ((d,), (faces, d)):
         raise ModelError(
@@ -346,33 +415,37 @@ def _side(
 
 def grid(
     shape: Sequence[int],
-    size: Sequence[float],
+    size: Sequence[float] | float,
     viscosity: float = 1e-3,
     density: float = 1.0,
     boundary: Mapping[str, Any] | None = None,
-    obstacles: Sequence[Obstacle] = (),
+    obstacles: Sequence[Obstacle] | Obstacle = (),
     dt: float = 0.01,
     inputs: Sequence[str] = (),
     *,
     probes: Any = None,
     lines: Any = None,
+    temperature: Temperature | None = None,
     dtype: Any = "float64",
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
 
-    shape: cells (nx, ny[, nz]); size: of the box [m]; viscosity: kinematic [m²/s]; density
+    shape: cells (nx, ny[, nz]); size: of the box [m], one number for
+    equal sides; viscosity: kinematic [m²/s]; density
     [kg/m³]; dt [s]. boundary: of "left", "right" (x), "bottom", "top" (y), "back", "front" (z),
     each "periodic" (where it is not named), "wall", "slip", ("wall", velocity (d)),
     ("inflow", velocity (d), (faces, d) or f(s) -> components at the side's faces) or "outflow".
     obstacles: `Circle`, `Box`, `Shape`. probes: points (p, d) [m]; lines: ends
-    (m, 2, 2) [m] of lines in the plane, through which the flux is measured.
+    (m, 2, 2) [m] of lines in the plane, through which the flux is measured. temperature: a
+    `Temperature`, for flows without obstacles.
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
     place; "obstacle:#0.angular_velocity" [rad/s] about its center.
 
     Parameters: viscosity, density, wall:top.velocity (d), inflow:left.velocity (faces, d),
-    obstacle:#0.center (d), .radius, .size, .sdf, .velocity, .angular_velocity. Observables:
+    obstacle:#0.center (d), .radius, .size, .sdf, .velocity, .angular_velocity; diffusivity,
+    expansion, gravity, temperature:left where there is temperature. Observables:
     kinetic_energy, enstrophy, divergence (the largest), vorticity and pressure (cells), drag:#0,
     lift:#0 (the fluid's force on an obstacle), probe (p, d), probe_pressure (p), flux (m), from
     left to right of who walks along the line [m²/s]. A wall moves along itself: the component of
@@ -396,7 +469,8 @@ def grid(
 "outflow" side
     """
     cells = tuple(as_integer(n, "grid: shape", 1) for n in shape)
-    lengths = tuple(as_real(s, "grid: size") for s in size)
+    sides_of = (size,) * len(cells) if np.ndim(size) == 0 else size
+    lengths = tuple(as_real(s, "grid: size") for s in sides_of)
     if len(cells) not in (2, 3) or len(lengths) != len(cells):
         raise ModelError(f"a grid has two or three axes; got shape {shape} and size {size}")
     known = [name for axis in _SIDES[: len(cells)] for name in axis]
@@ -408,6 +482,8 @@ def grid(
         [_side(given.get(name, "periodic"), name, a, cells, lengths) for name in _SIDES[a]]
         for a in range(len(cells))
     ]
+    if isinstance(obstacles, Obstacle):
+        obstacles = (obstacles,)
     for one in obstacles:
         if not isinstance(one, Obstacle):
             raise TypeError(f"an obstacle is a Circle, a Box or a Shape; got {shown(one)}")
@@ -420,6 +496,8 @@ def grid(
                 f"probes has shape (p, {len(cells)}), finite [m]; got {points.shape}"
             )
         _check_inside(points, lengths, ring, "probes")
+    if temperature is not None and not isinstance(temperature, Temperature):
+        raise TypeError(f"temperature is a cycloid.fluid.Temperature; got {shown(temperature)}")
     ends = np.empty((0, 2, len(cells)))
     if lines is not None:
         ends = as_numbers(lines, np.float64, "lines")
@@ -437,6 +515,7 @@ def grid(
         [as_text(n) for n in as_names(inputs, "inputs")],
         np.ascontiguousarray(points).ravel(),
         np.ascontiguousarray(ends).ravel(),
+        None if temperature is None else temperature._plain(len(cells)),
         as_precision(dtype),
     )
     return GridFlow(core, cells, lengths, ring)

@@ -12,7 +12,7 @@ the laws.
 
 from __future__ import annotations
 
-from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, grid
+from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, Temperature, grid
 from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
@@ -22,6 +22,7 @@ __all__ = [
     "GridFlow",
     "Shape",
     "SpectralFlow",
+    "Temperature",
     "grid",
     "own_spectral",
     "spectral",

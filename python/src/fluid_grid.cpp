@@ -19,7 +19,7 @@ void bind_fluid_grid(nb::module_& m) {
       [](const std::vector<int>& shape, const std::vector<double>& size, double viscosity,
          double density, double dt, const nb::list& sides, const nb::list& obstacles,
          const std::vector<std::string>& inputs, const Rows<double>& probes,
-         const Rows<double>& lines, const std::string& dtype) {
+         const Rows<double>& lines, const nb::object& heat, const std::string& dtype) {
         GridOptions o;
         o.shape = shape, o.size = size, o.viscosity = viscosity, o.density = density, o.dt = dt;
         for (const nb::handle axis : sides) {
@@ -35,12 +35,23 @@ void bind_fluid_grid(nb::module_& m) {
         }
         o.inputs = inputs, o.probes = numbers_of(probes), o.lines = numbers_of(lines);
         o.precision = precision_of(dtype);
+        if (!heat.is_none()) {
+          GridHeat& h = o.heat.emplace();
+          h.diffusivity = nb::cast<double>(heat[0]), h.expansion = nb::cast<double>(heat[1]);
+          h.gravity = nb::cast<std::vector<double>>(heat[2]);
+          for (const nb::handle axis : heat[3]) {
+            auto& both = h.sides.emplace_back();
+            for (std::size_t high = 0; high < 2; ++high) {
+              if (!axis[high].is_none()) both[high] = nb::cast<double>(axis[high]);
+            }
+          }
+        }
         const Unlocked call;
         return grid_flow(o);
       },
       nb::arg("shape"), nb::arg("size"), nb::arg("viscosity"), nb::arg("density"), nb::arg("dt"),
       nb::arg("sides"), nb::arg("obstacles"), nb::arg("inputs"), nb::arg("probes"),
-      nb::arg("lines"), nb::arg("dtype"));
+      nb::arg("lines"), nb::arg("heat").none(), nb::arg("dtype"));
   m.def(
       "grid_probe",
       [](const System& system, const Rows<double>& x, const Rows<double>& params,

@@ -394,6 +394,21 @@ def test_pressure_is_zero_at_the_outflow_and_has_no_mean_in_a_box():
     assert abs(p.mean()) < 1e-12 and np.abs(p).max() > 0.1
 
 
+def test_an_inflow_is_one_velocity_rows_or_a_profile():
+    def built(velocity):
+        flow = cy.fluid.grid((4, 3), 1.5, boundary={"left": ("inflow", velocity),
+                                                    "right": "outflow"})
+        return flow.parameters["inflow:left.velocity"]
+
+    y = np.array([0.25, 0.75, 1.25])
+    rows = np.stack([1 + y, 2 * y], axis=-1)
+    np.testing.assert_array_equal(built(lambda s: (1 + s, 2 * s)), rows)
+    np.testing.assert_array_equal(built(lambda s: np.array([1 + s, 2 * s])), rows)
+    np.testing.assert_array_equal(built(rows), rows)
+    np.testing.assert_array_equal(built(lambda s: (2.0, 0 * s)), [[2.0, 0.0]] * 3)
+    np.testing.assert_array_equal(built((2.0, 0.5)), [[2.0, 0.5]] * 3)
+
+
 def test_pressure_of_taylor_green():
     errors = []
     for n in (16, 32):
@@ -430,6 +445,8 @@ def test_bad_input_is_named():
     with pytest.raises(cy.Error, match="not finite at face"):
         flow.state(velocity=lambda x, y: (x + np.nan, y))
     refuse("lines has shape", *square, lines=[[0.0, 1.0]])
+    for wrong in (lambda y: y, lambda y: (y, y[:3]), lambda y: np.zeros((8, 2))):
+        refuse("profile", *square, boundary={"left": ("inflow", wrong), "right": "outflow"})
 
 
 def test_a_start_beyond_cfl_raises_with_the_allowed_step():
@@ -463,3 +480,128 @@ def test_float32():
     for name in ("viscosity", "obstacle:#0.radius", "inflow:left.velocity"):
         assert np.abs(got[name] - known[name]).max() < 1e-3 * np.abs(known[name]).max(), name
     assert cy.observe(flow, x0, names="drag:#0").values.shape == (1,)
+
+
+def heated(dtype="float64"):
+    return cy.fluid.grid(
+        (9, 7), (1.0, 0.8), viscosity=0.02, density=1.2, dt=0.01, dtype=dtype, inputs=("force",),
+        boundary={"left": "wall", "right": "wall", "bottom": ("inflow", (0.05, 0.4)),
+                  "top": "outflow"},
+        temperature=cy.fluid.Temperature(
+            0.03, expansion=0.2, gravity=(1.0, -9.81),
+            boundary={"left": 1.0, "right": -0.5, "bottom": 0.3}))
+
+
+def test_gradients_of_heat_and_buoyancy_by_differences():
+    flow = heated()
+    draw = np.random.default_rng(6)
+    x0 = 0.3 * draw.normal(size=flow.state_size)
+    u, p = 0.2 * draw.normal(size=(4, 2)), flow.parameters.default
+    run = cy.rollout(flow, x0, u)
+    bar = draw.normal(size=run.states.shape)
+    g = run.pullback(bar)
+
+    def value(x0=x0, u=u, p=p):
+        return float(np.sum(cy.rollout(flow, x0, u, p).states * bar))
+
+    heat = np.zeros(flow.state_size)
+    heat[flow.state_slices["temperature"]] = draw.normal(size=63)
+    for d in (draw.normal(size=x0.shape), heat):
+        error, slope = differenced(lambda v: value(x0=v), g.x0, x0, d)
+        assert error < 1e-7 and slope != 0
+    assert differenced(lambda v: value(u=v), g.controls, u, draw.normal(size=u.shape))[0] < 1e-7
+    for name, d in directions(flow, 2):
+        error, slope = differenced(lambda v: value(p=v), g.params, p, d)
+        assert error < 1e-6 and (abs(slope) > 1e-4 or name == "density"), (name, error, slope)
+    seen = cy.observe(flow, x0, u[0], names="pressure")
+    weights = draw.normal(size=seen.values.shape)
+    g = seen.pullback(weights)
+
+    def pressed(x=x0, p=p):
+        return float(np.sum(cy.observe(flow, x, u[0], names="pressure", params=p).values * weights))
+
+    assert differenced(lambda v: pressed(x=v), g.x, x0, heat)[0] < 1e-7
+    for name, d in directions(flow, 9):
+        assert differenced(lambda v: pressed(p=v), g.params, p, d)[0] < 1e-6, name
+    starts = 0.2 * draw.normal(size=(5, flow.state_size))
+    conform(flow, starts, 0.2 * draw.normal(size=(5, 3, 2)))
+
+
+def test_heat_spreads_as_the_cosine_does():
+    flow = cy.fluid.grid((32, 4), (1.0, 0.2), viscosity=0.0, dt=0.002,
+                         temperature=cy.fluid.Temperature(0.05))
+    x0 = flow.state(velocity=lambda x, y: (0.5 + 0 * x, 0 * y),
+                    temperature=lambda x, y: np.cos(TAU * x))
+    T = flow.field(cy.rollout(flow, x0, 200, save="last").states[-1], "temperature")
+    exact = np.exp(-0.05 * TAU**2 * 0.4) * np.cos(TAU * (flow.points[..., 0] - 0.2))
+    assert np.abs(T - exact).max() < 0.01
+
+
+def test_natural_convection_of_de_vahl_davis():
+    rayleigh, prandtl, n = 1e4, 0.71, 40
+    flow = cy.fluid.grid(
+        (n, n), (1.0, 1.0), viscosity=(prandtl / rayleigh) ** 0.5, dt=0.015,
+        boundary=dict.fromkeys(("left", "right", "bottom", "top"), "wall"),
+        temperature=cy.fluid.Temperature(
+            (prandtl * rayleigh) ** -0.5, expansion=1.0, gravity=(0.0, -1.0),
+            boundary={"left": 0.5, "right": -0.5}))
+    x = cy.rollout(flow, flow.state(), 3000, save="last").states[-1]
+    T = flow.field(x, "temperature")
+    for flux in (0.5 - T[0], T[-1] + 0.5):  # half a cell from the walls
+        assert float(np.mean(2 * n * flux)) == pytest.approx(2.243, rel=0.01)
+    assert cy.observe(flow, x, names="divergence").values.item() < 1e-12
+
+
+def test_temperature_is_refused_where_it_makes_no_sense():
+    heat = cy.fluid.Temperature(0.01, boundary={"left": 1.0})
+    with pytest.raises(cy.ModelError, match="periodic: it has no temperature"):
+        cy.fluid.grid((8, 8), (1.0, 1.0), temperature=heat)
+    with pytest.raises(cy.ModelError, match="flows with obstacles"):
+        channel([disc()], temperature=cy.fluid.Temperature(0.01))
+    with pytest.raises(cy.ModelError, match="needs gravity"):
+        channel(temperature=cy.fluid.Temperature(0.01, expansion=1.0))
+    with pytest.raises(cy.Error, match="has no temperature"):
+        channel().state(temperature=1.0)
+
+
+def test_no_result_depends_on_threads():
+    flow = cy.fluid.grid((160, 128), (2.0, 1.0), viscosity=1e-4, dt=0.002,
+                         boundary={"left": ("inflow", (1.0, 0.0)), "right": "outflow"},
+                         obstacles=[cy.fluid.Circle((0.4, 0.5), 0.1)])
+    x0 = 0.1 * np.random.default_rng(0).normal(size=flow.state_size)
+    runs = [cy.rollout(flow, x0, 3, threads=n) for n in (1, 2, 3)]
+    gradients = [run.pullback(run.states) for run in runs]
+    for run, g in zip(runs[1:], gradients[1:], strict=True):
+        np.testing.assert_array_equal(run.states, runs[0].states)
+        np.testing.assert_array_equal(g.x0, gradients[0].x0)
+        np.testing.assert_array_equal(g.params, gradients[0].params)
+
+
+@pytest.mark.parametrize("sides", ["channel", "ring"])
+def test_obstacles_anywhere_give_finite_flows(sides):
+    obstacles = [disc(), cy.fluid.Box((0.6, 0.4), (0.2, 0.3))]
+    if sides == "channel":
+        flow = channel(obstacles, shape=(10, 8), inputs=())
+    else:
+        flow = cy.fluid.grid((10, 8), (1.0, 0.8), 0.02, obstacles=obstacles, dt=0.01)
+    draw = np.random.default_rng(12)
+    x0 = 0.2 * draw.normal(size=flow.state_size)
+    for k in range(120):
+        on_grid = k % 3 == 0  # walls that pass through corners and faces
+        numbers = draw.uniform(0, 0.8, 2), draw.uniform(0, 0.8, 2), draw.uniform(0.05, 0.3, 3)
+        if on_grid:
+            numbers = tuple(np.round(n, 1) + 0.05 * (k % 2) for n in numbers)
+        centre, other, sizes = numbers
+        params = {"obstacle:#0.center": centre, "obstacle:#0.radius": sizes[0] + 0.01,
+                  "obstacle:#1.center": other, "obstacle:#1.size": sizes[1:] + 0.01}
+        run = cy.rollout(flow, x0, 2, params)
+        g = run.pullback(run.states, failed="skip").params  # a narrow passage may be too fast
+        seen = cy.observe(flow, run.states[-1], params=params)
+        assert all(np.isfinite(v).all() for v in (run.states, seen.values, *g.values())), params
+        assert sides == "channel" or seen["divergence"].item() < 1e-9, params
+
+
+def test_a_wall_across_the_channel_is_named():
+    flow = channel([cy.fluid.Box((0.5, 0.4), (0.3, 2.0))])
+    (failed,) = cy.rollout(flow, flow.state(), 3).report.failed
+    assert failed.step == 0 and "inflow from every outflow" in failed.reason

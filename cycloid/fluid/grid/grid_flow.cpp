@@ -168,6 +168,34 @@ void add_obstacles(const GridBox& box, GridModel& model, Registry& registry) {
   }
 }
 
+void add_heat(const GridHeat& heat, const GridBox& box, GridModel& model, Registry& registry) {
+  const int d = box.dimensions;
+  if (!model.obstacles.empty()) {
+    throw ModelError("temperature is not there yet for flows with obstacles");
+  }
+  if (heat.gravity.size() != at(d) || heat.sides.size() != at(d)) {
+    throw ModelError(message("gravity has ", d, " numbers [m/s²]; got ", heat.gravity.size()));
+  }
+  check_number("diffusivity", " [m²/s]", heat.diffusivity, true);
+  model.heated = true;
+  model.diffusivity =
+      registry.add("diffusivity", "m²/s", Constraint::non_negative, {}, {heat.diffusivity});
+  model.expansion = registry.add("expansion", "1/K", Constraint::none, {}, {heat.expansion});
+  model.gravity = registry.add("gravity", "m/s²", Constraint::none, {d}, heat.gravity);
+  for (int b = box.first; b < 3; ++b) {
+    for (int s = 0; s < 2; ++s) {
+      const auto& value = heat.sides[at(b - box.first)][at(s)];
+      if (!value) continue;
+      const char* const name = side_name(b - box.first, s);
+      if (box.periodic(b)) {
+        throw ModelError(message("\"", name, "\" is periodic: it has no temperature of its own"));
+      }
+      model.side_temperature[at(b)][at(s)] =
+          registry.add(message("temperature:", name), "K", Constraint::none, {}, {*value});
+    }
+  }
+}
+
 // Throws on obstacles that no face of the grid feels.
 void check_obstacles(const GridBox& box, const std::vector<FluidObstacle>& obstacles) {
   for (std::size_t o = 0; o < obstacles.size(); ++o) {
@@ -257,6 +285,7 @@ System grid_flow(const GridOptions& o) {
   registry.input("force", "m/s²", box.dimensions);
   add_sides(o, box, *model, registry);
   add_obstacles(box, *model, registry);
+  if (o.heat) add_heat(*o.heat, box, *model, registry);
   check_obstacles(box, o.obstacles);
   parts.inputs = registry.place_inputs();
   model->force_input = registry.offset("force");
@@ -279,11 +308,15 @@ System grid_flow(const GridOptions& o) {
     model->open_box = std::move(solver);
   }
   for (const auto& p : parts.parameters.all()) parts.vary.push_back(p.name);
-  parts.states = Space(std::vector<BlockSpec>{{"velocity", box.states(), "m/s"}});
-  parts.initial_state.assign(at(box.states()), 0.0);
+  std::vector<BlockSpec> blocks = {{"velocity", box.states(), "m/s"}};
+  if (model->heated) blocks.push_back({"temperature", box.cells, "K"});
+  parts.states = Space(blocks);
+  parts.initial_state.assign(at(model->states()), 0.0);
   const std::shared_ptr<const GridModel> done = model;
   parts.admit = [done](const double* p, double, double* x) {
-    return beyond_stability(*done, p[GridModel::kViscosity], courant_of(*done, p, x));
+    const double spreading =
+        std::max(p[GridModel::kViscosity], done->heated ? p[done->diffusivity] : 0.0);
+    return beyond_stability(*done, spreading, courant_of(*done, p, x));
   };
   parts.float64.one = parts.float64.packed = std::make_shared<GridStepper<double>>(done);
   if (o.precision == Precision::float32) {
@@ -300,8 +333,8 @@ std::vector<double> grid_probe(const System& flow, std::span<const double> x,
   if (!shown) throw Error(message("\"", flow.name(), "\" is no flow on a grid"));
   auto model = std::make_shared<GridModel>(shown->model());
   flow.check_parameters(params);
-  if (x.size() != at(model->box.states())) {
-    throw Error(message("a state has ", model->box.states(), " numbers; got ", x.size()));
+  if (x.size() != at(model->states())) {
+    throw Error(message("a state has ", model->states(), " numbers; got ", x.size()));
   }
   model->probes.assign(points.begin(), points.end());
   const std::vector<double> inputs(at(model->inputs), 0.0);

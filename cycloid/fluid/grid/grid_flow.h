@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,15 @@ struct GridSide {
   std::vector<double> velocity = {};  // wall: (d) or none; inflow: (faces, d) [m/s]
 };
 
+// Temperature, with buoyancy after Boussinesq: an acceleration -expansion T gravity.
+struct GridHeat {
+  double diffusivity = 1e-3;    // [m²/s]
+  double expansion = 0;         // [1/K]
+  std::vector<double> gravity;  // (d) [m/s²]
+  // Sides of given temperature [K]; others are insulated: (axes, 2).
+  std::vector<std::array<std::optional<double>, 2>> sides;
+};
+
 struct GridOptions {
   std::vector<int> shape;
   std::vector<double> size;  // [m]
@@ -35,6 +45,7 @@ struct GridOptions {
   std::vector<std::string> inputs;
   std::vector<double> probes;  // (p, d) [m]
   std::vector<double> lines;   // in the plane: ends (m, 2, 2) [m]
+  std::optional<GridHeat> heat;
   Precision precision = Precision::float64;
 };
 

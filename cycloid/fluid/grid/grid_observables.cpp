@@ -86,18 +86,21 @@ class Instant {
         q_bar(q),
         spread(at(box.numbers)),
         div(q),
-        edges(at(box.numbers)) {}
+        edges(at(box.numbers)),
+        heat(work.model.heated ? at(box.numbers) : 0),
+        heat_bar(heat) {}
 
   GridWork<double> work;
   const GridBox& box;
   Velocities<double> u, r, z, u_bar, r_bar, grad_bar;
-  std::vector<double> q, q_bar, spread, div, edges;
+  std::vector<double> q, q_bar, spread, div, edges, heat, heat_bar;
   double mean = 0;  // of q, over open cells
 
   void set(const double* x, const double* inputs, bool with_pressure) {
     work.set_inputs(inputs);
     work.load(x, u);
     work.fill_ghosts(u);
+    if (work.model.heated) work.load_heat(x + box.states(), heat);
     if (with_pressure) press();
   }
   void clear_bars() {
@@ -105,11 +108,18 @@ class Instant {
       for (auto& one : *all) std::fill(one.begin(), one.end(), 0.0);
     }
     std::fill(q_bar.begin(), q_bar.end(), 0.0);
+    std::fill(heat_bar.begin(), heat_bar.end(), 0.0);
   }
   void give_back(double* x_bar, double* inputs_bar, bool with_pressure) {
     if (with_pressure) press_pullback();
     work.fill_ghosts_pullback(u_bar);
     work.load_pullback(u_bar, x_bar);
+    if (work.model.heated) {
+      work.fill_heat_pullback(heat_bar);
+      std::vector<double> cells(at(box.cells));
+      work.store_heat(heat_bar, cells.data());
+      for (int i = 0; i < box.cells; ++i) x_bar[box.states() + i] += cells[at(i)];
+    }
     work.give_back_inputs(inputs_bar);
   }
 
@@ -151,6 +161,7 @@ class Instant {
   // z = D y' - (1 - D) (u - w) / Δt, times A.
   void press() {  // (5)
     work.rate(u, r);
+    if (work.model.heated) work.buoyancy(heat, r);
     const double over = 1 / work.model.dt;
     for (int a = box.first; a < 3; ++a) {
       std::fill(z[at(a)].begin(), z[at(a)].end(), 0.0);
@@ -166,7 +177,7 @@ class Instant {
     mean = 0;
     if (!work.solver().reaches_outflow()) {
       for (const double one : q) mean += one;  // closed cells hold zero
-      mean /= work.solver().open_cells();
+      mean /= std::max(1, work.solver().open_cells());
     }
     work.spread(q.data(), GridWork<double>::Beyond::mirrored, spread);
   }
@@ -201,6 +212,7 @@ class Instant {
       });
     }
     work.rate_pullback(u, r_bar, u_bar, true);
+    if (work.model.heated) work.buoyancy_pullback(heat, r_bar, heat_bar);
   }
 };
 
@@ -370,7 +382,7 @@ void pressure_pullback(Instant& p, const double* bar) {
     sum += p.work.density * bar[i];
   }
   if (p.work.solver().reaches_outflow()) return;
-  const double share = sum / p.work.solver().open_cells();
+  const double share = sum / std::max(1, p.work.solver().open_cells());
   for (int i = 0; i < p.box.cells; ++i) {
     if (p.work.solver().open(i)) p.q_bar[at(i)] -= share;
   }
@@ -715,7 +727,7 @@ class SingleGridObserver final : public ChunkObserver<float> {
   void observe(const ObservedPoint<float>& point, float* values,
                StepWorkspace& workspace) const override {
     Workspace& w = static_cast<Workspace&>(workspace);
-    w.x.assign(point.x, point.x + model_.box.states());
+    w.x.assign(point.x, point.x + model_.states());
     w.u.assign(point.u, point.u + model_.inputs);
     w.values.resize(at(size()));
     of_->observe({w.x.data(), w.u.data(), point.t}, w.values.data(), *w.of);

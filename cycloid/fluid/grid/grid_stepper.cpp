@@ -20,6 +20,12 @@ StageRule<T> rule(int stage, double dt) {
   return {static_cast<T>(1 - kBeta[stage]), static_cast<T>(kBeta[stage]), static_cast<T>(dt)};
 }
 
+// The larger of viscosity and diffusivity.
+template <class T>
+double spreading(const GridWork<T>& work) {
+  return static_cast<double>(std::max(work.viscosity, work.diffusivity));
+}
+
 template <class T>
 bool all_finite(const T* x, int count) {
   T sum = 0;
@@ -58,17 +64,25 @@ struct GridStepper<T>::Workspace final : StepWorkspace {
         u3(u0),
         bar(u0),
         bar0(u0),
-        next_bar(u0) {}
+        next_bar(u0) {
+    if (!model->heated) return;
+    const std::vector<T> none(at(model->box.numbers), T(0));
+    for (auto* all :
+         {&heat[0], &heat[1], &heat[2], &heat[3], &heat_bar, &heat_bar0, &heat_next_bar}) {
+      *all = none;
+    }
+  }
   GridWork<T> work;
-  Velocities<T> u0, u1, u2, u3, bar, bar0, next_bar;  // of tangents too
-  std::optional<GridTangents<T>> tangents;            // made when first asked for
+  std::vector<T> heat[4], heat_bar, heat_bar0, heat_next_bar;  // temperatures of the stages
+  Velocities<T> u0, u1, u2, u3, bar, bar0, next_bar;           // of tangents too
+  std::optional<GridTangents<T>> tangents;                     // made when first asked for
 };
 
 template <class T>
 GridStepper<T>::GridStepper(std::shared_ptr<const GridModel> model)
     : Stepper<T>([&] {
         StepperSizes s;
-        s.state = s.tangent = model->box.states();
+        s.state = s.tangent = model->states();
         s.input = model->inputs;
         s.parameters = model->parameters;
         // Stages, and where there are obstacles the last one and the pressures too.
@@ -94,28 +108,37 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
                                 StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
   GridWork<T>& work = w.work;
-  const int n = model_->box.states();
+  const int n = model_->states(), faces = model_->box.states();
   work.set_inputs(in.u);
   work.load(in.x, w.u0);
   work.fill_ghosts(w.u0);
   const double courant = work.courant(w.u0, nullptr);
-  if (!std::isfinite(courant) ||
-      !beyond_stability(*model_, static_cast<double>(work.viscosity), courant).empty()) {
+  if (!std::isfinite(courant) || work.solver().blocked() ||
+      !beyond_stability(*model_, spreading(work), courant).empty()) {
     std::fill_n(x_next, n, std::numeric_limits<T>::quiet_NaN());
     return StepStatus::non_finite;
   }
   T* const kept = record ? record->numbers<T>() : nullptr;
   T* const q = kept && work.has_obstacles() ? kept + 3 * n : nullptr;
   const auto q_of = [&](int stage) { return q ? q + stage * model_->box.cells : nullptr; };
-  work.stage(rule<T>(0, model_->dt), w.u0, w.u0, w.u1, q_of(0));
-  work.fill_ghosts(w.u1);
-  work.stage(rule<T>(1, model_->dt), w.u0, w.u1, w.u2, q_of(1));
-  work.fill_ghosts(w.u2);
-  work.stage(rule<T>(2, model_->dt), w.u0, w.u2, w.u3, q_of(2));
+  Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
+  if (model_->heated) work.load_heat(in.x + faces, w.heat[0]);
+  for (int stage = 0; stage < 3; ++stage) {
+    const StageRule<T> now = rule<T>(stage, model_->dt);
+    const std::vector<T>* const heat = model_->heated ? &w.heat[stage] : nullptr;
+    work.stage(now, w.u0, *u[stage], *u[stage + 1], q_of(stage), heat);
+    if (heat) work.heat_stage(now, *u[stage], w.heat[0], *heat, w.heat[stage + 1]);
+    if (stage == 2) break;
+    work.fill_ghosts(*u[stage + 1]);
+    if (heat) work.fill_heat(w.heat[stage + 1]);
+  }
   work.store(w.u3, x_next);
+  if (model_->heated) work.store_heat(w.heat[3], x_next + faces);
   if (kept) {
-    work.store(w.u1, kept), work.store(w.u2, kept + n);
-    if (work.has_obstacles()) work.store(w.u3, kept + 2 * n);
+    for (int stage = 1; stage < (work.has_obstacles() ? 4 : 3); ++stage) {
+      work.store(*u[stage], kept + (stage - 1) * n);
+      if (model_->heated) work.store_heat(w.heat[stage], kept + (stage - 1) * n + faces);
+    }
   }
   return all_finite(x_next, n) ? StepStatus::ok : StepStatus::non_finite;
 }
@@ -124,9 +147,13 @@ template <class T>
 void GridStepper<T>::load_stages(const StepInput<T>& in, const StepRecord& record,
                                  Workspace& w) const {
   GridWork<T>& work = w.work;
-  const int n = model_->box.states();
+  const int n = model_->states(), faces = model_->box.states();
   const T* const kept = record.numbers<const T>();
   work.set_inputs(in.u);
+  if (model_->heated) {
+    work.load_heat(in.x + faces, w.heat[0]), work.load_heat(kept + faces, w.heat[1]);
+    work.load_heat(kept + n + faces, w.heat[2]);
+  }
   work.load(in.x, w.u0), work.load(kept, w.u1), work.load(kept + n, w.u2);
   if (work.has_obstacles()) work.load(kept + 2 * n, w.u3);
   for (Velocities<T>* u : {&w.u0, &w.u1, &w.u2}) work.fill_ghosts(*u);
@@ -137,7 +164,7 @@ void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, 
                               T* x_bar, T* u_bar, StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
   GridWork<T>& work = w.work;
-  const int n = model_->box.states();
+  const int n = model_->states(), faces = model_->box.states();
   const T* const kept = record.numbers<const T>();
   const auto q_of = [&](int stage) { return kept + 3 * n + stage * model_->box.cells; };
   load_stages(in, record, w);
@@ -159,12 +186,43 @@ void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, 
     }
   }
   const Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
+  std::vector<T>*heat_end = &w.heat_next_bar, *heat_begin = &w.heat_bar;
+  if (model_->heated) {
+    std::fill(heat_end->begin(), heat_end->end(), T(0));
+    std::fill(w.heat_bar0.begin(), w.heat_bar0.end(), T(0));
+    for (int i = 0, row = 0; i < box.n[0]; ++i) {
+      for (int j = 0; j < box.n[1]; ++j, ++row) {
+        std::copy_n(x_next_bar + faces + static_cast<std::ptrdiff_t>(row) * box.n[2], box.n[2],
+                    heat_end->data() + box.index(i, j, 0));
+      }
+    }
+  }
   for (int stage = 2; stage >= 0; --stage) {
+    const StageRule<T> now = rule<T>(stage, model_->dt);
+    const std::vector<T>* const heat = model_->heated ? &w.heat[stage] : nullptr;
     clear(*begin);
-    work.stage_pullback(rule<T>(stage, model_->dt), *u[stage], q_of(stage), *u[stage + 1], *end,
-                        w.bar0, *begin, in.wants_parameters);
+    if (heat) {
+      std::fill(heat_begin->begin(), heat_begin->end(), T(0));
+      work.heat_stage_pullback(now, *u[stage], *heat, *heat_end, w.heat_bar0, *heat_begin, *begin);
+    }
+    work.stage_pullback(now, *u[stage], q_of(stage), *u[stage + 1], *end, w.bar0, *begin,
+                        in.wants_parameters, heat, heat_begin);
     work.fill_ghosts_pullback(*begin);
+    if (heat) {
+      work.fill_heat_pullback(*heat_begin);
+      std::swap(heat_begin, heat_end);
+    }
     std::swap(begin, end);
+  }
+  if (model_->heated) {
+    for (int i = 0, cell = 0; i < box.n[0]; ++i) {
+      for (int j = 0; j < box.n[1]; ++j) {
+        for (int k = 0; k < box.n[2]; ++k, ++cell) {
+          const std::size_t m = at(box.index(i, j, k));
+          x_bar[faces + cell] += (*heat_end)[m] + w.heat_bar0[m];
+        }
+      }
+    }
   }
   for (int a = box.first; a < 3; ++a) {
     T* const to = w.bar0[at(a)].data();
@@ -180,6 +238,7 @@ bool GridStepper<T>::pushforward(const StepInput<T>& in, const StepRecord& recor
                                  const StepTangents<T>& tangents, T* x_next_tan,
                                  StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
+  if (model_->heated) return false;
   GridWork<T>& work = w.work;
   const int n = model_->box.states();
   const T* const q = record.numbers<const T>() + 3 * n;
@@ -228,13 +287,16 @@ StepTrouble GridStepper<T>::explain(const StepInput<T>& in, int, StepWorkspace& 
     }
     return place;
   };
+  if (w.work.solver().blocked()) {
+    return {"pressure", "inflow", "obstacles part an inflow from every outflow: there is no way"};
+  }
   w.work.set_inputs(in.u);
   w.work.load(in.x, w.u0);
   w.work.fill_ghosts(w.u0);
   const double courant = w.work.courant(w.u0, nullptr);
-  const std::string cfl = beyond_stability(*model_, static_cast<double>(w.work.viscosity), courant);
+  const std::string cfl = beyond_stability(*model_, spreading(w.work), courant);
   if (!cfl.empty()) return {"time step", where(w.u0), message(cfl, " (at t = ", time, " s)")};
-  std::vector<T> next(at(box.states()));
+  std::vector<T> next(at(model_->states()));
   this->step(in, next.data(), nullptr, workspace);
   return {"rk3", where(w.u3), message("the velocity is not finite after t = ", time, " s")};
 }

@@ -136,7 +136,14 @@ void GridWork<T>::read(const T* p) {
   std::copy_n(p, p_.size(), p_.begin());
   std::fill(p_bar_.begin(), p_bar_.end(), 0.0);
   viscosity = p_[GridModel::kViscosity], density = p_[GridModel::kDensity];
-  viscosity_bar = density_bar = 0;
+  viscosity_bar = density_bar = diffusivity_bar = 0;
+  if (model.heated) {
+    diffusivity = p_[at(model.diffusivity)];
+    for (int a = box.first; a < 3; ++a) {
+      lift[a] = -p_[at(model.expansion)] * p_[at(model.gravity + a - box.first)];
+      lift_bar[a] = 0;
+    }
+  }
   if (!immersed_) return;
   for (int a = box.first; a < 3; ++a) {
     std::fill(D_bar_[at(a)].begin(), D_bar_[at(a)].end(), 0.0);
@@ -173,6 +180,14 @@ void GridWork<T>::give_back(double* p_bar) {
     immersed_->pullback(obstacle_numbers(), pointers(D_bar_, D), pointers(A_bar_, A), E_bar, bars,
                         viscosity_dt_bar);
     viscosity_bar += viscosity_dt_bar * model.dt;
+  }
+  if (model.heated) {
+    p_bar_[at(model.diffusivity)] += diffusivity_bar;
+    for (int a = box.first; a < 3; ++a) {
+      const std::size_t g = at(model.gravity + a - box.first), beta = at(model.expansion);
+      p_bar_[beta] -= lift_bar[a] * static_cast<double>(p_[g]);
+      p_bar_[g] -= lift_bar[a] * static_cast<double>(p_[beta]);
+    }
   }
   p_bar_[GridModel::kViscosity] += viscosity_bar, p_bar_[GridModel::kDensity] += density_bar;
   std::copy(p_bar_.begin(), p_bar_.end(), p_bar);
@@ -670,14 +685,16 @@ void GridWork<T>::spread(const double* cells, Beyond beyond, std::vector<T>& q) 
 
 template <class T>
 void GridWork<T>::stage(const StageRule<T>& rule, const Velocities<T>& u0, const Velocities<T>& u,
-                        Velocities<T>& out, T* q) {
+                        Velocities<T>& out, T* q, const std::vector<T>* heat) {
   const GridView<T> v = view(u);
-  if (immersed_) rate(u, r_);
+  const bool at_once = !immersed_ && !heat;
+  if (!at_once) rate(u, r_);
+  if (heat) buoyancy(*heat, r_);
   for (int a = box.first; a < 3; ++a) {
     for_each_row(a, [&](int i, int j, int) {
       const std::ptrdiff_t m = box.index(i, j, 0);
       const int length = box.count(a, 2);
-      if (!immersed_) kernels_->rate(v, a, m, length, r_[at(a)].data() + m);
+      if (at_once) kernels_->rate(v, a, m, length, r_[at(a)].data() + m);
       kernels_->combine(rule, force[a], u0[at(a)].data() + m, v.u[a] + m, r_[at(a)].data() + m,
                         immersed_ ? D_[at(a)].data() + m : nullptr,
                         immersed_ ? w_[at(a)].data() + m : nullptr, length,
@@ -703,8 +720,8 @@ void GridWork<T>::stage(const StageRule<T>& rule, const Velocities<T>& u0, const
 template <class T>
 void GridWork<T>::stage_pullback(const StageRule<T>& rule, const Velocities<T>& u, const T* q,
                                  const Velocities<T>& out, Velocities<T>& out_bar,
-                                 Velocities<T>& u0_bar, Velocities<T>& u_bar,
-                                 bool wants_parameters) {
+                                 Velocities<T>& u0_bar, Velocities<T>& u_bar, bool wants_parameters,
+                                 const std::vector<T>* heat, std::vector<T>* heat_bar) {
   // (9): κ D ū⁺ at the faces.
   for (int a = box.first; a < 3; ++a) {
     for_each_row(a, [&](int i, int j, int) {
@@ -779,6 +796,154 @@ void GridWork<T>::stage_pullback(const StageRule<T>& rule, const Velocities<T>& 
     for (int row = 0; row < box.rows(a); ++row) force_bar[a] += row_sums_[at(row)];
   }
   rate_pullback(u, g_, u_bar, wants_parameters);
+  if (heat) buoyancy_pullback(*heat, g_, *heat_bar);
+}
+
+// Temperature.
+
+template <class T>
+void GridWork<T>::load_heat(const T* x, std::vector<T>& heat) const {
+  for_each_row(-1, [&](int i, int j, int row) {
+    std::copy_n(x + static_cast<std::ptrdiff_t>(row) * box.n[2], box.n[2],
+                heat.data() + box.index(i, j, 0));
+  });
+  fill_heat(heat);
+}
+
+template <class T>
+void GridWork<T>::store_heat(const std::vector<T>& heat, T* x) const {
+  for_each_row(-1, [&](int i, int j, int row) {
+    std::copy_n(heat.data() + box.index(i, j, 0), box.n[2],
+                x + static_cast<std::ptrdiff_t>(row) * box.n[2]);
+  });
+}
+
+template <class T>
+void GridWork<T>::fill_heat(std::vector<T>& heat) const {
+  for (int b = box.first; b < 3; ++b) {
+    const std::ptrdiff_t s = box.stride[at(b)], n = box.n[at(b)];
+    for_each_on_side(b, [&](int i, int j, int k, int) {
+      T* const x = heat.data() + box.index(i, j, k);
+      if (box.periodic(b)) {
+        x[-s] = x[(n - 1) * s], x[n * s] = x[0];
+        return;
+      }
+      const auto beyond = [&](int side, T inside) {
+        const int place = model.side_temperature[at(b)][at(side)];
+        return place < 0 ? inside : 2 * p_[at(place)] - inside;
+      };
+      x[-s] = beyond(0, x[0]), x[n * s] = beyond(1, x[(n - 1) * s]);
+    });
+  }
+}
+
+template <class T>
+void GridWork<T>::fill_heat_pullback(std::vector<T>& heat_bar) {
+  for (int b = box.first; b < 3; ++b) {
+    const std::ptrdiff_t s = box.stride[at(b)], n = box.n[at(b)];
+    for_each_on_side(b, [&](int i, int j, int k, int) {
+      T* const x = heat_bar.data() + box.index(i, j, k);
+      if (box.periodic(b)) {
+        x[(n - 1) * s] += x[-s], x[0] += x[n * s];
+      } else {
+        for (int side = 0; side < 2; ++side) {
+          const T ghost = side ? x[n * s] : x[-s];
+          const int place = model.side_temperature[at(b)][at(side)];
+          x[side ? (n - 1) * s : 0] += place < 0 ? ghost : -ghost;
+          if (place >= 0) p_bar_[at(place)] += 2 * static_cast<double>(ghost);
+        }
+      }
+      x[-s] = x[n * s] = 0;
+    });
+  }
+}
+
+template <class T>
+void GridWork<T>::buoyancy(const std::vector<T>& heat, Velocities<T>& r) const {
+  for (int a = box.first; a < 3; ++a) {
+    const std::ptrdiff_t s = box.stride[at(a)];
+    const T half = T(0.5) * lift[a];
+    for_each_row(a, [&](int i, int j, int) {
+      const std::ptrdiff_t m = box.index(i, j, 0);
+      const T* const x = heat.data() + m;
+      T* const to = r[at(a)].data() + m;
+      for (int k = 0; k < box.count(a, 2); ++k) to[k] += half * (x[k - s] + x[k]);  // (B1)
+    });
+  }
+}
+
+template <class T>
+void GridWork<T>::buoyancy_pullback(const std::vector<T>& heat, const Velocities<T>& g,
+                                    std::vector<T>& heat_bar) {
+  for (int a = box.first; a < 3; ++a) {
+    const std::ptrdiff_t s = box.stride[at(a)];
+    const T half = T(0.5) * lift[a];
+    for (int i = 0; i < box.count(a, 0); ++i) {
+      for (int j = 0; j < box.count(a, 1); ++j) {
+        const std::ptrdiff_t m = box.index(i, j, 0);
+        double sum = 0;
+        for (std::ptrdiff_t c = m; c < m + box.count(a, 2); ++c) {
+          const T bar = g[at(a)][at(c)];
+          heat_bar[at(c - s)] += half * bar, heat_bar[at(c)] += half * bar;  // (B5)
+          sum += 0.5 * static_cast<double>(bar * (heat[at(c - s)] + heat[at(c)]));
+        }
+        lift_bar[a] += sum;
+      }
+    }
+  }
+}
+
+template <class T>
+void GridWork<T>::heat_stage(const StageRule<T>& rule, const Velocities<T>& u,
+                             const std::vector<T>& heat0, const std::vector<T>& heat,
+                             std::vector<T>& out) const {
+  for_each_row(-1, [&](int i, int j, int) {
+    const std::ptrdiff_t m = box.index(i, j, 0);
+    for (std::ptrdiff_t c = m; c < m + box.n[2]; ++c) {
+      T rate_of_heat = 0;
+      for (int a = box.first; a < 3; ++a) {
+        const std::ptrdiff_t s = box.stride[at(a)];
+        const T over = static_cast<T>(1 / box.h[at(a)]), *const x = heat.data() + c,
+                *const v = u[at(a)].data() + c;
+        const T low = v[0] * T(0.5) * (x[-s] + x[0]), high = v[s] * T(0.5) * (x[0] + x[s]);  // (B2)
+        rate_of_heat += over * (low - high) + diffusivity * over * over * (x[s] - 2 * x[0] + x[-s]);
+      }
+      out[at(c)] =
+          rule.alpha * heat0[at(c)] + rule.beta * (heat[at(c)] + rule.dt * rate_of_heat);  // (B3)
+    }
+  });
+}
+
+template <class T>
+void GridWork<T>::heat_stage_pullback(const StageRule<T>& rule, const Velocities<T>& u,
+                                      const std::vector<T>& heat, const std::vector<T>& out_bar,
+                                      std::vector<T>& heat0_bar, std::vector<T>& heat_bar,
+                                      Velocities<T>& u_bar) {
+  // Cell by cell onto what it read: a fixed order.
+  for (int i = 0; i < box.n[0]; ++i) {
+    for (int j = 0; j < box.n[1]; ++j) {
+      const std::ptrdiff_t m = box.index(i, j, 0);
+      double of_row = 0;
+      for (std::ptrdiff_t c = m; c < m + box.n[2]; ++c) {
+        heat0_bar[at(c)] += rule.alpha * out_bar[at(c)];
+        heat_bar[at(c)] += rule.beta * out_bar[at(c)];
+        const T sigma = rule.beta * rule.dt * out_bar[at(c)];
+        for (int a = box.first; a < 3; ++a) {
+          const std::ptrdiff_t s = box.stride[at(a)];
+          const T over = static_cast<T>(1 / box.h[at(a)]), *const x = heat.data() + c,
+                  *const v = u[at(a)].data() + c;
+          T *const x_bar = heat_bar.data() + c, *const v_bar = u_bar[at(a)].data() + c;
+          const T flow = T(0.5) * over * sigma, spread_out = diffusivity * over * over * sigma;
+          v_bar[0] += flow * (x[-s] + x[0]), v_bar[s] -= flow * (x[0] + x[s]);  // (B4)
+          x_bar[-s] += flow * v[0] + spread_out;                                // (B5)
+          x_bar[0] += flow * (v[0] - v[s]) - 2 * spread_out;
+          x_bar[s] += spread_out - flow * v[s];
+          of_row += static_cast<double>(over * over * sigma * (x[s] - 2 * x[0] + x[-s]));
+        }
+      }
+      diffusivity_bar += of_row;
+    }
+  }
 }
 
 // Tangents.

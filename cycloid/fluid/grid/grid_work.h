@@ -17,7 +17,16 @@
 //   v̄ = ū⁺ - A grad₀ λ,  D̄ -= v̄ grad q,  Ā -= grad₀ λ (u⁺ - w),  w̄ -= grad₀ λ (1 - A)   (10)
 //   W̄ += v̄ on the sides (v̄ = 0 there);  ū⁰ += α v̄,  ȳ = β D v̄                            (11)
 //   D̄ += β v̄ (y - w),  w̄ += β v̄ (1 - D);  ū += ȳ + (∂r/∂u)ᵀ Δt ȳ,  force̅ += Δt Σ ȳ       (12)
-// and, with dots for tangents:
+// Where there is temperature T at cell centres [K], κ its diffusivity, β the expansion, g gravity:
+//   y += Δt b_a ½ (T[m - s_a] + T[m]),  b = -β g: buoyancy, at the faces            (B1) [m/s²]
+//   f_a[m] = u_a[m] ½ (T[m - s_a] + T[m])                                           (B2)
+//   T⁺ = α T⁰ + β_stage (T + Δt Σ_a (f_a[m] - f_a[m + s_a]) / h_a + Δt κ lap T)      (B3)
+// with ghosts 2 T_side - T at sides of given temperature, T elsewhere (insulated). Given T̄⁺ and ȳ,
+// σ = Δt β_stage T̄⁺:
+//   f̄_a[m] = (σ[m] - σ[m - s_a]) / h_a,  ū_a[m] += f̄_a[m] ½ (T[m - s_a] + T[m])     (B4)
+//   T̄[m] += ½ Σ_a (f̄_a[m] u_a[m] + f̄_a[m + s_a] u_a[m + s_a]) + κ lap σ
+//           + Δt b_a ½ (ȳ_a[m] + ȳ_a[m + s_a])                                      (B5)
+// and, with dots for tangents (of flows without temperature):
 //   v̇ = α u̇⁰ + β (Ḋ (y - w) + D ẏ + (1 - D) ẇ), Ẇ on the sides                            (13)
 //   L q̇ = div(A v̇ + Ȧ (u⁺ - w) + (1 - A) ẇ - A Ḋ grad q),  u̇⁺ = v̇ - Ḋ grad q - D grad q̇ (14)
 #pragma once
@@ -52,6 +61,13 @@ struct GridModel {
   std::vector<ObstaclePlace> obstacle;
   int parameters = 2, inputs = 0;
   static constexpr int kViscosity = 0, kDensity = 1;
+
+  // Temperature, where there is one: places among the parameters; of sides -1: insulated.
+  bool heated = false;
+  int diffusivity = -1, expansion = -1, gravity = -1;
+  std::array<std::array<int, 2>, 3> side_temperature = {{{-1, -1}, {-1, -1}, {-1, -1}}};
+
+  int states() const { return box.states() + (heated ? box.cells : 0); }
 
   std::vector<double> probes;  // (p, d) [m]
   std::vector<double> lines;   // ends (m, 2, 2) [m]
@@ -103,11 +119,28 @@ class GridWork {
 
   // (5) … (8); q, if not null, takes the cells' q.
   void stage(const StageRule<T>& rule, const Velocities<T>& u0, const Velocities<T>& u,
-             Velocities<T>& out, T* q);
+             Velocities<T>& out, T* q, const std::vector<T>* heat = nullptr);
   // (9) … (12). out_bar is used up. q and out are read where there are obstacles.
   void stage_pullback(const StageRule<T>& rule, const Velocities<T>& u, const T* q,
                       const Velocities<T>& out, Velocities<T>& out_bar, Velocities<T>& u0_bar,
-                      Velocities<T>& u_bar, bool wants_parameters);
+                      Velocities<T>& u_bar, bool wants_parameters,
+                      const std::vector<T>* heat = nullptr, std::vector<T>* heat_bar = nullptr);
+
+  // Temperature: arrays of cells with ghosts. x: the block of a state.
+  void load_heat(const T* x, std::vector<T>& heat) const;  // ghosts filled
+  void store_heat(const std::vector<T>& heat, T* x) const;
+  void fill_heat(std::vector<T>& heat) const;
+  void fill_heat_pullback(std::vector<T>& heat_bar);
+  void heat_stage(const StageRule<T>& rule, const Velocities<T>& u, const std::vector<T>& heat0,
+                  const std::vector<T>& heat, std::vector<T>& out) const;  // (B2) (B3)
+  // (B4) (B5)
+  void heat_stage_pullback(const StageRule<T>& rule, const Velocities<T>& u,
+                           const std::vector<T>& heat, const std::vector<T>& out_bar,
+                           std::vector<T>& heat0_bar, std::vector<T>& heat_bar,
+                           Velocities<T>& u_bar);
+  void buoyancy(const std::vector<T>& heat, Velocities<T>& r) const;  // (B1)
+  void buoyancy_pullback(const std::vector<T>& heat, const Velocities<T>& g,
+                         std::vector<T>& heat_bar);
 
   // Tangents of parameters p_tan and inputs u_tan (null: zero), at those at hand.
   GridTangents<T> make_tangents() const;
@@ -157,7 +190,9 @@ class GridWork {
   void for_each_row(int a, Work&& work) const;
 
   T viscosity = 0, density = 1, force[3] = {};
+  T diffusivity = 0, lift[3] = {};  // κ, b
   double viscosity_bar = 0, density_bar = 0, force_bar[3] = {};
+  double diffusivity_bar = 0, lift_bar[3] = {};
 
  private:
   using Plane = std::vector<T>;

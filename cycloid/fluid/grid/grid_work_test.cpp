@@ -135,5 +135,95 @@ TEST_CASE("grid stage: the pullback equals differences, plane and space, with an
   }
 }
 
+TEST_CASE("heat stage: pullbacks of heat and buoyancy equal differences") {
+  GridOptions o = options(2, false);
+  GridHeat& heat = o.heat.emplace();
+  heat.diffusivity = 0.02, heat.expansion = 0.3, heat.gravity = {0.5, -9.0};
+  heat.sides = {{1.0, std::nullopt}, {std::nullopt, -0.4}};
+  GridWork<double> work(model_of(o), 1);
+  const std::vector<double> p = grid_flow(o).parameters().default_values();
+  const std::size_t cells = static_cast<std::size_t>(work.box.cells);
+  const StageRule<double> rule = {0.25, 0.75, 0.02};
+  const std::vector<double> weight = row(static_cast<std::size_t>(work.box.numbers), 0.9);
+  const std::vector<double> x = row(static_cast<std::size_t>(work.box.states()), 0.2);
+  Velocities<double> u = work.make();
+
+  // <., heat after the stage> + <., buoyancy>.
+  const auto value = [&](const std::vector<double>& t, const std::vector<double>& numbers) {
+    work.read(numbers.data());
+    work.set_inputs(nullptr);
+    work.load(x.data(), u);
+    work.fill_ghosts(u);
+    std::vector<double> from(weight.size(), 0.0), to(from), out(cells);
+    Velocities<double> r = work.make();
+    work.load_heat(t.data(), from);
+    work.heat_stage(rule, u, from, from, to);
+    work.buoyancy(from, r);
+    work.store_heat(to, out.data());
+    double sum = 0;
+    for (std::size_t i = 0; i < cells; ++i) sum += out[i] * weight[i];
+    for (const int a : {1, 2}) {
+      for (std::size_t m = 0; m < weight.size(); ++m) sum += r[GridBox::u(a)][m] * weight[m];
+    }
+    return sum;
+  };
+  const std::vector<double> t = row(cells, 0.4);
+  const double start = value(t, p);
+  CHECK(std::abs(start) > 0);
+  work.read(p.data());
+  work.set_inputs(nullptr);
+  std::vector<double> from(weight.size(), 0.0), out_bar(from), bar0(from), bar(from), t_bar(cells);
+  Velocities<double> g = work.make(), u_bar = work.make();
+  work.load_heat(t.data(), from);
+  for (int i = 0, cell = 0; i < work.box.n[1]; ++i) {
+    for (int j = 0; j < work.box.n[2]; ++j, ++cell) {
+      out_bar[static_cast<std::size_t>(work.box.index(0, i, j))] =
+          weight[static_cast<std::size_t>(cell)];
+    }
+  }
+  for (const int a : {1, 2}) {
+    for (int i = 0; i < work.box.count(a, 1); ++i) {
+      for (int j = 0; j < work.box.count(a, 2); ++j) {
+        const std::size_t m = static_cast<std::size_t>(work.box.index(0, i, j));
+        g[GridBox::u(a)][m] = weight[m];
+      }
+    }
+  }
+  work.heat_stage_pullback(rule, u, from, out_bar, bar0, bar, u_bar);
+  work.buoyancy_pullback(from, g, bar);
+  work.fill_heat_pullback(bar);
+  for (std::size_t m = 0; m < bar.size(); ++m) bar[m] += bar0[m];
+  work.store_heat(bar, t_bar.data());
+  std::vector<double> p_bar(p.size());
+  work.give_back(p_bar.data());
+
+  const auto check = [&](const std::vector<double>& at, const std::vector<double>& of,
+                         auto&& along) {
+    const std::vector<double> d = row(at.size(), 1.3);
+    std::vector<double> up = at, down = at;
+    double slope = 0;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      up[i] += 1e-5 * d[i], down[i] -= 1e-5 * d[i], slope += d[i] * of[i];
+    }
+    CHECK(slope == doctest::Approx((along(up) - along(down)) / 2e-5).epsilon(1e-7));
+    CHECK(std::abs(slope) > 1e-3);
+  };
+  check(t, t_bar, [&](const auto& v) { return value(v, p); });
+  // Of the parameters, those of heat: the velocity is held, its sides aside.
+  std::vector<double> numbers = p;
+  for (const int i : {work.model.diffusivity, work.model.expansion, work.model.gravity + 1,
+                      work.model.side_temperature[1][0], work.model.side_temperature[2][1]}) {
+    const std::size_t k = static_cast<std::size_t>(i);
+    numbers = p, numbers[k] += 1e-5;
+    const double up = value(t, numbers);
+    numbers[k] -= 2e-5;
+    CHECK(p_bar[k] == doctest::Approx((up - value(t, numbers)) / 2e-5).epsilon(1e-7));
+    CHECK(std::abs(p_bar[k]) > 1e-6);
+  }
+  for (const char* name : {"fill_heat", "heat_stage", "buoyancy"}) {
+    test::mark_operator_tested(std::string("GridWork::") + name);
+  }
+}
+
 }  // namespace
 }  // namespace cycloid

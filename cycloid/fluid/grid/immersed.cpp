@@ -10,6 +10,10 @@ namespace {
 
 std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 
+// A mobility or share below this counts as none: what hangs on the rest of the flow by less is lost
+// in the rounding of the pressure.
+constexpr double kLeast = 1e-7;
+
 // Beyond a side: no obstacle.
 constexpr double kFar = 1e30;
 
@@ -258,9 +262,11 @@ void Immersed::set(const std::vector<const double*>& numbers, double viscosity_d
   }
   for (int a = box_.first; a < 3; ++a) {
     for_each_face(a, [&](int, int, int, std::ptrdiff_t m) {
-      const double P = phi_[at(a)][at(m)], S = P > 0 ? viscosity_dt * friction(a, m) : 0;
-      D_[at(a)][at(m)] = P > 0 ? P / (P + S) : 0;  // (3)
-      for (int b = box_.first; b < 3 && S > 0; ++b) {
+      const double P = phi_[at(a)][at(m)], sum = P > 0 ? friction(a, m) : 0;
+      double& D = D_[at(a)][at(m)];
+      D = P > 0 ? P / (P + viscosity_dt * sum) : 0;  // (3)
+      if (D < kLeast) D = 0;
+      for (int b = box_.first; b < 3 && sum > 0 && D > 0; ++b) {
         const std::ptrdiff_t s = box_.stride[at(b)];
         const double low = phi_[at(a)][at(m - s)], high = phi_[at(a)][at(m + s)];
         if ((low < 0) == (high < 0)) continue;
@@ -272,7 +278,9 @@ void Immersed::set(const std::vector<const double*>& numbers, double viscosity_d
       std::ptrdiff_t index[4];
       const int count = corners_of(a, m, index);
       for (int c = 0; c < count; ++c) corners[c] = corner_phi_[at(index[c])];
-      A_[at(a)][at(m)] = open_share(count, corners, slope);  // (4)
+      double& A = A_[at(a)][at(m)];
+      A = open_share(count, corners, slope);  // (4)
+      if (A < kLeast) A = 0;
     });
   }
 }
@@ -298,7 +306,7 @@ void Immersed::pullback(const std::vector<const double*>& numbers, const double*
     const auto& phi = phi_[at(a)];
     for_each_face(a, [&](int, int, int, std::ptrdiff_t m) {
       const double P = phi[at(m)], bar = D_bar[a][m];
-      if (P > 0 && bar != 0) {
+      if (D_[at(a)][at(m)] > 0 && bar != 0) {
         const double sum = friction(a, m), S = viscosity_dt_ * sum;
         if (sum > 0) {
           const double whole = (P + S) * (P + S), S_bar = -bar * P / whole;  // (3)
@@ -307,7 +315,7 @@ void Immersed::pullback(const std::vector<const double*>& numbers, const double*
           friction_pullback(a, m, viscosity_dt_ * S_bar, phi_bar.data());
         }
       }
-      if (A_bar[a][m] != 0) {
+      if (A_bar[a][m] != 0 && A_[at(a)][at(m)] > 0) {
         double corners[4], slope[4];
         std::ptrdiff_t index[4];
         const int count = corners_of(a, m, index);
@@ -373,8 +381,10 @@ void Immersed::pushforward(const std::vector<const double*>& numbers,
       const int count = corners_of(a, m, index);
       for (int c = 0; c < count; ++c) corners[c] = corner_phi_[at(index[c])];
       open_share(count, corners, slope);  // (4)
-      for (int c = 0; c < count; ++c) A_tan[at(a)][at(m)] += slope[c] * corner_tan[at(index[c])];
-      const double P = phi[at(m)], sum = P > 0 ? friction(a, m) : 0;
+      for (int c = 0; c < count && A_[at(a)][at(m)] > 0; ++c) {
+        A_tan[at(a)][at(m)] += slope[c] * corner_tan[at(index[c])];
+      }
+      const double P = phi[at(m)], sum = D_[at(a)][at(m)] > 0 ? friction(a, m) : 0;
       if (sum == 0) return;
       friction_pullback(a, m, 1.0, slopes.data());
       double sum_tan = 0;

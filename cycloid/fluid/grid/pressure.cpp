@@ -180,7 +180,7 @@ void PressureSolver::set(const double* const* k, int threads) {
   std::fill(values_.begin(), values_.end(), 0.0);
   std::iota(group_.begin(), group_.end(), 0);
   std::vector<char> held(at(box.cells), 0);  // by an outflow
-  open_cells_ = 0, reaches_outflow_ = false;
+  open_cells_ = 0, reaches_outflow_ = blocked_ = false;
   for (int cell = 0; cell < box.cells; ++cell) {
     double sum = 0;
     for (int a = box.first; a < 3; ++a) {
@@ -204,6 +204,13 @@ void PressureSolver::set(const double* const* k, int threads) {
   }
   for (int cell = 0; cell < box.cells; ++cell) {
     if (held[at(cell)]) held[at(root(group_, cell))] = 1;
+  }
+  for (int cell = 0; cell < box.cells; ++cell) {
+    for (int f = 2 * box.first; f < 6 && open_[at(cell)]; ++f) {
+      const bool flows_in = p.entries[at(cell)][at(f)].place < 0 &&
+                            box.side[at(f / 2)][at(f % 2)] == SideKind::inflow;
+      blocked_ = blocked_ || (flows_in && !held[at(root(group_, cell))]);
+    }
   }
   // One cell of each part without an outflow.
   for (int cell = 0; cell < box.cells; ++cell) {

@@ -80,6 +80,8 @@ class PressureSolver {
   bool open(int cell) const { return open_[GridBox::u(cell)]; }
   int open_cells() const { return open_cells_; }
   bool reaches_outflow() const { return reaches_outflow_; }
+  // Whether obstacles part an inflow from every outflow, so that there is no such flow.
+  bool blocked() const { return blocked_; }
 
  private:
   int cells_;
@@ -90,7 +92,7 @@ class PressureSolver {
   std::vector<char> open_;
   std::vector<int> group_;  // of cells that are connected
   int open_cells_ = 0;
-  bool reaches_outflow_ = false;
+  bool reaches_outflow_ = false, blocked_ = false;
 };
 
 }  // namespace cycloid::inline fluid
