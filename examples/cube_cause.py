@@ -1,6 +1,6 @@
 """Why did the cube end on that face? Real tosses (ContactNets), run again with one thing changed:
 the mass, the friction, or the push. The data are not part of the project: CYCLOID_DATA names their
-folder, and without them there is nothing to ask."""
+folder; without them there is nothing to ask."""
 
 import os
 from pathlib import Path
@@ -14,10 +14,10 @@ FILE = DATA / "contactnets_cube" / "tosses.npz"
 if not FILE.exists():
     print(f"skipped: {FILE} is not there")
     raise SystemExit(0)
-
 file = np.load(FILE)
 dt = float(file["dt"])
-CUBE = f"""<mujoco><option timestep="{dt / 4}" cone="elliptic" integrator="implicitfast"/><worldbody>
+CUBE = f"""<mujoco><option timestep="{dt / 4}" cone="elliptic" integrator="implicitfast"/>
+  <worldbody>
   <geom name="table" type="plane" size="2 2 .1" friction=".2 .001 .0001" solref="-40000 -100"/>
   <body name="cube"><freejoint/><geom name="cube" type="box" size=".0524 .0524 .0524" mass=".37"
   friction=".2 .001 .0001" solref="-40000 -100"/></body></worldbody></mujoco>"""
