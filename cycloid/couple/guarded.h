@@ -14,9 +14,9 @@
 //   τ = (share × bound - e)₊ H / horizon                   what a step may miss              (6)
 //   m⁺ = m (3 τ / ε)^⅓, within [0.3 m, 2 m] and 1 … most              steps to the next one  (7)
 // since what (1) misses grows with the third power of m; with w = 0, where it does not grow, ε is
-// added j - 1 times, and m doubles while ε ≤ τ. A model that is not finite, and a budget
-// that is spent, leave the classical solver alone at work (m = 1). The estimate foretells neither a
-// growth that has not begun nor a defect that jumps between comparisons.
+// added j - 1 times, and m doubles while ε ≤ τ. A model that is not finite, and a budget that is
+// spent, leave the classical solver alone at work (m = 1). The estimate foretells neither a growth
+// that has not begun nor a defect that jumps between comparisons.
 //
 // e, m, j, v, w are carried on, not differentiated (stepper.h): the gradient is that of the steps that
 // were taken, (1) or (2), through both Systems and through δ and σ. Which of them a step took is in
