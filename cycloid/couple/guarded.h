@@ -18,9 +18,9 @@
 // spent, leave the classical solver alone at work (m = 1). The estimate foretells neither a growth
 // that has not begun nor a defect that jumps between comparisons.
 //
-// e, m, j, v, w are carried on, not differentiated (stepper.h): the gradient is that of the steps that
-// were taken, (1) or (2), through both Systems and through δ and σ. Which of them a step took is in
-// its record. One environment at a time, so that classical steps are really saved. Counters:
+// e, m, j, v, w are carried on, not differentiated (stepper.h): the gradient is that of the steps
+// that were taken, (1) or (2), through both Systems and through δ and σ. Which of them a step took
+// is in its record. One environment at a time, so that classical steps are really saved. Counters:
 // classical_steps (of the truth's own), comparisons, and alarms (ε > τ).
 //
 // Parameters are the truth's and, behind them, the model's as `model.NAME`; one that both have with
