@@ -11,7 +11,7 @@ namespace cycloid::inline couple {
 namespace {
 
 // What is carried on: numbers behind the state, then the two inner Systems' own.
-enum GuardCarry { kSince, kInterval, kGathered, kDirection };  // the last has n numbers
+enum GuardCarry { kSince, kInterval, kGathered, kWeight, kDirection };  // the last has n numbers
 
 constexpr double kLeastFactor = 0.3, kMostFactor = 2;
 constexpr int kComparison = 1, kLostModel = 2;  // branches; 0: the model
@@ -178,7 +178,7 @@ class GuardedStepper final : public Stepper<T> {
     std::copy_n(w.model.next_carry(), model_->sizes().carry, model_carry(carried));
     w.model_next.assign(w.model.next(), w.model.next() + n_);
     w.note.residual = w.model.note().residual;
-    predict(in.x, carry[kSince], w.model_next.data(), w.predicted.data());
+    predict(in.x, carry[kSince], carry[kWeight], w.model_next.data(), w.predicted.data());
     if (model_is_finite) carried[kGathered] *= grow(in, carried, w);
     const bool first = carry[kInterval] == T(0);
     const bool due = first || carry[kSince] >= carry[kInterval] || !model_is_finite ||
@@ -204,7 +204,7 @@ class GuardedStepper final : public Stepper<T> {
     Workspace& w = own(workspace);
     const T* const carry = in.x + 3 * n_;
     const int branch = static_cast<int>(record.numbers<T>()[0]);
-    const T j = carry[kSince];
+    const T j = carry[kSince], weight = carry[kWeight];
     const T *delta_next_bar = x_next_bar + n_, *slope_next_bar = x_next_bar + 2 * n_;
     T *const delta_bar = x_bar + n_, *const slope_bar = x_bar + 2 * n_;
     std::fill(w.model_bar.begin(), w.model_bar.end(), T(0));
@@ -212,8 +212,8 @@ class GuardedStepper final : public Stepper<T> {
     if (branch == 0) {  // (1)
       for (int k = 0; k < n_; ++k) {
         w.model_bar[index(k)] = x_next_bar[k];
-        delta_bar[k] += delta_next_bar[k] - x_next_bar[k];
-        slope_bar[k] += slope_next_bar[k] - j * x_next_bar[k];
+        delta_bar[k] += delta_next_bar[k] - weight * x_next_bar[k];
+        slope_bar[k] += slope_next_bar[k] - weight * j * x_next_bar[k];
       }
     } else if (branch == kComparison) {  // (2)
       const bool first = carry[kInterval] == T(0);
@@ -314,8 +314,10 @@ class GuardedStepper final : public Stepper<T> {
     return model_carry(carry) + model_->sizes().carry;
   }
 
-  void predict(const T* x, T j, const T* model, T* out) const {
-    for (int k = 0; k < n_; ++k) out[k] = model[k] - (x[n_ + k] + j * x[2 * n_ + k]);  // (1)
+  void predict(const T* x, T j, T weight, const T* model, T* out) const {
+    for (int k = 0; k < n_; ++k) {
+      out[k] = model[k] - weight * (x[n_ + k] + j * x[2 * n_ + k]);  // (1)
+    }
   }
 
   T distance(const T* a, const T* b) const {
@@ -344,11 +346,17 @@ class GuardedStepper final : public Stepper<T> {
       x_next[2 * n_ + k] = first ? T(0) : (defect - in.x[n_ + k]) / j;
       x_next[n_ + k] = defect;  // (2)
     }
+    // What the model misses, as it is and corrected; (3) is that which was in use.
+    predict(in.x, carry[kSince], T(1), w.model_next.data(), w.moved.data());
+    const T raw = distance(w.model_next.data(), x_next),
+            corrected = first ? T(0) : distance(w.moved.data(), x_next);
     const T missed = first ? T(0) : distance(w.predicted.data(), x_next);  // (3)
+    const bool correct = first || corrected < raw;
+    carried[kWeight] = correct ? T(1) : T(0);
     const GuardOptions& o = pair_->options;
-    // Of the j - 1 steps of the model, i after the comparison: (i/j)² ε.
-    const T since = missed * (j - T(1)) * (T(2) * j - T(1)) / (T(6) * j);
-    T gathered = carried[kGathered] + since;  // (5)
+    // Of the j - 1 steps of the model, i after the comparison: (i/j)² ε where it was corrected.
+    const T share = carry[kWeight] > T(0) ? (T(2) * j - T(1)) / (T(6) * j) : T(1);
+    T gathered = carried[kGathered] + missed * (j - T(1)) * share;  // (5)
     if (!std::isfinite(gathered)) gathered = static_cast<T>(o.bound);
     carried[kGathered] = gathered;
     const T left = std::max(T(0), static_cast<T>(o.share * o.bound) - gathered);
@@ -358,10 +366,11 @@ class GuardedStepper final : public Stepper<T> {
       carried[kInterval] = static_cast<T>(o.every);
       return;
     }
-    T factor = static_cast<T>(kMostFactor);
-    if (missed > T(0)) factor = std::cbrt(T(3) * allowed / missed);
-    factor = std::clamp(factor, static_cast<T>(kLeastFactor), static_cast<T>(kMostFactor));
-    const T interval = first ? T(1) : carry[kInterval] * factor;  // (7)
+    const T least = static_cast<T>(kLeastFactor), most = static_cast<T>(kMostFactor);
+    T factor = most;
+    if (correct && corrected > T(0)) factor = std::cbrt(T(3) * allowed / corrected);
+    if (!correct && raw > allowed) factor = least;
+    const T interval = first ? T(1) : carry[kInterval] * std::clamp(factor, least, most);  // (7)
     carried[kInterval] = std::clamp(interval, T(1), static_cast<T>(o.most));
   }
 

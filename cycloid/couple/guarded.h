@@ -3,22 +3,24 @@
 // With F a step of the model and G one of the truth (of the same length H; the one with the shorter
 // step takes several), and δ = F(x) - G(x) the model's defect where it was last compared, σ its
 // slope per step, j steps ago:
-//   model        x⁺ = F(x) - (δ + j σ)                                                       (1)
+//   model        x⁺ = F(x) - w (δ + j σ)                                                     (1)
 //   comparison   x⁺ = G(x),  δ⁺ = F(x) - G(x),  σ⁺ = (δ⁺ - δ) / j                            (2)
+// w is 1, or 0 where the last comparison would have found the model nearer without a correction.
 // (δ, σ) are the block `guard` of the state, behind the truth's own numbers. A comparison costs a
 // classical step, which is then the step that is taken, and shows what (1) would have missed:
-//   ε = |F(x) - (δ + j σ) - G(x)|                                                            (3)
+//   ε = |F(x) - w (δ + j σ) - G(x)|                                                          (3)
 //   g = |F(x + η v) - F(x)| / η,  v the direction that has grown most        growth of errors(4)
 //   e⁺ = g e in every step, + Σ_{i<j} (i/j)² ε at a comparison      error gathered so far    (5)
 //   τ = (share × bound - e)₊ H / horizon                   what a step may miss              (6)
 //   m⁺ = m (3 τ / ε)^⅓, within [0.3 m, 2 m] and 1 … most              steps to the next one  (7)
-// since what (1) misses grows with the third power of m. A model that is not finite, and a budget
-// that is spent, leave the classical solver alone at work (m = 1). The estimate foretells neither a
-// growth that has not begun nor a defect that jumps between comparisons.
+// since what (1) misses grows with the third power of m; with w = 0, where it does not grow, ε is
+// added j - 1 times, and m doubles while ε ≤ τ. A model that is not finite, and a budget that is
+// spent, leave the classical solver alone at work (m = 1). The estimate foretells neither a growth
+// that has not begun nor a defect that jumps between comparisons.
 //
-// e, m, j, v are carried on, not differentiated (stepper.h): the gradient is that of the steps that
-// were taken, (1) or (2), through both Systems and through δ and σ. Which of them a step took is in
-// its record. One environment at a time, so that classical steps are really saved. Counters:
+// e, m, j, v, w are carried on, not differentiated (stepper.h): the gradient is that of the steps
+// that were taken, (1) or (2), through both Systems and through δ and σ. Which of them a step took
+// is in its record. One environment at a time, so that classical steps are really saved. Counters:
 // classical_steps (of the truth's own), comparisons, and alarms (ε > τ).
 //
 // Parameters are the truth's and, behind them, the model's as `model.NAME`; one that both have with

@@ -363,11 +363,14 @@ Page scorecard_page(std::span<const Scorecard> cards) {
   page.section("Scores");
   PageTable table;
   table.columns = {"score", "unit"};
+  PageTable meanings;
+  meanings.columns = {"score", "what it says"};
   for (const Scorecard& c : cards) {
     table.columns.insert(table.columns.end(), {c.model, "95 % interval", ""});
   }
   for (const ScoreRule* rule : rules_of(cards)) {
-    std::vector<std::string> row = {message(rule->name, ": ", rule->meaning), rule->unit};
+    std::vector<std::string> row = {rule->name, rule->unit};
+    meanings.rows.push_back({rule->name, rule->meaning});
     for (const Scorecard& c : cards) {
       const Score* s = c.find(rule->name);
       row.insert(row.end(), {s ? number(s->value) : "–", s ? range(s->interval) : "",
@@ -378,7 +381,7 @@ Page scorecard_page(std::span<const Scorecard> cards) {
   table.note =
       "σ: standard deviations of the truth. Intervals: other runs, by the bootstrap. "
       "✓ good, ~ with care, ✗ poor.";
-  page.table(table);
+  page.table(table).section("What they say").table(meanings);
   for (const Scorecard& c : cards) {
     for (const std::string& note : c.notes) page.sentence(message(c.model, ": ", note, "."));
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -110,7 +111,7 @@ class _World:
                     raise Error(f"change of {name!r} must have shape {start[where].shape}")
                 start[where] = numbers
             else:
-                self.system.parameters.info(as_text(name))  # raises with the nearest name
+                self.system.parameters.info(_component(as_text(name))[0])  # the nearest name
                 params[name] = value
         return start, controls, params
 
@@ -122,7 +123,7 @@ class _World:
         def run(system: System, vector: Any) -> np.ndarray:
             registry = system.parameters
             base = registry.default if vector is None else vector
-            given = registry.pack({**registry.unpack(base), **params})
+            given = registry.pack(_with_change(dict(registry.unpack(base)), params))
             trajectory = rollout(
                 system, start, controls, given, times=self.times, t0=offset, memory=1
             )
@@ -166,7 +167,7 @@ def _drawn(fit: Fit, draws: int, seed: int) -> list[np.ndarray]:
         for k in range(size):
             places[place + k] = offset + k if offset >= 0 else -1
             if offset >= 0:
-                positive[place + k] = fit.system.parameters.info(name).constraint == "positive"
+                positive[place + k] = _constraint(fit, name) == "positive"
     known = np.isfinite(np.diagonal(fit.covariance)) & (np.array(places) >= 0)
     at = np.flatnonzero(known)
     if not len(at):
@@ -185,6 +186,30 @@ def _drawn(fit: Fit, draws: int, seed: int) -> list[np.ndarray]:
     return out
 
 
+def _component(name: str) -> tuple[str, int | None]:
+    """The parameter of "option.gravity[2]", and which of its numbers."""
+    found = re.fullmatch(r"(.+)\[(\d+)\]", name)
+    return (found[1], int(found[2])) if found else (name, None)
+
+
+def _constraint(fit: Fit, name: str) -> str:
+    return fit.system.parameters.info(_component(name)[0]).constraint
+
+
+def _with_change(values: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in change.items():
+        whole, k = _component(name)
+        if k is None:
+            values[whole] = value
+            continue
+        numbers = np.array(values[whole], np.float64)
+        if k >= numbers.size:
+            raise Error(f"change: {whole!r} has {numbers.size} numbers, and no [{k}]")
+        numbers.flat[k] = as_numbers(value, np.float64, f"change of {name!r}")
+        values[whole] = numbers
+    return values
+
+
 def counterfactual(
     fit: Any,
     recording: Recording,
@@ -199,7 +224,8 @@ def counterfactual(
     fit: a Fit of `identify`; its start of the recording is inferred, and intervals are those of
     parameters drawn from its covariance, less what is changed. An Ensemble gives the interval of
     its members; a System none. change: {name: value} of parameters, of inputs (a number, one per
-    input of the block, or a row per sample), or of blocks of the state at the start. forces: inputs
+    input of the block, or a row per sample), or of blocks of the state at the start; one component
+    is "option.gravity[2]". forces: inputs
     through which an unknown noise acted; it is inferred from the recording by `estimate`, and acts
     again with the change.
 
@@ -222,7 +248,8 @@ def counterfactual(
 
 
 def _world(fit: Any, recording: Recording, forces: Any, draws: int, seed: int) -> _World:
-    world = _World(fit, recording, as_integer(draws, "draws", 1, 10**5), as_integer(seed, "seed", 0))
+    draws, seed = as_integer(draws, "draws", 1, 10**5), as_integer(seed, "seed", 0)
+    world = _World(fit, recording, draws, seed)
     names = as_names(forces, "forces")
     if names:
         _add_noise(world, names)

@@ -98,6 +98,17 @@ def test_interventions_are_ranked_by_what_they_do(fit):
         cy.rank_interventions(fit, fit.recordings[0], {}, lambda x: x[-1, 0])
 
 
+def test_one_component_may_be_changed():
+    flight = cy.systems.projectile(dt=0.02)
+    run = cy.rollout(flight, [0, 0, 0, 1, 0, 5], 20)
+    recording = cy.Recording(run.times, run.states)
+    cf = cy.counterfactual(flight, recording, {"wind[1]": 3.0, "drag": 0.5})
+    blown = cy.systems.projectile(dt=0.02, drag=0.5, wind=(0, 3.0, 0))
+    assert np.allclose(cf.states, cy.rollout(blown, [0, 0, 0, 1, 0, 5], 20).states)
+    with pytest.raises(cy.Error, match="no .7."):
+        cy.counterfactual(flight, recording, {"wind[7]": 3.0})
+
+
 def test_what_makes_no_sense_is_refused(fit):
     recording = fit.recordings[0]
     with pytest.raises(cy.ParameterError, match="length"):

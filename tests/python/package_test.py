@@ -48,6 +48,7 @@ def test_the_examples_in_docstrings_are_true(name):
         ("coming_from_mujoco", 20),
         ("models_without_xml", 25),
         ("learn", 8),
+        ("trust", 7),
     ],
 )
 def test_the_examples_of_the_guides_are_true(page, least):
