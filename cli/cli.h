@@ -60,6 +60,6 @@ struct Command {
 };
 
 extern const Command kTour, kSimulate, kView, kGradcheck, kLinearise, kIdentify, kPlan, kTrain,
-    kBench, kInfo, kDoctor, kCompletion;
+    kEvaluate, kBench, kInfo, kDoctor, kCompletion;
 
 }  // namespace cycloid::cli

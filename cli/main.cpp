@@ -12,9 +12,9 @@
 namespace cycloid::cli {
 namespace {
 
-constexpr std::array kCommands = {&kTour,      &kSimulate, &kView,   &kGradcheck,
-                                  &kLinearise, &kIdentify, &kPlan,   &kTrain,
-                                  &kBench,     &kInfo,     &kDoctor, &kCompletion};
+constexpr std::array kCommands = {&kTour,     &kSimulate, &kView,      &kGradcheck, &kLinearise,
+                                  &kIdentify, &kPlan,     &kTrain,     &kEvaluate,  &kBench,
+                                  &kInfo,     &kDoctor,   &kCompletion};
 
 std::string one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

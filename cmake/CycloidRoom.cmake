@@ -40,14 +40,28 @@ function(cycloid_precompile target)
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>")
 endfunction()
 
+# The compiler takes `count` units of the target at a time.
+function(cycloid_compile_together target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  # A unit that another one includes is taken for a header, whose types must have linkage.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
+# Where a sanitizer watches the other rooms: those that are only linked, in the form that compiles
+# fastest.
+set(CYCLOID_PLAIN_ROOMS "" CACHE STRING "Rooms that are built without sanitizers and optimisation")
+
 # Every program of tests; `make test` builds them, `make build` does not.
 add_custom_target(all_tests)
 
 # PRECOMPILE: of the tests;  PRECOMPILE_ROOM: of the room itself, its *_isa.cpp excepted.
 # TOGETHER: the compiler takes some units of the room at a time, half the work where most of it is
 # reading headers. Names in their anonymous namespaces must then differ.
+# TESTS_TOGETHER: likewise its tests, where most of the work is one set of templates in every unit.
+# Each test then has a namespace of its own, cycloid::<file>.
 function(cycloid_room room)
-  cmake_parse_arguments(ARG "TOGETHER" "" "DEPENDS;LINK;PRECOMPILE;PRECOMPILE_ROOM" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER;TESTS_TOGETHER" ""
+    "DEPENDS;LINK;PRECOMPILE;PRECOMPILE_ROOM" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/cycloid/${room}")
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${folder}/*.cpp")
   set(tests ${all})
@@ -82,10 +96,15 @@ function(cycloid_room room)
   if(isa)
     cycloid_instruction_set_objects(${target} SOURCES ${isa} LINK ${depends})
   endif()
+  if(room IN_LIST CYCLOID_PLAIN_ROOMS)
+    foreach(part IN ITEMS ${target} ${target}_isa_portable)
+      if(TARGET ${part})
+        target_compile_options(${part} PRIVATE -fno-sanitize=all -O0 -g0)
+      endif()
+    endforeach()
+  endif()
   if(ARG_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # A unit that another one includes is taken for a header, whose types must have linkage.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    cycloid_compile_together(${target} 8)
   endif()
   if(ARG_PRECOMPILE_ROOM)
     list(TRANSFORM ARG_PRECOMPILE_ROOM PREPEND "${PROJECT_SOURCE_DIR}/")
@@ -103,6 +122,9 @@ function(cycloid_room room)
     if(EXISTS "${folder}/operators.h")
       target_compile_definitions(test_${room} PRIVATE
         CYCLOID_OPERATORS_HEADER="cycloid/${room}/operators.h")
+    endif()
+    if(ARG_TESTS_TOGETHER)
+      cycloid_compile_together(test_${room} 12)
     endif()
     if(ARG_PRECOMPILE)
       list(TRANSFORM ARG_PRECOMPILE PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -12,6 +12,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/couple/add_network.h"
 #include "cycloid/couple/close_loop.h"
+#include "cycloid/evaluate/evaluate.h"
 #include "cycloid/learn/law_file.h"
 #include "cycloid/learn/learned_law.h"
 #include "cycloid/learn/train.h"

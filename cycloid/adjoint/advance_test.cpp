@@ -10,9 +10,7 @@
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::advance_test {
 
 using Numbers = std::vector<double>;
 
@@ -63,8 +61,6 @@ Numbers states_of(std::int64_t batch) {
   }
   return x;
 }
-
-}  // namespace
 
 TEST_CASE("advance: the states of a rollout with the same input in every step, bit for bit") {
   const System system = systems::pendulum();
@@ -146,3 +142,5 @@ TEST_CASE("advance: what does not fit is refused") {
   CHECK_THROWS_AS(advance(system, x, Numbers{0.1, 0.2, 0.3, 0.4, NAN}, 2, {}, {}, nullptr), Error);
   CHECK_THROWS_AS(advance(system, bad, {}, 2, {}, {}, nullptr), Error);
 }
+
+}  // namespace cycloid::advance_test

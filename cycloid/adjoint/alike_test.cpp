@@ -8,8 +8,7 @@
 #include "cycloid/system/systems.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::alike_test {
 
 // A stepper that asks for environments in the order of falling angle.
 class Keyed final : public Stepper<double> {
@@ -48,8 +47,6 @@ Run<double> swings(const std::vector<double>& x0, const std::vector<double>& u,
   engine_of<double>(system).plan(run, Memory::all());
   return run;
 }
-
-}  // namespace
 
 TEST_CASE("put_alike_together: chunks are filled in the order of keys, and no number changes") {
   constexpr std::int64_t kSteps = 20;
@@ -96,4 +93,4 @@ TEST_CASE("put_alike_together: short runs, single chunks and shared states stay 
   CHECK(order_of(2, kWorthOrdering).empty());
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::alike_test

@@ -11,8 +11,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::check_gradient_test {
 
 using test::contains;
 using test::Numbers;
@@ -84,8 +83,6 @@ template <class Law>
 GradientCheck check_faulty(const Law& law) {
   return check(rollout_case<double>(make_system(law), 1, 50));
 }
-
-}  // namespace
 
 TEST_CASE("check_gradient: agrees with every law and integrator over 50 steps to 1e-7") {
   for (const auto& [name, system] : test::law_systems()) {
@@ -278,4 +275,4 @@ TEST_CASE("check_gradient: raises as rollout and pullback do") {
   CHECK_THROWS_AS((void)check_gradient(roots, Numbers{3, 0}, 5), GradientError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::check_gradient_test

@@ -6,8 +6,7 @@
 #include "tests/support/field_world.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::conformance_test {
 
 using test::BrokenClaim;
 using test::conform;
@@ -31,8 +30,6 @@ RolloutCase<double> field_case(const System& system) {
   c.params = system.parameters().default_values();
   return c;
 }
-
-}  // namespace
 
 TEST_CASE("conformance: every law with every integrator, in double") {
   std::uint64_t seed = 100;
@@ -82,7 +79,6 @@ TEST_CASE("conformance: a world of arrays, objects as records, numbers carried o
 }
 
 // What follows proves that the suite can fail.
-namespace {
 
 bool caught(const std::vector<BrokenClaim>& broken, const std::string& claim) {
   std::string others;
@@ -232,8 +228,6 @@ std::vector<BrokenClaim> field_reports() {
   return conform_reports(field_case(world.system));
 }
 
-}  // namespace
-
 TEST_CASE("conformance: a stepper that passes all on breaks nothing") {
   CHECK(reports_of<Healthy>(healthy()).empty());
   CHECK(field_reports<test::Field>().empty());
@@ -271,4 +265,4 @@ TEST_CASE("conformance: a claim that a System lacks is not held against it") {
   CHECK(conform_reports(c, options).empty());
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::conformance_test

@@ -12,8 +12,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::determinism_test {
 
 using test::Numbers;
 using test::rollout_case;
@@ -96,8 +95,6 @@ void check_places(Precision precision) {
     check_slice(c, whole, bar, gradient, 50, 13);
   }
 }
-
-}  // namespace
 
 TEST_CASE("determinism: 1, 2 and 3 threads give the same bits [threads]") {
   RolloutCase<double> c = rollout_case<double>(systems::double_pendulum(), 50, 30);
@@ -246,4 +243,4 @@ TEST_CASE("determinism: two threads of the user may pull back one trajectory at 
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::determinism_test

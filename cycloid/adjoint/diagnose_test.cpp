@@ -13,8 +13,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::diagnose_test {
 
 using test::contains;
 using test::Numbers;
@@ -55,8 +54,6 @@ std::vector<T> lorenz_starts(int batch) {
   }
   return x0;
 }
-
-}  // namespace
 
 TEST_CASE("diagnose: Lorenz's largest exponent is 0.906 within 5 %, and it is called chaotic") {
   const System system = systems::lorenz();
@@ -276,4 +273,4 @@ TEST_CASE("diagnose: events that pile up are named as such") {
   CHECK(!contains(d.advice, "state impact"));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::diagnose_test

@@ -12,8 +12,7 @@
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::events_test {
 
 using Numbers = std::vector<double>;
 
@@ -266,8 +265,6 @@ struct Relay {
   }
 };
 
-}  // namespace
-
 TEST_CASE("events: a bouncing ball has the closed form's states, times and derivatives") {
   for (const double e : {1.0, 0.8}) {
     const int last = e == 1.0 ? 480 : 300;
@@ -338,8 +335,6 @@ TEST_CASE("events: a reset may depend on time, and an alarm's time is its parame
   CHECK(std::abs(times.params[1]) < 1e-12);  // the events do not know about steps
 }
 
-namespace {
-
 // Batches of gates that are met on the ends of steps, exactly or to rounding, from below and from
 // above; every environment must see its gate as often as its direction says.
 template <EventDirection D, EventEffect E>
@@ -380,8 +375,6 @@ void check_gates_of() {
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("events: one that falls on a step's end happens once, in every direction") {
   check_gates_of<EventDirection::falling>();
@@ -874,4 +867,4 @@ TEST_CASE("events: cotangents of times must be as many as there are events") {
   CHECK_THROWS_WITH_AS(run.pullback(bar, options), doctest::Contains("1 events"), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::events_test

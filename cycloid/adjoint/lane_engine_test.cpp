@@ -8,14 +8,11 @@
 #include "tests/support/field_world.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::lane_engine_test {
 
 using test::Numbers;
 using test::same_bits;
 using World = test::FieldWorld;
-
-}  // namespace
 
 TEST_CASE("LaneEngine: arrays are shared by lanes, and their gradient is the sum over them") {
   const World world(3, 4);
@@ -118,4 +115,4 @@ TEST_CASE("LaneEngine: an array's part that is not finite is named by its enviro
   CHECK(g.x0[2 * 4] == 0);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::lane_engine_test

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace cycloid {
+namespace cycloid::lanes_test {
 
 TEST_CASE("LaneMap: the last chunk is padded with copies of the last environment") {
   const LaneMap full(0, 4, 6), rest(1, 4, 6);
@@ -64,4 +64,4 @@ TEST_CASE("LaneBuffer: memory is aligned for any lane type, and none is taken fo
   CHECK(LaneBuffer<double>(0).data() == nullptr);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::lanes_test

@@ -13,8 +13,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::linearise_test {
 
 using test::contains;
 using test::Numbers;
@@ -114,8 +113,6 @@ void check_columns(const System& system, double t = 0) {
   CHECK(test::largest(lin.A) > 0.5);
   CHECK(test::largest(lin.P) > 1e-3);
 }
-
-}  // namespace
 
 TEST_CASE("linearise: columns equal dual numbers and differences, for each law and integrator") {
   for (const auto& [name, system] : test::law_systems()) {
@@ -356,4 +353,4 @@ TEST_CASE("linearise: along directions of the parameters P is the product with t
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::linearise_test

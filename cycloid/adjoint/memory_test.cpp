@@ -6,8 +6,7 @@
 #include "cycloid/base/error.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::memory_test {
 
 using test::contains;
 using test::text_of_error;
@@ -18,8 +17,6 @@ TapeCosts costs(std::int64_t steps, bool costly = false) {
 }
 
 std::uint64_t total(const TapePlan& plan) { return plan.bytes + plan.working_bytes; }
-
-}  // namespace
 
 TEST_CASE("plan_tape: all keeps T states, and records only where they are costly") {
   const TapePlan cheap = plan_tape(Memory::all(), costs(50));
@@ -148,4 +145,4 @@ TEST_CASE("Memory::parse: reads the words and budgets of the contract, and says 
   CHECK(Memory::parse("18000000TB").value > 0);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::memory_test

@@ -8,9 +8,7 @@
 #include "cycloid/system/make_system.h"
 #include "cycloid/system/systems.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::observe_test {
 
 using Numbers = std::vector<double>;
 
@@ -115,8 +113,6 @@ System field_system() {
   return System(std::move(parts));
 }
 
-}  // namespace
-
 TEST_CASE("observe: a law's energy and blocks of its state, in the order of names") {
   const System system = systems::pendulum({.length = 2, .mass = 3, .gravity = 10});
   const Observer observer(system, {{"angular_velocity", "energy", "angle"}});
@@ -202,3 +198,5 @@ TEST_CASE("observe: rows that do not fit are refused") {
   CHECK_THROWS_AS(observe(observer, {.states = x}).pullback(x), Error);
   CHECK_THROWS_AS(observe(observer, {.states = x}, {.threads = -1}), Error);
 }
+
+}  // namespace cycloid::observe_test

@@ -12,8 +12,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::pullback_test {
 
 using test::all_zero;
 using test::contains;
@@ -111,8 +110,6 @@ std::vector<std::string> parameter_names(const System& system) {
   for (const Parameter& p : system.parameters().all()) names.push_back(p.name);
   return names;
 }
-
-}  // namespace
 
 TEST_CASE("pullback: projectile gradients equal the closed form to 1e-12") {
   // Without drag rk4 and verlet give the parabola exactly, to rounding.
@@ -624,4 +621,4 @@ TEST_CASE("pullback: may be called again and gives the same bits") {
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::pullback_test

@@ -13,8 +13,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::pushforward_test {
 
 using test::contains;
 using test::Dipole;
@@ -180,8 +179,6 @@ void check_hessian(const RolloutCase<double>& c, const RolloutOptions& options =
   CHECK(std::abs(vHw - wHv) <
         1e-10 * std::max(std::abs(vHw), test::largest(Hv.gradient_tan.params)));
 }
-
-}  // namespace
 
 TEST_CASE("pushforward: tangents equal central differences, for each law and integrator") {
   for (const auto& [name, system] : test::law_systems()) {
@@ -420,4 +417,4 @@ TEST_CASE("pushforward: by the steps' own pushforward, in lanes and alone, equal
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::pushforward_test

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-namespace cycloid {
-namespace {
+namespace cycloid::record_store_test {
 
 struct Lump final : RecordObject {
   explicit Lump(std::size_t n) : size(n) {}
@@ -28,8 +27,6 @@ struct Room {
   std::vector<std::byte> memory;
   RecordStore store;
 };
-
-}  // namespace
 
 TEST_CASE("RecordStore: keeps the first records, each in a place of its own, until room ends") {
   Room room(1000);
@@ -74,4 +71,4 @@ TEST_CASE("RecordStore: cleared, it begins anew") {
   CHECK(room.store.find(0)->data == room.memory.data());
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::record_store_test

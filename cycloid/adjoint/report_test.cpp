@@ -10,8 +10,7 @@
 #include "cycloid/base/error.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::report_test {
 
 using test::Numbers;
 using test::same_bits;
@@ -75,8 +74,6 @@ RolloutOptions with(const Memory& memory, int threads = 1) {
   options.threads = threads;
   return options;
 }
-
-}  // namespace
 
 TEST_CASE("describe: environment, step, stage, body and reason in one line") {
   CHECK(describe(Failure{3, 17, "rk4 stage 2", "velocity", "its rate is not finite"}) ==
@@ -189,4 +186,4 @@ TEST_CASE("step: hands out the report of what it could not do") {
   CHECK(report.unsolved[0].residual == 1.0 / 12);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::report_test

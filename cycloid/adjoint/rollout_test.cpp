@@ -17,8 +17,7 @@
 #include "tests/support/test_laws.h"
 #include "tests/support/watched_stepper.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::rollout_test {
 
 using test::Brittle;
 using test::contains;
@@ -77,8 +76,6 @@ RolloutCase<double> brittle(std::int64_t batch, std::int64_t steps,
   }
   return c;
 }
-
-}  // namespace
 
 TEST_CASE(
     "rollout: states are (batch, saved, states), start with x0, and follow each other by step") {
@@ -391,4 +388,4 @@ TEST_CASE("rollout: what keep_going throws comes out") {
   CHECK_THROWS_WITH((void)rollout(slow, Numbers{1, 0}, 3000, {}, options), "the user's own");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::rollout_test

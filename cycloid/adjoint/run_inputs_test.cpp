@@ -13,8 +13,7 @@
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::run_inputs_test {
 
 using test::contains;
 using test::Numbers;
@@ -29,8 +28,6 @@ std::string refusal(const Numbers& x0, const Controls<double>& controls, const N
   const System system = systems::pendulum({}, {.vary = {"length"}});
   return text_of_error([&] { (void)rollout(system, x0, controls, params, options); });
 }
-
-}  // namespace
 
 TEST_CASE("rollout: a number of x0 that is not finite is named by row and block") {
   for (const double bad : {kNaN, kInfinity, -kInfinity}) {
@@ -312,4 +309,4 @@ TEST_CASE_TEMPLATE("rollout: every state of a run is a start", T, double, float)
   check(systems::rimless_wheel({.slope = 0}, settings), {0, -half}, 300);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::run_inputs_test

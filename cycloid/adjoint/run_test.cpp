@@ -6,8 +6,7 @@
 
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::run_test {
 
 Run<double> run_of(std::int64_t batch, std::int64_t steps) {
   Run<double> run(systems::pendulum());
@@ -16,8 +15,6 @@ Run<double> run_of(std::int64_t batch, std::int64_t steps) {
   run.steps = steps;
   return run;
 }
-
-}  // namespace
 
 TEST_CASE("Run: chunks cover the batch, and a shared row has no stride") {
   Run<double> run = run_of(1, 10);
@@ -66,4 +63,4 @@ TEST_CASE("Tape: every state and record of every chunk has a place of its own") 
         std::vector<std::int64_t>(static_cast<std::size_t>(run.chunks() * s.lanes), -1));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::run_test

@@ -10,9 +10,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/make_system.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::samples_test {
 
 using Numbers = std::vector<double>;
 
@@ -85,8 +83,6 @@ double distance(const Numbers& a, const Numbers& b) {
   for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
   return most;
 }
-
-}  // namespace
 
 TEST_CASE("samples: lie on the line between the ends of their step, and on them bit for bit") {
   for (const std::int64_t batch : {1, 5, 11}) {
@@ -196,3 +192,5 @@ TEST_CASE("samples: between the ends of a step a pushforward has none") {
                        "in place of times = …",
                        Error);
 }
+
+}  // namespace cycloid::samples_test

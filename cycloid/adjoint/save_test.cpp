@@ -5,14 +5,11 @@
 #include "cycloid/base/error.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::save_test {
 
 using Steps = std::vector<std::int64_t>;
 using test::contains;
 using test::text_of_error;
-
-}  // namespace
 
 TEST_CASE("Save: all, last and every k-th name the steps of a run") {
   CHECK(Save::all().steps(3) == Steps{0, 1, 2, 3});
@@ -46,4 +43,4 @@ TEST_CASE("Save: what does not exist is refused and named") {
   CHECK(contains(text, "got -3"));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::save_test

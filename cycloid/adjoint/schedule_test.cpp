@@ -8,13 +8,13 @@
 
 #include "cycloid/base/error.h"
 
+namespace cycloid::schedule_test {
+
 using cycloid::BinomialSchedule;
 using cycloid::optimal_forward_steps;
 using cycloid::optimal_split;
 using cycloid::reversible_steps;
 using Kind = cycloid::ScheduleAction::Kind;
-
-namespace {
 
 // What an obedient caller counts. `advanced` is -1 when an action made no sense.
 struct Count {
@@ -85,8 +85,6 @@ std::vector<std::vector<std::int64_t>> best_by_search(int most_snapshots, int mo
     }
   return t;
 }
-
-}  // namespace
 
 TEST_CASE("reversible_steps: the binomial coefficients, saturating") {
   CHECK(reversible_steps(3, 0) == 1);
@@ -175,3 +173,5 @@ TEST_CASE("BinomialSchedule: no steps need no action; no snapshots are a fault")
   CHECK_THROWS_AS(BinomialSchedule(10, 0), cycloid::InternalError);
   CHECK_THROWS_AS(BinomialSchedule(-1, 3), cycloid::InternalError);
 }
+
+}  // namespace cycloid::schedule_test

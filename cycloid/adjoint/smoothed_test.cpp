@@ -8,8 +8,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::smoothed_test {
 
 constexpr std::int64_t kSteps = 6;
 
@@ -32,8 +31,6 @@ struct Swing {
 Smoothed many(Smoothed::Order order, std::uint64_t seed = 1) {
   return {.sigma = 2.0, .samples = 4000, .seed = seed, .order = order};
 }
-
-}  // namespace
 
 TEST_CASE("smoothed: for small noise it is the exact gradient, with a variance that says so") {
   const Swing swing;
@@ -143,4 +140,4 @@ TEST_CASE("smoothed: what means nothing is refused by name") {
                        Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::smoothed_test

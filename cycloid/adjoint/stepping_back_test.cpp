@@ -7,8 +7,7 @@
 #include "cycloid/adjoint/run.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::stepping_back_test {
 
 using test::Numbers;
 using test::relative_error;
@@ -34,8 +33,6 @@ Gradient<double> gradient(const RolloutCase<double>& c, const Memory& memory,
   options.failed = failed;
   return run.pullback(test::seeded<double>(5, run.states().size()), options);
 }
-
-}  // namespace
 
 TEST_CASE("reversible tape: the gradient is that of the stored states, to the drift it reports") {
   for (const char* integrator : {"verlet", "implicit_midpoint"}) {
@@ -119,4 +116,4 @@ TEST_CASE("reversible tape: computes in float, to the drift of a float") {
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::stepping_back_test

@@ -14,8 +14,7 @@
 #include "tests/support/test_laws.h"
 #include "tests/support/watched_stepper.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::sweep_test {
 
 using test::Numbers;
 using test::rollout_case;
@@ -75,8 +74,6 @@ void check_lengths(const System& system) {
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("Sweep: checkpointed gradients equal stored ones bit for bit, in double") {
   check_lengths<double>(systems::pendulum({.damping = 0.1}));
@@ -219,4 +216,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::sweep_test

@@ -4,7 +4,7 @@
 
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::tangent_rows_test {
 
 TEST_CASE("Rows: one row is shared by all environments, several are theirs in order") {
   const std::vector<double> numbers = {1, 2, 3, 4};
@@ -31,4 +31,4 @@ TEST_CASE("SavedTangents: takes saved steps alone, each to its environment's row
   CHECK(states_tan == std::vector<double>{0, 0, 0, 0, 0, 0, 3, 4});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::tangent_rows_test

@@ -9,8 +9,7 @@
 #include "cycloid/system/make_system.h"
 #include "tests/support/rollout_cases.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::times_test {
 
 using test::Numbers;
 using test::relative_error;
@@ -48,8 +47,6 @@ template <class T>
 std::vector<T> bars(const Trajectory<T>& run) {
   return test::seeded<T>(11, run.states().size());
 }
-
-}  // namespace
 
 TEST_CASE("times: samples and their gradient do not depend on how an integrator makes them") {
   for (const std::int64_t batch : {1, 5}) {
@@ -234,4 +231,4 @@ TEST_CASE("rollout: an environment that failed is not integrated any more") {
   CHECK(evaluations(101) < at_once + 4 * 100);  // for the guess of a first length
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::times_test

@@ -5,8 +5,7 @@
 
 #include "cycloid/math/quaternion.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::bounding_test {
 
 Pose<double> at(double x, double y, double z) { return {identity_matrix<double, 3>(), {x, y, z}}; }
 
@@ -37,5 +36,4 @@ TEST_CASE("spheres_near: a pair that just touches stays, in float too") {
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::bounding_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::box_box_test {
 
 struct BoxBox {
   static constexpr int kTouches = kBoxBoxTouches;
@@ -46,5 +45,4 @@ TEST_CASE("collide_box_box: finite when coincident, aligned, flat or without siz
   check_finite<BoxBox>(hard_placements(), random_placement(random, 0, 0.5));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::box_box_test

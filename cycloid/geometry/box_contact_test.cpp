@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::box_contact_test {
 
 using V = Vec3<double>;
 
@@ -40,5 +39,4 @@ TEST_CASE("box_face_touch: nearly parallel lines hold their crossing fixed") {
   CHECK(is_finite(c.u));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::box_contact_test

@@ -6,8 +6,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::box_separation_test {
 
 using Lanes = Pack<double, 4>;
 
@@ -59,5 +58,4 @@ TEST_CASE("box_separation: lanes find what each finds alone") {
   CHECK(found.size() >= 10);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::box_separation_test

@@ -9,8 +9,7 @@
 #include "cycloid/math/quaternion.h"
 #include "tests/support/pullback_check.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::broad_phase_test {
 
 constexpr int kWidth = 4;
 template <class T>
@@ -170,5 +169,4 @@ TEST_CASE("find_near_pairs: one geom, no pairs, and scalars") {
             plan, &pose, &radius, [](std::size_t) { return 0.0; }, &reach, scratch, &near) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::broad_phase_test

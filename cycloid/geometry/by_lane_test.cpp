@@ -4,8 +4,7 @@
 #include "cycloid/geometry/branching_case_test.h"
 #include "cycloid/geometry/convex_pair.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::by_lane_test {
 
 struct CylinderBox {
   static constexpr int kTouches = kCylinderBoxTouches;
@@ -60,5 +59,4 @@ TEST_CASE("collide_cylinder_box: tangents in lanes equal those of each lane alon
   CHECK(contacts >= 2);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::by_lane_test

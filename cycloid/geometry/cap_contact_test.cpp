@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::cap_contact_test {
 
 using V = Vec3<double>;
 
@@ -54,5 +53,4 @@ TEST_CASE("cap_touch: a cylinder on a box: a corner of the cap, one of the box, 
   CHECK(inside == 2);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::cap_contact_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::capsule_box_test {
 
 struct CapsuleBox {
   static constexpr int kTouches = kCapsuleBoxTouches;
@@ -63,5 +62,4 @@ TEST_CASE("collide_capsule_box: finite when coincident, aligned, flat or without
   check_finite<CapsuleBox>(hard_placements(), random_placement(random, 0, 0.5));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::capsule_box_test

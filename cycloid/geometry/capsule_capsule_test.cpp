@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::capsule_capsule_test {
 
 struct CapsuleCapsule {
   static constexpr int kTouches = kCapsuleCapsuleTouches;
@@ -52,5 +51,4 @@ TEST_CASE(
       scene({{0.3, 0.1}}, {{0.3, 0.2}, {0.9, 0.2, -0.3, 0.4}, {0.1, 0.2, 0.1}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::capsule_capsule_test

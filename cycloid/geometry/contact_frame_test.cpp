@@ -4,8 +4,7 @@
 #include "cycloid/math/norm.h"
 #include "tests/support/pullback_check.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::contact_frame_test {
 
 using V = Vec3<double>;
 
@@ -88,5 +87,4 @@ TEST_CASE("contact_frame: a tangent that is nearly lost is held, for duals and i
   CHECK(dot(n_bar, n_bar) + dot(y_bar, y_bar) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::contact_frame_test

@@ -4,8 +4,7 @@
 #include "cycloid/geometry/branching_case_test.h"
 #include "cycloid/geometry/convex_find.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::convex_contact_test {
 
 TEST_CASE("find_meeting: the features are stationary to rounding") {
   FixedNumbers random(13);
@@ -44,5 +43,4 @@ TEST_CASE(
   CHECK(std::abs(c.dist + 0.4) < 1e-15);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::convex_contact_test

@@ -4,8 +4,7 @@
 #include "cycloid/geometry/branching_case_test.h"
 #include "cycloid/geometry/support.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::convex_feature_test {
 
 using V = Vec3<double>;
 
@@ -59,5 +58,4 @@ TEST_CASE("apply_curvature: the derivative of the support point, against dual nu
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::convex_feature_test

@@ -4,8 +4,7 @@
 #include "cycloid/geometry/branching_case_test.h"
 #include "cycloid/geometry/hull_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::convex_find_test {
 
 TEST_CASE("find_meeting: a cylinder on a box, a ball in an ellipsoid: closed forms") {
   const GeomPair<double> stand{pose_at(0, 0, 0.9), {0.2, 0.5, 0}, pose_at(0), {1, 1, 0.5}};
@@ -123,5 +122,4 @@ TEST_CASE("find_meeting: ends with numbers that are not numbers") {
   CHECK(true);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::convex_find_test

@@ -4,8 +4,7 @@
 #include "cycloid/geometry/branching_case_test.h"
 #include "cycloid/geometry/convex_pair.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::convex_manifold_test {
 
 using V = Vec3<double>;
 
@@ -78,5 +77,4 @@ TEST_CASE("find_manifold: within the margin, before they touch") {
   CHECK(count(GeomKind::cylinder, GeomKind::box, g, 0.01) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::convex_manifold_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::convex_pair_test {
 
 #define CYCLOID_CONVEX_PAIR(Name, k1, k2)                                       \
   struct Name {                                                                 \
@@ -174,5 +173,4 @@ TEST_CASE("convex pairs: the pullback is the same with and without forward's tou
   check_start<CylinderBox>();
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::convex_pair_test

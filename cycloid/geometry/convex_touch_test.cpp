@@ -4,8 +4,7 @@
 #include "cycloid/geometry/branching_case_test.h"
 #include "cycloid/geometry/convex_find.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::convex_touch_test {
 
 using V = Vec3<double>;
 
@@ -38,5 +37,4 @@ TEST_CASE("convex_touch: parallel cylinders touch in the middle of their common 
   CHECK(std::abs(t.pos.z - 0.65) < 1e-15);  // from 1.1 - 0.8 to 1
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::convex_touch_test

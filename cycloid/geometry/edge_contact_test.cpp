@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::edge_contact_test {
 
 using V = Vec3<double>;
 
@@ -44,5 +43,4 @@ TEST_CASE("edge_touch: a cylinder lies on a box, at one end and where the face e
   CHECK(std::abs(side.dist + 0.02) < 1e-15);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::edge_contact_test

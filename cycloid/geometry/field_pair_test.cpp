@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/hull_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::field_pair_test {
 
 struct Terrain {
   std::vector<double> data, tangents;
@@ -145,5 +144,4 @@ TEST_CASE("collide_field: pullback equals dual numbers for poses, sizes, heights
   mark_operator_tested("collide_field");
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::field_pair_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::gjk_test {
 
 using V = Vec3<double>;
 
@@ -34,5 +33,4 @@ TEST_CASE("least_overlap: the thinnest way out of a box is found, whatever the s
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::gjk_test

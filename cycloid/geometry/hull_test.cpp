@@ -4,8 +4,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/geometry/hull_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::hull_test {
 
 TEST_CASE("hull: climbing ends where a search through all corners does, from wherever it starts") {
   const TestHull prism(prism_parts(24), prism_points(24, 0.4, 0.3));
@@ -134,5 +133,4 @@ TEST_CASE("hull: parts that are no closed surface, or too many, are refused") {
   CHECK_THROWS_AS(make_hull(many), ModelError);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::hull_test

@@ -4,8 +4,7 @@
 #include "cycloid/geometry/box_box.h"
 #include "cycloid/geometry/hull_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::mesh_pair_test {
 
 constexpr GeomKind kOthers[] = {GeomKind::sphere,   GeomKind::capsule, GeomKind::ellipsoid,
                                 GeomKind::cylinder, GeomKind::box,     GeomKind::mesh};
@@ -226,5 +225,4 @@ TEST_CASE("collide_mesh: what is flat, coincident, huge or not finite ends, and 
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::mesh_pair_test

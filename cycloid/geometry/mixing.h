@@ -31,7 +31,7 @@ struct Surface {
 };
 
 template <class S>
-struct ContactNumbers {
+struct MixedSurface {
   S friction[5];
   S solref[2];
   S solimp[5];
@@ -61,9 +61,9 @@ constexpr Mixing mixing(const SurfaceRank& a, const SurfaceRank& b) {
 inline constexpr int kFrictionOf[5] = {0, 0, 1, 2, 2};
 
 template <class S>
-CYCLOID_HD ContactNumbers<S> mix_surfaces(const Mixing& mix, const Surface<S>& a,
-                                          const Surface<S>& b) {
-  ContactNumbers<S> c;
+CYCLOID_HD MixedSurface<S> mix_surfaces(const Mixing& mix, const Surface<S>& a,
+                                        const Surface<S>& b) {
+  MixedSurface<S> c;
   const S w = S(mix.weight), v = S(1 - mix.weight);
   const Mask<S> standard = Mask<S>(mix.winner != 0) | ((a.solref[0] > S(0)) & (b.solref[0] > S(0)));
   for (int i = 0; i < 5; ++i) {
@@ -89,7 +89,7 @@ CYCLOID_INLINE S share_of_larger(const S& a, const S& b) {
 
 template <class S>
 CYCLOID_HD void mix_surfaces_pullback(const Mixing& mix, const Surface<S>& a, const Surface<S>& b,
-                                      const ContactNumbers<S>& c_bar, Surface<S>& a_bar,
+                                      const MixedSurface<S>& c_bar, Surface<S>& a_bar,
                                       Surface<S>& b_bar) {
   const S w = S(mix.weight), v = S(1 - mix.weight);
   const Mask<S> standard = Mask<S>(mix.winner != 0) | ((a.solref[0] > S(0)) & (b.solref[0] > S(0)));

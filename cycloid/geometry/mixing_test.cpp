@@ -5,8 +5,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::mixing_test {
 
 // Three rows each: geom 1 and geom 2 (priority, condim, solmix, friction, solref, solimp, margin,
 // gap), and MuJoCo 4.0.0's contact (dim, friction, solref, solimp, includemargin).
@@ -95,7 +94,7 @@ void add_surface(S* p, const Surface<S>& s) {
 }
 
 template <class S>
-ContactNumbers<S> load_numbers(const S* p) {
+MixedSurface<S> load_numbers(const S* p) {
   return {
       {p[0], p[1], p[2], p[3], p[4]}, {p[5], p[6]}, {p[7], p[8], p[9], p[10], p[11]}, p[12], p[13]};
 }
@@ -160,7 +159,7 @@ TEST_CASE("mix_surfaces: two geoms that tie receive half each, in a max and in a
   Surface<double> a{{1, 0.1, 0}, {-100, -20}, {0.9, 0.95, 0.001, 0.5, 2}, 0, 0}, b = a;
   b.solref[1] = -30;
   Surface<double> a_bar{}, b_bar{};
-  ContactNumbers<double> c_bar{{1, 1, 1, 1, 1}, {1, 1}, {}, 0, 0};
+  MixedSurface<double> c_bar{{1, 1, 1, 1, 1}, {1, 1}, {}, 0, 0};
   mix_surfaces_pullback(mixing({}, {}), a, b, c_bar, a_bar, b_bar);
   CHECK(a_bar.friction[0] == 1);  // half of two
   CHECK(b_bar.friction[0] == 1);
@@ -180,5 +179,4 @@ TEST_CASE("mixing: weights of solmix, zero included") {
   CHECK(mixing({0, 3, 0}, {0, 3, 0}).weight == 0.5);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::mixing_test

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::pair_filter_test {
 
 using Pairs = std::vector<std::pair<int, int>>;
 
@@ -224,5 +223,4 @@ TEST_CASE("candidate_pairs: two planes are no pair, not even an explicit one") {
   CHECK(c.find() == std::vector<CandidatePair>{{0, 2, -1}});
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::pair_filter_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::plane_box_test {
 
 struct PlaneBox {
   static constexpr int kTouches = kPlaneBoxTouches;
@@ -48,5 +47,4 @@ TEST_CASE(
   CHECK(turned == Numbers{4, 5, 6, 7});
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::plane_box_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::plane_capsule_test {
 
 struct PlaneCapsule {
   static constexpr int kTouches = kPlaneCapsuleTouches;
@@ -40,5 +39,4 @@ TEST_CASE("collide_plane_capsule: finite upright, and without length or radius")
       scene({{}, {0.9, 0.2, -0.3, 0.4}}, {{0.3, 0.2}, {1, 0, 0, 0}, {0.1, 0.1, 0.1}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::plane_capsule_test

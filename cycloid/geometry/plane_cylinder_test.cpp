@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::plane_cylinder_test {
 
 struct PlaneCylinder {
   static constexpr int kTouches = kPlaneCylinderTouches;
@@ -78,5 +77,4 @@ TEST_CASE("collide_plane_cylinder: in float, touches of a nearly upright cylinde
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::plane_cylinder_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::plane_ellipsoid_test {
 
 struct PlaneEllipsoid {
   static constexpr int kTouches = kPlaneEllipsoidTouches;
@@ -36,5 +35,4 @@ TEST_CASE("collide_plane_ellipsoid: finite for aligned, flat and empty ellipsoid
       scene({{}, {0.9, 0.2, -0.3, 0.4}}, {{0.3, 0.2, 0.1}, {1, 0, 0, 0}, {0.1, 0.1, 0.1}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::plane_ellipsoid_test

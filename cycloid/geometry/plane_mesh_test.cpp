@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/hull_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::plane_mesh_test {
 
 Pose<double> upright(double z) { return {identity_matrix<double, 3>(), {0.1, 0.2, z}}; }
 
@@ -70,5 +69,4 @@ TEST_CASE("collide_plane_mesh: pullback equals dual numbers") {
   mark_operator_tested("collide_plane_mesh");
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::plane_mesh_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::plane_sphere_test {
 
 struct PlaneSphere {
   static constexpr int kTouches = kPlaneSphereTouches;
@@ -55,5 +54,4 @@ TEST_CASE("ball_on_plane: pullback equals dual numbers, the normal as three free
        {0, -0.6, 0.8, 0.1, 0.2, 0.3, 0.5, -0.4, -0.6, 0.2}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::plane_sphere_test

@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::polygon_test {
 
 using V = Vec3<double>;
 
@@ -38,5 +37,4 @@ TEST_CASE("polygon: four corners of a 12-gon span three quarters of what the bes
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::polygon_test

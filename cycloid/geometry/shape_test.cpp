@@ -7,8 +7,7 @@
 #include "cycloid/math/rotation.h"
 #include "tests/support/pullback_check.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::shape_test {
 
 using V = Vec3<double>;
 
@@ -73,5 +72,4 @@ TEST_CASE("size_numbers: as many as the kinds have") {
   CHECK(size_numbers(GeomKind::box) == 3);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::shape_test

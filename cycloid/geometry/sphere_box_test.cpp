@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::sphere_box_test {
 
 struct SphereBox {
   static constexpr int kTouches = kSphereBoxTouches;
@@ -46,5 +45,4 @@ TEST_CASE(
       scene({{0.3}}, {{0.3, 0.2, 0.2}, {1, 0, 0, 0}, {0.1, 0.2, 0.1}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::sphere_box_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::sphere_capsule_test {
 
 struct SphereCapsule {
   static constexpr int kTouches = kSphereCapsuleTouches;
@@ -39,5 +38,4 @@ TEST_CASE(
       scene({{0.3}}, {{0.3, 0.2}, {1, 0, 0, 0}, {0.1, 0.2, 0.1}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::sphere_capsule_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::sphere_cylinder_test {
 
 struct SphereCylinder {
   static constexpr int kTouches = kSphereCylinderTouches;
@@ -41,5 +40,4 @@ TEST_CASE("collide_sphere_cylinder: finite on the axis, the caps, the rims and w
       scene({{0.3}}, {{0.3, 0.2}, {1, 0, 0, 0}, {0.1, 0.2, 0.1}}));
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::sphere_cylinder_test

@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::sphere_sphere_test {
 
 struct SphereSphere {
   static constexpr int kTouches = kSphereSphereTouches;
@@ -76,5 +75,4 @@ TEST_CASE("ball_touch: coincident centres part along z1 × z2, or x where the ax
   CHECK(r1_bar == -1);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::sphere_sphere_test

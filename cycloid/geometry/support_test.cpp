@@ -3,8 +3,7 @@
 
 #include "cycloid/geometry/branching_case_test.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::support_test {
 
 using V = Vec3<double>;
 
@@ -30,5 +29,4 @@ TEST_CASE("separation: gap of two boxes along the axis between them, overlap acr
   CHECK(std::abs(separation(a, b, {0, 1, 0}) + 0.8) < 1e-15);
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::support_test

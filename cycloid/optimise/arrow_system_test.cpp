@@ -7,8 +7,7 @@
 #include "cycloid/base/random.h"
 #include "cycloid/optimise/qr.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::arrow_system_test {
 
 using Numbers = std::vector<double>;
 
@@ -20,8 +19,6 @@ Numbers seeded(RandomStream& random, std::size_t n) {
 
 // Two recordings, of three stretches and of one; two numbers of θ, two of a start.
 constexpr std::size_t K = 2, nt = 2, E = 4, n = K + E * nt;
-
-}  // namespace
 
 TEST_CASE("arrow system: a step is that of the dense least squares, with links and damping") {
   RandomStream random(5);
@@ -94,4 +91,4 @@ TEST_CASE("arrow system: what is held does not move") {
   CHECK(step.starts[2] != 0);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::arrow_system_test

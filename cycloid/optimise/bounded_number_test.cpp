@@ -5,7 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
-namespace cycloid {
+namespace cycloid::bounded_number_test {
 
 TEST_CASE("BoundedNumber: z gives u back, with its slope, for every kind of bounds") {
   for (const BoundedNumber& map :
@@ -31,4 +31,4 @@ TEST_CASE("BoundedNumber: a start on a bound is moved inside, where there is a s
   CHECK(map.value_of(map.free_of(0)) == doctest::Approx(0.005));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::bounded_number_test

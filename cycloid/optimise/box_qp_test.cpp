@@ -7,8 +7,7 @@
 
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::box_qp_test {
 
 using Vector = std::vector<double>;
 
@@ -74,5 +73,4 @@ TEST_CASE("box_qp: without bounds it is one solve, and an indefinite matrix is r
   CHECK_FALSE(two.solve(bad.data(), g.data(), nullptr, nullptr, e.data()));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::box_qp_test

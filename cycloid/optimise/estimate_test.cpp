@@ -10,8 +10,7 @@
 #include "cycloid/optimise/qr.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid::inline optimise {
-namespace {
+namespace cycloid::estimate_test {
 
 using Row = std::vector<double>;
 
@@ -132,8 +131,6 @@ double nees(const Estimate& e, const Row& truth, std::size_t sample) {
   return (d * x * x - 2 * b * x * y + a * y * y) / det;
 }
 
-}  // namespace
-
 TEST_CASE("estimate: of a linear system it is the closed-form smoother, states and covariance") {
   const ChainCase c = chain_case();
   const Estimate found = estimate(c.system, c.recording, c.options);
@@ -251,4 +248,4 @@ TEST_CASE("estimate: what cannot be is refused with words") {
   CHECK_THROWS_AS(estimate(system, r, {.params = {{{"lenght"}}}}), ParameterError);
 }
 
-}  // namespace cycloid::inline optimise
+}  // namespace cycloid::estimate_test

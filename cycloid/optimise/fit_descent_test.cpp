@@ -7,8 +7,7 @@
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::fit_descent_test {
 
 using Numbers = std::vector<double>;
 
@@ -22,8 +21,6 @@ Recording swing(double noise) {
   r.sigma = {0.01};
   return r;
 }
-
-}  // namespace
 
 TEST_CASE("fit descent: ends where the gradient is zero, and counts what it has simulated") {
   const System system = systems::pendulum();
@@ -66,4 +63,4 @@ TEST_CASE("fit descent: a watch that says no ends it with the best so far") {
   CHECK(effort.iterations == 2);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::fit_descent_test

@@ -8,8 +8,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::fit_gradient_test {
 
 using Numbers = std::vector<double>;
 
@@ -30,8 +29,6 @@ Recording swing() {
   r.sigma = {0.02};
   return r;
 }
-
-}  // namespace
 
 TEST_CASE("fit gradient: equals differences, for every loss, with sensors, starts and a prior") {
   const System system = systems::pendulum({.length = 0.75});
@@ -87,4 +84,4 @@ TEST_CASE("fit gradient: segments are refused") {
   CHECK_THROWS_AS(descend_by_gradient(problem, effort, Loss::squared, problem.start(), {}), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::fit_gradient_test

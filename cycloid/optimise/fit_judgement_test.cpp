@@ -7,12 +7,9 @@
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::fit_judgement_test {
 
 using Numbers = std::vector<double>;
-
-}  // namespace
 
 TEST_CASE("fit judgement: covariance and information are those of the Jacobian, starts known") {
   const System system = systems::pendulum({.damping = 0.1});
@@ -59,4 +56,4 @@ TEST_CASE("fit judgement: sigma comes from the residuals, per output, less the u
   CHECK_FALSE(estimate_sigma(problem, problem.evaluate(at, false)));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::fit_judgement_test

@@ -7,7 +7,7 @@
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::fit_page_test {
 
 TEST_CASE("fit page: numbers, weak sentences and plots of a recording are on it") {
   const System truth = systems::pendulum({.length = 0.7});
@@ -25,4 +25,4 @@ TEST_CASE("fit page: numbers, weak sentences and plots of a recording are on it"
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::fit_page_test

@@ -7,7 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::fit_problem_test {
 
 using Numbers = std::vector<double>;
 
@@ -92,4 +92,4 @@ TEST_CASE("fit problem: sensors that are not there are refused") {
   CHECK_NOTHROW(made("output:angle.delay"));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::fit_problem_test

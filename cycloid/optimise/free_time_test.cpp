@@ -7,8 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::free_time_test {
 
 TEST_CASE("minimise_in: finds the minimum of a smooth and of a kinked function") {
   const LineMinimum smooth = minimise_in(0.1, 2, 9, 1e-8, 60, [](double t) { return t + 4 / t; });
@@ -37,5 +36,4 @@ TEST_CASE("plan with free time: a mass between two points takes the time of the 
   CHECK_THROWS_AS(plan_with_free_time(mass, rest, cost, T, {.low = 2, .high = 1}), Error);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::free_time_test

@@ -9,8 +9,7 @@
 #include "cycloid/base/random.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::identify_test {
 
 using Numbers = std::vector<double>;
 
@@ -63,8 +62,6 @@ bool says(const Fit& fit, const std::string& text) {
   }
   return false;
 }
-
-}  // namespace
 
 TEST_CASE("identify: exact data give the parameters back, from a guess far away") {
   const System truth = systems::pendulum({.length = 0.7, .damping = 0.12});
@@ -265,4 +262,4 @@ TEST_CASE("identify: what cannot be fitted is refused in words") {
   CHECK_THROWS_AS(identify(system, {}, {{{"length"}}}), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::identify_test

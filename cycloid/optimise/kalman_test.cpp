@@ -7,8 +7,7 @@
 #include "cycloid/base/random.h"
 #include "cycloid/optimise/qr.h"
 
-namespace cycloid::inline optimise {
-namespace {
+namespace cycloid::kalman_test {
 
 using Row = std::vector<double>;
 
@@ -104,8 +103,6 @@ Stacked stacked(const Case& c, std::size_t states) {
   return out;
 }
 
-}  // namespace
-
 TEST_CASE("kalman: the smoother is the solution of one least-squares problem, with covariance") {
   const Case c = random_case(3, 6);
   const KalmanResult found = kalman(c.steps, c.mean, c.covariance, true);
@@ -156,4 +153,4 @@ TEST_CASE("kalman: what is known exactly stays so, and a walk without noise is a
   }
 }
 
-}  // namespace cycloid::inline optimise
+}  // namespace cycloid::kalman_test

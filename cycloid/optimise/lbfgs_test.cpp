@@ -9,8 +9,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::lbfgs_test {
 
 using Vector = std::vector<double>;
 using In = std::span<const double>;
@@ -43,8 +42,6 @@ double beale(In x, Out g) {
   }
   return f;
 }
-
-}  // namespace
 
 TEST_CASE("lbfgs: Rosenbrock's valley in 2 and 50 variables, from the classic start") {
   for (const std::size_t n : {2, 50}) {
@@ -227,4 +224,4 @@ TEST_CASE("lbfgs: refuses empty and non-finite starts and options out of range")
   CHECK_THROWS_AS(lbfgs(rosenbrock, Vector{1, 2}, {.line = {.c1 = 2}}), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::lbfgs_test

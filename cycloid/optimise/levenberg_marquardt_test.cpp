@@ -8,8 +8,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::levenberg_marquardt_test {
 
 using Vector = std::vector<double>;
 using In = std::span<const double>;
@@ -108,8 +107,6 @@ Residuals line(const Vector& y) {
     }
   };
 }
-
-}  // namespace
 
 TEST_CASE("levenberg_marquardt: certified estimates and standard errors of NIST's datasets") {
   for (const NistCase& c : nist_cases()) {
@@ -259,4 +256,4 @@ TEST_CASE("levenberg_marquardt: refuses empty and non-finite starts and options 
   CHECK_THROWS_AS(levenberg_marquardt(f, 3, Vector{1, 1}, {.noise = -1}), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::levenberg_marquardt_test

@@ -7,7 +7,7 @@
 #include "cycloid/math/rotation.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::measured_test {
 
 using Numbers = std::vector<double>;
 
@@ -75,4 +75,4 @@ TEST_CASE("measured: a quaternion's residual is the turn, whatever its sign, wit
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::measured_test

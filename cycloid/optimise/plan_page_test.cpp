@@ -4,7 +4,7 @@
 
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::plan_page_test {
 
 TEST_CASE("plan page: message, verdict, inputs with their bounds, states and cost are on it") {
   const System pendulum = systems::pendulum({.damping = 0.1}, {.dt = 0.02});
@@ -21,4 +21,4 @@ TEST_CASE("plan page: message, verdict, inputs with their bounds, states and cos
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::plan_page_test

@@ -13,8 +13,7 @@
 #include "cycloid/optimise/sampling.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::plan_test {
 
 using Vector = std::vector<double>;
 
@@ -317,5 +316,4 @@ TEST_CASE("Mpc: with feedback between calls a plan may be made now and then only
   CHECK_THROWS_AS(Mpc(system, terms, 40, o), Error);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::plan_test

@@ -8,8 +8,7 @@
 
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::products_test {
 
 TEST_CASE("products: every set gives the sums of the definition, in tiles and at their edges") {
   for (const InstructionSet set : available_instruction_sets()) {
@@ -48,5 +47,4 @@ TEST_CASE("products: every set gives the sums of the definition, in tiles and at
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::products_test

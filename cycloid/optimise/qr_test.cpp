@@ -7,8 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::qr_test {
 
 using Vector = std::vector<double>;
 
@@ -20,8 +19,6 @@ Vector random_matrix(std::uint64_t seed, std::size_t count) {
   for (double& v : a) v = random.uniform(-1.0, 1.0);
   return a;
 }
-
-}  // namespace
 
 TEST_CASE("qr: solves square systems, and least squares by their normal equations") {
   for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{1, 1}, {4, 4}, {9, 4}, {40, 7}}) {
@@ -87,4 +84,4 @@ TEST_CASE("qr: refuses wrong sizes and numbers that are not finite, checks the r
   CHECK_THROWS_AS(Qr(2, 2, Vector(4, 0.0)).inverse_gram(), InternalError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::qr_test

@@ -6,8 +6,7 @@
 
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::riccati_test {
 
 using Vector = std::vector<double>;
 
@@ -150,5 +149,4 @@ TEST_CASE("riccati: damping of either kind shortens k, and an indefinite problem
   CHECK(riccati(c.lq(), {1000, false}, none));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::riccati_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
-namespace cycloid {
+namespace cycloid::robust_loss_test {
 
 TEST_CASE("robust_loss: the weight is the slope over the residual, on both sides of the bend") {
   for (const Loss loss : {Loss::squared, Loss::huber, Loss::cauchy}) {
@@ -26,4 +26,4 @@ TEST_CASE("robust_loss: far out Huber grows like a line and Cauchy like a logari
         doctest::Approx(k * k * std::log(10.0)).epsilon(1e-6));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::robust_loss_test

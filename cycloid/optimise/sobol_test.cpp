@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace cycloid {
+namespace cycloid::sobol_test {
 
 TEST_CASE("sobol: the first points are those of the literature") {
   const std::vector<double> p = sobol(7, 3, 0);
@@ -29,4 +29,4 @@ TEST_CASE("sobol: every interval of each dimension has one point, whatever the s
   CHECK(sobol(5, 3, 7) != sobol(5, 3, 8));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::sobol_test

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace cycloid {
+namespace cycloid::status_test {
 
 TEST_CASE("optimiser status: every status has its own name and advice, three are converged") {
   using enum OptimiserStatus;
@@ -25,4 +25,4 @@ TEST_CASE("optimiser status: every status has its own name and advice, three are
   CHECK(converged == 3);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::status_test

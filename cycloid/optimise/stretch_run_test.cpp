@@ -11,8 +11,7 @@
 #include "cycloid/rigid/robot_variant.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::stretch_run_test {
 
 using Numbers = std::vector<double>;
 
@@ -67,8 +66,6 @@ double apart(const Numbers& a, const Numbers& b) {
   }
   return most / size;
 }
-
-}  // namespace
 
 TEST_CASE("stretches: states are those of rollouts, on steps and between them") {
   const System system = systems::pendulum({.damping = 0.1});
@@ -161,4 +158,4 @@ TEST_CASE("stretches: the Jacobian of a robot's step by parameters is that of pu
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::stretch_run_test

@@ -9,8 +9,7 @@
 #include "cycloid/base/random.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::trajectory_cost_test {
 
 using Vector = std::vector<double>;
 
@@ -142,5 +141,4 @@ TEST_CASE("trajectory_cost: what does not fit is refused by the name of its term
   CHECK(refused(Function{}).find("function") != std::string::npos);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::trajectory_cost_test

@@ -7,9 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::unknowns_test {
 
 using Numbers = std::vector<double>;
 
@@ -29,8 +27,6 @@ std::string refused(const System& system, const std::vector<UnknownRequest>& req
 bool says(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("unknowns: names become numbers, whole and by component, in the order of the caller") {
   const Unknowns unknowns(projectile(), {{{"wind[2]"}, {3.0}}, {{"mass"}}});
@@ -115,3 +111,5 @@ TEST_CASE("unknowns: stars of tied patterns stand for the same") {
   CHECK(tied.parameters(tied.start())[0] == 2);
   CHECK(tied.parameters(tied.start())[1] == 2);
 }
+
+}  // namespace cycloid::unknowns_test

@@ -7,8 +7,7 @@
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::verify_fit_test {
 
 using Numbers = std::vector<double>;
 
@@ -29,8 +28,6 @@ Recording swing(double length, double phase) {
   r.sigma = {0.005};
   return r;
 }
-
-}  // namespace
 
 TEST_CASE("verify fit: a fit that foretells another swing is trusted, a wrong one costs more") {
   const System system = systems::pendulum({}, {.dt = 0.02});
@@ -67,4 +64,4 @@ TEST_CASE("verify fit: without controls nothing is delayed; a sensor's numbers a
   CHECK(trust.costs.result < 1e-3);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::verify_fit_test

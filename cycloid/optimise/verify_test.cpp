@@ -10,8 +10,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid::inline optimise {
-namespace {
+namespace cycloid::verify_test {
 
 using Row = std::vector<double>;
 
@@ -48,8 +47,6 @@ std::map<std::string, double> by_test(const Trust& trust) {
   for (const TestResult& t : trust.tests) out[t.name] = t.survives;
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("verify: an honest plan passes every test that the system can vary") {
   const System system = systems::pendulum({.damping = 0.5}, {.dt = 0.02});
@@ -136,4 +133,4 @@ TEST_CASE("verify: uncertainty of parameters is what is given, and bad plans are
   CHECK_THROWS_WITH_AS(verify(system, plan), doctest::Contains("verify"), Error);
 }
 
-}  // namespace cycloid::inline optimise
+}  // namespace cycloid::verify_test

@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-namespace cycloid {
-namespace {
+namespace cycloid::weak_test {
 
 using Numbers = std::vector<double>;
 
@@ -17,8 +16,6 @@ Weakness judged(const std::vector<Numbers>& rows, const Numbers& values,
   return find_weakness(
       {rows.size(), R, values, values, std::vector<bool>(values.size(), positive), names});
 }
-
-}  // namespace
 
 TEST_CASE("weak: a product of powers is said as one") {
   // m l² and g/l of m, l, g.
@@ -70,4 +67,4 @@ TEST_CASE("weak: ratios are whole, halves and thirds too, or none") {
   CHECK(product_text({"a", "b"}, {-1, 3}) == "b³ / a");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::weak_test

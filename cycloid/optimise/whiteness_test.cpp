@@ -4,7 +4,7 @@
 
 #include "cycloid/base/random.h"
 
-namespace cycloid {
+namespace cycloid::whiteness_test {
 
 TEST_CASE("chi square: the tables' quantiles") {
   CHECK(chi_square_above(3.841458820694124, 1) == doctest::Approx(0.05).epsilon(1e-9));
@@ -33,4 +33,4 @@ TEST_CASE("ljung box: p-values of white noise are even, those of coloured noise 
   CHECK(ljung_box({std::vector<double>(50, 2.0)}) == 1);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::whiteness_test

@@ -10,8 +10,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::wolfe_test {
 
 LinePoint at_zero(const LineFunction& phi) {
   LinePoint start = phi(0);
@@ -25,8 +24,6 @@ void check_strong_wolfe(const LinePoint& start, const LinePoint& p, const WolfeO
   CHECK(p.value <= start.value + o.c1 * p.a * start.slope + 1e-15 * std::abs(start.value));
   CHECK(std::abs(p.slope) <= o.c2 * std::abs(start.slope));
 }
-
-}  // namespace
 
 TEST_CASE("wolfe_search: accepted steps fulfil both conditions, from tiny and huge first steps") {
   // Moré & Thuente 1994, functions (5.1) to (5.3): a long flat valley, a sharp one, a bumpy one.
@@ -120,4 +117,4 @@ TEST_CASE("wolfe_search: refuses options out of range and a direction that leads
   CHECK_THROWS_AS(wolfe_search(down, at_zero(down), 1, {.max_evaluations = 0}), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::wolfe_test

@@ -1,10 +1,9 @@
 #include "cycloid/rigid/constrained_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::constrained_dynamics_test {
+
 using test::ConstrainedCase;
 using test::StepKind;
-
-namespace {
 
 // How much a step with constraints differs from one without.
 double effect(const Model& m, const ConstrainedCase& held) {
@@ -56,8 +55,6 @@ int contacts_at(const ConstrainedCase& c, const test::Numbers& point) {
              memory.hold.dynamics());
   return memory.hold.memory.contacts.count[0];
 }
-
-}  // namespace
 
 TEST_CASE(
     "constrained_acceleration: a step's pullback equals dual numbers, in contact and at limits") {
@@ -111,3 +108,5 @@ TEST_CASE("ConstrainedRecord: accelerations first, then so many slots, and two n
   CHECK(slopes.used(-1) == 15);  // contacts that had no room are found again
   CHECK(ConstrainedRecord{.nv = 7, .slopes = false, .room = 24, .width = 2}.slots() == 7);
 }
+
+}  // namespace cycloid::constrained_dynamics_test

@@ -4,12 +4,11 @@
 #include "cycloid/rigid/constraint/row_case_test.h"
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::constrained_jacobian_test {
+
 using test::ConstrainedCase;
 using test::Numbers;
 using test::StepKind;
-
-namespace {
 
 // Both ways start from the same record; the Hessian's condition costs five digits.
 constexpr double kTolerance = 1e-10;
@@ -88,8 +87,6 @@ Model damped(Model m, bool curved) {
   return m;
 }
 
-}  // namespace
-
 TEST_CASE("constrained_jacobian: rows equal pullbacks in contact and at limits") {
   for (const auto integrator : kIntegrators) {
     Model m = test::held_robot(integrator);
@@ -126,3 +123,5 @@ TEST_CASE("constrained_jacobian: rows equal pullbacks for equalities, tendons an
     check_jacobian(damped(m, true), StepKind{});
   }
 }
+
+}  // namespace cycloid::constrained_jacobian_test

@@ -7,7 +7,7 @@
 
 #include "cycloid/base/error.h"
 
-using namespace cycloid;
+namespace cycloid::contact_choice_test {
 
 TEST_CASE("check_contact: takes MuJoCo's law and every compliant law that makes sense") {
   CHECK_NOTHROW(check_contact(MujocoContact{}));
@@ -33,3 +33,5 @@ TEST_CASE("check_contact: refuses numbers that make no sense, by name") {
                          doctest::Contains("dissipation"), ParameterError);
   }
 }
+
+}  // namespace cycloid::contact_choice_test

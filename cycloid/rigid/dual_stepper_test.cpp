@@ -8,8 +8,7 @@
 #include "cycloid/rigid/robot.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::dual_stepper_test {
 
 using Numbers = std::vector<double>;
 
@@ -106,8 +105,6 @@ void check_dual(const Model& m) {
 constexpr RigidIntegrator kIntegrators[] = {RigidIntegrator::euler, RigidIntegrator::implicitfast,
                                             RigidIntegrator::rk4};
 
-}  // namespace
-
 TEST_CASE("dual_stepper: values, tangents and those of the pullback, without constraints") {
   for (const RigidIntegrator integrator : kIntegrators) {
     CAPTURE(static_cast<int>(integrator));
@@ -122,4 +119,4 @@ TEST_CASE("dual_stepper: ... and of a robot that is held by contacts, limits and
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::dual_stepper_test

@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::dynamics_test {
+
 using test::RigidCase;
 
 TEST_CASE(
@@ -42,3 +43,5 @@ TEST_CASE(
   test::check_pullback("smooth_acceleration", nv, value, pullback, {c.point},
                        {.tolerance = 1e-9, .lane_tolerance = 1e-10});
 }
+
+}  // namespace cycloid::dynamics_test

@@ -9,10 +9,9 @@
 #include "cycloid/rigid/sense/seen_case_test.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::forward_test {
 
-namespace {
+using test::Numbers;
 
 struct ForwardCase {
   ForwardCase() {
@@ -87,8 +86,6 @@ Numbers moved_parameters(const ForwardCase& c, int rows) {
   }
   return out;
 }
-
-}  // namespace
 
 // M q̈ + c = τ, and τ contains qfrc_applied: what is added there is added to M q̈.
 TEST_CASE("forward: a force on the joints changes M q̈ by itself") {
@@ -257,3 +254,5 @@ TEST_CASE("forward, inverse_dynamics: cotangents and accelerations of a wrong si
   CHECK_THROWS_AS(inverse_dynamics(c.robot(), {c.states}, {}), Error);
   CHECK_THROWS_AS(inverse_dynamics(c.robot(), {c.states}, f.qacc).pullback({}), Error);
 }
+
+}  // namespace cycloid::forward_test

@@ -10,8 +10,7 @@
 #include "tests/support/robots.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::refined_stepper_test {
 
 using Numbers = std::vector<double>;
 
@@ -129,8 +128,6 @@ void check_direction(const Model& m, double height) {
   CHECK(difference(1e-7) == doctest::Approx(expected).epsilon(1e-6));
 }
 
-}  // namespace
-
 TEST_CASE("RefinedStepper: the pullback through a touch and a limit is that of differences") {
   for (const auto integrator :
        {RigidIntegrator::euler, RigidIntegrator::implicit, RigidIntegrator::implicitfast}) {
@@ -171,4 +168,4 @@ TEST_CASE("check_refinement: refuses tolerances that make no sense, and RK4") {
                        doctest::Contains("RK4"), ModelError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::refined_stepper_test

@@ -9,9 +9,7 @@
 #include "cycloid/rigid/robot_stepper.h"
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::robot_test {
 
 // Runs one stepper for `steps` steps on as many copies of x as it has lanes; lane 0 comes back.
 template <class T>
@@ -99,8 +97,6 @@ Conserved<S> conserved(const Tree& tree, const std::vector<S>& x) {
   }
   return sum;
 }
-
-}  // namespace
 
 TEST_CASE("make_robot: states, inputs and parameters carry MuJoCo's names and order") {
   const System system = make_robot(test::two_trees(), {.inputs = {"ctrl", "xfrc_applied"}});
@@ -210,3 +206,5 @@ TEST_CASE("a robot that goes non-finite names the joint and its body") {
   CHECK(t.body.find("joint:") != std::string::npos);
   CHECK(t.reason == "its acceleration is not finite");
 }
+
+}  // namespace cycloid::robot_test

@@ -5,8 +5,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/robot.h"
 
-namespace cycloid::inline rigid {
-namespace {
+namespace cycloid::robot_variant_test {
 
 // A ball above a plane.
 Model ball() {
@@ -29,8 +28,6 @@ Model ball() {
   m.geoms[1].soft.solref = {-400, -20};
   return m;
 }
-
-}  // namespace
 
 TEST_CASE("robot_variant: solref in both its forms becomes four times softer or harder") {
   using Pair = std::array<double, 2>;
@@ -81,4 +78,4 @@ TEST_CASE("robot_variant: a contact takes the other law, and its numbers go with
   CHECK(varied_values(registry, {.contact = "soft"}).size() == 1);
 }
 
-}  // namespace cycloid::inline rigid
+}  // namespace cycloid::robot_variant_test

@@ -2,12 +2,11 @@
 
 #include "cycloid/rigid/step_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::step_jacobian_test {
+
 using test::Numbers;
 using test::StepCase;
 using test::StepKind;
-
-namespace {
 
 // The mass matrix's condition costs three digits; a wrong term is of the order of h.
 constexpr double kTolerance = 1e-11;
@@ -63,8 +62,6 @@ void check_jacobian(const Model& m, const StepKind& kind, bool joints_only = fal
   CHECK(worst_lane < kTolerance * largest);
 }
 
-}  // namespace
-
 TEST_CASE("step_jacobian: rows equal pullbacks where every force belongs to a joint") {
   for (const auto integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast}) {
     Model m = test::two_trees(integrator);
@@ -109,3 +106,5 @@ TEST_CASE(
   m.actuators.push_back(a);
   check_jacobian(m, StepKind{.wrenches = false});
 }
+
+}  // namespace cycloid::step_jacobian_test

@@ -6,8 +6,7 @@
 #include "cycloid/rigid/robot.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::step_notes_test {
 
 // A chunk of a robot. Row l of `x` is lane l's.
 template <class T>
@@ -97,8 +96,6 @@ std::int64_t allocations_of(const System& system) {
   }
   return allocation_count() - before;
 }
-
-}  // namespace
 
 TEST_CASE("allocation_count: counts what new hands out, aligned or not") {
   const std::int64_t before = allocation_count();
@@ -238,4 +235,4 @@ TEST_CASE("take_notes: lanes that are not solved keep the largest residual of th
   CHECK_FALSE(fell_short(notes, 1));
 }
 
-}  // namespace cycloid::test
+}  // namespace cycloid::test::step_notes_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/step_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::step_test {
+
 using test::Numbers;
 using test::StepCase;
-
-namespace {
 
 // A step sums over a few dozen terms per body; the mass matrix's condition costs two more digits.
 constexpr test::PullbackOptions kStep{.tolerance = 1e-10, .lane_tolerance = 1e-11};
@@ -21,8 +20,6 @@ void check_step(const char* name, StepCase c) {
 void check_step(const char* name, const Model& m, double spread = 0.4) {
   check_step(name, StepCase(m, spread));
 }
-
-}  // namespace
 
 TEST_CASE("euler_step: pullback equals dual numbers for every state, input and parameter") {
   check_step("euler_step", test::two_trees());
@@ -118,3 +115,5 @@ TEST_CASE("retract_qpos, chart_velocity: pullbacks equal dual numbers") {
   };
   test::check_pullback("chart_velocity", nv, chart, chart_pullback, {point});
 }
+
+}  // namespace cycloid::step_test

@@ -8,17 +8,13 @@
 #include "cycloid/rigid/robot.h"
 #include "tests/support/robots.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::still_stepper_test {
 
 Model post() {
   test::RobotBuilder builder;
   builder.site(builder.body(0, -1));
   return builder.model;
 }
-
-}  // namespace
 
 TEST_CASE("still_stepper: a robot without joints has no state, and steps") {
   const System robot = make_robot(post());
@@ -52,3 +48,5 @@ TEST_CASE("still_stepper: what does not move still has a place") {
   REQUIRE(three.site_pos.size() == 9);
   for (std::size_t i = 0; i < 9; ++i) CHECK(three.site_pos[i] == one.site_pos[i % 3]);
 }
+
+}  // namespace cycloid::still_stepper_test

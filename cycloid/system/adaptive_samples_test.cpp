@@ -13,8 +13,7 @@
 #include "tests/support/stepper_run.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::adaptive_samples_test {
 
 using test::DrivenOscillator;
 using test::Numbers;
@@ -133,8 +132,6 @@ void check_orbits() {
   }
 }
 
-}  // namespace
-
 TEST_CASE("Adaptive::step_sampled: pullback equals dual numbers with substeps and times held") {
   check_pullback_of_samples<Dopri5>();
   check_pullback_of_samples<Sdirk4>();
@@ -154,4 +151,4 @@ TEST_CASE("Adaptive: a step that fails has the samples before that place") {
   CHECK(std::isfinite(out.states[0][4]));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::adaptive_samples_test

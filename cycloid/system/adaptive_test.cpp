@@ -14,8 +14,7 @@
 #include "tests/support/stepper_run.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::adaptive_test {
 
 using test::DrivenOscillator;
 using test::Numbers;
@@ -111,8 +110,6 @@ void check_lanes_are_alone() {
     CHECK(same(among_easy.p_bar, among_hard.p_bar));
   }
 }
-
-}  // namespace
 
 TEST_CASE("Adaptive: on a sample of DETEST, A to E, end errors are below SciPy's or near them") {
   // RK45 is the pair of dopri5, under a control of its own.
@@ -278,4 +275,4 @@ TEST_CASE("Adaptive: computes in float too, to a tolerance of its own") {
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::adaptive_test

@@ -5,8 +5,7 @@
 #include "cycloid/system/make_system.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::admission_test {
 
 // Grows from a place that is not negative, at most at the rate 1.
 struct Plant {
@@ -24,8 +23,6 @@ struct Plant {
     return {};
   }
 };
-
-}  // namespace
 
 TEST_CASE("comes_back: near, on its way back, and fast enough to get there") {
   CHECK(comes_back(1e-6, -1, 0));
@@ -62,4 +59,4 @@ TEST_CASE("a System has what its law refuses") {
   CHECK_THROWS_AS(make_system(Plant{}, wrong), ParameterError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::admission_test

@@ -5,8 +5,7 @@
 #include "tests/support/law_steps.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::any_law_test {
 
 using test::Numbers;
 
@@ -47,8 +46,6 @@ void check_same(const Law& law, const Numbers& x, const Numbers& u, const Number
   CHECK(test::relative_error(row, std::span(direct).subspan(n * n, n)) < 1e-14);
 }
 
-}  // namespace
-
 TEST_CASE("AnyLaw: evaluates, pulls back and linearises as the law does, of fixed size or not") {
   check_same(Pendulum{}, {0.4, -1.1}, {0.3}, {0.7, 1.3, 0.4, 9.81});
   check_same(test::DrivenOscillator{}, {0.4, -1.1}, {0.3}, {4.0, 0.3, 1.5, 1.3});
@@ -70,4 +67,4 @@ TEST_CASE("AnyLaw::x_dot: pullback equals dual numbers") {
       {{0.0, 0.4, -1.1, 0.3, 0.7, 1.3, 0.4, 9.81}, {0.0, 3.0, 2.0, 0.0, 1.0, 0.5, 0.0, 9.81}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::any_law_test

@@ -10,8 +10,7 @@
 #include "cycloid/math/rotation.h"
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::constraint_test {
 
 using test::Numbers;
 
@@ -71,8 +70,6 @@ std::array<double, 2> defects(const std::array<double, 6>& p) {
 bool is_inertia(const std::array<double, 6>& p) {
   return satisfies(Constraint::inertia, p.data(), 6);
 }
-
-}  // namespace
 
 TEST_CASE("Constraint: says what satisfies it, borders included, NaN and infinity never") {
   struct Case {
@@ -240,4 +237,4 @@ TEST_CASE("inertia_from_free: pullback equals dual numbers") {
        {1, 1, 1, -2, 0, 0}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::constraint_test

@@ -4,8 +4,7 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::discrete_test {
 
 // A damped, forced map in two dimensions that uses time and step length; pullback from dual
 // numbers.
@@ -41,8 +40,6 @@ const std::vector<test::Numbers> kPoints = {{0.3, 0.6, 0.5, 2.1, 0.4, 1.0},
                                             {-1.0, 0.2, 0.0, 1.5, 3.0, 0.1},
                                             {0.0, 0.9, -2.0, 3.0, 0.0, 0.5}};
 
-}  // namespace
-
 TEST_CASE("Discrete: the law is the step") {
   const double x[2] = {0.3, 0.6}, u[1] = {0.5}, p[1] = {2.1};
   double x_next[2];
@@ -59,4 +56,4 @@ TEST_CASE("Discrete::step: pullback equals dual numbers for x, u, p, t and h, ow
   test::check_step_pullback<Discrete>("Discrete::step", WithPullback{}, {0, 0}, kPoints);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::discrete_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/substep_check.h"
 
-namespace cycloid {
+namespace cycloid::dopri5_test {
 
 TEST_CASE("DormandPrince: rows of the tableau sum to the times, weights and errors to 1 and 0") {
   for (int i = 0; i < 7; ++i) {
@@ -36,4 +36,4 @@ TEST_CASE("DormandPrince::step, ::sample: pullbacks equal dual numbers for x, u,
   test::check_substep_pullbacks<DormandPrince>("DormandPrince");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::dopri5_test

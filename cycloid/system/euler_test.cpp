@@ -2,7 +2,7 @@
 
 #include "tests/support/integrator_check.h"
 
-namespace cycloid {
+namespace cycloid::euler_test {
 
 TEST_CASE("Euler: x + h x_dot, with time at the start of the step") {
   const test::Numbers p = {4.0, 0.6, 1.5, 1.3};
@@ -19,4 +19,4 @@ TEST_CASE("Euler::step: pullback equals dual numbers for x, u, p, t and h on eve
   test::check_step_pullbacks<Euler>("Euler::step");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::euler_test

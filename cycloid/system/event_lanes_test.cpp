@@ -7,8 +7,7 @@
 #include "cycloid/system/rk4.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::event_lanes_test {
 
 using Lanes = Pack<double, 4>;
 
@@ -36,8 +35,6 @@ struct Witness {
   }
 };
 
-}  // namespace
-
 TEST_CASE("EventLanes: a lane that is looked at closer is the scalar's work, there and back") {
   // Steps of ½: far away; near the surface at the beginning, which it leaves; through the surface
   // from below, which is no event; through it from above, which ends the run.
@@ -59,4 +56,4 @@ TEST_CASE("EventLanes: a lane that is looked at closer is the scalar's work, the
   CHECK(out.x_bar[3][0] == doctest::Approx(0).epsilon(1e-15));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::event_lanes_test

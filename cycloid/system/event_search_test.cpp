@@ -9,8 +9,7 @@
 #include "cycloid/system/laws/bouncing_ball.h"
 #include "cycloid/system/rk4.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::event_search_test {
 
 using Lanes = Pack<double, 4>;
 
@@ -34,8 +33,6 @@ struct Fall {
     return {flags[0] == 1, flags[1] == 1, flags[2] == 1, flags[3] == 1};
   }
 };
-
-}  // namespace
 
 TEST_CASE("lanes_with_events: a change of sign, a start on the surface, and what stays away") {
   // Reaches the floor; does not; begins on it and leaves; comes near without bending towards it.
@@ -89,4 +86,4 @@ TEST_CASE("step_through: a fixed step is its only part; dopri5's parts fill the 
   CHECK(x_next[0] == doctest::Approx(100 + 6 - 2 * 9.81));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::event_search_test

@@ -7,8 +7,7 @@
 
 #include "cycloid/system/rk4.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::event_stretch_test {
 
 // x = x₀ + a t + b t², which is not a number where x > limit; event j has direction j.
 struct Ramp {
@@ -52,8 +51,6 @@ struct Stretch {
     return of.first_root(&x);
   }
 };
-
-}  // namespace
 
 TEST_CASE("EventStretch: takes the memory that it says") {
   Stretch stretch(0, 1, 0);
@@ -142,4 +139,4 @@ TEST_CASE("EventStretch: a surface before a place where nothing is finite") {
   CHECK(Stretch(1.5, 1, 0, 0.5)(1, 0, 1).event < 0);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::event_stretch_test

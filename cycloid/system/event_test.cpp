@@ -6,8 +6,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::event_test {
 
 // Everything depends on everything: two states, an input, a parameter and time.
 struct Gate {
@@ -94,8 +93,6 @@ void check_reset(int event) {
       kPoints);
 }
 
-}  // namespace
-
 TEST_CASE("law_events: pullback equals dual numbers, with more events than states") {
   check_events<Gate>();
 }
@@ -125,4 +122,4 @@ TEST_CASE("law_events_rate: the rate along the motion, with that of time") {
   CHECK(g_dot[2] == doctest::Approx(-0.4));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::event_test

@@ -8,8 +8,7 @@
 
 #include "cycloid/system/rk4.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::event_walk_test {
 
 using Numbers = std::vector<double>;
 
@@ -149,8 +148,6 @@ std::vector<std::pair<int, double>> dip_events(double x, double t, double h) {
   return found;
 }
 
-}  // namespace
-
 TEST_CASE("EventWalk: its way back equals differences: no event, one, several, an end") {
   using End = Walk::End;
   check_reverse({1.0, 0.2, 0.1, 0.3, 9.0, 0.0, 0.3}, 0, End::whole);
@@ -192,4 +189,4 @@ TEST_CASE("EventWalk: an event passes once, also where its reset leaves the stat
   CHECK(found[0].second == -0.5);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::event_walk_test

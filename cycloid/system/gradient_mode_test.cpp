@@ -7,7 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::gradient_mode_test {
 
 TEST_CASE("gradient_mode: numbers that mean nothing are refused by name") {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -43,4 +43,4 @@ TEST_CASE("gradient_mode: an input without bounds has the width one") {
   CHECK_THROWS_AS(System{parts}, ModelError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::gradient_mode_test

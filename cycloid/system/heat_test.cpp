@@ -10,8 +10,7 @@
 #include "tests/support/pullback_check.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::heat_test {
 
 using test::Numbers;
 
@@ -54,8 +53,6 @@ struct Once {
 double dot(const Numbers& a, const Numbers& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
-
-}  // namespace
 
 TEST_CASE("heat: a cosine of the box decays by 1 / (1 + h λ) in every step") {
   const int n = 40;
@@ -141,4 +138,4 @@ TEST_CASE("heat: shapes, conductivities and steps that make no sense are refused
   CHECK_THROWS_AS(systems::heat({2, 2}, {1.0}, 0.0), ParameterError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::heat_test

@@ -4,8 +4,7 @@
 #include "tests/support/integrator_check.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::implicit_midpoint_test {
 
 using test::Numbers;
 
@@ -20,8 +19,6 @@ double chain_energy(const Numbers& x, double mass, double stiffness) {
   }
   return energy;
 }
-
-}  // namespace
 
 TEST_CASE("ImplicitMidpoint: is of order 2, with time too") {
   test::check_order<ImplicitMidpoint, true>(2, 100);
@@ -84,4 +81,4 @@ TEST_CASE("ImplicitMidpoint: a step that is not solved is noted, and its neighbo
   CHECK(notes[3].residual == 0);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::implicit_midpoint_test

@@ -6,8 +6,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::interpolation_test {
 
 using test::Numbers;
 
@@ -69,8 +68,6 @@ Numbers state(const double* in) {
   return x;
 }
 
-}  // namespace
-
 TEST_CASE("interpolate: pullback equals dual numbers, for small turns, large ones and none") {
   std::vector<Numbers> points;
   for (const double angle : {0.0, 1e-9, 1e-3, 0.4, 1.9, 3.0}) {
@@ -120,4 +117,4 @@ TEST_CASE("interpolate: environments side by side are those one by one") {
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::interpolation_test

@@ -7,8 +7,7 @@
 #include "cycloid/system/make_system.h"
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::law_observer_test {
 
 using test::Numbers;
 
@@ -39,8 +38,6 @@ struct Spinner {
 
 // [d (6), u, p] -> [energy, tip, power] at base ⊕ d.
 const Numbers kBase = {0.5, 0.5, -0.5, 0.5, 0.3, -0.7, 1.1};
-
-}  // namespace
 
 TEST_CASE("law_observe: pullback by dual numbers equals dual numbers, with a quaternion") {
   const Spinner law;
@@ -95,4 +92,4 @@ TEST_CASE("LawObserver: lanes of any number show what scalars show, bit for bit"
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::law_observer_test

@@ -6,8 +6,7 @@
 #include "tests/support/law_steps.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::law_point_test {
 
 using Dipole = test::DipoleByDuals;
 using test::Numbers;
@@ -57,8 +56,6 @@ const std::vector<Numbers> kDipolePoints = {
     {2.0, 0.3, -0.7, 1.1, 2, -1, 0.5, 0, 0, 0, 0.5, 0.7, 0.9, -2},
     {0.0, 1.5, 1.5, -1.0, 0, 0, 0, 3, 2, 1, 1, 1, 1, 0}};
 
-}  // namespace
-
 TEST_CASE("law_x_dot: the pullback from dual numbers is right for time, quaternions, u and p") {
   static_assert(kColumns % kDualWidth != 0, "the last group of columns is not full");
   test::check_pullback("law_x_dot", 6, dipole_of, dipole_back, kDipolePoints);
@@ -88,4 +85,4 @@ TEST_CASE("law_x_dot: dual numbers and the law's own pullback agree, with saved 
   for (int i = 1; i < 8; ++i) CHECK(std::abs(results[0][i] - 0.25) > 1e-3);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::law_point_test

@@ -4,8 +4,7 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::law_space_test {
 
 using test::Numbers;
 
@@ -39,8 +38,6 @@ std::vector<Numbers> displacements(std::size_t extra) {
   }
   return points;
 }
-
-}  // namespace
 
 TEST_CASE("law_retract: equals Space::retract, in a flat space too") {
   const Space space(state_specs(Mixed{}));
@@ -142,4 +139,4 @@ TEST_CASE("law_chart: pullback equals dual numbers, none, small and large displa
       {{1, 2, 3, 4, 5, 6}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::law_space_test

@@ -14,8 +14,7 @@
 #include "tests/support/stepper_run.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::law_stepper_test {
 
 using test::Dipole;
 using test::DrivenOscillator;
@@ -121,8 +120,6 @@ struct FirstStage {  // x⁺ = x_dot(t, x)
     law_x_dot_pullback(at, at.t, x, record + 1, x_next_bar, at_bar.t, x_bar, at_bar.u, at_bar.p);
   }
 };
-
-}  // namespace
 
 TEST_CASE("LawStepper: its sizes are the law's, with the time step behind the parameters") {
   const StepperSizes s = StepperOf<Pack<double, 4>>(Pendulum{}).sizes();
@@ -396,4 +393,4 @@ TEST_CASE("LawStepper: the law sees t0 + k h, and the time step's cotangent the 
   CHECK(seen.p_bar[0][0] == 1000);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::law_stepper_test

@@ -6,8 +6,7 @@
 #include "cycloid/system/laws/spring_chain.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::law_test {
 
 // No input, no parameters.
 struct Drift {
@@ -40,8 +39,6 @@ constexpr bool has_sizes(int states, int tangents, int inputs, int parameters, i
   return Shape::kStates == states && Shape::kTangents == tangents && Shape::kInputs == inputs &&
          Shape::kParameters == parameters && Shape::saved == saved;
 }
-
-}  // namespace
 
 TEST_CASE("LawShape: sizes are constants of the type, with quaternions, without inputs") {
   static_assert(has_sizes<Pendulum>(2, 2, 1, 4, 2));
@@ -94,4 +91,4 @@ TEST_CASE("LocalArray: pieces of the scratch memory follow one another") {
   CHECK(scratch.next == memory + sizeof(memory));
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::law_test

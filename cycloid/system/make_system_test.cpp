@@ -11,8 +11,7 @@
 #include "tests/support/stepper_run.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::make_system_test {
 
 using test::Numbers;
 
@@ -42,8 +41,6 @@ SystemParts parts_of(const std::vector<BlockSpec>& state,
                      const LawSettings& settings = {}) {
   return law_parts("law", state, {}, parameters, settings);
 }
-
-}  // namespace
 
 TEST_CASE(
     "make_system: a law in ten lines becomes a System with RK4 and a differentiable time step") {
@@ -134,4 +131,4 @@ TEST_CASE("law_parts: an inertia's default is a sphere of that moment") {
   CHECK(parts.parameters.find("inertia").shape == std::vector<int>{6});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::make_system_test

@@ -7,8 +7,7 @@
 #include "tests/support/law_steps.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::newton_test {
 
 using test::Numbers;
 
@@ -49,8 +48,6 @@ void check_stage(const Law& law, const std::vector<Numbers>& points) {
                                   {.tolerance = 1e-9});
 }
 
-}  // namespace
-
 TEST_CASE("solve_stage: pullback and its derivative equal dual numbers, soft and stiff") {
   check_stage(test::DrivenOscillator{}, {{0.8, -0.4, 0.7, 4.0, 0.3, 1.5, 1.3, 2.1, 0.1},
                                          {0.8, -0.4, 0.7, 4e4, 300, 1.5, 1.3, 2.1, 1.0}});
@@ -78,4 +75,4 @@ TEST_CASE("solve_stage: the stage equation holds to rounding, and a hopeless one
   CHECK(solve_stage(there, 0.0, &zero, 1.0, &none) > 1e-10);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::newton_test

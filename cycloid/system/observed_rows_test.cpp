@@ -7,12 +7,9 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::observed_rows_test {
 
 using Numbers = std::vector<double>;
-
-}  // namespace
 
 TEST_CASE("CheckedRows: what is not given is zero inputs and the defaults of parameters") {
   const System system = systems::pendulum();
@@ -50,4 +47,4 @@ TEST_CASE("CheckedRows: wrong sizes and numbers that are not finite are refused"
   CHECK_THROWS_AS(CheckedRows(system, {.states = x, .rows = 2}), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::observed_rows_test

@@ -5,7 +5,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/systems.h"
 
-namespace cycloid {
+namespace cycloid::observer_test {
 
 TEST_CASE(
     "observables_of: blocks of the state come first, then what the System lists, with units") {
@@ -37,4 +37,4 @@ TEST_CASE("find_observable: a name that there is not has a nearest one") {
                        "no observable is called \"angel\"; did you mean \"angle\"?", ModelError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::observer_test

@@ -8,8 +8,7 @@
 #include "cycloid/base/error.h"
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::parameters_test {
 
 using test::Numbers;
 
@@ -40,8 +39,6 @@ Parameters registry() {
 }
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 TEST_CASE("Parameters: one flat vector, in the order of adding, with shapes and offsets") {
   const Parameters r = registry();
@@ -170,4 +167,4 @@ TEST_CASE("Parameters::from_free: pullback equals differences of every value") {
   if (worst < 1e-9) test::mark_operator_tested("Parameters::from_free");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::parameters_test

@@ -5,8 +5,7 @@
 #include "cycloid/system/verlet.h"
 #include "tests/support/integrator_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::partitioned_test {
 
 using test::Numbers;
 
@@ -19,8 +18,6 @@ double orbit_error(int steps) {
   return test::relative_error(test::take_steps<Scheme>(Kepler{}, kOrbit, {}, {1}, 0, 2, steps),
                               exact);
 }
-
-}  // namespace
 
 TEST_CASE("Partitioned: of order 1 and 2, and symplectic where the Hamiltonian is separable") {
   CHECK(orbit_error<PartitionedEuler>(200) / orbit_error<PartitionedEuler>(400) ==
@@ -47,4 +44,4 @@ TEST_CASE("Partitioned::step: pullback equals dual numbers for x, u, p, t and h"
   test::check_step_pullbacks<PartitionedVerlet, true>("Partitioned::step");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::partitioned_test

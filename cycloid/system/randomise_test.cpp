@@ -7,8 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/make_system.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::randomise_test {
 
 using Drawn = std::map<std::string, std::vector<double>>;
 
@@ -56,8 +55,6 @@ Moments moments(const std::vector<double>& values, const Map& map) {
 bool near(double found, double expected, double bound) {
   return std::abs(found - expected) < bound;
 }
-
-}  // namespace
 
 // With 2^14 draws the standard error of a mean is s/128 and of a deviation s/181; bounds are five.
 TEST_CASE("randomise: each law has its mean and its deviation") {
@@ -144,4 +141,4 @@ TEST_CASE("randomise: refuses unknown names, names outside vary, and spreads wit
   CHECK_THROWS_WITH_AS(randomise(system, {}, 0, 0), doctest::Contains("batch must be"), Error);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::randomise_test

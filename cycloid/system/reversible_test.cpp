@@ -10,8 +10,7 @@
 #include "tests/support/pullback_check.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::reversible_test {
 
 // A driven chain, one step there and back: what is left.
 template <class Scheme>
@@ -30,8 +29,6 @@ double left_over(double damping) {
   return test::relative_error(back, x);
 }
 
-}  // namespace
-
 TEST_CASE("Reversible: verlet without damping and implicit midpoint undo their steps to rounding") {
   CHECK(left_over<VelocityVerlet>(0) < 1e-15);
   CHECK(left_over<ImplicitMidpoint>(0) < 1e-15);
@@ -44,4 +41,4 @@ TEST_CASE("Reversible: other integrators are not") {
   CHECK(reversible<double>(&stepper) == nullptr);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::reversible_test

@@ -2,8 +2,7 @@
 
 #include "tests/support/integrator_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::rk4_test {
 
 using test::Numbers;
 
@@ -14,8 +13,6 @@ Vec3<double> angular_momentum(const Numbers& x, const Numbers& p) {
 double kinetic_energy(const Numbers& x, const Numbers& p) {
   return 0.5 * (p[0] * x[4] * x[4] + p[1] * x[5] * x[5] + p[2] * x[6] * x[6]);
 }
-
-}  // namespace
 
 TEST_CASE("Rk4: integrates a cubic in time exactly, and the exponential to its fourth term") {
   // ẋ = -x over one step of ½, as the velocity of a damped mass.
@@ -49,4 +46,4 @@ TEST_CASE("Rk4::step: pullback equals dual numbers for x, u, p, t and h on every
   test::check_step_pullbacks<Rk4>("Rk4::step");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::rk4_test

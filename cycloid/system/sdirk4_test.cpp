@@ -5,7 +5,7 @@
 #include "cycloid/system/laws/spring_chain.h"
 #include "tests/support/substep_check.h"
 
-namespace cycloid {
+namespace cycloid::sdirk4_test {
 
 TEST_CASE("SdirkPair: rows of the tableau sum to the times, weights and errors to 1 and 0") {
   for (int i = 0; i < 5; ++i) {
@@ -49,4 +49,4 @@ TEST_CASE("SdirkPair::step, ::sample: pullbacks equal dual numbers for x, u, p, 
   test::check_substep_pullbacks<SdirkPair>("SdirkPair");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::sdirk4_test

@@ -2,12 +2,9 @@
 
 #include "tests/support/integrator_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::semi_implicit_test {
 
 using test::Numbers;
-
-}  // namespace
 
 TEST_CASE("SemiImplicitEuler: the new velocity moves the position") {
   const Numbers x = test::take_steps<SemiImplicitEuler>(Pendulum{}, {0.5, 0.2}, {0.3},
@@ -38,4 +35,4 @@ TEST_CASE(
   test::check_step_pullbacks<SemiImplicitEuler>("SemiImplicitEuler::step");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::semi_implicit_test

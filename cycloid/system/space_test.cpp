@@ -9,8 +9,7 @@
 #include "cycloid/base/error.h"
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::space_test {
 
 using test::Numbers;
 
@@ -82,8 +81,6 @@ void check_round_trip(double tolerance) {
     for (int i = 0; i < 12; ++i) CHECK(std::abs(again[i] - d[i]) <= 4 * tolerance);
   }
 }
-
-}  // namespace
 
 TEST_CASE("Space: blocks lie one after another, a quaternion has one tangent number less") {
   const Space space = mixed();
@@ -241,4 +238,4 @@ TEST_CASE("Space: a mixed block has one name, and its quaternions keep their geo
   CHECK_THROWS_AS(Space(std::vector<MixedBlockSpec>{{"qpos", "m", {}}}), ModelError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::space_test

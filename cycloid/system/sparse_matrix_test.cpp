@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace cycloid {
+namespace cycloid::sparse_matrix_test {
 
 TEST_CASE("sparse_of: exact zeros are left out, row by row, and empty rows stay") {
   const double dense[] = {0, 2, 0, 0, 0, 0, -1, 0, 5e-324};
@@ -20,4 +20,4 @@ TEST_CASE("SparseMatrix: zero has row starts for every row and no entries") {
   CHECK(m.value.empty());
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::sparse_matrix_test

@@ -4,13 +4,10 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::stage_sum_test {
 
 constexpr int kStages = 3, kSize = 2;
 constexpr double kRow[kStages] = {0.25, -1.5, 0.75};
-
-}  // namespace
 
 TEST_CASE("stage_sum: x + h times the weighted slopes; the first stage begins in x") {
   const double x[] = {1, 2}, k[] = {1, 0, 0, 1, 2, 2};
@@ -34,4 +31,4 @@ TEST_CASE("stage_sum: pullback equals dual numbers in h, x and all slopes") {
                        {test::FixedNumbers(1).vector(9), test::FixedNumbers(2).vector(9)});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::stage_sum_test

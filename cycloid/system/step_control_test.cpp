@@ -7,7 +7,7 @@
 #include "tests/support/law_steps.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid {
+namespace cycloid::step_control_test {
 
 TEST_CASE("Tolerances: a default for each precision, unless given") {
   CHECK(Tolerances{}.relative<double>() == 1e-9);
@@ -71,4 +71,4 @@ TEST_CASE("first_length: is near the length that the tolerance allows, and withi
   CHECK(guess(1e-4, 1e-3) <= 1e-3);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::step_control_test

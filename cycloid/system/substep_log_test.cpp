@@ -7,8 +7,7 @@
 #include "cycloid/system/sdirk4.h"
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::substep_log_test {
 
 using test::Numbers;
 
@@ -26,8 +25,6 @@ std::pair<Numbers, double> take(Scheme scheme, SubstepLog& log, const Numbers& x
   scheme.step(at, x.data(), buffers.x_next.data(), buffers.record.data());
   return {buffers.x_next, buffers.record[0]};
 }
-
-}  // namespace
 
 TEST_CASE_TEMPLATE("SubstepLog: a run that follows takes the same substeps", Scheme, Dopri5,
                    Sdirk4) {
@@ -73,4 +70,4 @@ TEST_CASE("SubstepLog: what was not recorded cannot be followed") {
   CHECK_THROWS_AS(idle.substeps(0, 1), InternalError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::substep_log_test

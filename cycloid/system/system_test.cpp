@@ -4,8 +4,7 @@
 
 #include "cycloid/base/error.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::system_test {
 
 // A stepper of the given sizes that is never run.
 template <class T>
@@ -54,8 +53,6 @@ SystemParts parts() {
   p.float64 = steppers<double>();
   return p;
 }
-
-}  // namespace
 
 TEST_CASE("System: shows its parts, describes itself, and copies share them") {
   SystemParts p = parts();
@@ -132,4 +129,4 @@ TEST_CASE("System: gives kernels of its own precision only, and turns into doubl
   CHECK_THROWS_AS(System(std::move(only)).in_double(), ModelError);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::system_test

@@ -9,8 +9,7 @@
 #include "tests/support/pullback_check.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::systems_test {
 
 using systems::Settings;
 using test::Numbers;
@@ -90,8 +89,6 @@ bool has_events(const std::string& law) { return !systems::make(law).events().em
 bool needs_second_order(const std::string& i) { return i == "semi_implicit" || i == "verlet"; }
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 TEST_CASE("systems: each law has the contract's states, inputs, parameters and defaults") {
   const System pendulum = systems::pendulum();
@@ -219,4 +216,4 @@ TEST_CASE("systems: lanes are two registers of the chosen instruction set") {
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::systems_test

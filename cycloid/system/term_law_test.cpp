@@ -3,8 +3,7 @@
 #include "cycloid/system/laws/pendulum.h"
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::term_law_test {
 
 using test::Numbers;
 
@@ -87,8 +86,6 @@ void plain(TermPlace place, const S* in, S* dx) {
   if (place == TermPlace::acceleration) dx[1] += bend(in + 1, in + 3, 0);
 }
 
-}  // namespace
-
 TEST_CASE("TermLaw::x_dot: adds where it says; its pullback equals dual numbers of the formula") {
   for (const TermPlace place : {TermPlace::rate, TermPlace::acceleration, TermPlace::force}) {
     const auto f = [&](const auto* in, auto* out) { plain(place, in, out); };
@@ -120,4 +117,4 @@ TEST_CASE("TermLaw::x_dot: adds where it says; its pullback equals dual numbers 
   }
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::term_law_test

@@ -5,8 +5,7 @@
 #include "tests/support/integrator_check.h"
 #include "tests/support/stepper_run.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::unrolled_midpoint_test {
 
 using test::Numbers;
 
@@ -22,8 +21,6 @@ Numbers of_pendulum() {
   }
   return all;
 }
-
-}  // namespace
 
 TEST_CASE("UnrolledMidpoint: is of order 2 once it has iterated twice") {
   test::check_order<UnrolledMidpoint<4>, true>(2, 100);
@@ -47,4 +44,4 @@ TEST_CASE(
   CHECK(record(LawStepper<Pendulum, UnrolledMidpoint<16>, double>(Pendulum{})) == 34);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::unrolled_midpoint_test

@@ -7,15 +7,12 @@
 #include "cycloid/system/systems.h"
 #include "tests/support/test_laws.h"
 
-namespace cycloid::inline system {
-namespace {
+namespace cycloid::variant_test {
 
 double value(const System& system, const char* name) {
   const Parameters& p = system.parameters();
   return p.default_values()[static_cast<std::size_t>(p.find(name).offset)];
 }
-
-}  // namespace
 
 TEST_CASE("variant: a law takes another step and another integrator, and is otherwise the same") {
   const System system =
@@ -71,4 +68,4 @@ TEST_CASE("with_defaults: names keep their order; a bad value is refused") {
   CHECK_THROWS_AS(with_defaults(before, {{"mas", {3}}}), ParameterError);
 }
 
-}  // namespace cycloid::inline system
+}  // namespace cycloid::variant_test

@@ -2,8 +2,7 @@
 
 #include "tests/support/integrator_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::verlet_test {
 
 using test::Numbers;
 
@@ -12,8 +11,6 @@ const Numbers kOrbit = {0.9, 0.3, -0.2, 1.1};
 double orbit_energy(const Numbers& x) {
   return 0.5 * (x[2] * x[2] + x[3] * x[3]) - 1 / std::hypot(x[0], x[1]);
 }
-
-}  // namespace
 
 TEST_CASE("VelocityVerlet: one step of free fall is exact") {
   // Far out on a huge stiff-free chain a constant force: q = q0 + v t + ½ u/m t².
@@ -58,4 +55,4 @@ TEST_CASE("VelocityVerlet::step: pullback equals dual numbers for x, u, p, t and
   test::check_step_pullbacks<VelocityVerlet>("VelocityVerlet::step");
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::verlet_test

@@ -18,7 +18,7 @@ with respect to what went in.
 np.float64(7.535)
 """
 
-from cycloid import cost, learn, networks, soft, systems
+from cycloid import cost, fluid, learn, networks, soft, systems
 from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
@@ -26,6 +26,7 @@ from cycloid._close_loop import LinearFeedback, close_loop
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._estimate import Estimate, estimate
+from cycloid._evaluate import Scorecard, evaluate
 from cycloid._forward import (
     Contacts,
     Forward,
@@ -110,6 +111,7 @@ __all__ = [
     "Recording",
     "Report",
     "Robot",
+    "Scorecard",
     "Smoothed",
     "SolverWarning",
     "System",
@@ -127,6 +129,8 @@ __all__ = [
     "diagnose",
     "difference",
     "estimate",
+    "evaluate",
+    "fluid",
     "forward",
     "from_mujoco",
     "identify",

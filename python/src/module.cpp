@@ -67,6 +67,7 @@ NB_MODULE(_core, m) {
   bind_page(m);
   bind_verify(m);
   bind_estimate(m);
+  bind_evaluate(m);
   bind_identify(m);
   bind_networks(m);
   bind_learn(m);

@@ -52,6 +52,7 @@ void bind_jax(nb::module_& m);
 void bind_page(nb::module_& m);
 void bind_verify(nb::module_& m);
 void bind_estimate(nb::module_& m);
+void bind_evaluate(nb::module_& m);
 void bind_observe(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_robot(nb::module_& m);

@@ -5,6 +5,7 @@
 // states_bar, controls_bar), the latter two None where there is no gradient to give.
 #include <nanobind/stl/map.h>
 
+#include "cost_terms.h"
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/free_time.h"
 #include "cycloid/optimise/mpc.h"
@@ -68,6 +69,8 @@ Function function_of(const std::string& name, nb::object callable, bool has_grad
   return out;
 }
 
+}  // namespace
+
 Cost cost_of(const nb::list& terms, const System& system, std::int64_t steps) {
   const Shape shape{static_cast<std::size_t>(steps),
                     static_cast<std::size_t>(system.states().size()),
@@ -94,6 +97,8 @@ Cost cost_of(const nb::list& terms, const System& system, std::int64_t steps) {
   }
   return cost;
 }
+
+namespace {
 
 PlanOptions options_of(const nb::dict& given) {
   PlanOptions o;

@@ -324,3 +324,23 @@ def test_train_learns_goes_on_and_names_what_is_wrong(program):
     learnable(program, learning_rat=1)
     done = program.run("train", "config.json")
     assert done.returncode == 2 and "learning_rate" in done.stderr
+
+
+def test_evaluate_scores_a_model_and_two_side_by_side(program):
+    words = ["--truth", "pendulum", "--runs", 6, "--steps", 100, "--no-timing"]
+    card = program.answer("evaluate", "pendulum", "--dt", 0.05, *words, "--report", "card.html")
+    assert card["schema"] == "cycloid.scorecard/1" and card["verdict"].startswith("trustworthy")
+    assert 0 < card["scores"]["error"]["value"] < 1e-3
+    assert "<svg" in (program.folder / "card.html").read_text()
+    bad = program.answer("evaluate", "pendulum", "--set", "damping=1", *words)
+    assert bad["scores"]["energy_drift"]["mark"] == "poor"
+    again = program.answer("evaluate", "pendulum", "--set", "damping=1", *words)
+    assert again == bad
+    learnable(program)
+    program.answer("train", "config.json")
+    both = program.answer(
+        "evaluate", "model.cyl", "--truth", "run.csv", "--beside", "model.cyl", "--no-timing"
+    )
+    assert both["scores"] == both["beside"]["scores"] and both["runs"] == 1
+    done = program.run("evaluate", "pendulum")
+    assert done.returncode == 2 and "--truth" in done.stderr

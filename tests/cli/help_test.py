@@ -16,6 +16,7 @@ COMMANDS = [
     "identify",
     "plan",
     "train",
+    "evaluate",
     "bench",
     "info",
     "doctor",

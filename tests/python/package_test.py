@@ -22,6 +22,7 @@ MODULES = ["cycloid"] + [f"cycloid.{m.name}" for m in pkgutil.iter_modules(cy.__
 PUBLIC = (
     cy,
     cy.cost,
+    cy.fluid,
     cy.learn,
     cy.networks,
     cy.soft,

@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/constraint/row_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::connect_test {
 
 using test::Numbers;
 
@@ -28,5 +27,4 @@ TEST_CASE("connect: rate and acceleration are the residual's time derivatives, J
   });
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::connect_test

@@ -2,8 +2,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::friction_rows_test {
 
 TEST_CASE("dof friction: damps towards rest with the impedance of no violation") {
   const int parent[2] = {-1, 0};
@@ -26,5 +25,4 @@ TEST_CASE("dof friction: damps towards rest with the impedance of no violation")
   CHECK(problem.D[0] == doctest::Approx(0.4 / (0.6 * 1.5)).epsilon(1e-14));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::friction_rows_test

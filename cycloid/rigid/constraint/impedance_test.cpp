@@ -2,10 +2,9 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::impedance_test {
 
-namespace {
+using test::Numbers;
 
 // The curve as the manual of MuJoCo words it.
 double plain_impedance(const double* s, double x) {
@@ -33,8 +32,6 @@ const std::vector<Numbers> kPoints = {
 const std::vector<Numbers> kGains = {{0.02, 1.1, 0.95, 0.002}, {0.003, 0.7, 0.9, 0.002},
                                      {-800, -30, 0.95, 0.002}, {0.05, -3, 0.9, 0.002},
                                      {-800, 0.7, 0.9, 0.015},  {0, 0, 0.9, 0.002}};
-
-}  // namespace
 
 TEST_CASE("impedance: follows the curve on every piece") {
   for (const Numbers& in : kPoints) {
@@ -129,3 +126,5 @@ TEST_CASE("reference_gains: pullback equals dual numbers in every format") {
         kGains);
   }
 }
+
+}  // namespace cycloid::impedance_test

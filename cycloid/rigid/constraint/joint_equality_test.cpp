@@ -2,8 +2,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::joint_equality_test {
 
 TEST_CASE("coupling: pullback equals dual numbers for the polynomial and its slope") {
   test::check_pullback(
@@ -29,5 +28,4 @@ TEST_CASE("coupling: 1 + 2y + 3y² + 4y³ + 5y⁴ at y = 2") {
   CHECK(at.bend == 294);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::joint_equality_test

@@ -4,8 +4,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::limit_rows_test {
 
 using test::Numbers;
 
@@ -98,5 +97,4 @@ TEST_CASE("joint limit: lanes in which an end does not count have zeros") {
   CHECK(add_joint_limit(JointLimit{LimitEnd::nearer, 0, 0, 0, 0, 0.7, soft}, p, at, problem) == -1);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::limit_rows_test

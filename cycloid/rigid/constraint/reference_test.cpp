@@ -3,10 +3,9 @@
 #include "cycloid/rigid/contact/elliptic_law.h"
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::reference_test {
 
-namespace {
+using test::Numbers;
 
 // A block of n rows as a flat row: [h, solref, solimp, A (n), x (n), v (n)].
 template <class S>
@@ -108,8 +107,6 @@ struct ContactOutputs {
   }
   double D[kMostRows] = {}, a_ref[kMostRows] = {}, friction[kMostRows] = {};
 };
-
-}  // namespace
 
 TEST_CASE("block_reference: a limit, a friction loss and a weld by hand") {
   const Numbers in = block_point(1, {0.02, 1}, {0.9, 0.95, 0.001, 0.5, 2}, {-0.01});
@@ -296,3 +293,5 @@ TEST_CASE("contact_reference: with the law's pullback, pos̄ = k(d + d'x) r̄ + 
   for (int k = 0; k < 6; ++k) CHECK(v_bar[k] == doctest::Approx(gains.b * r_bar[k]));
   CHECK(c_bar.A == doctest::Approx(-power / at.c.A).epsilon(1e-12));
 }
+
+}  // namespace cycloid::reference_test

@@ -2,8 +2,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::row_block_test {
 
 using S = test::LaneNumber;
 
@@ -60,5 +59,4 @@ TEST_CASE("for_each_column: from the last dof to the root, by padded places") {
   CHECK(places == std::vector<int>{dofs.place[3], dofs.place[2], dofs.place[0]});
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::row_block_test

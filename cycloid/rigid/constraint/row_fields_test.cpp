@@ -4,8 +4,7 @@
 
 #include <vector>
 
-namespace cycloid {
-namespace {
+namespace cycloid::row_fields_test {
 
 TEST_CASE("RowFieldBars: clear leaves zeros for every body in all five") {
   const Force<double> W{{1, 2, 3}, {4, 5, 6}};
@@ -20,5 +19,4 @@ TEST_CASE("RowFieldBars: clear leaves zeros for every body in all five") {
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::row_fields_test

@@ -2,15 +2,12 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::row_law_test {
 
-namespace {
+using test::Numbers;
 
 constexpr RowLaw kLaws[] = {RowLaw::equality, RowLaw::friction_loss, RowLaw::one_sided,
                             RowLaw::given};
-
-}  // namespace
 
 TEST_CASE("row_response: known values in every zone") {
   CHECK(row_response(RowLaw::equality, 3.0, 0.0, 2.0).f == -6);
@@ -93,3 +90,5 @@ TEST_CASE("row_force: pullback equals dual numbers in every zone") {
       },
       {{3.0, 1.5, 0.4}}, {.zero_by_law = true});
 }
+
+}  // namespace cycloid::row_law_test

@@ -4,8 +4,7 @@
 #include "cycloid/rigid/constraint/row_case_test.h"
 #include "cycloid/rigid/tree/workspace.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::static_rows_test {
 
 using test::FixedNumbers;
 using test::Numbers;
@@ -313,5 +312,4 @@ TEST_CASE("static_rows: residual, J, D, reference and friction are MuJoCo's, for
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::static_rows_test

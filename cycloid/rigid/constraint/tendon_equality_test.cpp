@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/constraint/row_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::tendon_equality_test {
 
 using test::Numbers;
 
@@ -40,5 +39,4 @@ TEST_CASE("tendon equality: a fixed tendon at qpos0 is as long as its joints' re
   CHECK(rows.tendon_equalities[0].length0[0] == doctest::Approx(0.4 * 0.1).epsilon(1e-14));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::tendon_equality_test

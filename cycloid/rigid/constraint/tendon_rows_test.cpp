@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/constraint/row_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::tendon_rows_test {
 
 using test::Numbers;
 
@@ -31,7 +30,7 @@ TEST_CASE("tendon rows: J times a vector is the tendon's rate, fixed, spatial an
 }
 
 TEST_CASE("tendon rows: dofs that move both ends of a piece alike are left out") {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   b.tendon(TendonKind::spatial, {{WrapKind::site, t.on_drone, 0}, {WrapKind::site, t.on_rotor, 0}});
@@ -49,5 +48,4 @@ TEST_CASE("tendon rows: dofs that move both ends of a piece alike are left out")
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::tendon_rows_test

@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/constraint/row_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::weld_test {
 
 using test::Numbers;
 
@@ -29,5 +28,4 @@ TEST_CASE("weld: rate and acceleration of the turn are the residual's time deriv
   });
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::weld_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/constrained_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::adhesion_test {
+
 using test::ConstrainedCase;
 using test::StepKind;
-
-namespace {
 
 void add_adhesion_actuator(Model& m, int body, double gear, ActuatorDynamics dynamics) {
   Named<Actuator> a;
@@ -30,8 +29,6 @@ Model sticky_robot(RigidIntegrator integrator) {
   add_adhesion_actuator(m, 5, 2.0, ActuatorDynamics::none);
   return m;
 }
-
-}  // namespace
 
 TEST_CASE("adhesion: the contacts of a body share the actuators' force, within the gap as well") {
   const Model m = sticky_robot(RigidIntegrator::rk4);
@@ -86,3 +83,5 @@ TEST_CASE("adhesion: a step's pullback equals dual numbers") {
         {c.point, high}, test::PullbackOptions{.tolerance = 1e-9, .lane_tolerance = 1e-10});
   }
 }
+
+}  // namespace cycloid::adhesion_test

@@ -2,10 +2,9 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::contact_jacobian_test {
 
-namespace {
+using test::Numbers;
 
 // Contacts at a row of inputs, and their forces at a fixed q̈.
 template <class S>
@@ -77,8 +76,6 @@ double worst_error(const Tree& tree, const Numbers& in, double& largest) {
   return worst / std::max(largest, 1.0);
 }
 
-}  // namespace
-
 TEST_CASE("contact_jacobian: the derivative of contact forces equals dual numbers") {
   for (const bool elliptic : {false, true}) {
     for (const Model& m : {test::crowd(elliptic), test::loner(elliptic)}) {
@@ -93,3 +90,5 @@ TEST_CASE("contact_jacobian: the derivative of contact forces equals dual number
     }
   }
 }
+
+}  // namespace cycloid::contact_jacobian_test

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_laws_test {
 
 TEST_CASE("visit_law: a listed law is visited once, as its type, and single rows are not") {
   for (const RowLaw law : {RowLaw::equality, RowLaw::friction_loss, RowLaw::one_sided,
@@ -74,5 +73,4 @@ TEST_CASE("for_each_law: goes through every row once, contacts as a whole") {
   CHECK(counts == std::vector<int>{6, -4, -3});
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_laws_test

@@ -58,7 +58,7 @@ PairNumbers<P> pair_numbers(const ContactPlan& plan, const ModelView& model, con
   if (pair.given >= 0) {
     n = given_numbers<P>(model.pairs[static_cast<std::size_t>(pair.given)]);
   } else {
-    const geometry::ContactNumbers<P> mixed =
+    const MixedSurface<P> mixed =
         mix_surfaces(pair.mix, surface_of(plan.geoms[static_cast<std::size_t>(pair.geom1)].at, p),
                      surface_of(plan.geoms[static_cast<std::size_t>(pair.geom2)].at, p));  // (1)
     for (int i = 0; i < 5; ++i) n.law.friction[i] = mixed.friction[i];
@@ -83,7 +83,7 @@ template <class S, class P>
 void pair_numbers_pullback(const ContactPlan& plan, const P* p, const ContactPair& pair,
                            const PairNumbers<S>& bar, S* p_bar) {
   if (pair.given >= 0) return;  // (2)
-  geometry::ContactNumbers<S> mixed{};
+  MixedSurface<S> mixed{};
   for (int i = 0; i < 5; ++i) mixed.friction[i] = bar.law.friction[i];
   for (int i = 0; i < 5; ++i) mixed.solimp[i] = bar.law.soft.solimp[i];
   for (int i = 0; i < 2; ++i) mixed.solref[i] = bar.law.soft.solref[i];

@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_numbers_test {
 
 using test::Numbers;
 
@@ -65,5 +64,4 @@ TEST_CASE("pair_numbers: where friction ties, each geom has half of the cotangen
   CHECK(p_bar[static_cast<std::size_t>(tree.geoms[4].friction)] == 0.5);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_numbers_test

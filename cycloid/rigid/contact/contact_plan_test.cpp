@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_plan_test {
 
 using test::Numbers;
 
@@ -86,5 +85,4 @@ TEST_CASE("ContactPlan: one tree on the floor is placed about its own origin") {
   CHECK_FALSE(plan.geoms[1].turns);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_plan_test

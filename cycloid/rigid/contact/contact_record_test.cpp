@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_record_test {
 
 using test::ContactCase;
 using test::contacts_of;
@@ -31,5 +30,4 @@ TEST_CASE("recall_contacts: the same contacts from the record, bit for bit") {
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_record_test

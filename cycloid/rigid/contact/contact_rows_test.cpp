@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_rows_test {
 
 using test::ContactCase;
 using test::Numbers;
@@ -132,5 +131,4 @@ TEST_CASE("add_contact_rows: one parameter vector for all lanes acts as one per 
   CHECK(test::relative_error(all_rows(c), per_lane) < 1e-12);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_rows_test

@@ -5,8 +5,7 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_slots_test {
 
 using test::ContactCase;
 using test::contacts_of;
@@ -120,5 +119,4 @@ TEST_CASE("find_contacts: in float, far from the world's origin, no digit is los
   CHECK(dist_at(4096) == dist_at(0));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_slots_test

@@ -4,8 +4,7 @@
 #include "cycloid/rigid/contact/mujoco_rows_test.h"
 #include "cycloid/rigid/step.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::contact_table_test {
 
 using test::Numbers;
 
@@ -128,5 +127,4 @@ TEST_CASE("contact rows: MuJoCo's contacts, J, D and a_ref, in its order") {
   CHECK(states == 4);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::contact_table_test

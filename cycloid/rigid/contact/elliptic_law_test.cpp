@@ -2,10 +2,9 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::elliptic_law_test {
 
-namespace {
+using test::Numbers;
 
 // [D, friction, r], n numbers each; impratio 2.
 Numbers point(int n, const Numbers& r) {
@@ -56,8 +55,6 @@ void check_derivatives(const Numbers& in) {
     x[2 * n + j].tangent[0] = 0;
   }
 }
-
-}  // namespace
 
 TEST_CASE("elliptic_response: known values in the three zones") {
   // μ² = 1, g = 1: T = 5 for r = (·, 3, 4).
@@ -116,3 +113,5 @@ TEST_CASE("elliptic_force: pullback equals dual numbers when sticking, slipping 
   check_elliptic_pullback<4>();
   check_elliptic_pullback<6>();
 }
+
+}  // namespace cycloid::elliptic_law_test

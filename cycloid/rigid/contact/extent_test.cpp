@@ -4,8 +4,7 @@
 #include "cycloid/geometry/collide_case_test.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::extent_test {
 
 using test::Numbers;
 
@@ -56,5 +55,4 @@ TEST_CASE("shapes_apart: never of shapes that touch, and of many whose spheres m
   CHECK(3 * apart > met);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::extent_test

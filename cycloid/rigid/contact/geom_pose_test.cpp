@@ -2,8 +2,7 @@
 
 #include "tests/support/pullback_check.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::geom_pose_test {
 
 using test::Numbers;
 
@@ -94,5 +93,4 @@ TEST_CASE("geom_pose: an axis alone is the frame's own, and identities are not m
     CHECK(axis(z, 2)[i] == doctest::Approx(axis(whole, 2)[i]).epsilon(1e-15));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::geom_pose_test

@@ -2,10 +2,9 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::hunt_crossley_test {
 
-namespace {
+using test::Numbers;
 
 // [h, stiffness, dissipation, stiction, solref, friction, A, rows, x, v] as one row.
 constexpr int kFirstVelocity = 4 + 2 + 5 + 1 + 1 + 1;
@@ -77,8 +76,6 @@ struct Forces {
   double f[kMostRows] = {};
 };
 
-}  // namespace
-
 TEST_CASE("compliant_force: Hunt and Crossley's law and regularised friction by hand") {
   const Numbers in = point(6, -0.004, -0.5);
   const Forces at({}, in);
@@ -138,3 +135,5 @@ TEST_CASE("compliant_force: pullback is zero when free and when released") {
   check_law(6, {}, {point(6, 0.002, -0.5), point(6, -0.002, 3.0), point(0, -0.002, -0.5)},
             {.zero_by_law = true});
 }
+
+}  // namespace cycloid::hunt_crossley_test

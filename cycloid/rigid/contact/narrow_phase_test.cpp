@@ -4,8 +4,7 @@
 
 #include "cycloid/geometry/collide_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::narrow_phase_test {
 
 using test::Numbers;
 
@@ -126,5 +125,4 @@ TEST_CASE("collide_again: the same touches from their features, bit for bit") {
   CHECK(searched >= 10);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::narrow_phase_test

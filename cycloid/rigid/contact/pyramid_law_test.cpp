@@ -3,10 +3,9 @@
 #include "cycloid/rigid/constraint/row_law.h"
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::pyramid_law_test {
 
-namespace {
+using test::Numbers;
 
 // [D, g, r], n numbers each, in the zone that r says.
 Numbers point(int n, const Numbers& r) {
@@ -80,8 +79,6 @@ void check_pyramid_pullback() {
       points(n));
 }
 
-}  // namespace
-
 TEST_CASE("pyramid_response: equals the sum over its edges, each a one-sided row") {
   for (const Numbers& in : points(3)) check_against_edges<3>(in);
   for (const Numbers& in : points(4)) check_against_edges<4>(in);
@@ -116,3 +113,5 @@ TEST_CASE("pyramid_response: the force is continuous across an edge") {
   pyramid_force<3>(b.data(), b.data() + 3, b.data() + 6, f_b);
   for (int k = 0; k < 3; ++k) CHECK(std::abs(f_a[k] - f_b[k]) < 4 * 40 * 2e-9);
 }
+
+}  // namespace cycloid::pyramid_law_test

@@ -5,8 +5,7 @@
 
 #include "cycloid/rigid/contact/contact_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::slot_layout_test {
 
 using test::ContactCase;
 using test::contacts_of;
@@ -83,5 +82,4 @@ TEST_CASE("fill_slots: of many bodies each touch has one slot, where that costs 
         layout_cost(c.plan, c.space, SlotLayout::compact));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::slot_layout_test

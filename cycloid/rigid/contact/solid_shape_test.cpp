@@ -4,8 +4,7 @@
 #include "cycloid/geometry/hull_case_test.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::solid_shape_test {
 
 // A mesh and a height field of a model.
 struct Solids {
@@ -115,5 +114,4 @@ TEST_CASE("collide: pairs with solids, and their pullback, by the functions of r
   mark_operator_tested("collide_solids");
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::solid_shape_test

@@ -4,8 +4,7 @@
 #include "cycloid/rigid/contact/extent.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 
-namespace cycloid::test {
-namespace {
+namespace cycloid::test::solids_apart_test {
 
 // A flat mesh and a height field of a model.
 struct Solids {
@@ -111,5 +110,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace
-}  // namespace cycloid::test
+}  // namespace cycloid::test::solids_apart_test

@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/constrained_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::sticky_contact_test {
+
 using test::ConstrainedCase;
 using test::Numbers;
 using test::StepKind;
@@ -33,8 +34,6 @@ TEST_CASE("stick: pullback equals dual numbers for every law, in the gap and in 
   CHECK(a_ref == doctest::Approx(1 + 1.0 / 20));
 }
 
-namespace {
-
 // Floor and feet stick; one foot alone has a say, by its priority.
 Model sticky_robot(RigidIntegrator integrator, bool elliptic) {
   Model m = test::held_robot(integrator);
@@ -47,8 +46,6 @@ Model sticky_robot(RigidIntegrator integrator, bool elliptic) {
   m.geoms.back().priority = 1;
   return m;
 }
-
-}  // namespace
 
 TEST_CASE("pair_adhesion: a sum, or that of the geom of higher priority, with its pullback") {
   const Tree tree(sticky_robot(RigidIntegrator::euler, false));
@@ -99,3 +96,5 @@ TEST_CASE("sticky_contact: a step's pullback equals dual numbers, in the gap as 
     }
   }
 }
+
+}  // namespace cycloid::sticky_contact_test

@@ -3,8 +3,7 @@
 #include "cycloid/rigid/contact/contact_case_test.h"
 #include "cycloid/rigid/contact/contact_rows_pullback.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::surface_motion_test {
 
 using test::ContactCase;
 using test::Numbers;
@@ -162,5 +161,4 @@ TEST_CASE("surface_motion: a belt under a body at rest slips as a body on a floo
   CHECK(seen > 0);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::surface_motion_test

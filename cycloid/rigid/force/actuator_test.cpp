@@ -2,10 +2,9 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::actuator_test {
 
-namespace {
+using test::Numbers;
 
 // One actuator on one hinge, as a function of [ctrl, act, length, rate, h, p].
 struct ActuatorCase {
@@ -43,8 +42,6 @@ struct ActuatorCase {
   Tree tree;
   Numbers point;
 };
-
-}  // namespace
 
 TEST_CASE("actuator_force: pullback equals dual numbers for every dynamics, early or not") {
   for (const bool early : {false, true}) {
@@ -128,3 +125,5 @@ TEST_CASE("activation_step: pullback equals dual numbers, exact filter included"
     test::check_pullback("activation_step", 1, value, pullback, {point});
   }
 }
+
+}  // namespace cycloid::actuator_test

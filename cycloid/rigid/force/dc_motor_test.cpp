@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/force/motor_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::dc_motor_test {
+
 using test::MotorCase;
 using test::Numbers;
-
-namespace {
 
 struct Kept {
   template <class S>
@@ -24,8 +23,6 @@ void check(const MotorCase& c, const std::vector<Numbers>& points) {
         dc_motor_force_pullback(tree, p, 0, h, at, out, kept, bar, at_bar, h_bar, p_bar);
       });
 }
-
-}  // namespace
 
 TEST_CASE("hold_within: pullback equals dual numbers") {
   const auto value = [](const auto* in, auto* out) { out[0] = hold_within(in[0], in[1]); };
@@ -85,3 +82,5 @@ TEST_CASE("dc_motor_force: stall torque, speed without load, and heat of a plain
   CHECK(force(0, 4).force == doctest::Approx(-0.25 / 2 * 4));       // a shorted motor brakes
   CHECK(force(0, 4).slope == doctest::Approx(-0.25 / 2));
 }
+
+}  // namespace cycloid::dc_motor_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/step_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::direct_actuator_test {
+
 using test::StepCase;
 using test::StepKind;
-
-namespace {
 
 // Motors and servos on every hinge and slide, plain, affine and held by their range, beside
 // actuators of other kinds.
@@ -28,8 +27,6 @@ Model driven_robot() {
   }
   return m;
 }
-
-}  // namespace
 
 TEST_CASE("direct_actuators: a step with their short form is the step with the general law") {
   const Model m = driven_robot();
@@ -60,3 +57,5 @@ TEST_CASE("direct_actuators: pullback equals dual numbers, affine and limited on
       [&](const auto* in, const auto* out_bar, auto* in_bar) { c.pullback(in, out_bar, in_bar); },
       {c.point}, test::PullbackOptions{.tolerance = 1e-10, .lane_tolerance = 1e-11});
 }
+
+}  // namespace cycloid::direct_actuator_test

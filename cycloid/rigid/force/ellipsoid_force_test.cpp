@@ -2,15 +2,14 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::ellipsoid_force_test {
 
 using test::Numbers;
 using test::Scene;
 
 // Geoms of every shape on bodies of both trees, two of them on one body.
 Model swimmers() {
-  Model m = test::two_trees().model;
+  Model m = test::TwoTrees::make().model;
   const auto add = [&](const char* name, int body, Shape shape, std::array<double, 3> size) {
     Named<Geom> g;
     g.name = name;
@@ -190,5 +189,4 @@ TEST_CASE("ellipsoid_damping: pullback equals dual numbers, whole and its symmet
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::ellipsoid_force_test

@@ -4,10 +4,9 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::ellipsoid_law_test {
 
-namespace {
+using test::Numbers;
 
 // [r (3), k, five coefficients, masses, moments, density, viscosity | ω, u].
 template <class S>
@@ -50,8 +49,6 @@ void check(const std::vector<Numbers>& points) {
   test::mark_operator_tested("ellipsoid_shape");
   test::mark_operator_tested("ellipsoid_flow");
 }
-
-}  // namespace
 
 TEST_CASE("ellipsoid_law: pullback equals dual numbers whichever half-axis is the longest") {
   std::vector<Numbers> points;
@@ -108,3 +105,5 @@ TEST_CASE("ellipsoid_law: without viscosity it knows no scale, small and slow ge
     }
   }
 }
+
+}  // namespace cycloid::ellipsoid_law_test

@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::joint_transmission_test {
 
 using test::Numbers;
 using test::Scene;
@@ -12,7 +11,7 @@ constexpr int kActuators = 6;
 
 // Hinge, slide, ball and free joint; ball and free also in the parent's axes.
 Model with_actuators() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   using enum TransmissionKind;
@@ -82,5 +81,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::joint_transmission_test

@@ -2,17 +2,14 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::lugre_test {
 
-namespace {
+using test::Numbers;
 
 template <class S>
 BristleLaw<S> law_of(const S* in) {
   return {in[0], in[1], in[2], in[3], in[4]};
 }
-
-}  // namespace
 
 TEST_CASE("bristle_friction: pullback equals dual numbers, moving both ways") {
   const auto value = [](const auto* in, auto* out) {
@@ -45,3 +42,5 @@ TEST_CASE("bristle_friction: at a steady speed it tends to Stribeck's curve") {
         doctest::Approx(0.1 + 0.06 * std::exp(-2.25)).epsilon(1e-9));
   CHECK(bristle_friction(law, 0.0, 0.002, 0.01).z_next == 0.002);  // at rest bristles stay
 }
+
+}  // namespace cycloid::lugre_test

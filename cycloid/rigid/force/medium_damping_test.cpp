@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::medium_damping_test {
 
 using test::Numbers;
 using test::Scene;
@@ -23,7 +22,7 @@ S form(const Tree& tree, const S* in, const S& h) {
 }
 
 TEST_CASE("fluid_damping: a body's matrix is minus the derivative of its wrench") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   const Numbers in = test::scene_points(tree)[1];
   const Scene<double> at(tree, in.data());
   for (const int b : {2, 3, 6, 7}) {
@@ -38,7 +37,7 @@ TEST_CASE("fluid_damping: a body's matrix is minus the derivative of its wrench"
 }
 
 TEST_CASE("fluid_damping: pullback equals dual numbers, with the sweep of the second field") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   const double step = 0.3;
   test::check_pullback(
       "fluid_damping", 1,
@@ -74,7 +73,7 @@ TEST_CASE("fluid_damping: pullback equals dual numbers, with the sweep of the se
 }
 
 TEST_CASE("fluid_damping: at rest the pullback is finite") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   Numbers in = test::scene_points(tree)[0];
   const std::size_t nv = static_cast<std::size_t>(tree.model.nv);
   for (std::size_t k = 0; k < nv; ++k) in[nv + k] = 0;
@@ -89,5 +88,4 @@ TEST_CASE("fluid_damping: at rest the pullback is finite") {
   CHECK(norm(bars.v[2].torque) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::medium_damping_test

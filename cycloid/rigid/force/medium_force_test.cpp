@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::medium_force_test {
 
 using test::Numbers;
 using test::Scene;
@@ -89,7 +88,7 @@ TEST_CASE("fluid_wrench: a cube turns and moves against the closed form of its b
 }
 
 TEST_CASE("fluid_wrench: pullback equals dual numbers in pose, velocity, box and medium") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   const bool passed = test::check_pullback(
       "fluid_wrench", 1, [&](const auto* in, auto* out) { out[0] = fluid_power(tree, in); },
       [&](const auto* in, const auto* out_bar, auto* in_bar) {
@@ -103,7 +102,7 @@ TEST_CASE("fluid_wrench: pullback equals dual numbers in pose, velocity, box and
 }
 
 TEST_CASE("absent_medium: without density and viscosity their cotangents equal dual numbers") {
-  Model model = test::two_trees().model;
+  Model model = test::TwoTrees::make().model;
   model.options.wind = {0.3, -0.2, 0.5};
   const Tree tree(model);
   std::vector<Numbers> points = test::scene_points(tree);
@@ -131,7 +130,7 @@ TEST_CASE("absent_medium: without density and viscosity their cotangents equal d
 }
 
 TEST_CASE("fluid_wrench: the velocity Jacobian is the derivative of the wrench") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   using D = Dual<double, 1>;
   const Numbers in = test::scene_points(tree)[1];
   const Scene<double> at(tree, in.data());
@@ -176,5 +175,4 @@ TEST_CASE("fluid_wrench: at rest, without mass and for a box without thickness a
   CHECK(test::largest(in_bar) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::medium_force_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/force/motor_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::motor_test {
+
 using test::MotorCase;
 using test::Numbers;
-
-namespace {
 
 struct Kept {
   template <class S>
@@ -27,8 +26,6 @@ void check(const MotorCase& c, const std::vector<Numbers>& points) {
 }
 
 constexpr ActuatorLaw kLaws[] = {ActuatorLaw::pid, ActuatorLaw::dc_motor};
-
-}  // namespace
 
 TEST_CASE("motor_force: pullback equals dual numbers, switched on and off") {
   for (const auto law : kLaws) {
@@ -83,3 +80,5 @@ TEST_CASE("held_state, motor_state_step: pullbacks equal dual numbers for every 
     }
   }
 }
+
+}  // namespace cycloid::motor_test

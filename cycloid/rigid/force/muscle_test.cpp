@@ -3,10 +3,9 @@
 #include "cycloid/rigid/force/actuator.h"
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::muscle_test {
 
-namespace {
+using test::Numbers;
 
 // range, force, scale, lmin, lmax, vmax, fpmax, fvmax
 constexpr double kMuscle[] = {0.75, 1.05, 30, 200, 0.5, 1.6, 1.5, 1.3, 1.2, 0};
@@ -37,8 +36,6 @@ std::vector<Numbers> all_pieces() {
   points.push_back(scaled);
   return points;
 }
-
-}  // namespace
 
 TEST_CASE("muscle_gain: at the optimal length and at rest a muscle pulls with its peak force") {
   const Numbers at = point_at(1, 0);
@@ -162,3 +159,5 @@ TEST_CASE("actuator_force: a muscle's pullback equals dual numbers, its slope in
   for (const double p : tree.parameters.default_values()) point.push_back(p);
   test::check_pullback("actuator_force", 4, value, pullback, {point});
 }
+
+}  // namespace cycloid::muscle_test

@@ -2,10 +2,9 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::orientation_law_test {
 
-namespace {
+using test::Numbers;
 
 // The row is [ u (4) | w (3) | turn of q (3) | ω (3) | h | p ].
 constexpr int kW = 4, kTurn = 7, kRate = 10, kH = 13, kP = 14;
@@ -71,8 +70,6 @@ void check(const Model& m, const std::vector<Numbers>& rows) {
 
 const Numbers kRow = {0.5, -0.3, 0.4, 0.2, 0.3, 0.1, -0.2, 0, 0, 0, 0.6, -0.2, 0.5, 0.01};
 
-}  // namespace
-
 TEST_CASE("orientation_force: pullback equals dual numbers in both charts, held and integrated") {
   check(servo(1, ActuatorDynamics::none, false), {kRow});
   check(servo(kQuaternionChart, ActuatorDynamics::none, false), {kRow});
@@ -114,3 +111,5 @@ TEST_CASE("orientation_force: at the target the torque is that of the damping al
   const auto g = orientation_force(tree, p.data(), 0, 0.01, turned, kept);
   CHECK(g.force.z == doctest::Approx(0.1 + 3 * kPi / 2));
 }
+
+}  // namespace cycloid::orientation_law_test

@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::orientation_test {
 
 using test::Numbers;
 using test::Scene;
@@ -12,7 +11,7 @@ constexpr int kActuators = 5;
 
 // References in a sibling, in the other tree, in the world, in an ancestor; and a ball joint.
 Model with_orientations() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const auto add = [&](int target, int reference) {
@@ -85,5 +84,4 @@ TEST_CASE("orientation: torque and rate are each other's transpose") {
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::orientation_test

@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::passive_test {
+
 using test::Numbers;
 using test::RigidCase;
 
@@ -57,3 +58,5 @@ TEST_CASE("add_springs, add_dampers: a disabled force does not act") {
   add_dampers(c.tree, p, c.point.data() + c.nv(), tau.data());
   CHECK(test::largest(tau) == 0);
 }
+
+}  // namespace cycloid::passive_test

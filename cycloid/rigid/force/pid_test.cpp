@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/force/motor_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::pid_test {
+
 using test::MotorCase;
 using test::Numbers;
-
-namespace {
 
 struct Kept {
   template <class S>
@@ -24,8 +23,6 @@ void check(const MotorCase& c, const std::vector<Numbers>& points) {
         pid_force_pullback(tree, p, 0, h, at, out, kept, bar, at_bar, h_bar, p_bar);
       });
 }
-
-}  // namespace
 
 TEST_CASE("pid_force: pullback equals dual numbers, early or not, at limits and within") {
   for (const bool early : {false, true}) {
@@ -60,3 +57,5 @@ TEST_CASE("pid_force: force, integral and slewed setpoint of a small case") {
         doctest::Approx(0.1 + 3 * (0.74 - 0.66) + 0.4 * (-0.3 + 0.35) + 0.2 + 0.7 * 0.2));
   CHECK(out.slope == doctest::Approx(-0.4));
 }
+
+}  // namespace cycloid::pid_test

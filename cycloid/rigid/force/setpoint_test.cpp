@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/force/motor_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::setpoint_test {
+
 using test::MotorCase;
 using test::Numbers;
 
@@ -57,3 +58,5 @@ TEST_CASE("setpoint: states follow one another in MuJoCo's order") {
   cool.signature = 8;
   CHECK(first_control(cool) == kVoltageControl);
 }
+
+}  // namespace cycloid::setpoint_test

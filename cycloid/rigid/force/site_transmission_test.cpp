@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::site_transmission_test {
 
 using test::Numbers;
 using test::Scene;
@@ -14,7 +13,7 @@ constexpr int kSiblings = 2, kSameBody = 8;
 // Sites alone; references in a sibling, in the other tree, in the world, in an ancestor, in a
 // descendant, from a body that stands still, and in the same body.
 Model with_actuators() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const std::array<double, 6> gear{0.5, 0.7, -1.1, 0.3, -0.4, 0.8};
@@ -109,5 +108,4 @@ TEST_CASE("site_transmission: pullback equals dual numbers wherever site and ref
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::site_transmission_test

@@ -3,8 +3,7 @@
 #include "cycloid/rigid/force/site_transmission.h"
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::slider_crank_test {
 
 using test::Numbers;
 using test::Scene;
@@ -13,7 +12,7 @@ using test::Scene;
 constexpr int kActuators = 4, kTooShort = 3;
 
 Model with_cranks() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const auto add = [&](int crank, int slider, double length) {
@@ -96,5 +95,4 @@ TEST_CASE("slider_crank: pullback equals dual numbers, also where the rod is too
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::slider_crank_test

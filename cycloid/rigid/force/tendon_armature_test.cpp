@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::tendon_armature_test {
 
 using test::Numbers;
 using test::Scene;
@@ -13,7 +12,7 @@ constexpr int kTendons = 4;
 // 0: spatial on one path to the root. 1: spatial over siblings, with a pulley. 2: spatial between
 // the trees. 3: fixed over siblings, with an actuator's armature on it.
 Model with_tendons() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const auto site = [](int s) { return Wrap{WrapKind::site, s, 0}; };
@@ -142,5 +141,4 @@ TEST_CASE("tendon_armature: pullback equals dual numbers on one path, over sibli
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::tendon_armature_test

@@ -2,14 +2,13 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::tendon_force_test {
 
 using test::Numbers;
 
 // One fixed tendon with two actuators that damp it.
 Model damped_tendon(bool acting = true) {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   b.tendon(TendonKind::fixed, {{WrapKind::joint, t.a1, 0.7}});
@@ -153,5 +152,4 @@ TEST_CASE("tendon_passive_force: a model that turns springs and dampers off has 
   CHECK(tendon_damping_slope(tree, p, 0, 1.56) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::tendon_force_test

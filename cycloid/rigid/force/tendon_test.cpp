@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::tendon_test {
 
 using test::FixedNumbers;
 using test::Numbers;
@@ -12,7 +11,7 @@ using test::Scene;
 // 0: fixed, over both trees. 1: spatial, from the world to the free body, one piece within a body.
 // 2: spatial with three branches.
 Model with_tendons() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const auto site = [](int s) { return Wrap{WrapKind::site, s, 0}; };
@@ -144,7 +143,7 @@ TEST_CASE("tendon: parameters shared by the lanes give the same numbers, also wi
 }
 
 TEST_CASE("tendon: a piece of no length pulls at nothing and its pullback is finite") {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const int twin =
@@ -165,5 +164,4 @@ TEST_CASE("tendon: a piece of no length pulls at nothing and its pullback is fin
   CHECK(test::largest(in_bar) == 0);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::tendon_test

@@ -2,10 +2,9 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::wrap_path_test {
 
-namespace {
+using test::Numbers;
 
 constexpr double kRadius = 0.3;
 
@@ -46,8 +45,6 @@ struct PathCase {
 const Numbers kPast = {-0.7, 0.1, 0.2, 0.8, 0.15, -0.1, kRadius};    // past the geom
 const Numbers kBeside = {-0.7, 0.5, 0.2, 0.8, 0.6, -0.1, kRadius};   // beside it
 const Numbers kWithin = {-0.1, 0.1, 0.05, 0.8, 0.1, -0.1, kRadius};  // an end inside
-
-}  // namespace
 
 TEST_CASE("wrap_path: half a turn around a cylinder of known length") {
   const PathCase c{false, false, {}};
@@ -100,3 +97,5 @@ TEST_CASE("wrap_path: pullback equals dual numbers, straight, around and inside"
     PathCase{sphere, true, {0.05, 0.1, 0.02}}.check({kPast, kBeside, kWithin});
   }
 }
+
+}  // namespace cycloid::wrap_path_test

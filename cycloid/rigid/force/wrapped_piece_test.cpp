@@ -3,8 +3,7 @@
 #include "cycloid/rigid/force/tendon.h"
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::wrapped_piece_test {
 
 using test::Numbers;
 using test::Scene;
@@ -13,7 +12,7 @@ using test::Scene;
 // arm with a side site, 2 a sphere in the world with the side site inside, 3 a cylinder on the same
 // body as one of the sites, after a pulley.
 Model with_wraps() {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const Tree tree(t.model);
@@ -141,5 +140,4 @@ TEST_CASE("wrapped_piece: pullback equals dual numbers, also for place and size 
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::wrapped_piece_test

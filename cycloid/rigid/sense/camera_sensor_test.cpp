@@ -4,9 +4,7 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::camera_sensor_test {
 
 // Two frames from [x_o, turn_o, x_c, turn_c], turns about fixed orientations.
 template <class S>
@@ -27,8 +25,6 @@ Sensor sensor() {
 }
 
 const test::Numbers kPoint = {0.3, -0.4, 0.9, 0, 0, 0, -0.5, 0.2, 0.1, 0, 0, 0};
-
-}  // namespace
 
 TEST_CASE("pixel_sensor: what lies on the camera's axis is in the middle of the picture") {
   SensedFrame<double> camera{}, o{};
@@ -70,3 +66,5 @@ TEST_CASE("flux_sensor: pullback equals dual numbers") {
   };
   test::check_pullback("flux_sensor", 3, value, pullback, {kPoint});
 }
+
+}  // namespace cycloid::camera_sensor_test

@@ -3,12 +3,11 @@
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::contact_sensor_test {
+
 using test::Numbers;
 using test::SenseCase;
 using test::SensorModel;
-
-namespace {
 
 // held_robot, joined to the cart by a connect and to the post by a weld. Sites: 0 on the base, 1 on
 // the leg, 2 on the cart, 3 on the post, 4 in the world.
@@ -77,8 +76,6 @@ double sum(const Numbers& y, std::size_t first, std::size_t n, std::size_t strid
   return total;
 }
 
-}  // namespace
-
 TEST_CASE("sense: forces between bodies pull back through contacts, limits and equalities") {
   for (const bool elliptic : {false, true}) {
     SensedRobot s(elliptic);
@@ -130,3 +127,5 @@ TEST_CASE("contact_sensor: where nothing touches all is zero") {
   s.model.options.acting.constraints = false;
   CHECK(test::largest(SenseCase(s.model, 0.3).values()) == 0);
 }
+
+}  // namespace cycloid::contact_sensor_test

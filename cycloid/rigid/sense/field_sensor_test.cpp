@@ -5,11 +5,10 @@
 #include "cycloid/rigid/sense/observed_field.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::field_sensor_test {
+
 using test::Numbers;
 using test::SenseCase;
-
-namespace {
 
 // The model with these fields in place of its sensors.
 Model with_fields(Model m, const std::vector<std::string>& names) {
@@ -47,8 +46,6 @@ void check_fields(const Model& m, double spread, const test::PullbackOptions& op
       [&](const auto* in, const auto* out_bar, auto* in_bar) { c.pullback(in, out_bar, in_bar); },
       {c.point}, options);
 }
-
-}  // namespace
 
 TEST_CASE("sense_field: places, inertias and velocities pull back as dual numbers do") {
   test::SensorModel s;
@@ -89,3 +86,5 @@ TEST_CASE("sense_field: without constraints their force is zero and has no gradi
              bar.data());
   CHECK(test::largest(bar) == 0);
 }
+
+}  // namespace cycloid::field_sensor_test

@@ -2,10 +2,9 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::frame_sensor_test {
 
-namespace {
+using test::Numbers;
 
 // Two frames of 24 numbers each: origin, x, turn (of a fixed orientation), u, ω, z, α, which is
 // also how their cotangents lie.
@@ -55,8 +54,6 @@ void check(SensorKind kind, bool relative) {
                        pullback, {point()});
 }
 
-}  // namespace
-
 TEST_CASE("frame_sensor: pullback equals dual numbers, alone and seen from a reference") {
   using enum SensorKind;
   for (const SensorKind kind : {frame_position, frame_quaternion, frame_x_axis, frame_y_axis,
@@ -78,3 +75,5 @@ TEST_CASE("frame_sensor: a point at rest in a turning frame has no velocity ther
   frame_sensor(SensorKind::frame_linear_velocity, o, &r, out);
   for (const double v : out) CHECK(std::abs(v) < 1e-15);  // numbers of order one: rounding
 }
+
+}  // namespace cycloid::frame_sensor_test

@@ -3,12 +3,11 @@
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::limit_force_test {
+
 using test::Numbers;
 using test::SenseCase;
 using test::SensorModel;
-
-namespace {
 
 // held_robot with sensors of the limits of all joints and tendons, which hold nearly everywhere.
 struct LimitedRobot : SensorModel {
@@ -28,8 +27,6 @@ struct LimitedRobot : SensorModel {
     }
   }
 };
-
-}  // namespace
 
 TEST_CASE("limit_force: pullback equals dual numbers for joints, balls and tendons") {
   const LimitedRobot robot;
@@ -57,3 +54,5 @@ TEST_CASE("limit_force: zero where no limit is near, or none acts") {
   for (Tendon& t : robot.model.tendons) t.range.on = false;
   for (const double f : SenseCase(robot.model, 0.3).values()) CHECK(f == 0);
 }
+
+}  // namespace cycloid::limit_force_test

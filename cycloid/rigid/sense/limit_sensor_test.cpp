@@ -4,7 +4,7 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
+namespace cycloid::limit_sensor_test {
 
 TEST_CASE("limit_sensor: at the low side, at the high one, between them, and where both act") {
   CHECK(limit_sensor(false, -0.95, 2.0, -1.0, 3.0, 0.1) == doctest::Approx(-0.05));
@@ -34,3 +34,5 @@ TEST_CASE("limit_sensor: pullback equals dual numbers") {
   test::check_pullback("limit_sensor", 2, value, pullback,
                        {{-0.95, 2.0, -1.0, 3.0}, {3.2, 2.0, -1.0, 3.0}});
 }
+
+}  // namespace cycloid::limit_sensor_test

@@ -2,10 +2,9 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::ray_sensor_test {
 
-namespace {
+using test::Numbers;
 
 using V = Vec3<double>;
 
@@ -27,7 +26,7 @@ void check(Shape shape, const std::vector<Numbers>& points) {
 
 // Geoms of every shape around a site of the arm, on bodies that move and on ones that stand.
 Model seen() {
-  Model m = test::two_trees().model;
+  Model m = test::TwoTrees::make().model;
   const auto add = [&](int body, Shape shape, std::array<double, 3> pos,
                        std::array<double, 3> size) {
     Named<Geom> g;
@@ -45,8 +44,6 @@ Model seen() {
   add(0, Shape::sphere, {1, 0, 0}, {9, 0, 0});
   return m;
 }
-
-}  // namespace
 
 TEST_CASE("ray_distance: entries, exits, misses, and a plane from above alone") {
   const V x{1, 0, 0}, down{0, 0, -1}, ball{0.5, 0, 0};
@@ -114,3 +111,5 @@ TEST_CASE("cast_ray: pullback equals dual numbers, whichever geom a lane sees") 
       },
       points);
 }
+
+}  // namespace cycloid::ray_sensor_test

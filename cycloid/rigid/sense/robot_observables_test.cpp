@@ -5,11 +5,10 @@
 #include "cycloid/rigid/sense/seen_case_test.h"
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::robot_observables_test {
+
 using test::Numbers;
 using test::RobotEyes;
-
-namespace {
 
 Model observed_model() {
   test::SensorModel s;
@@ -62,8 +61,6 @@ double difference_error(const Numbers& gradient, Numbers x, Loss value) {
   return error / test::largest(gradient);
 }
 constexpr double kDifference = 1e-7;
-
-}  // namespace
 
 TEST_CASE("RobotObserver: values are those of one row at a time, bit for bit, at any place") {
   const Model m = observed_model();
@@ -167,3 +164,5 @@ TEST_CASE("RobotObservables: rows that do not fit are refused") {
   x[3] = NAN;
   CHECK_THROWS_AS(o.values({x}), Error);
 }
+
+}  // namespace cycloid::robot_observables_test

@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::sense_test {
+
 using test::check_sense;
 using test::Numbers;
 using test::SenseCase;
@@ -122,3 +123,5 @@ TEST_CASE("sense: accelerometers show nothing in free fall, and the ground's pus
   CHECK(push.y == doctest::Approx(-1));
   CHECK(push.z == doctest::Approx(9));
 }
+
+}  // namespace cycloid::sense_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace cycloid;
+namespace cycloid::site_zone_test {
 
 TEST_CASE("meets_zone: a ray meets a volume ahead of it and not one behind it") {
   Sensor s;
@@ -25,3 +25,5 @@ TEST_CASE("meets_zone: a ray meets a volume ahead of it and not one behind it") 
   s.zone = Shape::cylinder;
   CHECK_FALSE(inside_zone(s, Vec3<double>{0, 0, 2.1}));
 }
+
+}  // namespace cycloid::site_zone_test

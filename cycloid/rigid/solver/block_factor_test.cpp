@@ -8,10 +8,9 @@
 #include "cycloid/math/pack.h"
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::block_factor_test {
 
-namespace {
+using test::Numbers;
 
 // A positive definite matrix with a given pattern, dense.
 struct Case {
@@ -54,8 +53,6 @@ struct Case {
   std::size_t n = 0;
   Numbers H;
 };
-
-}  // namespace
 
 TEST_CASE("factor_blocks, solve_blocks: H times the solution is the right-hand side") {
   for (const bool coupled : {false, true}) {
@@ -168,3 +165,5 @@ TEST_CASE("factor_blocks: where float loses the matrix, no entry outgrows it") {
     }
   }
 }
+
+}  // namespace cycloid::block_factor_test

@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::block_pattern_test {
 
 struct Owned {
   explicit Owned(const DofBlocks& dofs)
@@ -18,8 +16,6 @@ struct Owned {
 
 // Three limbs of one block each on a base of one block.
 const std::vector<int> kLimbs = {-1, 0, 1, 2, 3, 4, 2, 6, 7, 2, 9, 10};
-
-}  // namespace
 
 TEST_CASE("BlockPattern: a tree has no fill-in") {
   const DofBlocks dofs(kLimbs);
@@ -64,3 +60,5 @@ TEST_CASE("BlockPattern: more than 64 blocks") {
   CHECK(own.pattern.row(130).has(3));
   CHECK(own.pattern.count == 303);
 }
+
+}  // namespace cycloid::block_pattern_test

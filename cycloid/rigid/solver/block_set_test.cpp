@@ -4,9 +4,7 @@
 
 #include <vector>
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::block_set_test {
 
 struct Owned {
   explicit Owned(int n) : words(static_cast<std::size_t>(words_for(n)), 0) {}
@@ -19,8 +17,6 @@ std::vector<int> members(BlockSet set) {
   for_each(set, [&](int i) { out.push_back(i); });
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("BlockSet: members come back in order, across words") {
   Owned a(200);
@@ -47,3 +43,5 @@ TEST_CASE("BlockSet: union, intersection and the last member below a limit") {
   a.set() |= b.set();
   CHECK(members(a.set()) == std::vector<int>{1, 2, 63, 64, 128});
 }
+
+}  // namespace cycloid::block_set_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/pullback_check.h"
 
-using namespace cycloid;
+namespace cycloid::cone_stiffness_test {
 
 TEST_CASE("ConeStiffness: products equal those of the matrix it stands for") {
   constexpr int n = 6;
@@ -31,3 +31,5 @@ TEST_CASE("ConeStiffness: products equal those of the matrix it stands for") {
   CHECK(test::relative_error(y, expected) < 1e-15);
   CHECK(test::relative_error(arrow, expected_arrow) < 1e-15);
 }
+
+}  // namespace cycloid::cone_stiffness_test

@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::constraint_hessian_test {
+
 using test::LaneProblem;
 using test::Numbers;
 using test::PlainProblem;
@@ -48,3 +49,5 @@ TEST_CASE("factor_hessian: groups without stiffness in the lanes at work are lef
   find_live_groups(lanes.problem, Mask<S>(true), lanes.space);
   CHECK(lanes.space.live_words[0] == 0b101);
 }
+
+}  // namespace cycloid::constraint_hessian_test

@@ -4,10 +4,9 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::constraint_newton_pullback_test {
 
-namespace {
+using test::Numbers;
 
 // A small problem with every kind of row, as a function of one flat row of numbers:
 //   [ M (tree rows) | a₀ | D, a_ref, η of diagonal rows | D, a_ref, friction, J of groups' rows ]
@@ -181,8 +180,6 @@ std::vector<int> zones(const Numbers& in) {
   return out;
 }
 
-}  // namespace
-
 TEST_CASE("solve_newton: its pullback and the forces' equal dual numbers in all zones") {
   // Points until each row that has zones has been in each of them.
   std::vector<Numbers> points;
@@ -241,3 +238,5 @@ TEST_CASE("solve_newton_pullback: D̄ D summed over a contact is w·f") {
     }
   }
 }
+
+}  // namespace cycloid::constraint_newton_pullback_test

@@ -4,13 +4,12 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::constraint_newton_test {
+
 using test::CaseOptions;
 using test::LaneProblem;
 using test::Numbers;
 using test::PlainProblem;
-
-namespace {
 
 const DofBlocks& layout() {
   static const DofBlocks dofs(test::random_problem(0, {}).parent);
@@ -35,8 +34,6 @@ bool same_bits(const Numbers& a, const Numbers& b) {
 }
 
 constexpr RowLaw kCones[] = {RowLaw::pyramid, RowLaw::elliptic};
-
-}  // namespace
 
 TEST_CASE("solve_newton: one dof against a limit, by hand") {
   const DofBlocks dofs(std::vector<int>{-1});
@@ -248,3 +245,5 @@ TEST_CASE("solve_newton: what stops at the limit of steps is not called solved")
   CHECK_FALSE(all(result.solved));
   for (int l = 0; l < 4; ++l) CHECK(result.solved[l] == (lane(result.residual, l) <= 1e-10));
 }
+
+}  // namespace cycloid::constraint_newton_test

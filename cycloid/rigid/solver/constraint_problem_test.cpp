@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::constraint_problem_test {
+
 using test::LaneProblem;
 using test::Numbers;
 using test::PlainProblem;
@@ -74,3 +75,5 @@ TEST_CASE(
   problem.close();
   CHECK(problem.hessian.count == problem.mass.count);
 }
+
+}  // namespace cycloid::constraint_problem_test

@@ -2,13 +2,12 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::constraint_response_test {
+
 using test::LaneProblem;
 using test::Numbers;
 using test::PlainPoint;
 using test::PlainProblem;
-
-namespace {
 
 struct Case {
   Case(std::uint64_t seed, RowLaw cone)
@@ -26,8 +25,6 @@ struct Case {
   LaneProblem<double> lanes;
   Numbers x, padded, r;
 };
-
-}  // namespace
 
 TEST_CASE("row_costs, respond: cost and forces are those of the plain rows") {
   for (const RowLaw cone : {RowLaw::pyramid, RowLaw::elliptic}) {
@@ -76,3 +73,5 @@ TEST_CASE("row_products: forces are their transpose") {
   subtract_row_forces(c.lanes.problem, f.data(), y.data());
   CHECK(test::dot(Jx, f) == doctest::Approx(-test::dot(y, c.padded)).epsilon(1e-13));
 }
+
+}  // namespace cycloid::constraint_response_test

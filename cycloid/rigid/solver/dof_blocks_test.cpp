@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace cycloid;
-
-namespace {
+namespace cycloid::dof_blocks_test {
 
 std::vector<int> blocks_of(const DofBlocks& dofs, int k, int l) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(dofs.words), 0);
@@ -14,8 +12,6 @@ std::vector<int> blocks_of(const DofBlocks& dofs, int k, int l) {
   for_each(set, [&](int i) { out.push_back(i); });
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("DofBlocks: limbs begin blocks of their own, and padding completes them") {
   // A free body (0-5), two limbs of two dofs at dof 5, a third dof behind the first limb's end.
@@ -52,3 +48,5 @@ TEST_CASE("DofBlocks: no dofs are no blocks") {
   CHECK(dofs.blocks == 0);
   CHECK(dofs.size() == 0);
 }
+
+}  // namespace cycloid::dof_blocks_test

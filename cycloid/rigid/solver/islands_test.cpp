@@ -4,8 +4,7 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::islands_test {
 
 using test::LaneProblem;
 using test::Numbers;
@@ -188,5 +187,4 @@ TEST_CASE("solve_islands: a body that nothing touches keeps its acceleration") {
   for (std::size_t i = 0; i < x.size(); ++i) CHECK((x[i] == a0[i]) == (i / 3 != 3));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::islands_test

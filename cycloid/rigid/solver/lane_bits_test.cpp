@@ -4,8 +4,7 @@
 
 #include "cycloid/math/dual.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::lane_bits_test {
 
 TEST_CASE("lane_bits and lanes_of_bits: one bit per lane, there and back") {
   using S = Pack<double, 8>;
@@ -23,5 +22,4 @@ TEST_CASE("lanes_of_bits: a scalar is one lane, and so is a Dual of it") {
   CHECK_FALSE(lanes_of_bits<Dual<double, 3>>(2));
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::lane_bits_test

@@ -2,12 +2,11 @@
 
 #include "cycloid/rigid/solver/constraint_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::line_search_test {
+
 using test::LaneProblem;
 using test::Numbers;
 using test::PlainProblem;
-
-namespace {
 
 // A problem with a point and a direction of descent: minus the gradient, preconditioned by nothing.
 struct Case {
@@ -55,8 +54,6 @@ struct Case {
   Numbers x, p, r, r1;
 };
 
-}  // namespace
-
 TEST_CASE("row_slopes: slope and curvature along a line are those of the plain problem") {
   for (const RowLaw cone : {RowLaw::pyramid, RowLaw::elliptic}) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
@@ -98,3 +95,5 @@ TEST_CASE("line_search: lanes that do not search keep the full step") {
   const Line<double> line{c.r.data(), c.r1.data(), 0, 1, c.slope(0)};
   CHECK(line_search(c.lanes.problem, line, LineSlope<double>{1.0, 1.0}, 0.0, false) == 1);
 }
+
+}  // namespace cycloid::line_search_test

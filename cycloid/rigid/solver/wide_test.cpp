@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using namespace cycloid;
+namespace cycloid::wide_test {
 
 TEST_CASE("wide: a few numbers are stored without touching what lies behind them") {
   constexpr int W = kNativeLanes<double>;
@@ -40,3 +40,5 @@ TEST_CASE("wide: a struct of numbers has each of them in all lanes") {
     CHECK(wider.b[1][l] == 3);
   }
 }
+
+}  // namespace cycloid::wide_test

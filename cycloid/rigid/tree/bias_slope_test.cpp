@@ -3,11 +3,10 @@
 #include "cycloid/rigid/step_case_test.h"
 #include "cycloid/rigid/tree/energy.h"
 
-using namespace cycloid;
+namespace cycloid::bias_slope_test {
+
 using test::Numbers;
 using test::StepCase;
-
-namespace {
 
 // A step's tolerance: step_test.cpp.
 constexpr test::PullbackOptions kStep{.tolerance = 1e-10, .lane_tolerance = 1e-11};
@@ -15,8 +14,6 @@ constexpr test::PullbackOptions kStep{.tolerance = 1e-10, .lane_tolerance = 1e-1
 Model moving(RigidIntegrator integrator, bool cables) {
   return cables ? test::with_cables(integrator) : test::two_trees(integrator);
 }
-
-}  // namespace
 
 TEST_CASE("bias_slope: the integrator's matrix times what a solve gives is the right-hand side") {
   const Model m = test::two_trees(RigidIntegrator::implicit);
@@ -83,3 +80,5 @@ TEST_CASE("bias_slope: a step's pullback equals dual numbers, also with tendons 
         {c.point}, kStep);
   }
 }
+
+}  // namespace cycloid::bias_slope_test

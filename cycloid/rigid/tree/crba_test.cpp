@@ -3,11 +3,10 @@
 #include "cycloid/rigid/tree/rigid_case_test.h"
 #include "cycloid/rigid/tree/rnea.h"
 
-using namespace cycloid;
+namespace cycloid::crba_test {
+
 using test::Numbers;
 using test::RigidCase;
-
-namespace {
 
 struct Point {
   explicit Point(const Model& m) : c(m), memory(c.tree), p(c.tree, c.point.data() + 2 * c.nv()) {
@@ -40,8 +39,6 @@ struct Point {
   test::Prepared<double> p;
 };
 
-}  // namespace
-
 TEST_CASE("mass_matrix: M x equals the forces that accelerate the resting robot by x") {
   Point at(test::two_trees());
   const Tree& tree = at.c.tree;
@@ -72,3 +69,5 @@ TEST_CASE("factor, solve: M times the solution is the right-hand side") {
   std::copy(M.begin(), M.end(), at.memory.work.LD);
   CHECK(test::relative_error(at.times(x), b) < 1e-12);  // the condition of M is about 1e3
 }
+
+}  // namespace cycloid::crba_test

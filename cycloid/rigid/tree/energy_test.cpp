@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::energy_test {
+
 using test::Numbers;
 
 TEST_CASE("potential_energy, joint_energy: pullbacks equal dual numbers") {
@@ -71,3 +72,5 @@ TEST_CASE("potential_energy, kinetic_energy: of a pendulum with a spring") {
                         0.1 * q * q * q * q));
   CHECK(kinetic_energy(r, x, memory.work) == doctest::Approx(0.5 * (2 * 0.25 + 0.1) * v * v));
 }
+
+}  // namespace cycloid::energy_test

@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::field_sweep_test {
 
 using test::Numbers;
 using test::Scene;
@@ -22,7 +21,7 @@ S power_of_fixed(const Tree& tree, const S* in) {
 }
 
 TEST_CASE("field_sweep: pullback equals dual numbers in configuration and parameters of the tree") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   test::check_pullback(
       "field_sweep", 1, [&](const auto* in, auto* out) { out[0] = power_of_fixed(tree, in); },
       [&](const auto* in, const auto* out_bar, auto* in_bar) {
@@ -48,7 +47,7 @@ TEST_CASE("field_sweep: pullback equals dual numbers in configuration and parame
 }
 
 TEST_CASE("field_sweep: a mocap body's cotangent is added to, not assigned") {
-  test::TwoTrees t = test::two_trees();
+  test::TwoTrees t = test::TwoTrees::make();
   t.model.bodies[1].mocap = 0;  // the post
   t.model.nmocap = 1;
   const Tree tree(t.model);
@@ -71,5 +70,4 @@ TEST_CASE("field_sweep: a mocap body's cotangent is added to, not assigned") {
   CHECK(bar[0][1] == doctest::Approx(-0.4));  // the force goes through
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::field_sweep_test

@@ -2,7 +2,7 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::inertia_test {
 
 TEST_CASE("body_inertia: equals a sum over point masses that turn with the body") {
   const Mat3<double> R = to_matrix(normalise(Quat<double>{0.7, -0.2, 0.5, 0.3}));
@@ -86,3 +86,5 @@ TEST_CASE("body_inertia: pullback of two pairs of motions equals dual numbers") 
   test::check_pullback("body_inertia", 1, value, pullback,
                        {{2.0, 0.1, -0.2, 0.3, 0.5, 0.6, 0.7, 0.05, -0.03, 0.02}});
 }
+
+}  // namespace cycloid::inertia_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::inverse_dynamics_test {
+
 using test::Numbers;
 using test::RigidCase;
-
-namespace {
 
 // A robot with its bodies placed, of a row [ d (nv) | qvel (nv) | p | q̈ (nv) ].
 template <class S>
@@ -71,8 +70,6 @@ std::vector<Numbers> points(const RigidCase& c) {
   return rows;
 }
 
-}  // namespace
-
 TEST_CASE("inverse_dynamics: pullback equals dual numbers in everything, tendons included") {
   const RigidCase c(test::with_cables());
   const int nv = c.nv();
@@ -130,3 +127,5 @@ TEST_CASE("inverse_dynamics: equals M q̈ + c, and the factor of M leads back to
     }
   }
 }
+
+}  // namespace cycloid::inverse_dynamics_test

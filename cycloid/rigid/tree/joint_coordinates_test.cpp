@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace cycloid {
-namespace {
+namespace cycloid::joint_coordinates_test {
 
 TEST_CASE("visit_joint: goes through every number of qpos and every dof of a joint once") {
   for (const JointKind kind :
@@ -32,5 +31,4 @@ TEST_CASE("visit_joint: goes through every number of qpos and every dof of a joi
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::joint_coordinates_test

@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::kinematics_test {
+
 using test::RigidCase;
 
 TEST_CASE("kinematics: a planar arm of two hinges stands where trigonometry puts it") {
@@ -98,3 +99,5 @@ TEST_CASE("kinematics: a robot far away has the columns of one at home, also in 
     }
   }
 }
+
+}  // namespace cycloid::kinematics_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::motion_pullback_test {
+
 using test::Numbers;
 using test::RigidCase;
-
-namespace {
 
 // Everything that the sweep looks at, for fixed q̈ and μ.
 template <class S>
@@ -35,8 +34,6 @@ struct Point {
   test::Prepared<S> p;
   std::vector<S> qpos, qacc, mu;
 };
-
-}  // namespace
 
 TEST_CASE("sweep: pullback equals dual numbers for configuration, velocity and every parameter") {
   const RigidCase c(test::two_trees());
@@ -73,3 +70,5 @@ TEST_CASE("sweep: pullback equals dual numbers for configuration, velocity and e
   };
   test::check_pullback("sweep", 1, value, pullback, {c.point});
 }
+
+}  // namespace cycloid::motion_pullback_test

@@ -3,16 +3,13 @@
 #include "cycloid/rigid/tree/crba.h"
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::rnea_jacobian_test {
+
 using test::Numbers;
 using test::RigidCase;
 
-namespace {
-
 // Rounding of sums over a tree; a wrong term is of the order of one.
 constexpr double kRounding = 1e-12;
-
-}  // namespace
 
 TEST_CASE("velocity_form: three numbers of a kind are D of its definition, and its transpose") {
   test::FixedNumbers numbers(3);
@@ -81,3 +78,5 @@ TEST_CASE("rnea_jacobian: its rows are the sweeps of unit vectors, for every kin
   CHECK(largest > 0.1);
   CHECK(worst < kRounding * largest);
 }
+
+}  // namespace cycloid::rnea_jacobian_test

@@ -2,11 +2,10 @@
 
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::rnea_test {
+
 using test::Numbers;
 using test::RigidCase;
-
-namespace {
 
 // T(q, q̇) - V(q) of the bodies, for Lagrange's equations.
 template <class S>
@@ -30,8 +29,6 @@ S lagrangian(const RigidCase& c, const S* in) {
   }
   return sum;
 }
-
-}  // namespace
 
 TEST_CASE("bias forces: equal Lagrange's equations, d/dt(dL/dq̇) - dL/dq at zero acceleration") {
   // Hinges and slides: there q̇ is a velocity of coordinates, and the equations have this form.
@@ -87,3 +84,5 @@ TEST_CASE("bias forces: equal Lagrange's equations, d/dt(dL/dq̇) - dL/dq at zer
   CHECK(test::relative_error(tau, expected) < 1e-12);
   CHECK(test::largest(expected) > 0.1);
 }
+
+}  // namespace cycloid::rnea_test

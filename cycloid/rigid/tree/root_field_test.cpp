@@ -2,10 +2,9 @@
 
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
-using test::Numbers;
+namespace cycloid::root_field_test {
 
-namespace {
+using test::Numbers;
 
 // A body with its parameters [ mass | com | inertia (6) ], whose pose is turned by the rotation
 // vector θ and moved by r from a fixed one; numbers are about the point s. The row is
@@ -26,8 +25,6 @@ struct Posed {
   Mat3<S> R;
   SpatialInertia<S> I;
 };
-
-}  // namespace
 
 TEST_CASE("root_inertia: pullback equals dual numbers in pose, point and parameters") {
   test::check_pullback(
@@ -99,3 +96,5 @@ TEST_CASE("root_inertia: a rod about its end, a third of m l²") {
   CHECK(out[6] == m * l / 2);
   CHECK(out[9] == m);
 }
+
+}  // namespace cycloid::root_field_test

@@ -3,8 +3,7 @@
 #include "cycloid/rigid/force/site_transmission.h"
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::row_form_test {
 
 using test::Numbers;
 using test::Scene;
@@ -13,7 +12,7 @@ constexpr int kActuators = 3;
 
 // Sites: alone (one path to the root), with a reference in a sibling, and in the other tree.
 Model with_actuators() {
-  const test::TwoTrees t = test::two_trees();
+  const test::TwoTrees t = test::TwoTrees::make();
   test::ModelBuilder b;
   b.model = t.model;
   const std::array<double, 6> gear{0.5, 0.7, -1.1, 0.3, -0.4, 0.8};
@@ -96,5 +95,4 @@ TEST_CASE("row_form: pullback equals dual numbers on one path, over siblings and
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::row_form_test

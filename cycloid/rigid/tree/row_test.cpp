@@ -2,8 +2,7 @@
 
 #include "cycloid/rigid/tree/two_trees_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::row_test {
 
 using test::Numbers;
 using test::Scene;
@@ -17,7 +16,7 @@ void place(const Tree& tree, int site, const S* in, S* out) {
 }
 
 TEST_CASE("site_point: a site of the world is where its parameter says") {
-  const test::TwoTrees t = test::two_trees();
+  const test::TwoTrees t = test::TwoTrees::make();
   const Tree tree(t.model);
   const Numbers in = test::scene_points(tree)[0];
   double out[3];
@@ -27,7 +26,7 @@ TEST_CASE("site_point: a site of the world is where its parameter says") {
 }
 
 TEST_CASE("site_point: pullback equals dual numbers in the world, on the post and in both trees") {
-  const test::TwoTrees t = test::two_trees();
+  const test::TwoTrees t = test::TwoTrees::make();
   const Tree tree(t.model);
   for (const int site : {t.w, t.on_post, t.on_tool, t.on_rotor}) {
     test::check_pullback(
@@ -55,7 +54,7 @@ void held_power(const Tree& tree, int b, const S* in, S* out) {
 }
 
 TEST_CASE("add_field_wrench: a wrench that stands still brings the pose wrench y ×* W") {
-  const Tree tree(test::two_trees().model);
+  const Tree tree(test::TwoTrees::make().model);
   for (const int b : {3, 4, 7}) {
     test::check_pullback(
         "add_field_wrench", 2, [&](const auto* in, auto* out) { held_power(tree, b, in, out); },
@@ -73,5 +72,4 @@ TEST_CASE("add_field_wrench: a wrench that stands still brings the pose wrench y
   }
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::row_test

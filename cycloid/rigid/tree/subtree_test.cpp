@@ -2,7 +2,8 @@
 
 #include "cycloid/rigid/sense/sense_case_test.h"
 
-using namespace cycloid;
+namespace cycloid::subtree_test {
+
 using test::Numbers;
 
 TEST_CASE("subtree_motion: pullback equals dual numbers, also over trees and bodies at rest") {
@@ -54,3 +55,5 @@ TEST_CASE("subtree_motion: a subtree without mass is where its body is") {
     CHECK(y[3 + i] == 0);
   }
 }
+
+}  // namespace cycloid::subtree_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/robots.h"
 
-using namespace cycloid;
+namespace cycloid::tree_test {
 
 TEST_CASE(
     "Tree: joints become links, a free joint two of them, a body without joints a fixed one") {
@@ -57,3 +57,5 @@ TEST_CASE("Tree: every parameter has a place of its own, and its default is the 
   CHECK_FALSE(tree.parameters.contains("body:body1.pos"));
   CHECK(tree.parameters.find("body:body2.inertia").constraint == Constraint::inertia);
 }
+
+}  // namespace cycloid::tree_test

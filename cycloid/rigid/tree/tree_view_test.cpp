@@ -4,8 +4,7 @@
 
 #include "cycloid/rigid/constrained_case_test.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::tree_view_test {
 
 using test::ConstrainedCase;
 using test::Numbers;
@@ -105,5 +104,4 @@ TEST_CASE("Tree: a moved tree leaves its tables where they are") {
   CHECK(second.block().data() == block);
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::tree_view_test

@@ -153,7 +153,6 @@ inline TwoTrees TwoTrees::make() {
   t.model = b.model;
   return t;
 }
-inline TwoTrees two_trees() { return TwoTrees::make(); }
 
 // Kinematics and the fields of μ and q̇ at a row of inputs.
 template <class S>

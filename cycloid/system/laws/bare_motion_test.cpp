@@ -6,8 +6,7 @@
 
 #include "tests/support/operator_coverage.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::bare_motion_test {
 
 TEST_CASE("bare motion: nothing moves at rest, positions coast with their velocities") {
   const std::vector<double> x = {1, 2, 3, -4}, none;
@@ -34,5 +33,4 @@ TEST_CASE("bare motion: the pullback is the transpose") {
   test::mark_operator_tested("Coasting::x_dot");
 }
 
-}  // namespace
-}  // namespace cycloid
+}  // namespace cycloid::bare_motion_test

@@ -5,8 +5,7 @@
 #include "cycloid/system/rk4.h"
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::bead_on_curve_test {
 
 using test::Numbers;
 
@@ -24,8 +23,6 @@ Numbers curve(int n, Height height) {
 double s_dot(const BeadOnCurve& law, double s, const Numbers& p) {
   return test::x_dot_of(law, {s}, {}, p)[0];
 }
-
-}  // namespace
 
 TEST_CASE("BeadOnCurve: on a straight slide the descent is uniformly accelerated, from the start") {
   // y = 1 - x/w = 1 - s², which the spline meets but for its natural end; t = √(2 (w² + 1)/g) s.
@@ -114,4 +111,4 @@ TEST_CASE("BeadOnCurve::admit: on the curve") {
   CHECK(admit(-0.1).first.find("before the beginning") != std::string::npos);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::bead_on_curve_test

@@ -4,12 +4,9 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::bouncing_ball_test {
 
 using test::Numbers;
-
-}  // namespace
 
 TEST_CASE("BouncingBall: falls freely, and an impact turns the velocity around and shrinks it") {
   const Numbers dx = test::x_dot_of(BouncingBall{}, {2.0, 3.0}, {}, {0.8, 9.81});
@@ -58,4 +55,4 @@ TEST_CASE("BouncingBall::energy: pullback equals dual numbers, moving and at res
                               {{1.5, -2, 0.8, 9.81}, {0, 0, 1, 9.81}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::bouncing_ball_test

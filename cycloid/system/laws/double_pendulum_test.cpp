@@ -5,8 +5,7 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::double_pendulum_test {
 
 using std::numbers::pi;
 using test::Numbers;
@@ -45,8 +44,6 @@ double lagrange_force(int i, const Numbers& x, const double* alpha, const Number
   const Outer L = lagrangian(angle, rate, p);
   return L.tangent[0].tangent[1] - L.value.tangent[0];
 }
-
-}  // namespace
 
 TEST_CASE(
     "DoublePendulum: its accelerations satisfy Lagrange's equations, derived by dual numbers") {
@@ -121,4 +118,4 @@ TEST_CASE("DoublePendulum::energy: pullback equals dual numbers, moving and at r
                                {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 9.81}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::double_pendulum_test

@@ -4,13 +4,10 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::kepler_test {
 
 using test::Numbers;
 using test::x_dot_of;
-
-}  // namespace
 
 TEST_CASE("Kepler: a circular orbit has speed √(mu/r) and acceleration v²/r towards the centre") {
   const double mu = 3.7, r = 2.0, v = std::sqrt(mu / r);
@@ -55,4 +52,4 @@ TEST_CASE("Kepler::energy: pullback equals dual numbers, moving and at rest") {
   test::check_energy_pullback("Kepler::energy", Kepler{}, {{1, 2, -3, 4, 0.7}, {1, 0, 0, 1, 1}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::kepler_test

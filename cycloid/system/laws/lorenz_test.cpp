@@ -4,15 +4,12 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::lorenz_test {
 
 using test::Numbers;
 using test::x_dot_of;
 
 const Numbers kParams = {10, 28, 8.0 / 3};
-
-}  // namespace
 
 TEST_CASE("Lorenz: rests at the origin and at (±√(β(ρ-1)), ±√(β(ρ-1)), ρ-1)") {
   const double c = std::sqrt(8.0 / 3 * 27);
@@ -42,4 +39,4 @@ TEST_CASE("Lorenz::x_dot: pullback equals dual numbers at rest and on the attrac
                             {0, 3, -7, 14, 10, 14, 1}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::lorenz_test

@@ -5,8 +5,7 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::pendulum_test {
 
 using test::Numbers;
 using test::x_dot_of;
@@ -14,8 +13,6 @@ using test::x_dot_of;
 constexpr double kRounding = 1e-14;  // a handful of operations on numbers of order ten
 
 const Numbers kParams = {0.7, 1.3, 0.4, 9.81};  // length, mass, damping, gravity
-
-}  // namespace
 
 TEST_CASE("Pendulum: small oscillations have frequency √(g/l), about hanging and about upright") {
   const Numbers p = {0.7, 1.3, 0.0, 9.81};
@@ -69,4 +66,4 @@ TEST_CASE("Pendulum::energy: pullback equals dual numbers, moving and at rest") 
                                {0.0, 0.0, 1.0, 1.0, 0.0, 9.81}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::pendulum_test

@@ -5,14 +5,11 @@
 #include "cycloid/system/rk4.h"
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::projectile_test {
 
 using test::Numbers;
 using test::take_steps;
 using test::x_dot_of;
-
-}  // namespace
 
 TEST_CASE("Projectile: without drag it flies the parabola, whatever the wind") {
   const Numbers p = {2.0, 0.0, 3, -1, 2, 9.81}, x0 = {1, 2, 3, 4, -5, 6};
@@ -66,4 +63,4 @@ TEST_CASE("Projectile::energy: pullback equals dual numbers, moving and at rest"
       {{1, 2, 3, 4, 5, 6, 0.7, 0.2, 0.1, 0.2, 0.3, 9.81}, {0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9.81}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::projectile_test

@@ -4,14 +4,11 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::rimless_wheel_test {
 
 using test::Numbers;
 
 const Numbers kParams = {0.8, 0.4, 0.1, 9.81};  // length, half angle, slope, gravity
-
-}  // namespace
 
 TEST_CASE("RimlessWheel: an inverted pendulum between impacts: its energy stays") {
   for (const double angle : {-0.3, 0.0, 0.45}) {
@@ -79,4 +76,4 @@ TEST_CASE("RimlessWheel::energy: pullback equals dual numbers, moving and at res
                               {{0.3, -2, 0.8, 0.4, 0.1, 9.81}, {0, 0, 1, 0.4, 0.1, 9.81}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::rimless_wheel_test

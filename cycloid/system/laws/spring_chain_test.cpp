@@ -5,8 +5,7 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::spring_chain_test {
 
 using std::numbers::pi;
 using test::Numbers;
@@ -19,8 +18,6 @@ Numbers point_of(int n, std::uint64_t seed, const Numbers& p) {
   point.insert(point.end(), p.begin(), p.end());
   return point;
 }
-
-}  // namespace
 
 TEST_CASE("SpringChain: its modes are sines and swing at 2 √(k/m) sin(jπ / 2(n+1))") {
   const double m = 0.3, k = 7.0;
@@ -79,4 +76,4 @@ TEST_CASE("SpringChain::energy: pullback equals dual numbers, moving and stretch
                               {{1, 2, -3, 4, 5, 6, 0.7, 0.9, 0.2}, {0, 0.1, 0, 0, 0, 0, 1, 1, 0}});
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::spring_chain_test

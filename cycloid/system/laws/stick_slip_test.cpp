@@ -4,8 +4,7 @@
 
 #include "tests/support/law_steps.h"
 
-namespace cycloid {
-namespace {
+namespace cycloid::stick_slip_test {
 
 using test::Numbers;
 
@@ -17,8 +16,6 @@ Numbers reset(int event, const Numbers& x) {
   StickSlip{}.reset(event, 0.0, x.data(), x.data(), kParams.data(), out.data());
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("StickSlip: rides with the belt while it sticks, and slips against kinetic friction") {
   CHECK(test::x_dot_of(StickSlip{}, {0.3, 0.2, 0}, {}, kParams) == Numbers{0.2, 0, 0});
@@ -89,4 +86,4 @@ TEST_CASE("StickSlip::refuse: less static than kinetic friction") {
   CHECK(StickSlip{}.refuse(p.data()).find("0.3, below kinetic_friction, 0.4") != std::string::npos);
 }
 
-}  // namespace cycloid
+}  // namespace cycloid::stick_slip_test

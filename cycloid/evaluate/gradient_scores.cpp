@@ -1,0 +1,142 @@
+#include "cycloid/evaluate/gradient_scores.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cycloid/adjoint/diagnose.h"
+#include "cycloid/base/error.h"
+#include "cycloid/base/random.h"
+
+namespace cycloid::inline evaluate {
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr int kHorizons = 8;
+constexpr double kWorthFollowing = 0.5;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Gradients of w · x at one sample, for each run: by the start and by the inputs of every sample's
+// stretch, on the coarser of the two clocks.
+class GradientRun {
+ public:
+  // `stretch`: its steps from one sample to the next.
+  GradientRun(const Contest& c, const System& system, const StepRatio& ratio, std::int64_t stretch)
+      : c_(c), system_(system.in_double()), stretch_(stretch) {
+    Numbers u;
+    if (system_.inputs().size() > 0) u = seen_controls(c.controls, c.runs, c.steps, c.m(), ratio);
+    const std::int64_t steps = (c.states.samples - 1) * stretch;
+    const Numbers x0 = padded_states(system_, c.x0, c.runs, c.n());
+    const Controls<double> controls =
+        u.empty() ? Controls<double>(steps) : Controls<double>(u, steps);
+    run_.emplace(
+        rollout(system_, x0, controls, {},
+                {.save = Save::every(stretch), .threads = c.threads, .keep_going = c.keep_going}));
+  }
+
+  // (runs, states of the truth + inputs of every sample); rows that are not finite are empty.
+  std::vector<Numbers> gradients(const Numbers& w, std::int64_t sample) const {
+    const std::int64_t nx = system_.states().size(), n = c_.n(), m = c_.m(), S = c_.states.samples;
+    Numbers bar(at(c_.runs * S * nx), 0.0);
+    for (std::int64_t r = 0; r < c_.runs; ++r) {
+      for (std::int64_t k = 0; k < n; ++k) bar[at((r * S + sample) * nx + k)] = w[at(r * n + k)];
+    }
+    PullbackOptions options;
+    options.params = false, options.each = true;
+    options.failed = PullbackOptions::Failed::skip;
+    options.keep_going = c_.keep_going;
+    const Gradient<double> g = run_->pullback(bar, options);
+    std::vector<Numbers> out(at(c_.runs));
+    const std::int64_t steps = (S - 1) * stretch_;
+    const bool moved = system_.inputs().size() > 0;
+    for (std::int64_t r = 0; r < c_.runs; ++r) {
+      Numbers row(g.x0.begin() + r * nx, g.x0.begin() + r * nx + n);
+      row.resize(at(n + (S - 1) * m), 0.0);
+      for (std::int64_t t = 0; t < steps && moved; ++t) {
+        for (std::int64_t i = 0; i < m; ++i) {
+          row[at(n + t / stretch_ * m + i)] += g.controls[at((r * steps + t) * m + i)];
+        }
+      }
+      double size = 0;
+      for (const double v : row) size += v * v;
+      if (std::isfinite(size) && size > 0) out[at(r)] = std::move(row);
+    }
+    return out;
+  }
+
+  // [s], within the run.
+  double diagnosed_horizon(const Numbers& w) const {
+    const std::int64_t nx = system_.states().size(), n = c_.n(), S = c_.states.samples;
+    Numbers bar(at(c_.runs * S * nx), 0.0);
+    for (std::int64_t r = 0; r < c_.runs; ++r) {
+      for (std::int64_t k = 0; k < n; ++k) bar[at((r * S + S - 1) * nx + k)] = w[at(r * n + k)];
+    }
+    return diagnose(*run_, std::span<const double>(bar), c_.keep_going).horizon;
+  }
+
+ private:
+  const Contest& c_;
+  System system_;
+  std::int64_t stretch_;
+  std::optional<Trajectory<double>> run_;
+};
+
+double dot(const Numbers& a, const Numbers& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+std::optional<GradientScores> gradient_scores(const Contest& c, std::uint64_t seed) {
+  if (!c.model.system || c.model.system->inputs().size() != c.m()) return std::nullopt;
+  const std::int64_t n = c.n(), S = c.states.samples;
+  Numbers w;
+  for (std::int64_t r = 0; r < c.runs; ++r) {
+    RandomStream random(seed, static_cast<std::uint32_t>(r));
+    for (std::int64_t k = 0; k < n; ++k) w.push_back(random.normal());
+  }
+  const GradientRun model(c, *c.model.system, c.ratio, c.ratio.finer),
+      truth(c, c.truth, {}, c.ratio.coarser);
+  GradientScores out;
+  for (int k = 1; k <= kHorizons; ++k) {
+    const double share = static_cast<double>(k) / kHorizons;
+    const std::int64_t sample =
+        std::max<std::int64_t>(1, std::llround(std::pow(static_cast<double>(S - 1), share)));
+    if (out.samples.empty() || sample > out.samples.back()) out.samples.push_back(sample);
+  }
+  out.finite.assign(at(c.runs), 1.0);
+  out.horizon.assign(at(c.runs), 0.0);
+  std::vector<bool> followed(at(c.runs), true);
+  const double limit = model.diagnosed_horizon(w);
+  for (const std::int64_t sample : out.samples) {
+    const std::vector<Numbers> g = model.gradients(w, sample), best = truth.gradients(w, sample);
+    Numbers cosine(at(c.runs), 0.0), error(at(c.runs), 1.0);
+    for (std::size_t r = 0; r < at(c.runs); ++r) {
+      if (best[r].empty()) {
+        cosine[r] = error[r] = NAN;
+        continue;
+      }
+      if (g[r].empty()) {
+        out.finite[r] = 0;
+        followed[r] = false;
+        continue;
+      }
+      const double size = std::sqrt(dot(best[r], best[r]));
+      cosine[r] = dot(g[r], best[r]) / (size * std::sqrt(dot(g[r], g[r])));  // (1)
+      Numbers d = g[r];
+      for (std::size_t i = 0; i < d.size(); ++i) d[i] -= best[r][i];
+      error[r] = std::sqrt(dot(d, d)) / size;  // (2)
+      followed[r] = followed[r] && cosine[r] >= kWorthFollowing;
+      const double time = static_cast<double>(sample) * c.sample_time();
+      if (followed[r]) out.horizon[r] = std::min(limit, time);  // (3)
+    }
+    out.cosine.push_back(std::move(cosine));
+    out.error = std::move(error);
+  }
+  return out;
+}
+
+}  // namespace cycloid::inline evaluate
