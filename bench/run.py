@@ -202,6 +202,15 @@ def raced(script):
     return json.loads("\n".join(lines[starts[0]:]))
 
 
+def hold_fluid(results, held):
+    """The figures of race_fluid.py that are held to something."""
+    for n, own in results.items():
+        what = f"periodic Navier-Stokes {n} x {n}, float32, 100 steps"
+        held(f"{what}: exponax / ours, forward", own["forward"], "x", 1.3, False)
+        held(f"{what}: exponax / ours, loss and gradient", own["gradient"], "x", 1.5, False)
+        held(f"{what}: loss and gradient / forward", own["over_forward"], "x", 2.5, True)
+
+
 def hold_parameters(ways, held):
     """The figures of large_parameters.py that are held to something."""
     for way, figures in ways.items():
@@ -239,6 +248,7 @@ RACES = (
     ("robots of meshes and on terrain, against MuJoCo", "meshes", "race_meshes.py", hold_meshes),
     ("a million parameters, through NumPy, PyTorch and JAX", "a million parameters",
      "large_parameters.py", hold_parameters),
+    ("periodic flows, against exponax", "fluid", "race_fluid.py", hold_fluid),
     ("separate stacks of boxes, against MuJoCo", "stacks", "race_stacks.py", hold_stacks),
     ("plans, against finite differences of MuJoCo and Crocoddyl", "plan", "race_plan.py",
      hold_plan),

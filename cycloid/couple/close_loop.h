@@ -5,6 +5,7 @@
 //   linear_feedback.h, linear_loop.h      linear
 //   network_feedback.h, sight.h     a network of what is observed
 //   closed_observables.h   ... and what such a System shows
+//   guarded.h           a fast model that the classical solver watches and corrects
 //
 // close_loop: state -> u = feedback(state) -> step. u is computed once, at the start of the step,
 // under every integrator. The new System has no inputs; its parameters are those of the old one and

@@ -9,6 +9,20 @@ inline constexpr Operator kOperators[] = {
     // transform/fft.h
     differentiable("real_transform"),
     differentiable("real_inverse"),
+    // grid/grid_work.h
+    differentiable("GridWork::load"),
+    differentiable("GridWork::fill_ghosts"),
+    differentiable("GridWork::set_sides"),
+    differentiable("GridWork::rate"),
+    differentiable("GridWork::stage"),
+    // grid/immersed.h
+    differentiable("signed_distance"),
+    differentiable("Immersed::friction"),
+    // spectral/terms.h
+    differentiable("Incompressible::products"),
+    differentiable("Transport::products"),
+    differentiable("Reaction::products"),
+    differentiable("ShallowWater::products"),
 };
 
 }  // namespace cycloid::inline fluid

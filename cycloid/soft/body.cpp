@@ -328,7 +328,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
   const auto plan = std::make_shared<SolidPlan>(
       own.mesh, o.held.empty() ? std::vector<char>(numbers, 0) : o.held, std::move(terms));
   body->plan = plan;
-  body->kernels = &solid_kernels(own.mesh.element);
+  body->kernels = &solid_kernels(own.mesh.element, own.formulation);
   body->rubs = !o.floor.empty() || !o.obstacles.empty();
 
   SystemParts parts;

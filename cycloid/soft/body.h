@@ -80,6 +80,7 @@ struct BodyParts {
   std::vector<NamedTerm> laws = {};
   std::vector<BodyParameter> parameters = {};
   Material material = Material::neo_hookean;
+  Formulation formulation = Formulation::standard;
   // Why these numbers make no body; empty where they do.
   std::function<std::string(const Parameters& registry, const double* p)> refuse = {};
 };

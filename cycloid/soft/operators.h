@@ -21,6 +21,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("cell_mass"),
     differentiable("cell_volume"),
     differentiable("mean_stress"),
+    differentiable("enhanced_force"),
+    differentiable("enhanced_stress"),
     // solid_stage.h
     differentiable("stage"),
     differentiable("elastic_force"),

@@ -33,6 +33,12 @@ System solid(const SolidMesh& mesh, const SolidOptions& o) {
   parts.mesh = mesh;
   parts.material = static_cast<Material>(index_of_word(
       "material", o.material, {std::begin(kMaterialNames), std::end(kMaterialNames)}));
+  parts.formulation = static_cast<Formulation>(
+      index_of_word("formulation", o.formulation, {"standard", "locking_free"}));
+  if (parts.formulation == Formulation::locking_free && mesh.element != ElementKind::hex) {
+    throw ModelError(message("formulation \"locking_free\" is one of hexahedra; these cells are ",
+                             name(mesh.element), ": tet10 hardly locks"));
+  }
   parts.parameters = {
       {"young", "Pa", Constraint::positive, o.young, true, &SolidBody::young},
       {"poisson", "", Constraint::none, o.poisson, true, &SolidBody::poisson},

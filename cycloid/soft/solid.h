@@ -7,7 +7,7 @@
 //
 // Where to start reading:
 //   material/   a page each: energy, stress and its derivative;  viscous.h  damping
-//   element/    a point of integration, a cell, its stiffness
+//   element/    a point of integration, a cell, its stiffness;  enhanced_cell.h  without locking
 //   mesh.h      vertices and cells;  solid_plan.h  what stays the same of a body
 //   solid_kernels.h   cells in lanes;  solid_numbers.h  parameters and their way back
 //   minimise.h  Newton's method;  solid_stage.h  an implicit stage, its pullback and pushforward
@@ -31,6 +31,7 @@ struct SolidOptions : BodyOptions {
   std::vector<double> poisson = {0.3};     // likewise
   std::vector<double> density = {1000.0};  // likewise [kg/m³]
   double mooney = 0.5;                     // share of C01, of mooney_rivlin
+  std::string formulation = "standard";    // or "locking_free", of hexahedra
 };
 
 // Throws ModelError or ParameterError on what makes no sense.

@@ -55,17 +55,17 @@ struct SolidKernels {
                        const double* density, const double* density_tan, double* mass_tan);
 };
 
-// Those of the instruction set in use.
-const SolidKernels& solid_kernels(ElementKind element);
+// Those of the instruction set in use. Only hexahedra have a formulation that is free of locking.
+const SolidKernels& solid_kernels(ElementKind element, Formulation formulation);
 
 }  // namespace cycloid::inline soft
 
 namespace cycloid::isa::portable {
-const SolidKernels& solid_kernels(ElementKind element);
+const SolidKernels& solid_kernels(ElementKind element, Formulation formulation);
 }
 namespace cycloid::isa::v3 {
-const SolidKernels& solid_kernels(ElementKind element);
+const SolidKernels& solid_kernels(ElementKind element, Formulation formulation);
 }
 namespace cycloid::isa::v4 {
-const SolidKernels& solid_kernels(ElementKind element);
+const SolidKernels& solid_kernels(ElementKind element, Formulation formulation);
 }

@@ -1,7 +1,7 @@
 #include "cycloid/soft/solid_kernels.h"
 
 #include "cycloid/math/pack.h"
-#include "cycloid/soft/element/cell_stiffness.h"
+#include "cycloid/soft/element/enhanced_cell.h"
 
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
@@ -23,7 +23,8 @@ void for_each_group(int begin, int end, Work&& work) {
 
 template <class E>
 struct Kernels {
-  static constexpr int N = E::kNodes;
+  static constexpr int N = E::kOuter;  // of the mesh
+  static constexpr bool kInner = E::kNodes > E::kOuter;
 
   static void gather(const SolidView& v, const Group& g, const double* from, Vec3<Lanes>* to) {
     for (int a = 0; a < N; ++a) {
@@ -62,6 +63,7 @@ struct Kernels {
     }
     cell.c = {of_cells(g, v.mu), of_cells(g, v.lam), Lanes(v.mooney)};
     cell.z = Lanes(v.z);
+    if constexpr (kInner) relax_inner<E, Lanes>(v.law, cell);
     return cell;
   }
   static void add(const SolidView& v, const Group& g, const Cell<E, Lanes>& bar,
@@ -110,7 +112,7 @@ struct Kernels {
   }
   static void force(const SolidView& v, int begin, int end, double* out) {
     for_each_group(begin, end, [&](const Group& g) {
-      Vec3<Lanes> f[N];
+      Vec3<Lanes> f[E::kNodes];
       for (auto& x : f) x = {Lanes(0), Lanes(0), Lanes(0)};
       cell_force<E, Lanes>(v.law, load(v, g), f);
       scatter(v, g, f, out);
@@ -153,15 +155,23 @@ struct Kernels {
       for (int l = 0; l < kLanes; ++l) {
         for (int k = 0; k < 9; ++k) set_lane(P_bar.e[k], l, bar[9 * g.cell(l) + k]);
       }
-      mean_stress_pullback<E, Lanes>(v.law, cell, P_bar, cell_bar);
+      if constexpr (kInner) {
+        enhanced_stress_pullback<E, Lanes>(v.law, cell, P_bar, cell_bar);
+      } else {
+        mean_stress_pullback<E, Lanes>(v.law, cell, P_bar, cell_bar);
+      }
     });
   }
   static void force_pullback(const SolidView& v, int begin, int end, const double* bar,
                              const SolidBars& to) {
     pull(v, begin, end, to, [&](const Group& g, const auto& cell, auto& cell_bar) {
-      Vec3<Lanes> f_bar[N];
+      Vec3<Lanes> f_bar[E::kNodes];
       gather(v, g, bar, f_bar);
-      cell_force_pullback<E, Lanes>(v.law, cell, f_bar, cell_bar);
+      if constexpr (kInner) {
+        enhanced_force_pullback<E, Lanes>(v.law, cell, f_bar, cell_bar);
+      } else {
+        cell_force_pullback<E, Lanes>(v.law, cell, f_bar, cell_bar);
+      }
     });
   }
   static void rate_force_pullback(const SolidView& v, int begin, int end, const double* bar,
@@ -175,9 +185,10 @@ struct Kernels {
 
   static void stiffness(const SolidView& v, int begin, int end, bool positive,
                         const BlockRows& rows, double* values) {
-    static thread_local Mat<Lanes, 3 * N, 3 * N> K;
+    static thread_local Mat<Lanes, 3 * E::kNodes, 3 * E::kNodes> K;
     for_each_group(begin, end, [&](const Group& g) {
       cell_stiffness<E, Lanes>(v.law, load(v, g), positive, K);
+      if constexpr (kInner) condense<E, Lanes>(K);
       for (int l = 0; l < g.count; ++l) {
         const std::ptrdiff_t cell = g.first + l;
         const int* const node = v.cells + cell * N;
@@ -197,8 +208,9 @@ struct Kernels {
     });
   }
 
-  static void tangents(const Vec3<Lanes>* value, const Vec3<Lanes>* tangent, Vec3<DualLanes>* out) {
-    for (int a = 0; a < N; ++a) {
+  static void tangents(int count, const Vec3<Lanes>* value, const Vec3<Lanes>* tangent,
+                       Vec3<DualLanes>* out) {
+    for (int a = 0; a < count; ++a) {
       for (int i = 0; i < 3; ++i) {
         out[a][i] = DualLanes(value[a][i]);
         if (tangent) out[a][i].tangent[0] = tangent[a][i];
@@ -210,11 +222,12 @@ struct Kernels {
     for_each_group(begin, end, [&](const Group& g) {
       const Cell<E, Lanes> cell = load(v, g);
       Cell<E, DualLanes> dual;
-      Vec3<Lanes> along[N];
+      Vec3<Lanes> along[E::kNodes];
       const auto fill = [&](const Vec3<Lanes>* value, const double* tangent, Vec3<DualLanes>* to) {
         if (tangent) gather(v, g, tangent, along);
-        tangents(value, tangent ? along : nullptr, to);
+        tangents(E::kNodes, value, tangent ? along : nullptr, to);
       };
+      for (auto& x : along) x = {Lanes(0), Lanes(0), Lanes(0)};
       fill(cell.rest, t.rest, dual.rest), fill(cell.now, t.now, dual.now);
       for (int k = 0; k < 2; ++k) fill(cell.before[k], t.before[k], dual.before[k]);
       dual.c = {DualLanes(cell.c.mu), DualLanes(cell.c.lam), DualLanes(cell.c.mooney)};
@@ -223,9 +236,20 @@ struct Kernels {
       dual.c.mooney.tangent[0] = Lanes(t.mooney);
       dual.z = DualLanes(cell.z);
       dual.z.tangent[0] = Lanes(t.z);
-      Vec3<DualLanes> f[N];
+      Vec3<DualLanes> f[E::kNodes];
       for (auto& x : f) x = {DualLanes(0), DualLanes(0), DualLanes(0)};
       cell_force<E, DualLanes>(v.law, dual, f);
+      if constexpr (kInner) {  // the inner nodes answer, and forces are taken along with that
+        for (int k = N; k < E::kNodes; ++k) {
+          for (int i = 0; i < 3; ++i) along[k][i] = f[k][i].tangent[0];
+        }
+        answer_inner<E, Lanes>(v.law, cell, along + N);
+        for (int k = N; k < E::kNodes; ++k) {
+          for (int i = 0; i < 3; ++i) dual.now[k][i].tangent[0] = along[k][i];
+        }
+        for (auto& x : f) x = {DualLanes(0), DualLanes(0), DualLanes(0)};
+        cell_force<E, DualLanes>(v.law, dual, f);
+      }
       Vec3<Lanes> df[N];
       for (int a = 0; a < N; ++a) {
         df[a] = {f[a].x.tangent[0], f[a].y.tangent[0], f[a].z.tangent[0]};
@@ -275,7 +299,7 @@ struct Kernels {
       Vec3<DualLanes> dual[N];
       gather(v, g, v.rest, rest);
       if (rest_tan) gather(v, g, rest_tan, along);
-      tangents(rest, rest_tan ? along : nullptr, dual);
+      tangents(N, rest, rest_tan ? along : nullptr, dual);
       DualLanes d(of_cells(g, density)), m[N];
       if (density_tan) d.tangent[0] = of_cells(g, density_tan);
       for (auto& x : m) x = DualLanes(0);
@@ -302,9 +326,72 @@ struct Kernels {
 constexpr SolidKernels kTet = Kernels<Tet4>::all(), kHex = Kernels<Hex8>::all(),
                        kTet10 = Kernels<Tet10>::all();
 
+// Hexahedra with inner nodes: elasticity with them, damping and all that is no force without.
+struct EnhancedKernels {
+  using Plain = Kernels<Hex8>;
+  using Enhanced = Kernels<HexEnhanced>;
+
+  static SolidView part(const SolidView& v, bool elastic) {
+    SolidView own = v;
+    own.law.elastic = elastic;
+    if (elastic) own.law.befores = 0;
+    return own;
+  }
+  // work(plain or enhanced, what acts there)
+  template <class Work>
+  static void both(const SolidView& v, Work&& work) {
+    work(Enhanced{}, part(v, true));
+    if (v.law.befores > 0) work(Plain{}, part(v, false));
+  }
+  static void energy(const SolidView& v, int begin, int end, double* out) {
+    both(v, [&](auto k, const SolidView& own) { k.energy(own, begin, end, out); });
+  }
+  static void force(const SolidView& v, int begin, int end, double* out) {
+    both(v, [&](auto k, const SolidView& own) { k.force(own, begin, end, out); });
+  }
+  static void force_pullback(const SolidView& v, int begin, int end, const double* bar,
+                             const SolidBars& to) {
+    both(v, [&](auto k, const SolidView& own) { k.force_pullback(own, begin, end, bar, to); });
+  }
+  static void stiffness(const SolidView& v, int begin, int end, bool positive,
+                        const BlockRows& rows, double* values) {
+    both(v, [&](auto k, const SolidView& own) {
+      k.stiffness(own, begin, end, positive, rows, values);
+    });
+  }
+  static void force_tangent(const SolidView& v, const SolidView& t, int begin, int end,
+                            double* out) {
+    both(v, [&](auto k, const SolidView& own) { k.force_tangent(own, t, begin, end, out); });
+  }
+  static void stress(const SolidView& v, int begin, int end, double* out) {
+    Enhanced::stress(part(v, true), begin, end, out);
+  }
+  static void least_stretch(const SolidView& v, int begin, int end, double* out) {
+    Plain::least_stretch(v, begin, end, out);
+  }
+  static void energy_pullback(const SolidView& v, int begin, int end, const double* bar,
+                              const SolidBars& to) {
+    Enhanced::energy_pullback(part(v, true), begin, end, bar, to);
+  }
+  static void stress_pullback(const SolidView& v, int begin, int end, const double* bar,
+                              const SolidBars& to) {
+    Enhanced::stress_pullback(part(v, true), begin, end, bar, to);
+  }
+  static constexpr SolidKernels all() {
+    SolidKernels k = Plain::all();
+    k.energy = energy, k.stress = stress, k.least_stretch = least_stretch;
+    k.force = force, k.stiffness = stiffness, k.force_tangent = force_tangent;
+    k.energy_pullback = energy_pullback, k.stress_pullback = stress_pullback;
+    k.force_pullback = force_pullback;
+    return k;
+  }
+};
+constexpr SolidKernels kEnhanced = EnhancedKernels::all();
+
 }  // namespace
 
-const SolidKernels& solid_kernels(ElementKind element) {
+const SolidKernels& solid_kernels(ElementKind element, Formulation formulation) {
+  if (formulation == Formulation::locking_free) return kEnhanced;
   return element == ElementKind::tet ? kTet : element == ElementKind::hex ? kHex : kTet10;
 }
 

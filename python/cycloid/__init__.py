@@ -23,6 +23,12 @@ from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
 from cycloid._close_loop import LinearFeedback, close_loop
+from cycloid._counterfactual import (
+    Counterfactual,
+    Intervention,
+    counterfactual,
+    rank_interventions,
+)
 from cycloid._core import Error, GradientError, InternalError, ModelError, ParameterError
 from cycloid._core import version as __version__
 from cycloid._estimate import Estimate, estimate
@@ -35,6 +41,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
+from cycloid._guarded import guarded
 from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
@@ -79,6 +86,7 @@ __all__ = [
     "Advanced",
     "Builder",
     "Contacts",
+    "Counterfactual",
     "Crowded",
     "Diagnosis",
     "Error",
@@ -93,6 +101,7 @@ __all__ = [
     "GradientError",
     "HuntCrossley",
     "InternalError",
+    "Intervention",
     "InverseDynamics",
     "InverseDynamicsGradient",
     "LinearFeedback",
@@ -125,6 +134,7 @@ __all__ = [
     "advance",
     "check_gradient",
     "close_loop",
+    "counterfactual",
     "cost",
     "diagnose",
     "difference",
@@ -133,6 +143,7 @@ __all__ = [
     "fluid",
     "forward",
     "from_mujoco",
+    "guarded",
     "identify",
     "input_from_mujoco",
     "input_to_mujoco",
@@ -146,6 +157,7 @@ __all__ = [
     "own_law",
     "plan",
     "randomise",
+    "rank_interventions",
     "rollout",
     "state_from_mujoco",
     "state_to_mujoco",

@@ -122,8 +122,10 @@ class Batch:
             return from_rows(rows, (registry.size,), self.lead, 1)
         if self.named_shapes is None:
             return from_rows(rows, self.params_shape, self.lead, 1)
+        bars: dict[str, np.ndarray] = {}
+        if registry.size == 0:
+            return bars
         rows = rows.reshape((-1, registry.size))
-        bars = {}
         for name, shape in self.named_shapes.items():
             p = registry.info(name)
             own = rows[:, p.offset : p.offset + p.size].reshape((len(rows), *p.shape))

@@ -1,5 +1,28 @@
-"""Fluids: periodic flows in Fourier series, whose gradients are exact for the discrete step."""
+"""Fluids: Systems whose state lives at the nodes of a box, with gradients of the discrete step.
+
+`spectral`: periodic boxes of one to three axes, by Fourier series: Navier–Stokes and eight other
+equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
+`grid`: boxes with walls, inflow, outflow and obstacles, on a staggered grid. docs/grid_flow.md has
+the laws.
+
+>>> import cycloid as cy
+>>> cy.fluid.spectral("burgers", shape=(64,), size=1.0, dt=1e-3, viscosity=0.01)
+<System burgers: 64 states, 0 inputs, dt 1 ms>
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, grid
+from cycloid._fluid_own import own_spectral
+from cycloid._fluid_spectral import SpectralFlow, spectral
+
+__all__ = [
+    "Box",
+    "Circle",
+    "GridFlow",
+    "Shape",
+    "SpectralFlow",
+    "grid",
+    "own_spectral",
+    "spectral",
+]

@@ -11,6 +11,7 @@ ensemble. No other package is needed.
 True
 """
 
+from cycloid._conformal import Conformal, ConformalRollout, Coverage, conformal
 from cycloid._dataset import record
 from cycloid._ensemble import Ensemble, EnsembleRollout, ensemble
 from cycloid._learned_laws import deep_lagrangian, hamiltonian, lagrangian, neural_ode
@@ -18,6 +19,9 @@ from cycloid._train_policy import Policy, train_policy
 from cycloid._train import Derivatives, Energy, Smoothness, Term, Training, load, train
 
 __all__ = [
+    "Conformal",
+    "ConformalRollout",
+    "Coverage",
     "Derivatives",
     "Energy",
     "Ensemble",
@@ -26,6 +30,7 @@ __all__ = [
     "Smoothness",
     "Term",
     "Training",
+    "conformal",
     "deep_lagrangian",
     "ensemble",
     "hamiltonian",

@@ -3,6 +3,8 @@
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "fluid_grid.h"
+#include "fluid_spectral.h"
 #include "soft.h"
 #include "unlocked.h"
 
@@ -57,6 +59,8 @@ NB_MODULE(_core, m) {
   bind_unlocked(m);
   bind_system(m);
   bind_soft(m);
+  bind_fluid_grid(m);
+  bind_fluid_spectral(m);
   bind_rollout(m);
   bind_observe(m);
   bind_plan(m);

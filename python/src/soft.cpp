@@ -96,16 +96,16 @@ void bind_soft(nb::module_& m) {
       "make_solid",
       [](const SolidMesh& mesh, const std::string& material, const Rows<double>& young,
          const Rows<double>& poisson, const Rows<double>& density, double mooney,
-         const nb::dict& common) {
+         const std::string& formulation, const nb::dict& common) {
         SolidOptions o;
         take_common(common, o);
-        o.material = material, o.mooney = mooney;
+        o.material = material, o.mooney = mooney, o.formulation = formulation;
         o.young = numbers_of(young), o.poisson = numbers_of(poisson);
         o.density = numbers_of(density);
         return solid(mesh, o);
       },
       nb::arg("mesh"), nb::arg("material"), nb::arg("young"), nb::arg("poisson"),
-      nb::arg("density"), nb::arg("mooney"), nb::arg("common"));
+      nb::arg("density"), nb::arg("mooney"), nb::arg("formulation"), nb::arg("common"));
   m.def(
       "make_cloth",
       [](const Rows<double>& vertices, const Rows<int>& triangles, double young, double poisson,

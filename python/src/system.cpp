@@ -132,6 +132,13 @@ void bind_system(nb::module_& m) {
         return close_loop(system, {numbers(gain), numbers(target), numbers(command)});
       },
       nb::arg("system"), nb::arg("gain"), nb::arg("target"), nb::arg("command"));
+  m.def(
+      "guarded",
+      [](const System& model, const System& truth, double bound, double horizon, double share,
+         int every,
+         int most) { return guarded(model, truth, {bound, horizon, share, every, most}); },
+      nb::arg("model"), nb::arg("truth"), nb::arg("bound"), nb::arg("horizon"), nb::arg("share"),
+      nb::arg("every"), nb::arg("most"));
   using NamedLaw = std::tuple<std::string, std::string, std::vector<double>, std::vector<double>>;
   m.def(
       "randomise",

@@ -27,13 +27,20 @@ def loss_of(system, x0, u, params, weights, steps):
     return float(np.sum(run.states[0] * weights))
 
 
-@pytest.mark.parametrize("element", ["tet", "hex", "tet10"])
+# Cells and how they are formulated.
+FORMS = [
+    ("tet", "standard"), ("hex", "standard"), ("tet10", "standard"), ("hex", "locking_free")
+]
+
+
+@pytest.mark.parametrize("element, formulation", FORMS)
 @pytest.mark.parametrize("material", MATERIALS)
-def test_a_linear_field_is_reproduced_on_distorted_meshes(material, element):
+def test_a_linear_field_is_reproduced_on_distorted_meshes(material, element, formulation):
     mesh, inside = distorted(element)
     x = mesh.vertices
     body = cy.soft.solid(
-        mesh, material, gravity=(0, 0, 0), pinned=np.flatnonzero(~inside), inputs=("pinned",)
+        mesh, material, gravity=(0, 0, 0), pinned=np.flatnonzero(~inside), inputs=("pinned",),
+        formulation=formulation,
     )
     expected = x @ STRETCHED.T
     u = (expected - x)[~inside].ravel()
@@ -45,15 +52,18 @@ def test_a_linear_field_is_reproduced_on_distorted_meshes(material, element):
     assert np.abs(stress - stress[0]).max() < 1e-12 * np.abs(stress).max()
 
 
-@pytest.mark.parametrize("element", ["tet", "hex", "tet10"])
+@pytest.mark.parametrize("element, formulation", FORMS)
 @pytest.mark.parametrize("material", MATERIALS[1:])
-def test_a_rigid_rotation_gives_no_force(material, element):
+def test_a_rigid_rotation_gives_no_force(material, element, formulation):
     mesh, _ = distorted(element)
     angle = 2.0
     turn = np.array(
         [[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
     )
-    body = cy.soft.solid(mesh, material, gravity=(0, 0, 0), pinned=np.arange(len(mesh.vertices)))
+    body = cy.soft.solid(
+        mesh, material, gravity=(0, 0, 0), pinned=np.arange(len(mesh.vertices)),
+        formulation=formulation,
+    )
     x = np.r_[(mesh.vertices @ turn.T + [1, 2, 3]).ravel(), np.zeros(mesh.vertices.size)]
     shown = cy.observe(body, x, names=["reaction", "elastic_energy"]).values
     assert np.abs(shown).max() < 1e-12 * 1e5
@@ -162,6 +172,35 @@ def test_a_cantilever_swings_with_its_frequency():
     assert abs(np.pi / np.diff(crossed)[0] / omega - 1) < 0.015
 
 
+def cook(n, formulation, young, poisson, force, plane_strain):
+    """Cook's membrane: deflection of the middle of the loaded side (48, 52) [m]."""
+    mesh = cy.soft.box((n, n, 1), (1, 1, 1))
+    s, t, z = mesh.vertices.T
+    x = np.stack([48 * s, 44 * t * (1 - s) + s * (44 + 16 * t), z], axis=1)
+    pinned = np.zeros(x.shape, bool)
+    pinned[s == 0, :2] = True
+    pinned[:, 2] = True if plane_strain else z == 0
+    body = cy.soft.solid(
+        cy.soft.Mesh(x, mesh.cells), "linear", young, poisson, pinned=pinned, gravity=(0, 0, 0),
+        inputs=("force",), formulation=formulation,
+    )
+    u = np.zeros(x.shape)
+    ends = np.isclose(t, 0) | np.isclose(t, 1)
+    u[:, 1] = np.where(s == 1, force / (2 * n) * np.where(ends, 0.5, 1), 0)
+    rest = cy.soft.equilibrium(body, u=u.ravel())
+    assert rest.converged
+    moved = rest.state[: x.size].reshape(x.shape) - x
+    return moved[np.isclose(x[:, 0], 48) & np.isclose(x[:, 1], 52), 1].mean()
+
+
+def test_cooks_membrane_does_not_lock():
+    assert cook(16, "locking_free", 1.0, 1 / 3, 1.0, False) == pytest.approx(23.96, rel=0.01)
+    assert cook(16, "standard", 1.0, 1 / 3, 1.0, False) < 23.5
+    # Nearly incompressible, in plane strain: the plain element is four times too stiff.
+    assert cook(16, "locking_free", 250.0, 0.4999, 100.0, True) > 7
+    assert cook(16, "standard", 250.0, 0.4999, 100.0, True) < 3
+
+
 def test_a_thick_cylinder_under_pressure():
     n = 8
     mesh = cy.soft.box((n, n, 1), (1, np.pi / 2, 0.1))
@@ -223,6 +262,7 @@ def test_the_bar_of_turek_and_hron_at_rest(mu, expected):
 
 def swinging(integrator="implicit_euler", material="neo_hookean", element="hex", per_cell=False):
     """A body with everything: held numbers that move, forces, damping, drag, point masses."""
+    element, _, formulation = element.partition(" ")
     mesh, _ = distorted(element, (3, 1, 1), 0.0)
     x = 0.1 * mesh.vertices
     x += 0.004 * np.random.default_rng(2).uniform(-1, 1, x.shape)
@@ -239,6 +279,7 @@ def swinging(integrator="implicit_euler", material="neo_hookean", element="hex",
         inputs=("force", "pinned"),
         dt=0.02,
         integrator=integrator,
+        formulation=formulation or "standard",
     )
     draw = np.random.default_rng(3)
     u = np.r_[0.1 * draw.normal(size=3 * n), 0.004 * draw.normal(size=body.input_size - 3 * n)]
@@ -252,6 +293,9 @@ def swinging(integrator="implicit_euler", material="neo_hookean", element="hex",
         ("newmark", "corotated", "tet"),
         ("bdf2", "mooney_rivlin", "hex"),
         ("implicit_euler", "stvk", "tet10"),
+        ("implicit_euler", "neo_hookean", "hex locking_free"),
+        ("newmark", "mooney_rivlin", "hex locking_free"),
+        ("bdf2", "neo_hookean", "hex locking_free"),
     ],
 )
 def test_gradients_pass_the_taylor_test_along_themselves(integrator, material, element):
@@ -423,7 +467,7 @@ def test_the_first_step_takes_held_numbers_where_they_belong():
         ({"inputs": ("pinned",)}, "none is pinned"),
         ({"dtype": "float32"}, "float64"),
         ({"floor": (0, 0, 0)}, "height"),
-        ({"formulation": "locking_free"}, "standard"),
+        ({"formulation": "reduced"}, "locking_free"),
         ({"integrator": "rk4"}, "implicit_euler"),
         ({"mass": [1.0]}, "27 vertices"),
         ({"gravity": 9.81}, "three numbers"),
@@ -433,6 +477,11 @@ def test_the_first_step_takes_held_numbers_where_they_belong():
 def test_what_makes_no_sense_is_refused(change, message):
     with pytest.raises(cy.Error, match=message):
         cy.soft.solid(cy.soft.box((2, 2, 2)), **change)
+
+
+def test_only_hexahedra_have_a_formulation_without_locking():
+    with pytest.raises(cy.ModelError, match="hexahedra; these cells are tet"):
+        cy.soft.solid(cy.soft.box((1, 1, 1), (1, 1, 1), "tet"), formulation="locking_free")
 
 
 def test_a_rest_shape_that_is_turned_inside_out_is_refused():

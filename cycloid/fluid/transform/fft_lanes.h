@@ -1,7 +1,7 @@
 // fft_lanes: one fast Fourier transform in each lane, in place, of any length.
 //
 //   Z_k = Σ_j z_j exp(-2πi jk/n)                                             (1)
-// by decimation in time, n = r_1 r_2 … r_m (Cooley & Tukey 1965): the numbers lie in the order that
+// by decimation in time, n = r_1 r_2 … r_m (CooleyTukey1965): the numbers lie in the order that
 // FftAxis::order says, so that each stage works where they are; a stage of radix r joins r
 // transforms of length l into one of length r l,
 //   Z_{j+pl} = Σ_q ω_r^{pq} (ω_{rl}^{qj} Z^q_j),   ω_r = exp(-2πi/r)          (2)

@@ -67,14 +67,14 @@ void columns_to_nodes(const BoxView<Scalar<S>>& v, int block, const Scalar<S>* h
   const int n = v.axis[0].n;
   const int* const place = v.axis[0].place;
   const Scalar<S>* const from = half + 2 * W * block;
-  const int offset_b = v.dimensions == 1 ? 0 : W;
-  const bool has_b = v.dimensions > 1;
+  // Beyond the columns lie leavings of other passes, which must not touch their partners in a.
+  const int count_b = ColumnBlock<S>(v.columns, block).count_b;
   for (int k = v.kept0; k <= n - v.kept0; ++k) z[place[k]] = {S(0), S(0)};
   for (int k = 0; k < v.kept0; ++k) {
     const Scalar<S>* const row = from + static_cast<std::ptrdiff_t>(k) * v.half_step;
     const S ar = load_all<S>(row), ai = load_all<S>(row + v.half_part);
-    const S br = has_b ? load_all<S>(row + offset_b) : S(0),
-            bi = has_b ? load_all<S>(row + v.half_part + offset_b) : S(0);
+    const S br = load_lanes<S>(row + W, count_b),
+            bi = load_lanes<S>(row + v.half_part + W, count_b);
     if (k == 0 || 2 * k == n) {
       z[place[k]] = {br, ar};
     } else {

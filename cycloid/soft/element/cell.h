@@ -24,6 +24,7 @@ struct CellLaw {
   Material material = Material::neo_hookean;
   int befores = 0;  // 0: no damping
   double before_weight[2] = {1, 0};
+  bool elastic = true;  // false: damping alone
 };
 
 // Numbers of a cell, or their cotangents.
@@ -70,7 +71,7 @@ S cell_energy(const CellLaw& law, const Cell<E, S>& cell) {
   for (int q = 0; q < E::kPoints; ++q) {
     const auto at = rest_point<E, S>(cell.rest, q);
     const Mat3<S> F = gradient_at(at, cell.now);
-    S density = energy_density(law.material, cell.c, F);
+    S density = law.elastic ? energy_density(law.material, cell.c, F) : S(0);
     if (law.befores > 0) {
       density += viscous_energy(cell.c, cell.z, F, strain_before(law, at, cell));
     }
@@ -101,7 +102,7 @@ void cell_force(const CellLaw& law, const Cell<E, S>& cell, Vec3<S>* f) {
   for (int q = 0; q < E::kPoints; ++q) {
     const auto at = rest_point<E, S>(cell.rest, q);
     const Mat3<S> F = gradient_at(at, cell.now);
-    Mat3<S> P = piola_stress(law.material, cell.c, F);
+    Mat3<S> P = law.elastic ? piola_stress(law.material, cell.c, F) : F * S(0);
     if (law.befores > 0) P += viscous_stress(cell.c, cell.z, F, strain_before(law, at, cell));
     P = P * at.volume;
     for (int a = 0; a < E::kNodes; ++a) f[a] += P * at.slope[a];  // (3)
@@ -115,9 +116,12 @@ void cell_force_pullback(const CellLaw& law, const Cell<E, S>& cell, const Vec3<
     const auto at = rest_point<E, S>(cell.rest, q);
     auto at_bar = zero_rest_point<E, S>();
     const Mat3<S> F = gradient_at(at, cell.now), G = gradient_at(at, f_bar);
-    Mat3<S> P = piola_stress(law.material, cell.c, F), F_bar = F * S(0);
+    Mat3<S> P = F * S(0), F_bar = F * S(0);
     const Mat3<S> P_bar = G * at.volume;
-    piola_stress_pullback(law.material, cell.c, F, P_bar, cell_bar.c, F_bar);
+    if (law.elastic) {
+      P = piola_stress(law.material, cell.c, F);
+      piola_stress_pullback(law.material, cell.c, F, P_bar, cell_bar.c, F_bar);
+    }
     if (law.befores > 0) {
       const Mat3<S> E_ref = strain_before(law, at, cell);
       Mat3<S> E_ref_bar = F * S(0);

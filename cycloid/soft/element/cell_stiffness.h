@@ -46,17 +46,21 @@ template <class S, int N>
   }
 }
 
-// K(3a + i, 3b + j) for a <= b alone; the rest is not written.
-template <class E, class S>
+// Of the nodes from kFrom on: K(3a + i, 3b + j) for a <= b alone; the rest is not written.
+template <class E, class S, int kFrom = 0>
 void cell_stiffness(const CellLaw& law, const Cell<E, S>& cell, bool positive,
-                    Mat<S, 3 * E::kNodes, 3 * E::kNodes>& K) {
-  constexpr int N = E::kNodes;
+                    Mat<S, 3 * (E::kNodes - kFrom), 3 * (E::kNodes - kFrom)>& K) {
+  constexpr int N = E::kNodes - kFrom;
   for (S& k : K.e) k = S(0);
   for (int q = 0; q < E::kPoints; ++q) {
     const auto at = rest_point<E, S>(cell.rest, q);
     const Mat3<S> F = gradient_at(at, cell.now);
     Mat<S, 9, 9> C;
-    piola_hessian(law.material, cell.c, F, C);
+    if (law.elastic) {
+      piola_hessian(law.material, cell.c, F, C);
+    } else {
+      for (S& c : C.e) c = S(0);
+    }
     if (law.befores > 0) {
       const Mat3<S> E_ref = strain_before(law, at, cell);
       for (int k = 0; k < 9; ++k) {
@@ -70,14 +74,14 @@ void cell_stiffness(const CellLaw& law, const Cell<E, S>& cell, bool positive,
     for (int b = 0; b < N; ++b) {
       // D(ik, j) = Σ_l C(ik, jl) B_b[l] w
       S D[9][3];
-      const Vec3<S> B = at.slope[b] * at.volume;
+      const Vec3<S> B = at.slope[kFrom + b] * at.volume;
       for (int r = 0; r < 9; ++r) {
         for (int j = 0; j < 3; ++j) {
           D[r][j] = C(r, 3 * j) * B.x + C(r, 3 * j + 1) * B.y + C(r, 3 * j + 2) * B.z;
         }
       }
       for (int a = 0; a <= b; ++a) {
-        const Vec3<S>& A = at.slope[a];
+        const Vec3<S>& A = at.slope[kFrom + a];
         for (int i = 0; i < 3; ++i) {
           for (int j = 0; j < 3; ++j) {
             K(3 * a + i, 3 * b + j) +=

@@ -8,6 +8,10 @@
 // With cotangents of B and w:
 //   M̄ = w̄ w M⁻ᵀ - Σ B_a (M⁻¹ B̄_a)ᵀ,   X̄_a += M̄ b_a                 (5)
 // and of F:  x̄_a += F̄ B_a,   B̄_a += F̄ᵀ x_a                          (6)
+// Inner nodes k (shape_table.h) have no rest vertex; their slopes are brought to metres by M₀,
+// M at the centre, and have no mean, so that a constant strain needs none of them:
+//   B_k = (det M₀ / det M) M₀⁻ᵀ b_k                                 (7)
+//   r = Σ B̄_k · B_k,   M̄₀ = r M₀⁻ᵀ - Σ B_k (M₀⁻¹ B̄_k)ᵀ,   M̄ -= r M⁻ᵀ   (8)
 #pragma once
 
 #include "cycloid/soft/element/shape_table.h"
@@ -20,6 +24,7 @@ struct RestPoint {
   Vec3<S> slope[E::kNodes];  // B_a
   S volume;                  // w
   Mat3<S> inverse;           // M⁻¹
+  Mat3<S> centre_inverse;    // M₀⁻¹, where there are inner nodes
 };
 
 template <class E, class S>
@@ -28,15 +33,33 @@ CYCLOID_INLINE Vec3<S> own_slope(int q, int a) {
   return {S(b[0]), S(b[1]), S(b[2])};
 }
 
+// Of a hexahedron's vertex at its centre.
+template <class S>
+CYCLOID_INLINE Vec3<S> centre_slope(int a) {
+  const auto& corner = Hex8::kCorner[a];
+  return {S(0.125 * corner[0]), S(0.125 * corner[1]), S(0.125 * corner[2])};
+}
+
 template <class E, class S>
 CYCLOID_INLINE RestPoint<E, S> rest_point(const Vec3<S>* X, int q) {
   Mat3<S> M{};
-  for (int a = 0; a < E::kNodes; ++a) M += outer(X[a], own_slope<E, S>(q, a));  // (1)
+  for (int a = 0; a < E::kOuter; ++a) M += outer(X[a], own_slope<E, S>(q, a));  // (1)
   RestPoint<E, S> at;
   at.inverse = inverse(M);
-  at.volume = determinant(M) * S(kShape<E>.weight[static_cast<std::size_t>(q)]);  // (3)
-  for (int a = 0; a < E::kNodes; ++a) {
+  const S size = determinant(M);
+  at.volume = size * S(kShape<E>.weight[static_cast<std::size_t>(q)]);  // (3)
+  for (int a = 0; a < E::kOuter; ++a) {
     at.slope[a] = transpose_vector_product(at.inverse, own_slope<E, S>(q, a));  // (2)
+  }
+  if constexpr (E::kNodes > E::kOuter) {
+    Mat3<S> centre{};
+    for (int a = 0; a < E::kOuter; ++a) centre += outer(X[a], centre_slope<S>(a));
+    at.centre_inverse = inverse(centre);
+    const S ratio = determinant(centre) / size;
+    for (int k = E::kOuter; k < E::kNodes; ++k) {
+      at.slope[k] =
+          transpose_vector_product(at.centre_inverse, own_slope<E, S>(q, k)) * ratio;  // (7)
+    }
   }
   return at;
 }
@@ -46,10 +69,20 @@ template <class E, class S>
 CYCLOID_INLINE void rest_point_pullback(const RestPoint<E, S>& at, int q,
                                         const RestPoint<E, S>& at_bar, Vec3<S>* X_bar) {
   Mat3<S> M_bar = transpose(at.inverse) * (at_bar.volume * at.volume);
-  for (int a = 0; a < E::kNodes; ++a) {
+  for (int a = 0; a < E::kOuter; ++a) {
     M_bar -= outer(at.slope[a], at.inverse * at_bar.slope[a]);
   }
-  for (int a = 0; a < E::kNodes; ++a) X_bar[a] += M_bar * own_slope<E, S>(q, a);  // (5)
+  if constexpr (E::kNodes > E::kOuter) {  // (8)
+    S r(0);
+    for (int k = E::kOuter; k < E::kNodes; ++k) r += dot(at_bar.slope[k], at.slope[k]);
+    Mat3<S> centre_bar = transpose(at.centre_inverse) * r;
+    for (int k = E::kOuter; k < E::kNodes; ++k) {
+      centre_bar -= outer(at.slope[k], at.centre_inverse * at_bar.slope[k]);
+    }
+    M_bar -= transpose(at.inverse) * r;
+    for (int a = 0; a < E::kOuter; ++a) X_bar[a] += centre_bar * centre_slope<S>(a);
+  }
+  for (int a = 0; a < E::kOuter; ++a) X_bar[a] += M_bar * own_slope<E, S>(q, a);  // (5)
 }
 
 template <class E, class S>

@@ -3,10 +3,13 @@
 //   Tet4    linear tetrahedron, one point
 //   Hex8    trilinear hexahedron on [-1, 1]³, 2 x 2 x 2 points of Gauss
 //   Tet10   quadratic tetrahedron, four points (exact to degree 2)
+//   HexEnhanced   Hex8 with three inner nodes, whose gradients are the enhanced ones of
+//                 SimoRifai1990: neither bending nor change of volume locks it (enhanced_cell.h)
 // Nodes are in VTK's order; Tet10: corners, then the edges 01 12 02 03 13 23. `share` says how much
 // of a point's mass a node gets: the shape function there for the linear ones, and for Tet10, whose
 // corners would get less than nothing, shares in proportion to the diagonal of the consistent mass
-// (HintonEtAl1976): 1/36 at a corner, 4/27 at an edge.
+// (HintonEtAl1976): 1/36 at a corner, 4/27 at an edge. The first kOuter nodes are vertices of the
+// mesh, the others are inner ones.
 #pragma once
 
 #include <array>
@@ -14,6 +17,7 @@
 namespace cycloid::inline soft {
 
 enum class ElementKind { tet, hex, tet10 };
+enum class Formulation { standard, locking_free };
 
 template <int kN, int kQ>
 struct ShapeTable {
@@ -23,7 +27,7 @@ struct ShapeTable {
 };
 
 struct Tet4 {
-  static constexpr int kNodes = 4, kPoints = 1;
+  static constexpr int kNodes = 4, kOuter = 4, kPoints = 1;
   static constexpr ShapeTable<4, 1> table() {
     ShapeTable<4, 1> t;
     t.weight[0] = 1.0 / 6;
@@ -36,7 +40,7 @@ struct Tet4 {
 };
 
 struct Hex8 {
-  static constexpr int kNodes = 8, kPoints = 8;
+  static constexpr int kNodes = 8, kOuter = 8, kPoints = 8;
   static constexpr int kCorner[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
                                         {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
   static constexpr ShapeTable<8, 8> table() {
@@ -58,8 +62,25 @@ struct Hex8 {
   }
 };
 
+struct HexEnhanced {
+  static constexpr int kNodes = 11, kOuter = 8, kPoints = 8;
+  static constexpr ShapeTable<11, 8> table() {
+    const ShapeTable<8, 8> outer = Hex8::table();
+    ShapeTable<11, 8> t;
+    for (int q = 0; q < 8; ++q) {
+      t.weight[q] = outer.weight[q];
+      for (int a = 0; a < 8; ++a) {
+        t.slope[q][a] = outer.slope[q][a];
+        t.share[q][a] = outer.share[q][a];
+      }
+      for (int i = 0; i < 3; ++i) t.slope[q][8 + i][i] = Hex8::kCorner[q][i];
+    }
+    return t;
+  }
+};
+
 struct Tet10 {
-  static constexpr int kNodes = 10, kPoints = 4;
+  static constexpr int kNodes = 10, kOuter = 10, kPoints = 4;
   static constexpr int kEdge[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
   static constexpr ShapeTable<10, 4> table() {
     constexpr double far = 0.13819660112501051518, near = 0.58541019662496845446;  // (5 ∓ √5)/20

@@ -1,0 +1,50 @@
+// grid_flow: incompressible flow in a box with walls, inflow, outflow and obstacles, as a System.
+//
+//   ∂u/∂t + div(u uᵀ) = -grad p / ρ + ν lap u + force,   div u = 0                 (1)
+// on a staggered grid, in two or three dimensions. Where to start reading:
+//   grid_box.h      cells, faces and sides;  grid_kernels.h  advection and viscosity, row by row
+//   immersed.h      obstacles by signed distance;  pressure.h  the pressure's equation
+//   grid_work.h     a projected Euler step and its pullback;  grid_stepper.h  the time scheme
+//   grid_observables.h  energies, pressure, vorticity, forces on obstacles, probes
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cycloid/fluid/grid/grid_box.h"
+#include "cycloid/fluid/grid/immersed.h"
+#include "cycloid/system/system.h"
+
+namespace cycloid::inline fluid {
+
+struct GridSide {
+  SideKind kind = SideKind::periodic;
+  std::vector<double> velocity = {};  // wall: (d) or none; inflow: (faces, d) [m/s]
+};
+
+struct GridOptions {
+  std::vector<int> shape;
+  std::vector<double> size;  // [m]
+  double viscosity = 1e-3;   // kinematic [m²/s]
+  double density = 1;        // [kg/m³]
+  double dt = 0.01;          // [s]
+  std::vector<std::array<GridSide, 2>> sides;
+  std::vector<FluidObstacle> obstacles;
+  std::vector<std::string> inputs;
+  std::vector<double> probes;  // (p, d) [m]
+  std::vector<double> lines;   // in the plane: ends (m, 2, 2) [m]
+  Precision precision = Precision::float64;
+};
+
+// State: velocity components one after another (grid_box.h) [m/s]. Throws ModelError or
+// ParameterError on what makes no sense.
+System grid_flow(const GridOptions& options);
+
+// The velocity (p, d) or the pressure (p) of such a flow at points (p, d), without inputs.
+std::vector<double> grid_probe(const System& flow, std::span<const double> x,
+                               std::span<const double> params, std::span<const double> points,
+                               bool pressure);
+
+}  // namespace cycloid::inline fluid

@@ -1,0 +1,45 @@
+// GridStepper: a time step of a flow on a staggered grid, as a Stepper (system/stepper.h).
+//
+// Three projected Euler steps in convex combinations (ShuOsher1988), E the stage of grid_work.h:
+//   u¹ = E(u⁰),  u² = ¾ u⁰ + ¼ E(u¹),  u³ = ⅓ u⁰ + ⅔ E(u²)                        (1)
+// each projected, so that u³ has no divergence whatever the start had. Third order in time; first
+// at faces next to an immersed wall, whose friction is implicit. The scheme is stable where
+//   4 ν Δt Σ 1/h² / 2.51 + (Δt Σ |u| / h / 1.73)² ≤ 1                              (2)
+// (the ends of its region of stability on both axes); a step that starts beyond is not taken.
+#pragma once
+
+#include "cycloid/fluid/grid/grid_work.h"
+#include "cycloid/system/stepper.h"
+
+namespace cycloid::inline fluid {
+
+// (2): why a step from a flow of this Courant number cannot be taken, or nothing.
+std::string beyond_stability(const GridModel& model, double viscosity, double courant);
+
+template <class T>
+class GridStepper final : public Stepper<T> {
+ public:
+  explicit GridStepper(std::shared_ptr<const GridModel> model);
+
+  std::unique_ptr<StepWorkspace> make_workspace(const StepResources& resources) const override;
+  void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override;
+  StepStatus step(const StepInput<T>& in, T* x_next, StepRecord* record,
+                  StepWorkspace& workspace) const override;
+  void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
+                T* u_bar, StepWorkspace& workspace) const override;
+  bool pushforward(const StepInput<T>& in, const StepRecord& record,
+                   const StepTangents<T>& tangents, T* x_next_tan,
+                   StepWorkspace& workspace) const override;
+  void finish(StepWorkspace& workspace, double* p_bar) const override;
+  StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
+
+ private:
+  struct Workspace;
+  void load_stages(const StepInput<T>& in, const StepRecord& record, Workspace& w) const;
+  std::shared_ptr<const GridModel> model_;
+};
+
+extern template class GridStepper<float>;
+extern template class GridStepper<double>;
+
+}  // namespace cycloid::inline fluid

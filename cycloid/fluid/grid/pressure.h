@@ -1,0 +1,96 @@
+// The pressure's equation on a staggered grid: one symmetric operator, solved directly.
+//
+//   (L q)_m = Σ over faces f of cell m, outward, of k_f (q_other - q_m) / h_f²           (1)
+// k_f is 1 in the open, share times mobility at an immersed wall (immersed.h), 0 on sides whose
+// normal velocity is given; beyond an outflow side lies -q_m, so that q is zero on it. L = Lᵀ: the
+// pullback of a solve is the same solve. Where no outflow is reached q is free by a constant, and
+// one cell of each such part of the box is held at zero; cells without open faces are left at zero.
+//
+// An open box (k = 1) is solved by Fourier series, in the plane where that is quicker: the box is
+// continued beyond its walls as an even function, beyond outflow as an odd one, until it is
+// periodic. Elsewhere -L is factored once for as long as k stays the same (math/sparse_cholesky.h).
+// Either way rounding is all that remains of the divergence.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cycloid/fluid/grid/grid_box.h"
+#include "cycloid/fluid/transform/fft.h"
+#include "cycloid/math/sparse_cholesky.h"
+
+namespace cycloid::inline fluid {
+
+// Who is whose neighbour, for all k.
+class PressurePattern {
+ public:
+  explicit PressurePattern(const GridBox& box);
+
+  struct Entry {
+    std::ptrdiff_t face;  // index in the component's array
+    int component;
+    int place;  // of the entry in the row, or -1 beyond a side
+  };
+  const GridBox box;
+  SparsePattern sparse;
+  std::vector<int> diagonal;                  // place of each cell's own entry
+  std::vector<std::array<Entry, 6>> entries;  // of each cell: its faces, axis by axis, low and high
+  std::shared_ptr<const Dissection> dissection;
+};
+
+// Whether an open box is solved by Fourier series.
+bool solved_by_series(const GridBox& box);
+
+// Solves L q = b of an open box by Fourier series.
+class SeriesSolver {
+ public:
+  explicit SeriesSolver(const GridBox& box);
+  // Room of one caller.
+  struct Room {
+    Room(const SeriesSolver& solver, int threads);
+    FftWorkspace<double> passes;
+    AlignedNumbers<double> nodes, coefficients;
+  };
+  void solve(double* b, Room& room) const;
+
+ private:
+  GridBox box_;
+  std::array<std::vector<int>, 3> from_;  // of each node along an axis, the cell
+  std::array<std::vector<int>, 3> sign_;  // and the sign
+  RealTransform<double> transform_;
+  std::vector<double> over_eigenvalue_;  // (slabs, pitch); 0 for the mean
+};
+
+class PressureSolver {
+ public:
+  // pattern: null where the box is open and solved by series.
+  PressureSolver(const GridBox& box, std::shared_ptr<const PressurePattern> pattern);
+
+  using Room = std::unique_ptr<SeriesSolver::Room>;
+  Room make_room(int threads) const {
+    return series_ ? std::make_unique<SeriesSolver::Room>(*series_, threads) : nullptr;
+  }
+
+  // k: of the faces of each component (arrays of grid_box.h); null: 1 everywhere.
+  void set(const double* const* k, int threads);
+  // Solves L q = b in place, over cells in C order.
+  void solve(double* b, const Room& room, int threads) const;
+  // Whether a cell has open faces.
+  bool open(int cell) const { return open_[GridBox::u(cell)]; }
+  int open_cells() const { return open_cells_; }
+  bool reaches_outflow() const { return reaches_outflow_; }
+
+ private:
+  int cells_;
+  std::shared_ptr<const PressurePattern> pattern_;
+  std::unique_ptr<SeriesSolver> series_;
+  std::optional<CholeskyFactor> factor_;
+  std::vector<double> values_;
+  std::vector<char> open_;
+  std::vector<int> group_;  // of cells that are connected
+  int open_cells_ = 0;
+  bool reaches_outflow_ = false;
+};
+
+}  // namespace cycloid::inline fluid

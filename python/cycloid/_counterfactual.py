@@ -1,0 +1,292 @@
+"""What would have happened: a recording's run again, with something changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cycloid import _core
+from cycloid._arrays import as_numbers
+from cycloid._core import Error
+from cycloid._ensemble import Ensemble
+from cycloid._estimate import estimate
+from cycloid._identify import Fit
+from cycloid._options import as_integer, as_names, as_text
+from cycloid._recording import Recording
+from cycloid._rollout import rollout
+from cycloid._system import System
+
+_SLACK = 1e-6  # of a step
+
+
+class Counterfactual:
+    """The run with the change: states (S, n) at times (S,) [s]; low, high (S, n): 95 % of the runs
+    with parameters drawn from the fit's covariance, or of an ensemble's members; factual (S, n):
+    the run without the change; effect (S, n): the difference; draws (k, S, n) and factual_draws."""
+
+    def __init__(
+        self, times: np.ndarray, states: np.ndarray, factual: np.ndarray, draws: Any, home: Any
+    ) -> None:
+        self.times, self.states, self.factual = times, states, factual
+        self.draws, self.factual_draws = draws, home
+        self.low, self.high = np.quantile(draws, [0.025, 0.975], axis=0)
+        self.low, self.high = np.minimum(self.low, states), np.maximum(self.high, states)
+        self.effect = states - factual
+
+    def __repr__(self) -> str:
+        most = float(np.abs(self.effect).max())
+        return f"<Counterfactual: states {self.states.shape}, largest effect {most:.3g}>"
+
+
+class Intervention(NamedTuple):
+    """A change and what it does to the outcome: the mean over draws, and 95 % of them."""
+
+    name: str
+    effect: float
+    low: float
+    high: float
+
+
+class _World:
+    """A System with its uncertainty, and the run of a recording in it."""
+
+    def __init__(self, fit: Any, recording: Recording, draws: int, seed: int) -> None:
+        if not isinstance(recording, Recording):
+            raise TypeError(f"expected a Recording; got {type(recording).__name__}")
+        self.recording = recording
+        self.vector: np.ndarray | None = None
+        if isinstance(fit, Fit):
+            self.systems, self.vector = [fit.system], np.array(fit.vector)
+            self.start = np.array(fit._start(recording), np.float64)
+            self.vectors = _drawn(fit, draws, seed)
+        elif isinstance(fit, Ensemble):
+            self.systems, self.vectors = list(fit.systems), []
+            self.start = _first_state(recording)
+        elif isinstance(fit, System):
+            self.systems, self.vectors = [fit], []
+            self.start = _first_state(recording)
+        else:
+            raise TypeError(f"expected a Fit, an Ensemble or a System; got {type(fit).__name__}")
+        self.system = self.systems[0]
+        times = recording.times
+        self.step = self.system.timestep
+        self.steps = max(1, math.ceil((times[-1] - times[0]) / self.step - _SLACK))
+        self.times = np.minimum(times, times[0] + self.steps * self.step)
+        self.controls = self._held()
+
+    def _held(self) -> np.ndarray:
+        m, r = self.system.input_size, self.recording
+        if r.controls is None:
+            return np.zeros((self.steps, m))
+        at = r.times[0] + np.arange(self.steps) * self.step
+        row = np.searchsorted(r.times, at + _SLACK * self.step, side="right") - 1
+        return np.array(r.controls[np.clip(row, 0, len(r.times) - 2)], np.float64)
+
+    def changed(self, change: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """Start, controls and parameters by name, with the change."""
+        if not isinstance(change, Mapping):
+            raise TypeError(f"change must map names to values; got {type(change).__name__}")
+        start, controls, params = self.start.copy(), self.controls.copy(), {}
+        for name, value in change.items():
+            if name in self.system.input_slices:
+                own = controls[:, self.system.input_slices[name]]
+                numbers = as_numbers(value, np.float64, f"change of {name!r}")
+                if numbers.shape[:1] == (len(self.recording.times),) and numbers.ndim == 2:
+                    numbers = _resampled(self, numbers)
+                try:
+                    own[...] = numbers
+                except ValueError:
+                    raise Error(
+                        f"change of {name!r} must be a number, {own.shape[1]} numbers, or a row "
+                        f"for each of {len(self.recording.times)} samples; got {numbers.shape}"
+                    ) from None
+            elif name in self.system.state_slices:
+                where = self.system.state_slices[name]
+                numbers = as_numbers(value, np.float64, f"change of {name!r}")
+                if numbers.shape not in ((), start[where].shape):
+                    raise Error(f"change of {name!r} must have shape {start[where].shape}")
+                start[where] = numbers
+            else:
+                self.system.parameters.info(as_text(name))  # raises with the nearest name
+                params[name] = value
+        return start, controls, params
+
+    def runs(self, change: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """The run (S, n), and those of draws or members (k, S, n)."""
+        start, controls, params = self.changed(change)
+        offset = self.times[0]
+
+        def run(system: System, vector: Any) -> np.ndarray:
+            registry = system.parameters
+            base = registry.default if vector is None else vector
+            given = registry.pack({**registry.unpack(base), **params})
+            trajectory = rollout(
+                system, start, controls, given, times=self.times, t0=offset, memory=1
+            )
+            if trajectory.report.failed:
+                raise Error("counterfactual: a run with the change is not finite")
+            return np.array(trajectory.states, np.float64)
+
+        if len(self.systems) > 1:
+            members = np.stack([run(s, None) for s in self.systems])
+            return members.mean(axis=0), members
+        middle = run(self.system, self.vector)
+        drawn = [run(self.system, v) for v in self.vectors]
+        return middle, np.stack(drawn) if drawn else middle[None]
+
+
+def _resampled(world: _World, rows: np.ndarray) -> np.ndarray:
+    times = world.recording.times
+    at = times[0] + np.arange(world.steps) * world.step
+    row = np.searchsorted(times, at + _SLACK * world.step, side="right") - 1
+    return rows[np.clip(row, 0, len(times) - 2)]
+
+
+def _first_state(recording: Recording) -> np.ndarray:
+    if recording.x0 is not None:
+        return np.array(recording.x0, np.float64)
+    if recording.names or not np.isfinite(recording.values[0]).all():
+        raise Error("counterfactual: the recording has no whole first state; give Recording.x0")
+    return np.array(recording.values[0], np.float64)
+
+
+def _drawn(fit: Fit, draws: int, seed: int) -> list[np.ndarray]:
+    """Parameter vectors from the fit's covariance; positive ones stay so, what is not determined
+    stays where it is."""
+    if fit.covariance.size == 0:
+        raise Error('this fit has no covariance to draw from; identify with method="lm"')
+    if fit.combinations:
+        raise Error("a fit of base parameters has no draws of the system's own")
+    places = [-1] * len(fit.names)
+    positive = [False] * len(fit.names)
+    for name, place, size, _, offset in fit._core["parameters"]:
+        for k in range(size):
+            places[place + k] = offset + k if offset >= 0 else -1
+            if offset >= 0:
+                positive[place + k] = fit.system.parameters.info(name).constraint == "positive"
+    known = np.isfinite(np.diagonal(fit.covariance)) & (np.array(places) >= 0)
+    at = np.flatnonzero(known)
+    if not len(at):
+        return []
+    covariance = fit.covariance[np.ix_(at, at)]
+    noise = np.random.default_rng(seed).multivariate_normal(
+        np.zeros(len(at)), covariance, size=draws, method="eigh"
+    )
+    out = []
+    for row in noise:
+        vector = np.array(fit.vector)
+        for i, d in zip(at, row):
+            v = vector[places[i]]
+            vector[places[i]] = v * math.exp(d / v) if positive[i] else v + d
+        out.append(vector)
+    return out
+
+
+def counterfactual(
+    fit: Any,
+    recording: Recording,
+    change: Mapping[str, Any],
+    *,
+    forces: Any = (),
+    draws: int = 64,
+    seed: int = 0,
+) -> Counterfactual:
+    """The recording's run as it would have been with a change, with intervals.
+
+    fit: a Fit of `identify`; its start of the recording is inferred, and intervals are those of
+    parameters drawn from its covariance, less what is changed. An Ensemble gives the interval of
+    its members; a System none. change: {name: value} of parameters, of inputs (a number, one per
+    input of the block, or a row per sample), or of blocks of the state at the start. forces: inputs
+    through which an unknown noise acted; it is inferred from the recording by `estimate`, and acts
+    again with the change.
+
+    >>> import numpy as np
+    >>> import cycloid as cy
+    >>> truth = cy.systems.pendulum(length=0.8, damping=0.1)
+    >>> run = cy.rollout(truth, [1.0, 0.0], 200)
+    >>> seen = run.states + 0.01 * np.random.default_rng(0).normal(size=run.states.shape)
+    >>> recording = cy.Recording(run.times, seen)
+    >>> fit = cy.identify(cy.systems.pendulum(damping=0.1), recording, ["length"])
+    >>> cf = cy.counterfactual(fit, recording, {"damping": 1.0})
+    >>> calm = cy.rollout(cy.systems.pendulum(length=0.8, damping=1.0), [1.0, 0.0], 200).states
+    >>> bool(np.abs(cf.states - calm).max() < 0.05), bool((cf.low <= cf.high).all())
+    (True, True)
+    """
+    world = _world(fit, recording, forces, draws, seed)
+    states, runs = world.runs(change)
+    factual, home = world.runs({})
+    return Counterfactual(recording.times, states, factual, runs, home)
+
+
+def _world(fit: Any, recording: Recording, forces: Any, draws: int, seed: int) -> _World:
+    world = _World(fit, recording, as_integer(draws, "draws", 1, 10**5), as_integer(seed, "seed", 0))
+    names = as_names(forces, "forces")
+    if names:
+        _add_noise(world, names)
+    return world
+
+
+def _add_noise(world: _World, names: tuple[str, ...]) -> None:
+    """Forces that a recording asks for besides its inputs act in every run."""
+    for name in names:
+        if name not in world.system.input_slices:
+            known = ", ".join(world.system.input_slices)
+            raise Error(f"forces: no input is called {name!r}; there are {known}")
+    system = world.system
+    if world.vector is not None:
+        system = system._like(_core_with(system, world.vector))
+    found = estimate(system, world.recording, forces=names)
+    rows = _resampled(world, np.asarray(found.forces, np.float64))
+    column = 0
+    for name in names:
+        where = world.system.input_slices[name]
+        width = where.stop - where.start
+        world.controls[:, where] += rows[:, column : column + width]
+        column += width
+    world.start = np.array(found.states[0], np.float64)
+
+
+def _core_with(system: System, vector: np.ndarray) -> Any:
+    return _core.with_parameters(system._core, np.ascontiguousarray(vector, np.float64))
+
+
+def rank_interventions(
+    fit: Any,
+    recording: Recording,
+    changes: Mapping[str, Mapping[str, Any]],
+    outcome: Callable[[np.ndarray], float],
+    *,
+    forces: Any = (),
+    draws: int = 64,
+    seed: int = 0,
+) -> list[Intervention]:
+    """Changes in the order of what they would have done to the outcome, the largest effect first.
+
+    changes: {label: change}, each as in `counterfactual`. outcome: a number of the states (S, n) of
+    a run. The effect is outcome with the change less outcome without it, in the mean over draws of
+    the parameters, each draw with and without.
+
+    >>> import numpy as np
+    >>> import cycloid as cy
+    >>> pendulum = cy.systems.pendulum(damping=0.1)
+    >>> run = cy.rollout(pendulum, [1.0, 0.0], 200)
+    >>> changes = {"heavier": {"mass": 2.0}, "longer": {"length": 2.0}}
+    >>> last = lambda states: states[-1, 0]
+    >>> recording = cy.Recording(run.times, run.states)
+    >>> [i.name for i in cy.rank_interventions(pendulum, recording, changes, last)]
+    ['longer', 'heavier']
+    """
+    if not isinstance(changes, Mapping) or not changes:
+        raise Error("changes must map labels to changes; got none")
+    world = _world(fit, recording, forces, draws, seed)
+    home = np.array([float(outcome(states)) for states in world.runs({})[1]])
+    found = []
+    for name, change in changes.items():
+        there = np.array([float(outcome(states)) for states in world.runs(change)[1]])
+        effect = there - home
+        low, high = np.quantile(effect, [0.025, 0.975])
+        found.append(Intervention(str(name), float(effect.mean()), float(low), float(high)))
+    return sorted(found, key=lambda i: -abs(i.effect))

@@ -1,0 +1,112 @@
+"""A fast model under guard: the bound it keeps, what it costs, and its gradient."""
+
+import numpy as np
+import pytest
+from conformance import conform
+
+import cycloid as cy
+
+TRUTH = cy.systems.double_pendulum(damping=(0.3, 0.3), dt=0.01)
+MODELS = {
+    "euler": TRUTH.variant(integrator="euler"),
+    "coarse": TRUTH.variant(dt=0.04),
+    "wrong": cy.systems.double_pendulum(damping=(0.3, 0.3), lengths=(1.05, 1.0), dt=0.01),
+}
+
+
+def starts(runs, seed=0, guard=True):
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.uniform(-1.5, 1.5, (runs, 2)), rng.uniform(-1, 1, (runs, 2))], axis=1)
+    return np.concatenate([x, np.zeros((runs, 8))], axis=1) if guard else x
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_bound_is_kept_with_few_classical_steps(name):
+    model, bound = MODELS[name], 0.05
+    safe = cy.guarded(model, TRUTH, bound=bound)
+    ratio = round(safe.timestep / TRUTH.timestep)
+    x0 = starts(200)
+    exact = cy.rollout(TRUTH, x0[:, :4], 1000).states[:, ::ratio]
+    run = cy.rollout(safe, x0, 1000 // ratio)
+    off = np.linalg.norm(run.states[..., :4] - exact, axis=-1).max(axis=1)
+    alone = cy.rollout(model, x0[:, :4], 1000 // ratio).states
+    assert (off < bound).mean() >= 0.95
+    assert run.report.counters["classical_steps"] / ratio <= 1 / 3
+    assert run.report.counters["comparisons"] * ratio == run.report.counters["classical_steps"]
+    if name != "coarse":
+        assert (np.linalg.norm(alone - exact, axis=-1).max(axis=1) < bound).mean() < 0.5
+
+
+def test_a_tighter_bound_costs_more():
+    shares = []
+    for bound in (0.2, 0.02):
+        run = cy.rollout(cy.guarded(MODELS["euler"], TRUTH, bound=bound), starts(8), 500)
+        shares.append(run.report.counters["classical_steps"])
+    assert shares[0] < shares[1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_guarded_system_conforms(name):
+    safe = cy.guarded(MODELS[name], TRUTH, bound=0.05, every=3)
+    rng = np.random.default_rng(1)
+    x0 = starts(5) + np.concatenate([np.zeros((5, 4)), 1e-3 * rng.normal(size=(5, 8))], axis=1)
+    conform(safe, x0, rng.normal(size=(5, 7, 2)), failed="a pendulum stays finite")
+
+
+def test_the_gradient_is_that_of_what_was_run():
+    safe = cy.guarded(MODELS["wrong"], TRUTH, bound=0.05)
+    check = cy.check_gradient(safe, starts(2), 60)
+    assert check.ok, check.by_block
+    assert "params.model.lengths" in check.by_block and "params.lengths" in check.by_block
+
+
+def test_a_learned_law_is_guarded_and_observed():
+    law = cy.learn.neural_ode(4, inputs=2, hidden=(8,), dt=0.01, seed=0)
+    safe = cy.guarded(law, TRUTH, bound=0.1)
+    x0 = starts(3)
+    run = cy.rollout(safe, x0, 300)
+    exact = cy.rollout(TRUTH, x0[:, :4], 300).states
+    assert np.linalg.norm(run.states[..., :4] - exact, axis=-1).max() < 0.1
+    assert run.report.counters["classical_steps"] < 1
+    seen = cy.observe(safe, x0, names=["energy"])
+    assert np.allclose(seen.values, cy.observe(TRUTH, x0[:, :4], names=["energy"]).values)
+    g = seen.pullback(np.ones_like(seen.values))
+    assert g.params.shape == safe.parameters.default.shape and np.isfinite(g.x).all()
+
+
+def test_a_model_that_fails_leaves_the_truth_at_work():
+    def step(x, u, p, t, dt):
+        return np.where(t[:, None] > 0.5, np.nan, x)
+
+    truth = cy.systems.pendulum(dt=0.01)
+    broken = cy.own_law(step, states={"x": 2}, dt=0.01)
+    run = cy.rollout(cy.guarded(broken, truth, bound=0.1), [1.0, 0, 0, 0, 0, 0], 200)
+    exact = cy.rollout(truth, [1.0, 0.0], 200).states
+    assert not run.report.failed and np.linalg.norm(run.states[:, :2] - exact, axis=-1).max() < 0.1
+    assert run.report.counters["alarms"] >= 0.7
+
+
+def test_a_guarded_system_is_evaluated():
+    safe = cy.guarded(MODELS["euler"], TRUTH, bound=0.05)
+    card = cy.evaluate(safe, TRUTH, starts(6, guard=False), 300, timing=False, draws=20)
+    assert card.marks["error"] == "good" and card.scores["gradient_cosine"] > 0.9
+
+
+@pytest.mark.parametrize(
+    "keywords, words",
+    [
+        ({"bound": 0.0}, "bound"),
+        ({"bound": 0.1, "horizon": 0.0}, "horizon"),
+        ({"bound": 0.1, "every": 0}, "every"),
+    ],
+)
+def test_bad_options_are_refused(keywords, words):
+    with pytest.raises(cy.Error, match=words):
+        cy.guarded(TRUTH, TRUTH, **keywords)
+
+
+def test_worlds_that_do_not_fit_are_refused():
+    with pytest.raises(cy.ModelError, match="divide"):
+        cy.guarded(TRUTH.variant(dt=0.015), TRUTH, bound=0.1)
+    with pytest.raises(cy.ModelError, match="states"):
+        cy.guarded(cy.systems.pendulum(), TRUTH, bound=0.1)
