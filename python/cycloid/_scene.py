@@ -170,12 +170,15 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
         scene["poses"] = columns(poses(run.states).reshape((len(run.states), -1)))
         scene |= parts
         return lambda x: poses(x)[..., :3]
+    if hasattr(seen, "field") and hasattr(seen, "shape"):
+        _draw_flow(run, seen, scene)
+        return None
     drawn = getattr(seen, "_picture", None)
     if drawn is None:
         return None
     kind, what = drawn
     if kind == "grid":
-        _draw_field(run.states, "temperature [K]", what, scene)
+        _draw_field(run.states.reshape((-1, *what)), "temperature [K]", what, scene)
         return None
     _draw_soft(run, what, scene)
     n = scene["surface"]["count"]
@@ -281,21 +284,39 @@ def _add_forces(run: Run, robot: Robot, parts: dict[str, Any], scene: Scene) -> 
         }
 
 
-def _draw_field(values: np.ndarray, name: str, shape: Sequence[int], scene: Scene) -> None:
-    """A scalar field on a box of cells: one dimension as a strip, of three the middle layer."""
-    sizes = [int(n) for n in shape]
-    field = values.reshape((len(values), *sizes))
-    if len(sizes) == 3:
-        field = field[..., sizes[2] // 2]
-        name = f"{name}, layer {sizes[2] // 2}"
-    if len(sizes) == 1:
-        field = np.repeat(field[..., None], max(1, sizes[0] // 8), axis=2)
-    nx, ny = field.shape[1:]
-    scene["field"] = columns(field.reshape((len(values), -1)))
+def _draw_flow(run: Run, flow: Any, scene: Scene) -> None:
+    """A fluid: its temperature, else its vorticity, else the first field of its state."""
+    blocks = flow.state_slices
+    name = next(iter(blocks))
+    if "temperature" in blocks:
+        name = "temperature"
+    elif "vorticity" in flow.observables:
+        name = "vorticity"
+    field = flow.field(run.states, name)
+    if field.ndim > 1 + len(flow.shape):  # of vectors the length
+        field = np.linalg.norm(field, axis=-1)
+    unit = flow.observable_units.get(name, "")
+    _draw_field(field, f"{name} [{unit}]" if unit else name, flow.size, scene)
+
+
+def _draw_field(field: np.ndarray, name: str, size: Sequence[float], scene: Scene) -> None:
+    """A scalar field (frames, *shape) on a box: a line as a strip, of three axes the middle
+    layer. size: of the box [m].
+    """
+    sides = [float(length) for length in size]
+    if len(sides) == 3:
+        layer = field.shape[3] // 2
+        field, name = field[..., layer], f"{name}, layer {layer}"
+    if len(sides) == 1:
+        field, sides = field[..., None], [sides[0], sides[0] / 8]
+    low, high = float(field.min()), float(field.max())
+    if low < 0 < high:  # zero in the middle of the colours
+        low, high = -max(-low, high), max(-low, high)
+    scene["field"] = columns(field.reshape((len(field), -1)))
     scene["field_name"] = name
-    scene["field_range"] = [float(field.min()), float(field.max())]
-    scene["grid"] = {"shape": [nx, ny], "size": [nx, ny]}
-    scene["box"] = [[0, 0, 0], [nx, ny, 0]]
+    scene["field_range"] = [low, high]
+    scene["grid"] = {"shape": list(field.shape[1:]), "size": sides[:2]}
+    scene["box"] = [[0, 0, 0], [sides[0], sides[1], 0]]
     scene["look"] = [0, -0.001, 1]
 
 

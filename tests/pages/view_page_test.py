@@ -295,6 +295,19 @@ def test_fields_and_soft_bodies_show_colours(browser, folder):
     page.evaluate("cycloid.seek(20)")
     assert count(page, yellow) < 500
 
+    box = {"shape": (24, 24), "size": (1.0, 1.0), "dt": 0.01}
+    flow = cy.fluid.spectral("navier_stokes", viscosity=0.02, **box)
+
+    def vortices(x, y):
+        k = 2 * np.pi
+        return np.sin(k * x) * np.cos(k * y), -np.cos(k * x) * np.sin(k * y)
+
+    run = cy.rollout(flow, flow.state(velocity=vortices), 10)
+    page = opened(browser, cy.view(run, folder / "flow.html"))
+    assert "vorticity" in page.evaluate("document.getElementById('legend').textContent")
+    clockwise, other = count(page, yellow), count(page, "b > 60 && r < 90 && g < 60")
+    assert clockwise > 1000 and 0.7 < clockwise / other < 1.4  # two of each, of one strength
+
     mesh = cy.soft.box((6, 2, 2), (1.0, 0.2, 0.2))
     held = np.flatnonzero(mesh.vertices[:, 0] == 0)
     beam = cy.soft.solid(mesh, young=2e5, pinned=held, dt=0.02)

@@ -248,3 +248,16 @@ def test_plans_and_fits_show_themselves_in_notebooks():
     fit = cy.identify(system, recording, ["length"])
     cell = fit._repr_html_()
     assert "<th style='text-align:left'>length</th><td>1</td>" in cell and "converged" in cell
+
+
+def test_flows_are_pictures_of_their_fields():
+    flow = cy.fluid.grid((8, 6), (2.0, 1.5), dt=0.01, viscosity=0.1)
+    run = cy.rollout(flow, flow.state(velocity=lambda x, y: (np.sin(np.pi * x), 0 * y)), 3)
+    scene = scene_of(run)
+    assert scene["grid"] == {"shape": [8, 6], "size": [2.0, 1.5]}
+    assert decoded(scene["field"]).shape == (4, 48)
+    line = cy.fluid.spectral("kuramoto_sivashinsky", shape=(32,), size=(22.0,), dt=0.1)
+    run = cy.rollout(line, line.state(u=lambda x: np.cos(2 * np.pi * x / 22)), 5)
+    scene = scene_of(run)
+    assert scene["grid"]["shape"] == [32, 1] and scene["field_range"][1] > 0.5
+    assert np.allclose(decoded(scene["field"]), run.states, atol=1e-4)
