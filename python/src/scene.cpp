@@ -68,13 +68,13 @@ nb::list tendons_of(const Model& model) {
   return out;
 }
 
-// name, first number in qpos and in qvel, numbers of each
+// name (or that of its body), first number in qpos and in qvel, numbers of each
 nb::list joints_of(const Model& model) {
   nb::list out;
   for (std::size_t i = 0; i < model.joints.size(); ++i) {
-    const Joint& j = model.joints[i];
-    out.append(nb::make_tuple(Model::label(model.joints, static_cast<int>(i)), j.qpos, j.dof,
-                              qpos_numbers(j.kind), dof_numbers(j.kind)));
+    const Named<Joint>& j = model.joints[i];
+    const std::string name = j.name.empty() ? Model::label(model.bodies, j.body) : j.name;
+    out.append(nb::make_tuple(name, j.qpos, j.dof, qpos_numbers(j.kind), dof_numbers(j.kind)));
   }
   return out;
 }

@@ -72,6 +72,7 @@ def test_arrows_of_a_free_body_are_minus_the_cotangent_of_its_position():
     bar[10, 2] = 3.0
     arrows = scene_of(run, gradient=bar)["gradient"]
     assert arrows["index"] == [1]
+    assert scene_of(run)["plots"][0]["title"] == "Ball: position"  # its joint has no name
     wanted = -cotangents(run, bar)[0][:, :3]
     assert np.allclose(decoded(arrows["places"]), wanted, atol=1e-4 * np.abs(wanted).max())
     assert np.abs(wanted[0]).min() > 0.1
