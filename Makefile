@@ -74,7 +74,7 @@ test-python:
 	@$(PYTHON_VENV) -B -m pytest tests -m alone
 
 # Rooms under the address and undefined-behaviour sanitizers, leaks included.
-SANITIZED := base math model geometry system adjoint record optimise
+SANITIZED := base math model geometry system fluid adjoint record optimise
 empty :=
 SANITIZED_PATTERN := ^($(subst $(empty) ,|,$(SANITIZED)))$$
 # Room optimise links robots, whose kernels take longest: they are watched in `make test-long`.

@@ -101,12 +101,10 @@ TEST_CASE("enhanced cell: inner nodes are at rest, and leave a constant strain a
 }
 
 TEST_CASE("enhanced cell: energy, force and stress pull back through the inner nodes") {
-  for (const Material material :
-       {Material::linear, Material::stvk, Material::neo_hookean, Material::mooney_rivlin}) {
+  for (const Material material : {Material::stvk, Material::neo_hookean}) {
     const CellLaw law{material, 0, {}};
     CAPTURE(kMaterialNames[static_cast<int>(material)]);
-    const std::vector<Numbers> at = {deformed(3),
-                                     deformed(4, material == Material::stvk ? 20 : 200)};
+    const std::vector<Numbers> at = {deformed(3, material == Material::stvk ? 3 : 200)};
     test::check_pullback(
         "cell_energy", 1,
         [law]<class S>(const S* in, S* out) { out[0] = cell_energy<E, S>(law, cell_at(law, in)); },
