@@ -22,21 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import cycloid as cy
+from turns import best_of
 
 STEPS, DT, VISCOSITY = 100, 0.01, 0.01
 ROUNDS = {128: 8, 256: 4}
 AGREE = 2e-3  # of vorticities in float32 after 100 steps, relative
-
-
-def best_of(calls, times):
-    """The best seconds of each call; they take turns."""
-    best = [float("inf")] * len(calls)
-    for _ in range(times):
-        for k, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            best[k] = min(best[k], time.perf_counter() - start)
-    return best
 
 
 def start_of(flow):

@@ -10,7 +10,6 @@ of 1024 humanoids in contact, over that step. Gradients of both sides have to ag
 """
 
 import json
-import time
 
 import numpy as np
 import race_contact
@@ -18,22 +17,12 @@ import race_robots
 import torch
 
 import cycloid as cy
+from turns import best_of
 
 SIZES = (2, 200, 200, 1)
 BATCHES = {750: 60, 32: 400, 1: 1000}  # and how often each is called
 ROBOT, ENVIRONMENTS = "dm_control/humanoid", 1024
 AGREE = 2e-4  # of float32 sums in another order, relative
-
-
-def best_of(calls, times):
-    """The best seconds of each call; they take turns."""
-    best = [float("inf")] * len(calls)
-    for _ in range(times):
-        for k, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            best[k] = min(best[k], time.perf_counter() - start)
-    return best
 
 
 def torch_network(net):

@@ -6,7 +6,6 @@ It is the page of `cy.verify`, with the longest names that it has.
 import re
 
 import pytest
-from browser import Browser
 
 SCREENS = [{"width": 1120}, {"width": 1120, "dark": True}, {"width": 375, "dark": True}]
 
@@ -20,12 +19,6 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "verify.html"
     trust.plot(path)
     return path, trust
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=str)

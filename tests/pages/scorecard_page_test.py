@@ -4,7 +4,6 @@ import types
 
 import numpy as np
 import pytest
-from browser import Browser
 
 SCREENS = [{"width": 1120}, {"width": 1120, "dark": True}, {"width": 375, "dark": True}]
 
@@ -28,12 +27,6 @@ def page_of_two(tmp_path_factory):
     path = tmp_path_factory.mktemp("card") / "card.html"
     cards[0].plot(path, beside=cards[1])
     return path, cards
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=str)

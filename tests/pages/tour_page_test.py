@@ -12,7 +12,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(os.environ.get("CYCLOID_COMMAND", ROOT / "build" / "cycloid"))
@@ -41,12 +40,6 @@ def tour(tmp_path_factory):
         check=True,
     )
     return path, json.loads(done.stdout)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module", params=SCREENS)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser
 
 import cycloid as cy
 
@@ -46,12 +45,6 @@ BLUE = "b > 80 && r < 0.5 * b && g < 0.5 * b"
 ORANGE = "r > 140 && g > 0.25 * r && g < 0.55 * r && b < 0.25 * r"
 TEAL = "g > 90 && b > 0.55 * g && b < 0.85 * g && r < 0.45 * g"
 GHOST = "b > 1.08 * g && r > 1.01 * g && b > 120"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
