@@ -56,7 +56,7 @@ models: setup-test build  ## other packages' robots and our errors; ROBOTS=folde
 	@CYCLOID_ROBOTS="$(ROBOTS)" $(PYTHON_VENV) -B tests/python/robot_models.py --write
 
 clean:  ## remove the builds; .venv stays
-	rm -rf build build-dev build-tsan
+	rm -rf build build-dev build-tsan build-wheel
 
 # ---- the parts of `make test` ------------------------------------------------------------------
 

@@ -13,8 +13,6 @@
 namespace cycloid::inline soft {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Adds parameters, arrays last, and knows where they are.
 class BodyRegistry {
  public:

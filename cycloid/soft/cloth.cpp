@@ -10,8 +10,6 @@
 namespace cycloid::inline soft {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 double area(const double* vertices, const int* t) {
   const auto p = [&](int a) {
     return Vec3<double>{vertices[3 * t[a]], vertices[3 * t[a] + 1], vertices[3 * t[a] + 2]};

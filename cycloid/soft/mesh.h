@@ -15,6 +15,9 @@
 
 namespace cycloid::inline soft {
 
+// A number of ours as containers take it.
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
 struct SolidMesh {
   std::vector<double> vertices;  // (n, 3) [m]
   std::vector<int> cells;        // (m, nodes)

@@ -8,8 +8,6 @@
 namespace cycloid::inline soft {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 double length(const double* points, int segment) {
   const double* const p = points + 3 * segment;
   return std::hypot(p[3] - p[0], p[4] - p[1], p[5] - p[2]);

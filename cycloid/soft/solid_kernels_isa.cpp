@@ -6,7 +6,7 @@
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
 
-constexpr int kLanes = 8;
+constexpr int kLanes = kNativeLanes<double>;  // wider lanes are longer code, not faster
 using Lanes = Pack<double, kLanes>;
 using DualLanes = Dual<Lanes, 1>;
 

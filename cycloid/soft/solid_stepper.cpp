@@ -14,7 +14,6 @@ using Numbers = std::vector<double>;
 const double kGamma = 2 - std::sqrt(2.0), kA = 1 / (kGamma * (2 - kGamma)),
              kB = (1 - kGamma) * (1 - kGamma) * kA, kD = (1 - kGamma) / (2 - kGamma);
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-"""`pip install .`: one wheel of one instruction set, in a folder of its own, takes a gradient.
+"""`pip install .`: one wheel of one instruction set takes a gradient.
 
-What `make build` compiled for that set comes out of the compiler's cache.
+It is built beside build/, where what `make build` compiled for that set comes out of the compiler's
+cache.
 """
 
 import os
@@ -34,7 +35,7 @@ def wheel(tmp_path_factory):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--wheel-dir", str(folder)]
     command += ["--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    command += [f"--config-settings=build-dir={folder / 'build'}"]
+    command += [f"--config-settings=build-dir={ROOT / 'build-wheel'}"]
     command += ["--config-settings=cmake.define.CYCLOID_INSTRUCTION_SETS=portable"]
     # CMake's own choice, as for build/: what is compiled there then comes out of the cache.
     compiler = os.environ.get("CXX") or shutil.which("c++")

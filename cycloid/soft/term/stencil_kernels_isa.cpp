@@ -11,7 +11,7 @@
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
 
-constexpr int kLanes = 8;
+constexpr int kLanes = kNativeLanes<double>;  // wider lanes are longer code, not faster
 using Lanes = Pack<double, kLanes>;
 using Dual3 = Dual<Lanes, 3>;
 
