@@ -233,9 +233,9 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     if (!any(some)) continue;
     const PairNumbers<P> numbers = contact_numbers(s, pair);
     for (int place = 0; place < pair.touches; ++place) {
-      const Mask<S> forced = touch[place].dist < S(numbers.margin);
-      used[place] = (feature[place] >= S(0)) & Mask<S>(!apart) &
-                    (Mask<S>(detection == Detection::all) | forced);
+      used[place] = (feature[place] >= S(0)) & Mask<S>(!apart);
+      if (detection == Detection::all || !any(used[place])) continue;
+      used[place] = used[place] & (touch[place].dist < S(numbers.margin));
     }
     add_touches(s, k, touch, static_cast<const S*>(feature), numbers, used, w);
   }
