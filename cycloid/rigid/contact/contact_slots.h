@@ -158,7 +158,7 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
   const auto margin = [&](std::size_t k) {
     return w.margin[k] = detection_margin(s, w, plan.pairs[k]) + more;
   };
-  if (plan.broad.sweep) find_reach(s, w, -lowest_lane(-more));
+  if (plan.broad.selects()) find_reach(s, w, -lowest_lane(-more));
   return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius), margin,
                          static_cast<const Scalar<S>*>(w.reach), w.scratch, w.near);
 }
