@@ -4,7 +4,8 @@
 
 namespace cycloid::inline geometry {
 
-BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<CandidatePair> pairs) {
+BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<CandidatePair> pairs,
+                            std::span<const int> body) {
   BroadPhase plan;
   plan.pairs = std::move(pairs);
   plan.sweep = plan.pairs.size() > kSweepRatio * kind.size();
@@ -42,6 +43,11 @@ BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<Candidat
   for (std::size_t g = 0; g < kind.size(); ++g) {
     if (swept[g]) plan.swept.push_back(static_cast<int>(g));
   }
+  if (body.empty() || rows.size() <= kFewPairs) return plan;
+  plan.bodies = make_body_pairs(body, plan.pairs, plan.with_plane);
+  const std::size_t couples = plan.bodies.couples.size();
+  plan.by_bodies = couples * kBodyRatio <= rows.size() && couples <= kSweepRatio * kind.size();
+  if (plan.by_bodies) plan.sweep = false;
   return plan;
 }
 

@@ -2,7 +2,8 @@
 //
 // The list of candidates is fixed (pair_filter.h), so the answer is a selection from it, in its
 // order: every pair that is near in some lane (bounding.h), and no other. Short lists are tested
-// pair by pair. Long ones (kSweepRatio pairs per geom and more) go through a sweep first:
+// pair by pair. Where bodies have several geoms, pairs of bodies are tested first (body_balls.h).
+// Other long lists (kSweepRatio pairs per geom and more) go through a sweep first:
 //   1. each geom's box: over all lanes, its bounding sphere widened by its reach;
 //   2. the geoms are ordered along the axis on which their boxes are spread most;
 //   3. boxes that overlap, one of them active, and form a candidate, are tested.
@@ -24,13 +25,13 @@
 #include <span>
 #include <vector>
 
-#include "cycloid/base/arena.h"
-#include "cycloid/geometry/bounding.h"
-#include "cycloid/geometry/pair_filter.h"
+#include "cycloid/geometry/body_balls.h"
 
 namespace cycloid::inline geometry {
 
 inline constexpr std::size_t kSweepRatio = 16;
+inline constexpr std::size_t kBodyRatio = 4;  // pairs of geoms per pair of bodies, and more
+inline constexpr std::size_t kFewPairs = 128;
 
 // Fixed with the model.
 struct BroadPhase {
@@ -41,14 +42,21 @@ struct BroadPhase {
   std::vector<int> tested;       // pairs that it leaves out: those with a plane
   std::vector<int> first;        // per geom: where its rows of `other` and `pair` begin
   std::vector<int> other, pair;  // geoms of higher id it may touch, ascending; which pair
-  bool sweep = false;
+  BodyPairs bodies;              // where `by_bodies`
+  bool sweep = false, by_bodies = false;
+
+  bool selects() const { return sweep || by_bodies; }
 };
 
-BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<CandidatePair> pairs);
+// body: of each geom; empty: each has its own.
+BroadPhase make_broad_phase(std::span<const GeomKind> kind, std::vector<CandidatePair> pairs,
+                            std::span<const int> body = {});
 
-// What a sweep writes; one per thread. Empty for a plan that does not sweep.
-template <class T>
+// What a selection writes; one per thread. Empty for a plan that tests pair by pair.
+template <class S>
 struct BroadPhaseScratch {
+  using T = Scalar<S>;
+  BodyBall<S>* balls;        // per body
   T *low, *high;             // per geom and axis
   int* order;                // of the swept geoms; kept from one call to the next
   int* active;               // those of them that are active, in that order
@@ -56,19 +64,19 @@ struct BroadPhaseScratch {
 
   static std::size_t words(const BroadPhase& plan) { return (plan.pairs.size() + 31) / 32; }
   void carve(const BroadPhase& plan, Arena& arena) {
+    if (plan.selects()) arena.take(near_bits, words(plan));
+    if (plan.by_bodies) arena.take(balls, static_cast<std::size_t>(plan.bodies.bodies()));
     if (!plan.sweep) return;
     const std::size_t numbers = 3 * (plan.first.size() - 1);
     arena.take(low, numbers);
     arena.take(high, numbers);
     arena.take(order, plan.swept.size());
     arena.take(active, plan.swept.size());
-    arena.take(near_bits, words(plan));
   }
-  // To be called once, before the first sweep.
+  // To be called once, before the first selection.
   void begin(const BroadPhase& plan) const {
-    if (!plan.sweep) return;
-    std::copy(plan.swept.begin(), plan.swept.end(), order);
-    std::fill_n(near_bits, words(plan), 0u);
+    if (plan.selects()) std::fill_n(near_bits, words(plan), 0u);
+    if (plan.sweep) std::copy(plan.swept.begin(), plan.swept.end(), order);
   }
 };
 
@@ -95,7 +103,7 @@ CYCLOID_INLINE Scalar<S> lowest_lane(const S& x) {
 // 1. Boxes of all lanes.
 template <class S>
 void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
-                 const Scalar<S>* reach, const BroadPhaseScratch<Scalar<S>>& scratch) {
+                 const Scalar<S>* reach, const BroadPhaseScratch<S>& scratch) {
   using T = Scalar<S>;
   constexpr T wide = 1 + 16 * std::numeric_limits<T>::epsilon();
   for (const int g : plan.swept) {
@@ -109,8 +117,8 @@ void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
 }
 
 // 2. The axis with the largest variance of the boxes' centres.
-template <class T>
-int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<T>& scratch) {
+template <class S>
+int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<S>& scratch) {
   double spread[3];
   for (std::size_t i = 0; i < 3; ++i) {
     double sum = 0, squares = 0, count = 0;
@@ -126,8 +134,8 @@ int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<T>& scratch) {
 }
 
 // Insertion sort: from one step to the next the order hardly changes.
-template <class T>
-void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& scratch) {
+template <class S>
+void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& scratch) {
   const auto low = [&](int g) { return scratch.low[3 * g + axis]; };
   int* const order = scratch.order;
   for (std::size_t i = 1; i < plan.swept.size(); ++i) {
@@ -138,9 +146,9 @@ void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& s
   }
 }
 
-template <class T>
-bool boxes_overlap(const BroadPhaseScratch<T>& scratch, int a, int b, int axis) {
-  const T *low = scratch.low, *high = scratch.high;
+template <class S>
+bool boxes_overlap(const BroadPhaseScratch<S>& scratch, int a, int b, int axis) {
+  const Scalar<S>*low = scratch.low, *high = scratch.high;
   const int i = (axis + 1) % 3, j = (axis + 2) % 3;
   return low[3 * a + i] <= high[3 * b + i] && low[3 * b + i] <= high[3 * a + i] &&
          low[3 * a + j] <= high[3 * b + j] && low[3 * b + j] <= high[3 * a + j];
@@ -160,10 +168,10 @@ void test_candidates(const BroadPhase& plan, int a, int b, const Test& test) {
 
 // 3. Calls `test` with each candidate whose boxes overlap. An active geom looks at all that begin
 // after it, any other at those of them that are active.
-template <class T, class Test>
-void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& scratch, Test test) {
+template <class S, class Test>
+void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& scratch, Test test) {
   const int *const order = scratch.order, *const active = scratch.active;
-  const T *low = scratch.low, *high = scratch.high;
+  const Scalar<S>*low = scratch.low, *high = scratch.high;
   std::size_t actives = 0, passed = 0;
   for (std::size_t i = 0; i < plan.swept.size(); ++i) {
     if (plan.active[static_cast<std::size_t>(order[i])]) scratch.active[actives++] = order[i];
@@ -192,9 +200,9 @@ void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<T>& s
 template <class S, class Margin>
 int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
                     const Margin& margin, const Scalar<S>* reach,
-                    const BroadPhaseScratch<Scalar<S>>& scratch, int* near) {
+                    const BroadPhaseScratch<S>& scratch, int* near) {
   int count = 0;
-  if (!plan.sweep) {
+  if (!plan.selects()) {
     for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
       if (pair_near(plan, k, pose, radius, margin)) near[count++] = static_cast<int>(k);
     }
@@ -204,10 +212,14 @@ int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius
     const bool is_near = pair_near(plan, k, pose, radius, margin);
     scratch.near_bits[k / 32] |= std::uint32_t(is_near) << (k % 32);
   };
-  sweep_boxes(plan, pose, radius, reach, scratch);
-  const int axis = sweep_axis(plan, scratch);
-  sweep_order(plan, axis, scratch);
-  sweep_pairs(plan, axis, scratch, test);
+  if (plan.by_bodies) {
+    for_each_body_pair(plan.bodies, pose, radius, reach, scratch.balls, test);
+  } else {
+    sweep_boxes(plan, pose, radius, reach, scratch);
+    const int axis = sweep_axis(plan, scratch);
+    sweep_order(plan, axis, scratch);
+    sweep_pairs(plan, axis, scratch, test);
+  }
   for (const int k : plan.tested) test(static_cast<std::size_t>(k));
   for (std::size_t word = 0; word < scratch.words(plan); ++word) {
     for (std::uint32_t& bits = scratch.near_bits[word]; bits != 0; bits &= bits - 1) {

@@ -67,10 +67,10 @@ std::vector<int> brute_force(const Cloud<T>& c) {
 }
 
 // A scratch with memory of its own.
-template <class T>
-struct Scratch : BroadPhaseScratch<T> {
+template <class S>
+struct Scratch : BroadPhaseScratch<S> {
   explicit Scratch(const BroadPhase& plan)
-      : memory(carve_memory(static_cast<BroadPhaseScratch<T>&>(*this), plan)) {
+      : memory(carve_memory(static_cast<BroadPhaseScratch<S>&>(*this), plan)) {
     this->begin(plan);
   }
   Arena memory;
@@ -91,7 +91,7 @@ void margin_reach(const BroadPhase& plan, const S* margin, Scalar<S>* reach) {
 
 template <class T>
 std::vector<int> find(const BroadPhase& plan, const Cloud<T>& c,
-                      const BroadPhaseScratch<T>& scratch) {
+                      const BroadPhaseScratch<Lanes<T>>& scratch) {
   std::vector<T> reach(c.kind.size());
   margin_reach(plan, c.margin.data(), reach.data());
   std::vector<int> near(c.pairs.size());
@@ -107,7 +107,7 @@ void check_against_brute_force(int planes, int balls, double spread, bool sweep)
   const Cloud<T> shape(planes, balls, spread, 1);
   const BroadPhase plan = make_broad_phase(shape.kind, shape.pairs);
   CHECK(plan.sweep == sweep);
-  const Scratch<T> scratch(plan);
+  const Scratch<Lanes<T>> scratch(plan);
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {  // one scratch for all of them
     const Cloud<T> cloud(planes, balls, spread, seed);
     const std::vector<int> expected = brute_force(cloud);
@@ -131,7 +131,7 @@ TEST_CASE("find_near_pairs: a lane that is not finite neither hides its neighbou
     set_lane(x.p.y, 2, std::numeric_limits<double>::infinity());
   }
   const BroadPhase plan = make_broad_phase(cloud.kind, cloud.pairs);
-  const Scratch<double> scratch(plan);
+  const Scratch<Lanes<double>> scratch(plan);
   CHECK(plan.sweep);
   const std::vector<int> near = find(plan, cloud, scratch);
   CHECK(near == brute_force(cloud));
@@ -141,7 +141,7 @@ TEST_CASE("find_near_pairs: a lane that is not finite neither hides its neighbou
 TEST_CASE("find_near_pairs: every pair of spheres that touches in some lane is found") {
   const Cloud<double> cloud(0, 100, 2, 3);
   const BroadPhase plan = make_broad_phase(cloud.kind, cloud.pairs);
-  const Scratch<double> scratch(plan);
+  const Scratch<Lanes<double>> scratch(plan);
   const std::vector<int> near = find(plan, cloud, scratch);
   int touching = 0;
   for (std::size_t k = 0; k < cloud.pairs.size(); ++k) {

@@ -38,6 +38,7 @@ inline int feature_room(GeomKind kind, const Hull* hull) {
 int find_in_field(const HeightField& field, GeomKind k2, const GeomPair<double>& g, double margin,
                   FoundInField* found);
 
+// Touches are written in places with a feature only.
 template <class S>
 void collide_field(GeomKind k2, const S* size1, const Pose<S>& x1, const S* size2,
                    const Pose<S>& x2, const std::type_identity_t<S>& margin,
@@ -45,16 +46,18 @@ void collide_field(GeomKind k2, const S* size1, const Pose<S>& x1, const S* size
                    S* feature2, const PairKnown& known = {}) {
   using T = LaneScalar<S>;
   constexpr GeomKind k1 = GeomKind::hfield, prism_kind = GeomKind::mesh;
-  for (int k = 0; k < kFieldTouches; ++k) {
-    clear_touch(out[k], feature[k]);
-    feature2[k] = S(0);
-  }
+  std::fill_n(feature, kFieldTouches, S(kNoFeature));
+  int places = 0;  // that some lane has used
   const S visit = near_lanes(k1, k2, size1, x1, size2, x2, margin);
   for (int l = 0; l < kLanes<S>; ++l) {
     if (!known.asks(l) || primal(take_lane(visit, l)) == 0) continue;
     GeomPair<T> g = take_mesh_pair(k1, k2, size1, x1, size2, x2, {nullptr, hull2}, l);
     FoundInField found[kFieldTouches];
     const int n = find_in_field(field, k2, primal_pair(g), primal(take_lane(margin, l)), found);
+    for (; places < n; ++places) {
+      clear_touch(out[places], feature[places]);
+      feature2[places] = S(0);
+    }
     for (int k = 0; k < n; ++k) {
       const Prism prism(field, found[k].prism);
       g.hull1 = &prism.hull;
@@ -77,11 +80,16 @@ void field_touches_again(GeomKind k2, const S* size1, const Pose<S>& x1, const S
                          const S* feature, const S* feature2, Touch<S>* out) {
   using T = LaneScalar<S>;
   S unused;
-  for (int k = 0; k < kFieldTouches; ++k) clear_touch(out[k], unused);
+  int places = 0;
+  for (int k = 0; k < kFieldTouches; ++k) {
+    if (!any(feature[k] >= S(0))) continue;
+    clear_touch(out[k], unused);
+    places = k + 1;
+  }
   for (int l = 0; l < kLanes<S>; ++l) {
     GeomPair<T> g;
     bool taken = false;
-    for (int k = 0; k < kFieldTouches; ++k) {
+    for (int k = 0; k < places; ++k) {
       const int number = static_cast<int>(primal(take_lane(feature[k], l)));
       if (number < 0) continue;
       if (!taken) {

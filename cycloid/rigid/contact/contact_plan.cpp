@@ -143,8 +143,9 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
   }
   slots = std::min(touches, most);
   std::vector<GeomKind> kinds;
-  for (const TouchingGeom& g : geoms) kinds.push_back(g.kind);
-  broad = make_broad_phase(kinds, std::move(candidates));
+  std::vector<int> bodies;
+  for (const TouchingGeom& g : geoms) kinds.push_back(g.kind), bodies.push_back(g.body);
+  broad = make_broad_phase(kinds, std::move(candidates), bodies);
 }
 
 }  // namespace cycloid::inline rigid

@@ -158,7 +158,7 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
   const auto margin = [&](std::size_t k) {
     return w.margin[k] = detection_margin(s, w, plan.pairs[k]) + more;
   };
-  if (plan.broad.sweep) find_reach(s, w, -lowest_lane(-more));
+  if (plan.broad.selects()) find_reach(s, w, -lowest_lane(-more));
   return find_near_pairs(plan.broad, pose, static_cast<const B*>(w.radius), margin,
                          static_cast<const Scalar<S>*>(w.reach), w.scratch, w.near);
 }
@@ -233,9 +233,9 @@ void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpac
     if (!any(some)) continue;
     const PairNumbers<P> numbers = contact_numbers(s, pair);
     for (int place = 0; place < pair.touches; ++place) {
-      const Mask<S> forced = touch[place].dist < S(numbers.margin);
-      used[place] = (feature[place] >= S(0)) & Mask<S>(!apart) &
-                    (Mask<S>(detection == Detection::all) | forced);
+      used[place] = (feature[place] >= S(0)) & Mask<S>(!apart);
+      if (detection == Detection::all || !any(used[place])) continue;
+      used[place] = used[place] & (touch[place].dist < S(numbers.margin));
     }
     add_touches(s, k, touch, static_cast<const S*>(feature), numbers, used, w);
   }

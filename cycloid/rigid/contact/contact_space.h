@@ -162,7 +162,7 @@ struct ContactSpace {
   unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
   PairNumbers<S>* number_bars;  // (touched)
-  BroadPhaseScratch<Scalar<S>> scratch;
+  BroadPhaseScratch<B> scratch;
 
   int touched_count = 0, touch_count = 0, slots = 0;
   bool adheres = false;

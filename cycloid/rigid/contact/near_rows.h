@@ -49,8 +49,10 @@ void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& conta
             at.solids);
     Mask<S> some(false);
     for (int place = 0; place < pair.touches; ++place) {
+      used[place] = asked & (feature[place] >= S(0));
+      if (!any(used[place])) continue;
       const S& dist = touch[place].dist;
-      used[place] = asked & (feature[place] >= S(0)) & (dist > S(0)) & (dist < S(width));
+      used[place] = used[place] & (dist > S(0)) & (dist < S(width));
       some = some | used[place];
     }
     if (!any(some)) continue;

@@ -11,12 +11,16 @@
 //                                           + h₂ₘ |C_in| + h₂ₙ |C_im| + r                     (3)
 // with (i, l, k), (j, m, n) in cyclic order; (3) is for directions of length at most 1, on which r
 // asks for more than it need. A ball against a box: the middle's distance from it. A plane: its
-// normal alone. All sides are widened by a few units in the last place of the lengths that meet.
+// normal alone. A height field: the heights of the cells over which the box lies, where they are
+// few, are all below it. All sides are widened by a few units in the last place of the lengths
+// that meet.
 #pragma once
 
+#include <bit>
 #include <limits>
 
 #include "cycloid/rigid/contact/solid_shape.h"
+#include "cycloid/rigid/solver/lane_bits.h"
 
 namespace cycloid::inline rigid {
 
@@ -98,6 +102,55 @@ Mask<S> ball_apart(const Vec3<S>& p, const S& radius, const BoxAbout<S>& box, co
   return square > reach * reach;
 }
 
+inline constexpr int kMostHeights = 64;  // that are looked at
+
+// Whether a box lies above all heights around it: between low and high, in the field's axes.
+inline bool above_heights(const HeightField& field, const Vec3<double>& low,
+                          const Vec3<double>& high) {
+  const auto cell = [](double at, double half, int points) {  // NaN: the first
+    const double x = (at + half) / (2 * half) * (points - 1);
+    return x > 0 ? static_cast<int>(std::min<double>(x, points - 1)) : 0;
+  };
+  const double *size = field.size, a = size[0], b = size[1];
+  const int c0 = cell(low.x, a, field.columns), r0 = cell(low.y, b, field.rows);
+  const int c1 = std::min(cell(high.x, a, field.columns) + 1, field.columns - 1);
+  const int r1 = std::min(cell(high.y, b, field.rows) + 1, field.rows - 1);
+  if ((c1 - c0 + 1) * (r1 - r0 + 1) > kMostHeights || !(-size[3] < low.z)) return false;
+  for (int r = r0; r <= r1; ++r) {
+    for (int c = c0; c <= c1; ++c) {
+      if (!(field.height(r * field.columns + c) < low.z)) return false;
+    }
+  }
+  return true;
+}
+
+// Lanes of `asked` in which the box of a geom lies above a height field.
+template <class S>
+Mask<S> above_field(const HeightField& field, const Pose<S>& x1, const BoxAbout<S>& b,
+                    const Pose<S>& x2, const S& margin, const Mask<S>& asked) {
+  constexpr double wide = 64 * double(std::numeric_limits<Scalar<S>>::epsilon());
+  const Vec3<S> way = x2.p - x1.p + x2.R * b.middle;
+  const S lengths = abs(way.x) + abs(way.y) + abs(way.z) + b.half.x + b.half.y + b.half.z;
+  Vec3<S> low, high;
+  for (int i = 0; i < 3; ++i) {
+    const Vec3<S> own = transpose_vector_product(x2.R, axis(x1, i));
+    const S middle = dot(axis(x1, i), way), reach = abs(own.x) * b.half.x + abs(own.y) * b.half.y +
+                                                    abs(own.z) * b.half.z + b.round + margin +
+                                                    S(wide) * lengths;
+    low[i] = middle - reach, high[i] = middle + reach;
+  }
+  unsigned above = 0;
+  for (unsigned bits = lane_bits(asked); bits != 0; bits &= bits - 1) {
+    const int l = std::countr_zero(bits);
+    const auto corner = [&](const Vec3<S>& v) {
+      return Vec3<double>{primal(take_lane(v.x, l)), primal(take_lane(v.y, l)),
+                          primal(take_lane(v.z, l))};
+    };
+    above |= unsigned(above_heights(field, corner(low), corner(high))) << l;
+  }
+  return lanes_of_bits<S>(above);
+}
+
 // For geoms in the order of their kinds, one of them a solid.
 template <class S>
 Mask<S> solids_apart(GeomKind kind1, const S* size1, const Pose<S>& x1, GeomKind kind2,
@@ -113,8 +166,10 @@ Mask<S> solids_apart(GeomKind kind1, const S* size1, const Pose<S>& x1, GeomKind
   }
   const BoxAbout<S> a = box_about(kind1, size1, solids.one);
   if (kind1 == GeomKind::sphere) return ball_apart(x1.p, size1[0], b, x2, margin);
-  if (kind2 == GeomKind::sphere) return ball_apart(x2.p, size2[0], a, x1, margin);
-  return boxes_apart(a, x1, b, x2, margin);
+  const Mask<S> apart = kind2 == GeomKind::sphere ? ball_apart(x2.p, size2[0], a, x1, margin)
+                                                  : boxes_apart(a, x1, b, x2, margin);
+  if (kind1 != GeomKind::hfield || all(apart)) return apart;
+  return apart | above_field(solids.one->field, x1, b, x2, margin, Mask<S>(!apart));
 }
 
 }  // namespace cycloid::inline rigid

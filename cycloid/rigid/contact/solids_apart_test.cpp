@@ -110,4 +110,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("above_field: a ball in a valley is apart from a field whose box it lies in") {
+  Solids s;
+  std::fill(s.data.data.begin(), s.data.data.end(), 0.1);
+  s.data.data[0] = 1;  // a hill in a corner
+  const SolidShape field = solid_field(s.data, 1, SolidArrays<double>{});
+  Pose<double> ground{};
+  for (int i = 0; i < 3; ++i) ground.R(i, i) = 1;
+  const auto apart = [&](double x, double y, double z) {
+    Pose<double> ball = ground;
+    ball.p = {x, y, z};
+    const double radius[3] = {0.03, 0, 0}, none[3] = {};
+    PairSolids solids;
+    solids.one = &field;
+    return solids_apart(GeomKind::hfield, none, ground, GeomKind::sphere, radius, ball, solids,
+                        0.0);
+  };
+  CHECK(apart(0.1, 0.1, 0.06));                // 0.02 + 0.03 is the ground's height and its radius
+  CHECK_FALSE(apart(0.1, 0.1, 0.045));         // touches
+  CHECK_FALSE(apart(-0.45, -0.35, 0.06));      // within the hill
+  CHECK_FALSE(apart(0.1, 0.1, std::nan("")));  // is left to the search
+}
+
 }  // namespace cycloid::test::solids_apart_test

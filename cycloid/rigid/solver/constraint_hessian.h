@@ -12,9 +12,10 @@ namespace cycloid::inline rigid {
 
 template <class S>
 struct NewtonSpace {
-  S *x1, *p, *g, *Md, *Md1;   // (size) next point, step, gradient, M (x - a₀) here and there
+  S *p, *g, *Md, *Md1, *Mp;   // (size) step, gradient, M (x - a₀) here and there, M p
   S* diagonal;                // (size) stiffness of diagonal rows
-  S *r, *r1, *w, *r_bar;      // (all rows) residuals here and there; J μ and cotangents
+  S *r, *r1, *q;              // (all rows) residuals here and there, J p
+  S *w, *r_bar;               // (all rows) J μ and cotangents
   ConstraintResponse<S> at;   // (all rows)
   S* T;                       // (rows, size) K J
   S* V;                       // blocks of the Hessian's pattern
@@ -37,8 +38,8 @@ struct NewtonSpace {
  private:
   void carve_vectors(const DofBlocks& dofs, ConstraintCapacity most, Arena& arena) {
     const auto n = [](auto i) { return static_cast<std::size_t>(i); };
-    for (S** vector : {&x1, &p, &g, &Md, &Md1, &diagonal}) arena.take(*vector, n(dofs.size()));
-    for (S** rows : {&r, &r1, &w, &r_bar, &at.f, &at.diagonal, &at.cross, &at.z}) {
+    for (S** vector : {&p, &g, &Md, &Md1, &Mp, &diagonal}) arena.take(*vector, n(dofs.size()));
+    for (S** rows : {&r, &r1, &q, &w, &r_bar, &at.f, &at.diagonal, &at.cross, &at.z}) {
       arena.take(*rows, n(most.diagonals + most.rows));
     }
     arena.take(live_words, n(words_for(most.groups)));

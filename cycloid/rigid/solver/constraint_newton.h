@@ -2,6 +2,8 @@
 //
 //   a = argmin_x ½ (x-a₀)ᵀ M (x-a₀) + s(J x - a_ref)                                            (1)
 //   g = M (x - a₀) - Jᵀ f,   H = M + Jᵀ K J,   p = -H⁻¹ g,   x ← x + α p                        (2)
+// M p and q = J p are found once per step, and M (x - a₀) and r go on by α times them: a difference
+// of residuals would lose the digits of a p that is small against a_ref, and with them the slope.
 // The minimum is unique; where s is piecewise quadratic (everything but elliptic cones that slip)
 // the method ends after finitely many steps, elsewhere it converges quadratically.
 //
@@ -69,13 +71,27 @@ void evaluate(const ConstraintProblem<S>& problem, const S* x, S* difference, S*
   row_residuals(problem, x, r);
 }
 
-// g of (2), and its norm.
+// M p, q = J p, and the residuals r + q of the full step.
+template <class S>
+void look_along(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w) {
+  multiply_blocks(problem.mass, problem.M, static_cast<const S*>(w.p), w.Mp);
+  row_products(problem, static_cast<const S*>(w.p), w.q);
+  for (int i = 0; i < problem.all_rows(); ++i) w.r1[i] = w.r[i] + w.q[i];
+}
+
+// g of (2) at M (x - a₀) = Md and the forces f, and its norm.
 template <class S>
 S gradient(const ConstraintProblem<S>& problem, const S* Md, const S* f, S* g) {
   const int n = problem.size();
   for (int i = 0; i < n; ++i) g[i] = Md[i];
   subtract_row_forces(problem, f, g);
   return sqrt(inner_product(n, static_cast<const S*>(g), static_cast<const S*>(g)));
+}
+// The same at x + αp, whose response is in w.at.
+template <class S>
+S gradient_along(const ConstraintProblem<S>& problem, const S& alpha, const NewtonSpace<S>& w) {
+  for (int i = 0; i < problem.size(); ++i) w.Md1[i] = w.Md[i] + alpha * w.Mp[i];
+  return gradient(problem, static_cast<const S*>(w.Md1), static_cast<const S*>(w.at.f), w.g);
 }
 
 // p of (2) with the factor at hand. Returns the slope g·p ≤ 0.
@@ -98,27 +114,20 @@ void start_newton(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w, 
   respond(problem, w.r, w.at);
 }
 
-// Replaces the full step by that of the line search in the lanes of `searching`. Returns ‖g‖ at
-// the new point.
+// Replaces the full step α = 1 by that of the line search in the lanes of `searching`. Returns ‖g‖
+// at the new point.
 template <class S>
-S shorten_step(const ConstraintProblem<S>& problem, const S* x, const S& slope0, const S& slope1,
-               const S& enough, const Mask<S>& searching, const NewtonSpace<S>& w) {
+S shorten_step(const ConstraintProblem<S>& problem, const S& slope0, const S& slope1,
+               const S& enough, const Mask<S>& searching, const NewtonSpace<S>& w, S& alpha) {
   const int n = problem.size();
-  const S m0 = inner_product<S>(n, w.p, w.Md), m1 = inner_product<S>(n, w.p, w.Md1) - m0;
-  LineSlope<S> first = row_slopes(problem, w.r, w.r1, S(1));
+  const S m0 = inner_product<S>(n, w.p, w.Md), m1 = inner_product<S>(n, w.p, w.Mp);
+  LineSlope<S> first = row_slopes(problem, w.r, w.q, S(1));
   first.slope = slope1;
   first.curvature += m1;
-  const S alpha =
-      line_search(problem, Line<S>{w.r, w.r1, m0, m1, slope0}, first, enough, searching);
-  for (int i = 0; i < n; ++i) {
-    w.x1[i] = select(searching, x[i] + alpha * w.p[i], w.x1[i]);
-    w.Md1[i] = select(searching, w.Md[i] + alpha * (w.Md1[i] - w.Md[i]), w.Md1[i]);
-  }
-  for (int i = 0; i < problem.all_rows(); ++i) {
-    w.r1[i] = select(searching, w.r[i] + alpha * (w.r1[i] - w.r[i]), w.r1[i]);
-  }
+  alpha = line_search(problem, Line<S>{w.r, w.q, m0, m1, slope0}, first, enough, searching);
+  for (int i = 0; i < problem.all_rows(); ++i) w.r1[i] = w.r[i] + alpha * w.q[i];
   respond(problem, w.r1, w.at);
-  return gradient(problem, w.Md1, w.at.f, w.g);
+  return gradient_along(problem, alpha, w);
 }
 
 // Rounding of the slope at x, from the sizes of what it is the sum of. A residual is
@@ -137,17 +146,17 @@ S slope_rounding(const ConstraintProblem<S>& problem, const S* x, const NewtonSp
   }
   for (int i = 0; i < problem.all_rows(); ++i) {
     const S force = abs(w.at.f[i]) + w.at.diagonal[i] * (abs(problem.a_ref[i]) + abs(w.r[i]));
-    size += force * abs(w.r1[i] - w.r[i]);
+    size += force * abs(w.q[i]);
   }
   return S(8 * std::numeric_limits<Scalar<S>>::epsilon()) * size;
 }
 
-// Goes to the next point in the lanes of `moves`.
+// Goes to the next point, x + αp, in the lanes of `moves`.
 template <class S>
-void move(const ConstraintProblem<S>& problem, const Mask<S>& moves, const NewtonSpace<S>& w,
-          S* x) {
+void move(const ConstraintProblem<S>& problem, const S& alpha, const Mask<S>& moves,
+          const NewtonSpace<S>& w, S* x) {
   for (int i = 0; i < problem.size(); ++i) {
-    x[i] = select(moves, w.x1[i], x[i]);
+    x[i] = select(moves, x[i] + alpha * w.p[i], x[i]);
     w.Md[i] = select(moves, w.Md1[i], w.Md[i]);
   }
   for (int i = 0; i < problem.all_rows(); ++i) w.r[i] = select(moves, w.r1[i], w.r[i]);
@@ -185,24 +194,24 @@ NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem, const NewtonOp
     result.steps += select(active, S(1), S(0));
     factor_hessian(problem, active, w);
     const S slope0 = newton_direction(problem, w);
-    for (int i = 0; i < n; ++i) w.x1[i] = x[i] + w.p[i];
-    evaluate(problem, static_cast<const S*>(w.x1), w.g, w.Md1, w.r1);
+    look_along(problem, w);
     const S rounding = slope_rounding(problem, x, w);
     const Mask<S> changed = respond(problem, w.r1, w.at);
-    residual = scale * gradient(problem, w.Md1, w.at.f, w.g);
+    S alpha = S(1);
+    residual = scale * gradient_along(problem, alpha, w);
     const S slope1 = inner_product<S>(n, w.p, w.g);
     const S enough = S(step < 8 ? 0.3 : 0.01) * abs(slope0) + rounding;
     const Mask<S> full = (abs(slope1) <= enough) | (residual <= S(0.1) * least) | Mask<S>(!changed);
     const Mask<S> searching = active & Mask<S>(!full) & is_finite(residual);
     if (any(searching)) {
-      residual = scale * shorten_step(problem, x, slope0, slope1, enough, searching, w);
+      residual = scale * shorten_step(problem, slope0, slope1, enough, searching, w, alpha);
     }
 
     const Mask<S> stuck = residual >= S(0.5) * least;
     stalls = select(stuck & (abs(slope0) <= rounding), stalls + S(1), S(0));
     const Mask<S> at_rounding = (stalls >= S(2)) | ((stalls >= S(1)) & (residual <= exact));
     const Mask<S> moves = active & Mask<S>(!(at_rounding & (residual > result.residual)));
-    move(problem, moves, w, x);
+    move(problem, alpha, moves, w, x);
     result.residual = select(moves, residual, result.residual);
     least = min(residual, least);
     const Mask<S> finite = is_finite(residual);

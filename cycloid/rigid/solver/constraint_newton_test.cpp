@@ -246,4 +246,19 @@ TEST_CASE("solve_newton: what stops at the limit of steps is not called solved")
   for (int l = 0; l < 4; ++l) CHECK(result.solved[l] == (lane(result.residual, l) <= 1e-10));
 }
 
+TEST_CASE("solve_newton: in float, stiff rows with large references are solved") {
+  for (const RowLaw cone : kCones) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      PlainProblem p = test::random_problem(seed, {.cone = cone, .contacts = 4});
+      for (test::PlainGroup& g : p.groups) {
+        for (int k = 0; k < g.rows; ++k) g.D[k] *= 1e3, g.a_ref[k] *= 1e2;
+      }
+      LaneProblem<float> lanes(layout(), {p});
+      const NewtonResult<float> result = lanes.solve({.scale = 1e-4, .tolerance = 1e-5});
+      CHECK(result.solved);
+      CHECK(result.steps < 80);
+    }
+  }
+}
+
 }  // namespace cycloid::constraint_newton_test

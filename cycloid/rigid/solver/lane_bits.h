@@ -7,13 +7,34 @@
 
 namespace cycloid::inline rigid {
 
+// One bit per lane of a register of a mask, bit i for lane i.
+template <class Register>
+CYCLOID_INLINE unsigned register_bits(Register m) {
+  [[maybe_unused]] constexpr bool kSingle = sizeof(m[0]) == 4;
+#if defined(__AVX512F__)
+  if constexpr (sizeof m == 64 && kSingle) return _mm512_test_epi32_mask((__m512i)m, (__m512i)m);
+  if constexpr (sizeof m == 64 && !kSingle) return _mm512_test_epi64_mask((__m512i)m, (__m512i)m);
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof m == 32 && kSingle) return unsigned(_mm256_movemask_ps((__m256)m));
+  if constexpr (sizeof m == 32 && !kSingle) return unsigned(_mm256_movemask_pd((__m256d)m));
+#endif
+#if defined(__SSE2__)
+  if constexpr (sizeof m == 16 && kSingle) return unsigned(_mm_movemask_ps((__m128)m));
+  if constexpr (sizeof m == 16 && !kSingle) return unsigned(_mm_movemask_pd((__m128d)m));
+#endif
+  unsigned bits = 0;
+  for (int i = 0; i < int(sizeof m / sizeof m[0]); ++i) bits |= unsigned(m[i] != 0) << i;
+  return bits;
+}
+
 // One bit per lane.
 CYCLOID_INLINE unsigned lane_bits(bool m) { return m; }
 template <BuiltinScalar T, int N>
 CYCLOID_INLINE unsigned lane_bits(const PackMask<T, N>& m) {
   unsigned bits = 0;
 #pragma GCC unroll 16
-  for (int l = 0; l < N; ++l) bits |= unsigned(m[l]) << l;
+  for (int k = 0; k < m.kRegisters; ++k) bits |= register_bits(m.r[k]) << (k * m.kWidth);
   return bits;
 }
 

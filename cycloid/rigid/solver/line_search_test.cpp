@@ -19,13 +19,12 @@ struct Case {
     for (double& v : p) v *= -length;
     const int rows = lanes.problem.all_rows();
     r.resize(static_cast<std::size_t>(rows));
-    r1.resize(static_cast<std::size_t>(rows));
+    q.resize(static_cast<std::size_t>(rows));
     Numbers padded(static_cast<std::size_t>(dofs.size()));
     pad(dofs, x.data(), padded.data());
     row_residuals(lanes.problem, static_cast<const double*>(padded.data()), r.data());
-    const Numbers end = at(1);
-    pad(dofs, end.data(), padded.data());
-    row_residuals(lanes.problem, static_cast<const double*>(padded.data()), r1.data());
+    pad(dofs, p.data(), padded.data());
+    row_products(lanes.problem, static_cast<const double*>(padded.data()), q.data());
   }
   Numbers at(double alpha) const {
     Numbers y = x;
@@ -51,7 +50,7 @@ struct Case {
   PlainProblem plain;
   DofBlocks dofs;
   LaneProblem<double> lanes;
-  Numbers x, p, r, r1;
+  Numbers x, p, r, q;
 };
 
 TEST_CASE("row_slopes: slope and curvature along a line are those of the plain problem") {
@@ -61,7 +60,7 @@ TEST_CASE("row_slopes: slope and curvature along a line are those of the plain p
       double m0, m1;
       c.inertia(m0, m1);
       for (const double alpha : {0.0, 0.3, 1.0, 2.5}) {
-        const LineSlope<double> rows = row_slopes(c.lanes.problem, c.r.data(), c.r1.data(), alpha);
+        const LineSlope<double> rows = row_slopes(c.lanes.problem, c.r.data(), c.q.data(), alpha);
         CHECK(m0 + alpha * m1 + rows.slope == doctest::Approx(c.slope(alpha)).epsilon(1e-9));
         CHECK(m1 + rows.curvature == doctest::Approx(c.curvature(alpha)).epsilon(1e-9));
       }
@@ -74,7 +73,7 @@ TEST_CASE("line_search: finds the minimum along the line, before and beyond the 
     for (const double length : {0.003, 1.0}) {  // the minimum lies beyond 1, and near 0
       for (std::uint64_t seed = 0; seed < 6; ++seed) {
         const Case c(seed, cone, length);
-        Line<double> line{c.r.data(), c.r1.data(), 0, 0, c.slope(0)};
+        Line<double> line{c.r.data(), c.q.data(), 0, 0, c.slope(0)};
         c.inertia(line.m0, line.m1);
         const double enough = 1e-9 * std::abs(line.slope0);
         const double alpha = line_search(
@@ -90,9 +89,21 @@ TEST_CASE("line_search: finds the minimum along the line, before and beyond the 
   }
 }
 
+TEST_CASE("line_search: ends where the step is known to rounding, short of what was asked") {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Case c(seed, RowLaw::pyramid, 1.0);
+    Line<double> line{c.r.data(), c.q.data(), 0, 0, c.slope(0)};
+    c.inertia(line.m0, line.m1);
+    const LineSlope<double> first{c.slope(1), c.curvature(1)};
+    const double exact = line_search(c.lanes.problem, line, first, 1e-9, true);
+    CHECK(line_search(c.lanes.problem, line, first, -1.0, true) ==
+          doctest::Approx(exact).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("line_search: lanes that do not search keep the full step") {
   const Case c(2, RowLaw::pyramid, 1.0);
-  const Line<double> line{c.r.data(), c.r1.data(), 0, 1, c.slope(0)};
+  const Line<double> line{c.r.data(), c.q.data(), 0, 1, c.slope(0)};
   CHECK(line_search(c.lanes.problem, line, LineSlope<double>{1.0, 1.0}, 0.0, false) == 1);
 }
 
