@@ -224,6 +224,14 @@ def hold_identify(fit, held):
     held(f"{what}, time", fit["faster"], "x", 10, False)
     held(f"{what}, simulated steps", fit["fewer_steps"], "x", fit["steps_held_to"], False)
     held("identify: the two optima apart, in standard errors", fit["apart_in_std"], "", 0.1, True)
+    if "sysid_seconds" not in fit:
+        return
+    what = f"identify, {fit['unknowns']} unknowns: mujoco.sysid / ours"
+    held(f"{what}, time", fit["faster_than_sysid"], "x", 10, False)
+    held(f"{what}, simulated steps", fit["fewer_steps_than_sysid"], "x", fit["steps_held_to"],
+         False)
+    held("identify: our optimum and that of mujoco.sysid apart, in standard errors",
+         fit["sysid_apart_in_std"], "", 0.1, True)
 
 
 def hold_diffrax(race, held):
@@ -256,8 +264,8 @@ RACES = (
      hold_gym),
     ("adaptive integrators, against SciPy and diffrax (compiles for a while)", "time",
      "race_time.py", lambda results, held: hold_time(results["cases"], held)),
-    ("identification, against SciPy on MuJoCo's steps", "identify", "race_identify.py",
-     hold_identify),
+    ("identification, against SciPy on MuJoCo's steps and mujoco.sysid", "identify",
+     "race_identify.py", hold_identify),
     ("diffrax (compiles for a while)", "diffrax", "race_diffrax.py", hold_diffrax),
 )
 OF_QUICK = 2  # of them with --quick

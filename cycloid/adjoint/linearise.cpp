@@ -299,6 +299,13 @@ std::vector<double> StepOperator::push(std::span<const double> x_tan,
   return state_->push_by_jacobian(x_tan, u_tan);
 }
 
+bool StepOperator::has_push() const {
+  if (double_engine_of(state_->system).pair_width(state_->system) > 0) return true;
+  std::vector<double> out(static_cast<std::size_t>(tangents()));
+  const std::lock_guard<std::mutex> alone(state_->mutex);
+  return state_->step->push({}, {}, out);
+}
+
 void StepOperator::pull(std::span<const double> bar, std::span<double> x_bar,
                         std::span<double> u_bar) const {
   if (bar.size() != static_cast<std::size_t>(tangents())) {

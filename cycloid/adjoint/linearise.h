@@ -85,6 +85,8 @@ class StepOperator {
   // A x_tan + B u_tan, (tangents); either may be empty for zero. Throws GradientError where the
   // System has no pushforward.
   std::vector<double> push(std::span<const double> x_tan, std::span<const double> u_tan) const;
+  // Whether push comes from dual numbers or the step's own pushforward, not from a dense Jacobian.
+  bool has_push() const;
   // Adds to x_bar = Aᵀ bar (tangents) and u_bar = Bᵀ bar (inputs), unless they are empty.
   void pull(std::span<const double> bar, std::span<double> x_bar, std::span<double> u_bar) const;
 

@@ -313,6 +313,9 @@ TEST_CASE("StepOperator: of laws, in time, on quaternions, with events, and of a
   check_operator(make_system(test::DrivenOscillator{}), 0.7);
   check_operator(make_system(test::Dipole{}));
   check_operator(test::diagonal_system(5, {.pushforward = false, .entries = false}));
+  const Numbers five(5, 0.2);
+  CHECK_FALSE(StepOperator(test::diagonal_system(5, {.pushforward = false}), five).has_push());
+  CHECK(StepOperator(test::diagonal_system(5, {.pushforward = true}), five).has_push());
   const System ball = systems::bouncing_ball();
   const Numbers x = {0.05, -6.0};  // meets the ground
   const Linearisation<double> lin = linearise(ball, x);

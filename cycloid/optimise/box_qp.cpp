@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cycloid/math/cholesky.h"
+#include "cycloid/optimise/products.h"
 
 namespace cycloid::inline optimise {
 namespace {
@@ -39,6 +40,45 @@ bool BoxQp::factor(const double* H) {
 
 void BoxQp::apply_inverse(double* b) const {
   llt_solve(static_cast<int>(free_.size()), factor_.data(), b);
+}
+
+// L Lᵀ X = B by blocks of rows, so that most of the work is products of matrices. The factor's
+// diagonal holds 1/L_ii (math/cholesky.h).
+void BoxQp::apply_inverse(int columns, double* B) const {
+  constexpr int kBlock = 4;
+  const int n = static_cast<int>(free_.size());
+  const Products product = products();
+  const auto L = [&](int i, int j) { return factor_[static_cast<std::size_t>(i) * n + j]; };
+  const auto row = [&](int i) { return B + static_cast<std::ptrdiff_t>(i) * columns; };
+  const auto take = [&](int i, double share, int from) {  // row i -= share · row `from`
+    for (int j = 0; j < columns; ++j) row(i)[j] -= share * row(from)[j];
+  };
+  const auto scale = [&](int i) {
+    for (int j = 0; j < columns; ++j) row(i)[j] *= L(i, i);
+  };
+  std::vector<double> left(static_cast<std::size_t>(kBlock) * n);
+  for (int first = 0; first < n; first += kBlock) {
+    const int rows = std::min(kBlock, n - first);
+    for (int a = 0; a < rows; ++a) {
+      for (int l = 0; l < first; ++l) left[a * first + l] = -L(first + a, l);
+    }
+    if (first > 0) product.add(rows, columns, first, left.data(), B, row(first));
+    for (int i = first; i < first + rows; ++i) {
+      for (int j = first; j < i; ++j) take(i, L(i, j), j);
+      scale(i);
+    }
+  }
+  for (int first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {
+    const int end = std::min(first + kBlock, n), rows = end - first;
+    for (int l = end; l < n; ++l) {
+      for (int a = 0; a < rows; ++a) left[(l - end) * rows + a] = -L(l, first + a);
+    }
+    if (end < n) product.add_transposed(rows, columns, n - end, left.data(), row(end), row(first));
+    for (int i = end - 1; i >= first; --i) {
+      for (int j = i + 1; j < end; ++j) take(i, L(j, i), j);
+      scale(i);
+    }
+  }
 }
 
 bool BoxQp::solve(const double* H, const double* g, const double* low, const double* high,

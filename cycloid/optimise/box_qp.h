@@ -25,6 +25,8 @@ class BoxQp {
   const std::vector<int>& free() const { return free_; }
   // Turns b (size of free) into H_ff⁻¹ b.
   void apply_inverse(double* b) const;
+  // Turns the columns of B (size of free, columns) into those of H_ff⁻¹ B.
+  void apply_inverse(int columns, double* B) const;
 
  private:
   bool factor(const double* H);

@@ -29,7 +29,7 @@ Matrix upper_triangle(const Matrix& rows) {
 // The square root of the information on θ: rows of (2), and of priors. J by values, not by θ.
 Matrix information_root(const FitProblem& problem, const Evaluated& at, Loss loss,
                         std::span<const double> theta) {
-  const std::size_t K = problem.size(), nt = problem.tangents(), c = K + nt;
+  const std::size_t K = problem.size(), nt = problem.start_columns(), c = K + nt;
   std::vector<Matrix> parts;
   std::size_t e = 0;
   while (e < at.stretches.size()) {

@@ -24,11 +24,12 @@ TEST_CASE("fit judgement: covariance and information are those of the Jacobian, 
                      {});
   const FitPoint at = problem.start();
   const Evaluated seen = problem.evaluate(at, true);
+  REQUIRE(problem.start_columns() == 0);
   Fit fit;
   judge(problem, at, seen, at, Loss::squared, fit);
   double a = 0, b = 0, d = 0;  // JᵀJ
   for (std::size_t i = 0; i < seen.stretches[0].r.size(); ++i) {
-    const double* row = seen.stretches[0].J.data() + 4 * i;
+    const double* row = seen.stretches[0].J.data() + 2 * i;
     a += row[0] * row[0], b += row[0] * row[1], d += row[1] * row[1];
   }
   const double det = a * d - b * b;

@@ -255,7 +255,10 @@ void FitProblem::take_starts(const FitStarts& starts) {
     first_states_.push_back(x);
   }
   const bool known = starts.known || !starts.rows.empty();
-  for (FitStretch& s : stretches_) s.free = s.first_step > 0 || !known;
+  for (FitStretch& s : stretches_) {
+    s.free = s.first_step > 0 || !known;
+    if (s.free) ns_ = nt_;
+  }
 }
 
 // Where σ is not known, it begins with the spread of what was measured.
@@ -361,8 +364,8 @@ FitPoint FitProblem::moved(const FitPoint& from, std::span<const double> theta,
                            std::span<const double> starts_tan) const {
   FitPoint to;
   to.theta.assign(theta.begin(), theta.end());
-  to.starts.resize(from.starts.size());
-  for (std::size_t e = 0; e < stretches_.size(); ++e) {
+  to.starts = from.starts;
+  for (std::size_t e = 0; e < stretches_.size() && !starts_tan.empty(); ++e) {
     system_.states().retract(from.starts.data() + e * nx_, starts_tan.data() + e * nt_,
                              to.starts.data() + e * nx_);
   }

@@ -45,10 +45,10 @@ struct ResidualPlace {
 // Of each stretch.
 struct StretchResiduals {
   std::vector<double> r;  // (1)
-  std::vector<double> J;  // (residuals, K + tangents), if asked for
+  std::vector<double> J;  // (residuals, K + start_columns), if asked for
   std::vector<ResidualPlace> places;
   std::vector<double> gap;      // (2), (tangents); empty for the last of a recording
-  std::vector<double> end_tan;  // ∂φ/∂(θ, s_e), (tangents, K + tangents), if asked for
+  std::vector<double> end_tan;  // ∂φ/∂(θ, s_e), (tangents, K + start_columns), empty where gap is
 };
 
 struct Evaluated {
@@ -88,6 +88,8 @@ class FitProblem {
   const std::vector<FitStretch>& stretches() const { return stretches_; }
   std::size_t size() const { return low_.size(); }  // K
   std::size_t tangents() const { return nt_; }
+  // Columns of J by a start: none where all starts are known.
+  std::size_t start_columns() const { return ns_; }
   std::size_t states() const { return nx_; }
   const std::vector<std::string>& names() const { return names_; }  // of θ, one per number
   const std::vector<double>& low() const { return low_; }
@@ -173,7 +175,7 @@ class FitProblem {
   std::vector<Unknowns::Prior> priors_;
   std::vector<std::vector<double>> sigma_;
   std::vector<std::vector<double>> first_states_;  // of recordings
-  std::size_t nx_, nt_, nu_;
+  std::size_t nx_, nt_, nu_, ns_ = 0;
   double h_;
   bool sigma_known_ = true;
   std::int64_t steps_ = 0;

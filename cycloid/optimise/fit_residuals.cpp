@@ -140,8 +140,7 @@ Evaluated FitProblem::evaluate(const FitPoint& at, bool jacobian) const {
   const Looks where = looks(at.theta);
   const Numbers directions = jacobian ? unknowns_.directions(z) : Numbers();
   StretchOptions running = running_;
-  running.by_starts =
-      std::any_of(stretches_.begin(), stretches_.end(), [](const FitStretch& s) { return s.free; });
+  running.by_starts = ns_ > 0;
   StretchStates run = jacobian ? run_stretches_with_tangents(system_, where.stretches, at.starts, p,
                                                              directions, running)
                                : run_stretches(system_, where.stretches, at.starts, p, running_);
@@ -163,11 +162,11 @@ Evaluated FitProblem::evaluate(const FitPoint& at, bool jacobian) const {
       system_.states().difference(run.ends[e].data(), at.starts.data() + (e + 1) * nx_,
                                   s.gap.data());  // (2)
     }
-    if (!jacobian) continue;
-    s.end_tan.assign(nt_ * (K + nt_), 0.0);
+    if (!jacobian || stretches_[e].last) continue;
+    s.end_tan.assign(nt_ * (K + ns_), 0.0);
     for (std::size_t i = 0; i < nt_; ++i) {
-      for (std::size_t j = 0; j < k + nt_; ++j) {
-        s.end_tan[i * (K + nt_) + (j < k ? j : j - k + K)] = run.ends_tan[e][i * (k + nt_) + j];
+      for (std::size_t j = 0; j < k + ns_; ++j) {
+        s.end_tan[i * (K + ns_) + (j < k ? j : j - k + K)] = run.ends_tan[e][i * (k + ns_) + j];
       }
     }
   }
@@ -182,8 +181,8 @@ void FitProblem::add_residuals(const Looks& looks, std::size_t recording, const 
                                bool jacobian, Evaluated& out) const {
   const Recording& rec = recordings_[recording];
   const Measured& measured = measured_[recording];
-  const std::size_t m = measured.columns(), k = unknowns_.size(), K = size(), c = K + nt_,
-                    own = k + nt_;
+  const std::size_t m = measured.columns(), k = unknowns_.size(), K = size(), c = K + ns_,
+                    own = k + ns_;
   const std::vector<Look>& list = looks.of[recording];
   for (std::size_t l = 0; l < list.size(); ++l) {
     const Look& look = list[l];
@@ -197,12 +196,13 @@ void FitProblem::add_residuals(const Looks& looks, std::size_t recording, const 
     const auto slope = [&](std::size_t column, double* row) {  // row is zero
       const double* by_direction = seen.by_direction.data() + (l * m + column) * k;
       std::copy_n(by_direction, k, row);
-      for (std::size_t d = 0; d < nt_; ++d) {
-        const double H = seen.by_state[(l * m + column) * nt_ + d];
-        if (H == 0) continue;
-        const double* y = Y + d * own;
-        for (std::size_t j = 0; j < k; ++j) row[j] += H * y[j];
-        for (std::size_t j = 0; j < nt_; ++j) row[K + j] += H * y[k + j];
+      const ColumnSlopes& slopes = measured.slopes()[column];
+      const double* H = seen.by_state.data() + l * measured.slope_numbers() + slopes.place;
+      for (std::size_t d = 0; d < slopes.count; ++d) {
+        if (H[d] == 0) continue;
+        const double* y = Y + (slopes.tangent + d) * own;
+        for (std::size_t j = 0; j < k; ++j) row[j] += H[d] * y[j];
+        for (std::size_t j = 0; j < ns_; ++j) row[K + j] += H[d] * y[k + j];
       }
     };
     for (std::size_t q = 0; q < measured.pieces().size(); ++q) {

@@ -130,12 +130,12 @@ class Ilqr {
   // (1) around the best.
   bool model() {
     try {
-      const Linearised steps = p_.linearise_steps(p_.best.states, p_.best.controls);
+      Linearised steps = p_.linearise_steps(p_.best.states, p_.best.controls);
       p_.cost.expand(p_.best.states, p_.best.controls, expansion_, p_.options.keep_going);
       if (p_.options.full_hessian) {
         p_.add_curvature(p_.best.states, p_.best.controls, steps, expansion_);
       }
-      backward_.set(p_, p_.best.controls, steps, expansion_, {});
+      backward_.set(p_, p_.best.controls, std::move(steps), expansion_, {});
       return true;
     } catch (const GradientError& error) {
       if (p_.best.iterations == 0) throw;
@@ -212,9 +212,8 @@ BackwardPass::BackwardPass(const Planner& p)
   high_.resize(T_ * nu_);
 }
 
-void BackwardPass::set(const Planner& p, const std::vector<double>& controls,
-                       const Linearised& steps, const Expansion& e,
-                       const std::vector<double>& gaps) {
+void BackwardPass::set(const Planner& p, const std::vector<double>& controls, Linearised steps,
+                       const Expansion& e, const std::vector<double>& gaps) {
   const std::int64_t T = T_;
   const int n = n_, nt = nt_, m = nu_;
   for (std::size_t i = 0; i < low_.size(); ++i) {
@@ -224,8 +223,8 @@ void BackwardPass::set(const Planner& p, const std::vector<double>& controls,
   lu_ = e.lu;
   luu_ = e.luu;
   if (smooth_.empty()) {
-    A_ = steps.A;
-    B_ = steps.B;
+    A_ = std::move(steps.A);
+    B_ = std::move(steps.B);
     gaps_ = gaps;
     lx_ = e.lx;
     lxx_ = e.lxx;

@@ -26,7 +26,7 @@ class BackwardPass {
 
   int columns() const { return n_; }  // of K: tangents, and inputs where there is Smooth
   // gaps: (T, tangents), or empty.
-  void set(const Planner& planner, const std::vector<double>& controls, const Linearised& steps,
+  void set(const Planner& planner, const std::vector<double>& controls, Linearised steps,
            const Expansion& expansion, const std::vector<double>& gaps);
   bool run(const Regularisation& regularisation, Gains& gains) const;
 

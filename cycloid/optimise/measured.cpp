@@ -62,6 +62,35 @@ Measured::Measured(const System& system, const Recording& recording)
   const bool whole =
       std::none_of(column_of_state_.begin(), column_of_state_.end(), [](int c) { return c < 0; });
   if (whole) state_columns_ = column_of_state_;
+  list_slopes();
+}
+
+// visit(piece of the state, number in it, column) for the columns that are numbers of the state.
+template <class Visit>
+void Measured::for_each_state_column(Visit&& visit) const {
+  for (const ObservedPiece& piece : observer_.of_state()) {
+    for (const Block& b : system_.states().pieces()) {
+      const int from = std::max(b.offset, piece.from),
+                to = std::min(b.offset + b.size, piece.from + piece.count);
+      for (int c = from; c < to; ++c) {
+        visit(b, c - b.offset, static_cast<std::size_t>(piece.place + c - piece.from));
+      }
+    }
+  }
+}
+
+void Measured::list_slopes() {
+  const std::size_t nt = static_cast<std::size_t>(system_.states().tangent_size());
+  slopes_.assign(columns_, {0, nt, 0});
+  for_each_state_column([&](const Block& b, int number, std::size_t column) {
+    const bool turns = b.kind == BlockKind::quaternion;
+    slopes_[column].tangent = static_cast<std::size_t>(b.tangent_offset + (turns ? 0 : number));
+    slopes_[column].count = turns ? 3 : 1;
+  });
+  for (ColumnSlopes& s : slopes_) {
+    s.place = slope_numbers_;
+    slope_numbers_ += s.count;
+  }
 }
 
 Looked Measured::look(const LookedRows& at, std::span<const double> parameters, int threads,
@@ -79,12 +108,11 @@ Looked Measured::looked(const LookedRows& at, std::span<const double> parameters
                         std::span<const double> directions, bool derivatives, int threads,
                         const KeepGoing& keep_going) const {
   const std::size_t rows = at.rows(),
-                    nt = static_cast<std::size_t>(system_.states().tangent_size()),
                     q = parameters.empty() ? 0 : directions.size() / parameters.size();
   Looked out;
   out.values.resize(rows * columns_);
   if (derivatives) {
-    out.by_state.assign(rows * columns_ * nt, 0.0);
+    out.by_state.assign(rows * slope_numbers_, 0.0);
     out.by_direction.assign(rows * columns_ * q, 0.0);
   }
   for_each_part(at, [&](std::size_t first, std::size_t count) {
@@ -147,28 +175,21 @@ void Measured::look_at_once(const LookedRows& at, std::size_t first, std::size_t
             out.values.begin() + static_cast<std::ptrdiff_t>(first * columns_));
   if (!derivatives) return;
   const auto by_state = [&](std::size_t row, std::size_t column) {
-    return out.by_state.data() + ((first + row) * columns_ + column) * nt;
+    return out.by_state.data() + (first + row) * slope_numbers_ + slopes_[column].place;
   };
-  Numbers unit(nt), velocity(nx);
-  for (const ObservedPiece& piece : observer_.of_state()) {
+  for_each_state_column([&](const Block& b, int number, std::size_t column) {
     for (std::size_t i = 0; i < count; ++i) {
-      const double* x = at.states.data() + (first + i) * nx;
-      for (const Block& b : space.pieces()) {
-        const int from = std::max(b.offset, piece.from),
-                  to = std::min(b.offset + b.size, piece.from + piece.count);
-        for (int d = 0; d < b.tangent_size && from < to; ++d) {
-          const std::size_t tangent = static_cast<std::size_t>(b.tangent_offset + d);
-          std::fill(unit.begin(), unit.end(), 0.0);
-          unit[tangent] = 1;
-          space.velocity(x, unit.data(), velocity.data());
-          for (int c = from; c < to; ++c) {
-            by_state(i, static_cast<std::size_t>(piece.place + c - piece.from))[tangent] =
-                velocity[static_cast<std::size_t>(c)];
-          }
-        }
+      double* const slope = by_state(i, column);
+      if (b.kind != BlockKind::quaternion) {
+        slope[0] = 1;
+        continue;
       }
+      const double *turn = at.states.data() + (first + i) * nx + b.offset, w = turn[0], x = turn[1],
+                   y = turn[2], z = turn[3];
+      const double half_turns[4][3] = {{-x, -y, -z}, {w, -z, y}, {z, w, -x}, {-y, x, w}};
+      for (int d = 0; d < 3; ++d) slope[d] = 0.5 * half_turns[number][d];  // ½ q ⊗ (0, d)
     }
-  }
+  });
   if (observer_.computed().empty()) return;
   Numbers bar(count * columns_, 0.0), rows;
   std::optional<Observation> apart;  // with parameters of every row's own

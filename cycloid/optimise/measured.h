@@ -37,8 +37,14 @@ struct LookedRows {
   std::size_t rows() const { return times.size(); }
 };
 
-// What they show: h (rows, columns), and in tangents ∂h/∂x (rows, columns, tangents) and ∂h/∂(p·d)
-// (rows, columns, directions). Derivatives are empty where they were not asked for.
+// Which tangents of the state a column may depend on, and where they stand in a row of slopes: a
+// number of the state on its own, one of a quaternion on three, others on all.
+struct ColumnSlopes {
+  std::size_t tangent = 0, count = 0, place = 0;
+};
+
+// What they show: h (rows, columns), and in tangents ∂h/∂x (rows, slopes of all columns) and
+// ∂h/∂(p·d) (rows, columns, directions). Derivatives are empty where they were not asked for.
 struct Looked {
   std::vector<double> values, by_state, by_direction;
 };
@@ -50,6 +56,8 @@ class Measured {
   const std::vector<RecordedOutput>& outputs() const { return outputs_; }
   const std::vector<MeasuredPiece>& pieces() const { return pieces_; }
   std::size_t columns() const { return columns_; }
+  const std::vector<ColumnSlopes>& slopes() const { return slopes_; }  // of each column
+  std::size_t slope_numbers() const { return slope_numbers_; }         // of a row
   // Where a row of values is a whole state: its columns in the order of the state, else empty.
   const std::vector<int>& state_columns() const { return state_columns_; }
   // Column of a number of the state, or -1.
@@ -70,6 +78,9 @@ class Measured {
   // Rows that may be looked at together: calls function(first, count) for each part.
   template <class Function>
   void for_each_part(const LookedRows& at, Function&& function) const;
+  template <class Visit>
+  void for_each_state_column(Visit&& visit) const;
+  void list_slopes();
   ObservedRows part(const LookedRows& at, std::size_t first, std::size_t count,
                     std::span<const double> parameters) const;
   Looked looked(const LookedRows& at, std::span<const double> parameters,
@@ -84,7 +95,8 @@ class Measured {
   std::vector<RecordedOutput> outputs_;
   std::vector<MeasuredPiece> pieces_;
   std::vector<int> state_columns_, column_of_state_;
-  std::size_t columns_ = 0;
+  std::vector<ColumnSlopes> slopes_;
+  std::size_t columns_ = 0, slope_numbers_ = 0;
   bool timeless_ = false;  // rows of all times may be looked at together
 };
 

@@ -27,7 +27,8 @@ TEST_CASE("measured: values and slopes of state blocks and of an energy") {
   direction[0] = 1;  // the length
   const Looked seen = measured.look(rows, p, direction, 1, {});
   CHECK(seen.values[1] == 0.5);
-  CHECK(seen.by_state[2] == 1);  // angle by angle, row 0
+  CHECK(measured.slope_numbers() == 3);  // energy by both, then angle by angle
+  CHECK(seen.by_state[2] == 1);
   const auto energy = [&](double angle, double rate, double length) {
     Numbers moved = p;
     moved[0] = length;
@@ -38,7 +39,7 @@ TEST_CASE("measured: values and slopes of state blocks and of an energy") {
   CHECK(
       seen.by_state[0] ==
       doctest::Approx((energy(0.5 + h, 1, 0.8) - energy(0.5 - h, 1, 0.8)) / (2 * h)).epsilon(1e-7));
-  CHECK(seen.by_state[5] ==
+  CHECK(seen.by_state[4] ==
         doctest::Approx((energy(-0.3, 2 + h, 0.8) - energy(-0.3, 2 - h, 0.8)) / (2 * h))
             .epsilon(1e-7));
   CHECK(seen.by_direction[2] ==

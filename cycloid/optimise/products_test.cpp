@@ -41,6 +41,21 @@ TEST_CASE("products: every set gives the sums of the definition, in tiles and at
             }
           }
           CHECK(worst < 1e-14);
+          // Aᵀ D A with a diagonal D is symmetric.
+          std::vector<double> S(n * n, 0.25), DB = B;
+          for (int l = 0; l < k; ++l) {
+            for (int j = 0; j < n; ++j) DB[l * n + j] *= 1.0 + l;
+          }
+          p.add_symmetric(n, k, B.data(), DB.data(), S.data());
+          for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+              double sum = 0.25;
+              for (int l = 0; l < k; ++l) sum += B[l * n + i] * DB[l * n + j];
+              worst = std::max(worst, std::abs(S[i * n + j] - sum));
+              CHECK(S[i * n + j] == S[j * n + i]);
+            }
+          }
+          CHECK(worst < 3e-14);
         }
       }
     }

@@ -17,7 +17,7 @@ bool riccati(const LinearQuadratic& lq, const Regularisation& regularisation, Ga
   std::vector<double> Vx(lq.lx + T * n, lq.lx + (T + 1) * n),
       Vxx(lq.lxx + T * nn, lq.lxx + (T + 1) * nn);
   std::vector<double> w(n), VA(nn), VB(mn), Qx(n), Qu(m), Qxx(nn), Qux(mn), Quu(mm), Quu_reg(mm),
-      Qux_reg(mn), W(mn), row(m);
+      Qux_reg(mn), W(mn), half(mn), rows;
   BoxQp qp(m);
   for (std::int64_t t = T - 1; t >= 0; --t) {
     const double *const A = lq.A + t * nn, *const B = lq.B + t * mn;
@@ -38,13 +38,14 @@ bool riccati(const LinearQuadratic& lq, const Regularisation& regularisation, Ga
     }
     product.add_transposed(n, 1, n, A, w.data(), Qx.data());  // (3)
     product.add_transposed(m, 1, n, B, w.data(), Qu.data());
-    product.add_transposed(n, n, n, A, VA.data(), Qxx.data());  // (4)
+    product.add_symmetric(n, n, A, VA.data(), Qxx.data());  // (4)
     product.add_transposed(m, n, n, B, VA.data(), Qux.data());
-    product.add_transposed(m, m, n, B, VB.data(), Quu.data());
+    product.add_symmetric(m, n, B, VB.data(), Quu.data());
 
     const double* reg_ux = Qux.data();
+    const bool on_state = regularisation.on_state && regularisation.mu > 0;
     Quu_reg = Quu;
-    if (regularisation.on_state && regularisation.mu > 0) {
+    if (on_state) {
       std::vector<double> scaled(B, B + mn);
       for (double& v : scaled) v *= regularisation.mu;
       Qux_reg = Qux;
@@ -62,18 +63,16 @@ bool riccati(const LinearQuadratic& lq, const Regularisation& regularisation, Ga
     }
     const std::vector<int>& free = qp.free();
     double* const K = out.K.data() + t * mn;
-    for (int j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < free.size(); ++i) row[i] = -reg_ux[free[i] * n + j];
-      qp.apply_inverse(row.data());
-      for (std::size_t i = 0; i < free.size(); ++i) K[free[i] * n + j] = row[i];  // (5)
+    rows.clear();
+    for (const int i : free) rows.insert(rows.end(), reg_ux + i * n, reg_ux + (i + 1) * n);
+    qp.apply_inverse(n, rows.data());
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      for (int j = 0; j < n; ++j) K[free[i] * n + j] = -rows[i * n + j];  // (5)
     }
     for (const int i : free) out.slope = std::max(out.slope, std::abs(Qu[i]));
 
-    // Q_uu k, and W = Q_uu K + Q_ux.
-    std::vector<double> Qk(m, 0.0);
+    std::vector<double> Qk(m, 0.0);  // Q_uu k
     product.add(m, 1, m, Quu.data(), k, Qk.data());
-    W = Qux;
-    product.add(m, n, m, Quu.data(), K, W.data());
     for (int i = 0; i < m; ++i) {
       out.linear += k[i] * Qu[i];
       out.quadratic += k[i] * Qk[i];
@@ -83,13 +82,22 @@ bool riccati(const LinearQuadratic& lq, const Regularisation& regularisation, Ga
     product.add_transposed(n, 1, m, K, Qk.data(), Vx.data());  // (6)
     product.add_transposed(n, 1, m, Qux.data(), k, Vx.data());
     Vxx = Qxx;
-    product.add_transposed(n, n, m, K, W.data(), Vxx.data());  // (7)
-    product.add_transposed(n, n, m, Qux.data(), K, Vxx.data());
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < i; ++j) {
-        const double mean = 0.5 * (Vxx[i * n + j] + Vxx[j * n + i]);
-        Vxx[i * n + j] = Vxx[j * n + i] = mean;
+    W = Qux;
+    if (on_state) {
+      // Kᵀ W + Wᵀ K with W = Q_ux + ½ Q_uu K: each half is not symmetric, their sum is.
+      for (std::size_t i = 0; i < W.size(); ++i) half[i] = 0.5 * K[i];
+      product.add(m, n, m, Quu.data(), half.data(), W.data());
+      product.add_transposed(n, n, m, K, W.data(), Vxx.data());  // (7)
+      product.add_transposed(n, n, m, W.data(), K, Vxx.data());
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < i; ++j) {
+          const double mean = 0.5 * (Vxx[i * n + j] + Vxx[j * n + i]);
+          Vxx[i * n + j] = Vxx[j * n + i] = mean;
+        }
       }
+    } else {
+      for (std::size_t i = 0; i < W.size(); ++i) W[i] -= regularisation.mu * K[i];
+      product.add_symmetric(n, m, W.data(), K, Vxx.data());  // (7)
     }
   }
   return std::isfinite(out.linear) && std::isfinite(out.quadratic);

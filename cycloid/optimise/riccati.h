@@ -10,6 +10,7 @@
 //   k = argmin ½ du·Q̃_uu du + Q_u·du  within the bounds (box_qp.h),  K = -Q̃_uu⁻¹ Q̃_ux        (5)
 //   V_x  = Q_x + Kᵀ Q_uu k + Kᵀ Q_u + Q_uxᵀ k                                                (6)
 //   V_xx = Q_xx + Kᵀ Q_uu K + Kᵀ Q_ux + Q_uxᵀ K                                              (7)
+//        = Q_xx + (Q_ux - μ K)ᵀ K  where μ is on the inputs, for which Q_uu K + Q_ux = -μ K
 // so that du = k + K dx, and the cost is expected to change by a Σ k·Q_u + a²/2 Σ k·Q_uu k for a
 // share a of k. Inputs that are clamped have no rows in K. With ~ the regularised
 //   Q̃_uu = Q_uu + μ I, Q̃_ux = Q_ux;  or, on the state, V_xx + μ I in its place in (4)     (8)

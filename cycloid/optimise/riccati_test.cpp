@@ -16,7 +16,7 @@ struct Case {
   int n = 3, m = 2;
   Vector A, B, gaps, lx, lxx, lu, luu, lux;
 
-  explicit Case(std::uint64_t seed) {
+  explicit Case(std::uint64_t seed, int states = 3, int inputs = 2) : n(states), m(inputs) {
     RandomStream random(seed);
     const auto fill = [&](Vector& v, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) v.push_back(random.uniform(-1.0, 1.0));
@@ -82,8 +82,8 @@ struct Case {
 };
 
 TEST_CASE("riccati: its inputs are a stationary point of the whole problem, gaps and all") {
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    const Case c(seed);
+  for (const std::uint64_t seed : {1, 2, 3, 8}) {
+    const Case c = seed == 8 ? Case(seed, 21, 9) : Case(seed);  // a large one has tiles and tails
     Gains g;
     REQUIRE(riccati(c.lq(), {}, g));
     const Vector u = c.inputs(g);
@@ -109,6 +109,64 @@ TEST_CASE("riccati: what it expects is what happens without gaps, for every shar
     for (double& v : part.k) v *= a;
     const double change = c.cost(c.inputs(part)) - c.cost(Vector(c.T * c.m, 0.0));
     CHECK(change == doctest::Approx(a * g.linear + 0.5 * a * a * g.quadratic).epsilon(1e-10));
+  }
+}
+
+TEST_CASE("riccati: damped on inputs or on states, V_xx is that of the gains it has found") {
+  for (const bool on_state : {false, true}) {
+    const Case c(9, 19, 5);
+    Gains g;
+    REQUIRE(riccati(c.lq(), {0.3, on_state}, g));
+    // V_xx of every step acts in K of the step before: the definition, written out.
+    Vector V(c.lxx.end() - c.n * c.n, c.lxx.end());
+    for (std::int64_t t = c.T - 1; t >= 0; --t) {
+      const double *A = c.A.data() + t * c.n * c.n, *B = c.B.data() + t * c.n * c.m,
+                   *K = g.K.data() + t * c.m * c.n;
+      // Closed loop: F = A + B K, and the step's own cost with du = K dx.
+      Vector F(A, A + c.n * c.n),
+          next(c.lxx.begin() + t * c.n * c.n, c.lxx.begin() + (t + 1) * c.n * c.n);
+      const double *lux = c.lux.data() + t * c.m * c.n, *luu = c.luu.data() + t * c.m * c.m;
+      for (int i = 0; i < c.n; ++i) {
+        for (int j = 0; j < c.n; ++j) {
+          for (int a = 0; a < c.m; ++a) F[i * c.n + j] += B[i * c.m + a] * K[a * c.n + j];
+        }
+      }
+      for (int i = 0; i < c.n; ++i) {
+        for (int j = 0; j < c.n; ++j) {
+          double sum = 0;
+          for (int a = 0; a < c.m; ++a) {
+            sum += lux[a * c.n + i] * K[a * c.n + j] + K[a * c.n + i] * lux[a * c.n + j];
+            for (int b = 0; b < c.m; ++b) sum += K[a * c.n + i] * luu[a * c.m + b] * K[b * c.n + j];
+          }
+          for (int k = 0; k < c.n; ++k) {
+            for (int l = 0; l < c.n; ++l) sum += F[k * c.n + i] * V[k * c.n + l] * F[l * c.n + j];
+          }
+          next[i * c.n + j] += sum;
+        }
+      }
+      V = next;
+      if (t == 0) break;
+      // K of the step before from this V: Q̃_uu K + Q̃_ux = 0.
+      const double *Ap = A - c.n * c.n, *Bp = B - c.n * c.m, *Kp = K - c.m * c.n;
+      Vector W = V;
+      for (int i = 0; on_state && i < c.n; ++i) W[i * c.n + i] += 0.3;
+      for (int a = 0; a < c.m; ++a) {
+        for (int j = 0; j < c.n; ++j) {
+          double sum = lux[(a - c.m) * c.n + j];
+          for (int b = 0; b < c.m; ++b) {
+            double Q = luu[(a - c.m) * c.m + b] + (a == b && !on_state ? 0.3 : 0.0);
+            for (int k = 0; k < c.n; ++k) {
+              for (int l = 0; l < c.n; ++l) Q += Bp[k * c.m + a] * W[k * c.n + l] * Bp[l * c.m + b];
+            }
+            sum += Q * Kp[b * c.n + j];
+          }
+          for (int k = 0; k < c.n; ++k) {
+            for (int l = 0; l < c.n; ++l) sum += Bp[k * c.m + a] * W[k * c.n + l] * Ap[l * c.n + j];
+          }
+          CHECK(std::abs(sum) < 1e-7);
+        }
+      }
+    }
   }
 }
 

@@ -22,9 +22,10 @@ namespace {
 using Numbers = std::vector<double>;
 using Dual1 = Dual<double, 1>;
 
-constexpr double kBytesAtOnce = 2e8;  // of saved states and inputs in one batch
-constexpr double kSameStep = 1e-9;    // how near, relative, steps are that do not know the time
-constexpr double kAlike = 0.7;        // stretches of so much of the longest share its batch
+constexpr double kBytesAtOnce = 2e8;    // of saved states and inputs in one batch
+constexpr double kSameStep = 1e-9;      // how near, relative, steps are that do not know the time
+constexpr std::size_t kRunsPerRow = 2;  // steps that a row of a Jacobian costs, at most
+constexpr double kAlike = 0.7;          // stretches of so much of the longest share its batch
 
 double step_length(const System& system, std::span<const double> p) {
   const Parameters& registry = system.parameters();
@@ -95,8 +96,11 @@ class Runs {
     const auto& dual = system_.steppers<double>().dual;
     const bool in_lanes = dual && dual->sizes().lanes > 2;
     const bool at_once = timeless_ ? !in_lanes : !dual;
+    const bool pushes = !dual && few_columns() && has_push();
     for (const Together& together : groups_) {
-      if (at_once && !together.parts) {
+      if (pushes && !together.parts) {
+        for (const Together& some : portions(together, pushed_columns())) push_some(some);
+      } else if (at_once && !together.parts) {
         for (const Together& some : portions(every_step(together), 1)) {
           if (!chain_some(some)) propagate_some(some);
         }
@@ -112,10 +116,19 @@ class Runs {
 
  private:
   static std::size_t n(std::int64_t count) { return static_cast<std::size_t>(count); }
-  std::size_t columns() const { return q_ + nt_; }
+  std::size_t columns() const { return q_ + (options_.by_starts ? nt_ : 0); }
   // Those that are run; a run without any still gives the states.
-  std::size_t pushed_columns() const {
-    return options_.by_starts ? columns() : std::max<std::size_t>(1, q_);
+  std::size_t pushed_columns() const { return std::max<std::size_t>(1, columns()); }
+  // Whether a run for each is less than the Jacobian of every step, of large worlds row by row.
+  bool few_columns() const { return kRunsPerRow * pushed_columns() <= nt_; }
+  // Whether the System pushes tangents itself, seen at the first start.
+  bool has_push() const {
+    const Stretch& s = stretches_.front();
+    const std::span<const double> u =
+        s.controls.empty() ? std::span<const double>() : std::span(s.controls).first(nu_);
+    LineariseOptions options;
+    options.t = s.t0;
+    return StepOperator(system_, starts_.first(nx_), u, parameters_of(0), options).has_push();
   }
   std::span<const double> parameters_of(std::size_t e) const {
     return apart_ ? parameters_.subspan(e * np_, np_) : parameters_;
@@ -348,7 +361,7 @@ class Runs {
     for (std::size_t m = 0; m < g.members.size(); ++m) {
       const std::size_t e = g.members[m];
       take_values(g, e, pushed.states().data() + m * c * saved * nx_);
-      for (std::size_t j = 0; j < c; ++j) {
+      for (std::size_t j = 0; j < columns(); ++j) {
         const double* values = pushed.states().data() + (m * c + j) * saved * nx_;
         const double* tangents = pushed.states_tan().data() + (m * c + j) * saved * nx_;
         take_tangents(g, e, j, values, tangents);
@@ -425,7 +438,7 @@ class Runs {
   // (3), where steps do not depend on the time: a run first, then the steps of all members in one
   // batch of lanes, then the products along each. False where they do.
   bool chain_some(const Together& g) {
-    const std::size_t T = n(g.steps), c = options_.by_starts ? columns() : q_;
+    const std::size_t T = n(g.steps), c = columns();
     const Numbers u = controls_of(g, 1);
     const Trajectory<double> run =
         rollout(system_, starts_of(g, 1), Controls<double>(u, g.steps), parameters_, options_of(g));
@@ -519,7 +532,7 @@ class Runs {
     for (std::size_t m = 0; m < count; ++m) space_.normalise(x.data() + m * nx_);
     Numbers d(count * nt_ * c, 0.0);
     for (std::size_t m = 0; m < count; ++m) {
-      for (std::size_t i = 0; i < nt_; ++i) d[(m * nt_ + i) * c + q_ + i] = 1;
+      for (std::size_t i = 0; i < nt_ && c > q_; ++i) d[(m * nt_ + i) * c + q_ + i] = 1;
     }
     std::vector<std::size_t> next_sample(count, 0);
     const auto take_whole = [&](std::size_t m, std::int64_t k) {  // samples that are state k

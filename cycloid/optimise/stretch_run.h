@@ -5,11 +5,13 @@
 // [s] after its start, as rollout(times) gives it: a state of a step, or inside a step what the
 // System's integrator or the path between the step's ends says (system/interpolation.h).
 //   y_ei = φ(τ_ei; x_e, p),   end_e = φ(n_e h; x_e, p)                                       (1)
-// Tangents are with respect to q directions of the parameters and all directions of the start:
+// Tangents are with respect to q directions of the parameters and all directions of the start,
+// unless that is known:
 //   ∂y_ei/∂(p·d_1 … p·d_q, x_e)                      (tangents, q + tangents)                (2)
 // Stretches that have steps and times alike run in one batch. (2) comes from dual numbers, each
-// direction an environment in a lane of its own (adjoint/pushforward.h), or, of Systems that have
-// none in lanes, from the Jacobians of their steps,
+// direction an environment in a lane of its own (adjoint/pushforward.h), likewise from the steps'
+// own pushforward where directions are few beside the states (large worlds with known starts), or,
+// of Systems that have none in lanes, from the Jacobians of their steps,
 //   d_{k+1} = A_k d_k + P_k ṗ                                                                (3)
 // which come from one batch of all steps where these do not depend on the time (robots, and laws
 // whose steps at one time lead where the run went), else one after the other.
@@ -36,14 +38,14 @@ struct StretchStates {
   std::string reason;
   // Of each stretch: states at its offsets (offsets, states), and its end (states).
   std::vector<std::vector<double>> states, ends;
-  // (2) of each: (offsets, tangents, q + tangents), (tangents, q + tangents). Empty if not asked.
+  // (2) of each: (offsets, tangents, columns), (tangents, columns). Empty if not asked.
   std::vector<std::vector<double>> states_tan, ends_tan;
 };
 
 struct StretchOptions {
   int threads = 0;
   KeepGoing keep_going = {};
-  bool by_starts = true;  // false: starts are known, and their tangents stay zero
+  bool by_starts = true;  // false: starts are known, and (2) has q columns
 };
 
 // `starts` (stretches, states), `parameters` one flat vector, `directions` (q, parameters).

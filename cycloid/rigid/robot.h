@@ -2,7 +2,7 @@
 //
 // Where to start reading: step.h, one time step and its pullback (rk4_step.h the Runge–Kutta one);
 // dynamics.h, M q̈ + c = τ at one instant; constrained_dynamics.h, the same under constraints;
-// robot_stepper.h, the step in lanes; step_jacobian.h, its Jacobians. Then, room by room:
+// robot_stepper.h, the step in lanes; step_jacobian.h, parameter_jacobian.h. Then, room by room:
 //   tree/        the model unrolled into links, kinematics, inertia, rnea.h, crba.h, and
 //                motion_pullback.h, the pullback of the equations of motion in one sweep
 //   force/       springs, dampers, actuators, tendons, the surrounding medium: actuation.h

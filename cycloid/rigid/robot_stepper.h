@@ -8,6 +8,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_jacobian.h"
+#include "cycloid/rigid/parameter_jacobian.h"
 #include "cycloid/rigid/rk4_step.h"
 #include "cycloid/rigid/robot_steppers.h"
 #include "cycloid/rigid/switches.h"

@@ -13,7 +13,6 @@
 
 #include "cycloid/rigid/step.h"
 #include "cycloid/rigid/tree/rnea_jacobian.h"
-#include "cycloid/system/parameter_slopes.h"
 
 namespace cycloid::inline rigid {
 
@@ -277,27 +276,6 @@ void position_rows(const TreeView& tree, const S& h, const S* v_next, const Step
   }
 }
 
-// The same of rows by parameters other than h, on which q⁺ depends through v⁺ alone.
-template <class S>
-void parameter_position_rows(const TreeView& tree, const S& h, const S* v_next, int columns,
-                             S* rows) {
-  const int nv = tree.model.nv;
-  for (const Joint& j : tree.model.joints) {
-    visit_joint(
-        j,
-        [&](int, int dof, int n) {
-          for (int k = dof; k < dof + n; ++k) {
-            turn_rows(h, identity_matrix<S, 3>(), nv, k, 1, columns, rows);
-          }
-        },
-        [&](int, int k) {
-          Mat3<S> E{}, J{};
-          turn_matrices(load_vec3(v_next + k) * h, E, J);
-          turn_rows(h, J, nv, k, 3, columns, rows);
-        });
-  }
-}
-
 // (1): h M̂⁻¹ times nv rows of `columns` numbers, in place.
 template <class S, class P>
 void accelerations_jacobian(const Robot<S, P>& r, const Workspace<S>& w,
@@ -345,45 +323,6 @@ void euler_step_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* 
   accelerations_jacobian(r, w, space, out.tangent(), out.state_row(n.nv));
   accelerations_jacobian(r, w, space, out.inputs, out.input_row(n.nv));
   complete_rows(r, at, record, w, out);
-}
-
-// P of such a step along directions of its parameters (system/parameter_slopes.h), (tangent,
-// directions): ∂Φ_k/∂p for every equation of motion k, then (1) to (3) as above; of robots without
-// activations. p_bar: memory for a
-// cotangent of all parameters, of which only the places that directions name are looked at.
-template <class S, class P>
-void euler_parameter_jacobian(const Robot<S, P>& r, const S* x, const S* u, const S* record,
-                              const Workspace<S>& w, const JacobianSpace<S>& space, int inputs,
-                              const ParameterDirections& directions, S* p_bar, S* out) {
-  const StepShape n(r.tree);
-  const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
-  const int q = static_cast<int>(directions.size());
-  place_and_factor(r, at, w, record);
-  for (int k = 0; k < n.nv; ++k) {
-    set_zero(w.mu, n.nv);
-    w.mu[k] = S(1);
-    set_zero(space.q_bar, n.nv);
-    set_zero(space.v_bar, n.nv);
-    set_zero(space.u_bar, inputs);
-    for (const auto& direction : directions) {
-      for (const DirectionEntry& e : direction) p_bar[e.place] = S(0);
-    }
-    S h_bar(0);
-    gather_motion(
-        r, at, w, record, static_cast<const S*>(nullptr), static_cast<const S*>(nullptr),
-        InstantBars<S>{space.q_bar, space.v_bar, space.act_bar, space.u_bar, p_bar, h_bar});
-    for (int j = 0; j < q; ++j) {
-      S sum(0);
-      for (const DirectionEntry& e : directions[static_cast<std::size_t>(j)]) {
-        sum += S(static_cast<Scalar<S>>(e.value)) * p_bar[e.place];
-      }
-      out[(n.nv + k) * q + j] = sum;
-    }
-  }
-  accelerations_jacobian(r, w, space, q, out + n.nv * q);  // (1)
-  const S h = r.timestep();
-  for (int k = 0; k < n.nv; ++k) w.tau[k] = at.qvel[k] + h * record[k];
-  parameter_position_rows(r.tree, h, static_cast<const S*>(w.tau), q, out);  // (3)
 }
 
 }  // namespace cycloid::inline rigid

@@ -2,7 +2,8 @@
 // of the parameters, at less than a pullback for every row.
 //
 //   P_ij = ∂x⁺_i/∂p · d_j                                                                    (1)
-// Directions are lists of entries that are not zero, of parameters in lanes.
+// Directions are lists of entries that are not zero, of parameters in lanes, in the order of their
+// places.
 #pragma once
 
 #include <cstdint>

@@ -567,7 +567,7 @@ def _segment(shooting: Any) -> float:
 
 def _starts(system: System, x0: Any, count: int) -> tuple[bool, list[float]]:
     if isinstance(x0, str):
-        check_one_of(x0, ("free", "known"), "x0", "or rows of states")
+        check_one_of(x0, ("free", "known"), "x0", " or rows of states")
         return x0 == "known", []
     rows = as_numbers(x0, np.float64, "x0")
     if rows.ndim == 1:

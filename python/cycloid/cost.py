@@ -174,7 +174,7 @@ class Function(_Term):
     states_bar, controls_bar), the gradients shaped like what they belong to.
 
     For methods lbfgs, mppi and cem; the others need second derivatives. A function that returns
-    its value alone has no gradient: gradient=False says so, and mppi and cem take it.
+    its value alone, or None for gradients, is for mppi and cem; gradient=False says so beforehand.
     """
 
     def __init__(self, f: Callable[..., Any], *, gradient: bool = True, name: str = "") -> None:
@@ -190,10 +190,17 @@ class Function(_Term):
     def _call(self, states: np.ndarray, controls: np.ndarray, with_gradient: bool) -> Any:
         answer = self.f(states, controls)
         parts = answer if isinstance(answer, tuple) else (answer,)
-        if len(parts) not in (1, 3) or (with_gradient and len(parts) == 1):
+        if len(parts) == 3 and (parts[1] is None or parts[2] is None):
+            parts = parts[:1]
+        if with_gradient and len(parts) == 1:
+            raise Error(
+                f"Function({self.name}) gives a value without a gradient; return (value, "
+                'states_bar, controls_bar), or take method "mppi" or "cem"'
+            )
+        if len(parts) not in (1, 3):
             raise Error(
                 f"Function({self.name}) must return (value, states_bar, controls_bar); "
-                f"got {len(parts)} part{'s' * (len(parts) != 1)}"
+                f"got {len(parts)} parts"
             )
         shapes = ((len(states),), states.shape, controls.shape)
         out = []
@@ -211,7 +218,7 @@ class Function(_Term):
         def scaled(states: np.ndarray, controls: np.ndarray) -> Any:
             answer = self.f(states, controls)
             if isinstance(answer, tuple):
-                return tuple(factor * np.asarray(part) for part in answer)
+                return tuple(None if part is None else factor * np.asarray(part) for part in answer)
             return factor * np.asarray(answer)
 
         return Function(scaled, gradient=self.has_gradient, name=self.name)

@@ -187,6 +187,26 @@ def test_a_law_in_python_is_fitted_by_its_pullback():
     assert fit.params["rate"] == pytest.approx(1.3, rel=1e-7)
 
 
+def test_a_large_world_with_a_known_start_is_fitted_by_its_pushforward():
+    n, steps, every = 128, 60, 6
+    flow = cy.fluid.spectral("burgers", shape=(n,), size=2 * np.pi, dt=0.005, viscosity=0.05)
+    x = np.arange(n) * 2 * np.pi / n
+    x0 = np.sin(x) + 0.3 * np.cos(2 * x)
+    run = cy.rollout(flow, x0, steps, params={"viscosity": 0.08}, save=every)
+    noise = 0.01 * np.random.default_rng(0).normal(size=run.states.shape)
+    recording = cy.Recording(run.times, run.states + noise, sigma=0.01, x0=x0)
+    fit = cy.identify(flow, recording, ["viscosity"], x0="known")
+    assert fit.converged and abs(fit.params["viscosity"] - 0.08) < 4 * fit.std["viscosity"]
+    # The error bar is that of the information, by differences.
+    h = 1e-5
+    up, down = (
+        cy.rollout(flow, x0, steps, params={"viscosity": 0.08 + s * h}, save=every).states
+        for s in (1, -1)
+    )
+    information = np.sum(((up - down) / (2 * h * 0.01)) ** 2)
+    assert fit.std["viscosity"] == pytest.approx(information**-0.5, rel=0.05)
+
+
 def test_segments_bounds_priors_losses_and_restarts_are_keywords(swing):
     system = cy.systems.pendulum(vary="length")
     shot = cy.identify(system, swing, ["length", "damping"], shooting=0.5)

@@ -182,6 +182,10 @@ def test_a_function_of_ones_own_takes_part_where_its_gradient_is_enough() -> Non
     with pytest.raises(cy.Error, match=r"Function\(mine\) has none"):
         cy.plan(pendulum(), HANG, value_alone, 10, method="lbfgs")
     assert cy.plan(pendulum(), [1, 0], value_alone, 10, method="mppi", iterations=2).cost >= 0
+    none = cy.cost.Function(lambda x, u: (x[..., -1, 0] ** 2, None, None), name="mine")
+    with pytest.raises(cy.Error, match=r"Function\(mine\) gives a value without a gradient"):
+        cy.plan(pendulum(), HANG, none, 10, method="lbfgs")
+    assert cy.plan(pendulum(), [1, 0], 2 * none, 10, method="cem", iterations=2).cost >= 0
 
 
 def test_laws_of_ones_own_that_depend_on_time_are_planned() -> None:

@@ -270,24 +270,29 @@ def cascaded_tanks() -> Outcome:
 
     def rate(x: Any, u: Any, p: Any) -> Any:
         a, b = x[:, 0], x[:, 1]
-        over = np.maximum(a - p["rim"], 0)
+        over, low_over = np.maximum(a - p["rim"], 0), np.maximum(b - p["low_rim"], 0)
         upper = -p["k1"] * root(a) + p["k4"] * u[:, 0] - p["over"] * over
         lower = p["k2"] * root(a) - p["k3"] * root(b) + p["spill"] * over
-        return np.stack([upper, lower], 1)
+        return np.stack([upper, lower - p["low_over"] * low_over], 1)
 
     def back(x: Any, u: Any, p: Any, bar: Any) -> Any:
         a, b, f, g = x[:, 0], x[:, 1], bar[:, 0], bar[:, 1]
-        over = np.maximum(a - p["rim"], 0)
+        over, low_over = np.maximum(a - p["rim"], 0), np.maximum(b - p["low_rim"], 0)
         flow = (-p["over"] * f + p["spill"] * g) * (over > 0)
+        low_flow = p["low_over"] * g * (low_over > 0)
         a_bar = (-p["k1"] * f + p["k2"] * g) * slope(a) + flow
-        return np.stack([a_bar, -p["k3"] * g * slope(b)], 1), {
+        return np.stack([a_bar, -p["k3"] * g * slope(b) - low_flow], 1), {
             "k1": -f * root(a), "k2": g * root(a), "k3": -g * root(b), "k4": f * u[:, 0],
             "rim": -flow, "over": -f * over, "spill": g * over,
+            "low_rim": low_flow, "low_over": -g * low_over,
         }
 
-    start = {"k1": 0.05, "k2": 0.05, "k3": 0.05, "k4": 0.05, "rim": 9.0, "over": 0.1, "spill": 0.05}
+    start = {
+        "k1": 0.05, "k2": 0.05, "k3": 0.05, "k4": 0.05, "rim": 9.0, "over": 0.1, "spill": 0.05,
+        "low_rim": 9.9, "low_over": 0.5,
+    }  # fmt: skip
     system = rk4_law(
-        rate, back, states={"upper": 1, "lower": 1}, inputs={"pump": 1}, dt=4.0,
+        rate, back, states={"upper": 1, "lower": 1}, inputs={"pump": 1}, dt=2.0,
         parameters=start, name="tanks", initial_state=[5.0, 5.0],
     )
     n = 768
@@ -295,10 +300,10 @@ def cascaded_tanks() -> Outcome:
         cy.Recording(d["t"][s], d["y"][s], d["u"][s, None], names="lower")
         for s in (slice(0, n), slice(n, None))
     ]
-    bounds = {k: (0.0, 1.0) for k in ("k1", "k2", "k3", "k4", "over", "spill")}
+    bounds = {k: (0.0, 1.0) for k in ("k1", "k2", "k3", "k4", "over", "spill", "low_over")}
     fit = cy.identify(
         system, parts[0], [*start, "output:lower.offset"], held_out=parts[1],
-        bounds=bounds | {"rim": (4.0, 15.0)},
+        bounds=bounds | {"rim": (4.0, 15.0), "low_rim": (8.0, 12.0)},
     )
     held = fit.held_out["lower"]
     one, _ = errors(fit, parts[1], 1) if parts[1].values.shape[1] > 1 else (float("nan"), held)
