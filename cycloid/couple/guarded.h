@@ -18,14 +18,22 @@
 // spent, leave the classical solver alone at work (m = 1). The estimate foretells neither a growth
 // that has not begun nor a defect that jumps between comparisons.
 //
+// Differences and corrections are those of tangents, on quaternions too (space.h). A step in which
+// the model meets an event is the truth's; what was known of the defect ends there, and the next
+// step begins anew, as at the start of the run. Events are those of the truth.
+//
 // e, m, j, v, w are carried on, not differentiated (stepper.h): the gradient is that of the steps
 // that were taken, (1) or (2), through both Systems and through δ and σ. Which of them a step took
 // is in its record. One environment at a time, so that classical steps are really saved. Counters:
-// classical_steps (of the truth's own), comparisons, and alarms (ε > τ).
+// classical_steps (of the truth's own), comparisons, and alarms (ε > τ). When the truth stepped
+// in, and why, is in guard_log.
 //
 // Parameters are the truth's and, behind them, the model's as `model.NAME`; one that both have with
 // the same name and value is one parameter. Steps are held: `truth.timestep`, `model.timestep`.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "cycloid/system/system.h"
 
@@ -39,9 +47,34 @@ struct GuardOptions {
   int most = 64;        // steps from one comparison to the next
 };
 
-// Throws ModelError where states or inputs differ in size, steps do not divide each other, states
-// have quaternions, or a System has events or no kernels of the truth's precision; ParameterError
-// on options that make no sense.
+// Throws ModelError where states or inputs differ in size, steps do not divide each other, or a
+// System has no kernels of the truth's precision; ParameterError on options that make no sense.
 System guarded(const System& model, const System& truth, const GuardOptions& options);
+
+// Why the truth took a step: nothing was known of the defect; it was its turn (every > 0, or the
+// estimate asked for it); the estimate has used up its share of the bound; the model's step is not
+// finite, or meets an event.
+enum class GuardReason { none, start, schedule, estimate, budget, not_finite, event };
+const char* name(GuardReason reason);
+
+struct GuardEntry {
+  std::int64_t environment, step;
+  double time;  // of the step's beginning [s]
+  GuardReason reason;
+  double missed, allowed;  // ε (3), τ (6); zero where nothing was compared
+  double estimate, bound;  // e (5), after the step
+};
+
+// A rollout of a guarded System, as adjoint/rollout.h takes it: rows shared or one for each
+// environment.
+struct GuardRun {
+  std::span<const double> x0, controls = {}, params = {};
+  std::int64_t steps = 0, environments = 1;
+  double t0 = 0;
+};
+
+// The steps that the truth took, by environment and step: the run is made again. Throws Error on a
+// System that is not guarded.
+std::vector<GuardEntry> guard_log(const System& system, const GuardRun& run);
 
 }  // namespace cycloid::inline couple

@@ -83,9 +83,28 @@ TEST_CASE("guarded: what cannot be guarded is refused by its reason") {
   CHECK_THROWS_AS(guarded(pendulum(), pendulum(), {}), ParameterError);
   CHECK_THROWS_AS(guarded(pendulum(0.015), pendulum(), options), ModelError);
   CHECK_THROWS_AS(guarded(systems::make("lorenz", {}, {}), pendulum(), options), ModelError);
-  const System ball = systems::make("bouncing_ball", {}, {});
-  CHECK_THROWS_AS(guarded(ball, ball, options), ModelError);
+  CHECK_THROWS_AS(guard_log(pendulum(), {}), Error);
   CHECK_THROWS_AS(guarded(pendulum(), pendulum(), {.bound = 0.1, .horizon = -1}), ParameterError);
+}
+
+TEST_CASE("guard_log: every step of the truth with its reason; a ball's bounces are among them") {
+  const System ball = systems::make("bouncing_ball", {}, {.dt = 0.01}),
+               rough = systems::make("bouncing_ball", {}, {.dt = 0.01, .integrator = "euler"});
+  const System safe = guarded(rough, ball, {.bound = 0.2, .most = 8});
+  const std::vector<double> x0 = {1, 0, 0, 0, 0, 0};
+  const std::vector<GuardEntry> log = guard_log(safe, {x0, {}, {}, 130});
+  REQUIRE(log.size() > 3);
+  CHECK(log[0].reason == GuardReason::start);
+  int bounces = 0;
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    CHECK(log[i].bound == 0.2);
+    if (i > 0) CHECK(log[i].step > log[i - 1].step);
+    if (log[i].reason != GuardReason::event) continue;
+    ++bounces;
+    // The fall takes 0.4515 s, the second bounce comes at 1.174 s.
+    CHECK(log[i].time == doctest::Approx(bounces == 1 ? 0.45 : 1.17).epsilon(0.02));
+  }
+  CHECK(bounces == 2);
 }
 
 }  // namespace cycloid

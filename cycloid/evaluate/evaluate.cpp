@@ -151,8 +151,8 @@ class CardMaker {
       if (name) add(name, errors.runs, [&](Picked runs) { return inside.mean(runs); });
     }
     card_.curves.push_back(std::move(curve));
-    const RunSums crps = sums_of(
-        errors, 1, [&](double e, std::int64_t i) { return gaussian_crps(e, std_at(i), 0); });
+    const RunSums crps =
+        sums_of(errors, 1, [&](double e, std::int64_t i) { return gaussian_crps(e, std_at(i)); });
     add("crps", errors.runs, [&](Picked runs) { return crps.mean(runs); });
     const RunSums skill = squares_of(errors),
                   wide = sums_of(errors, 1,
@@ -450,6 +450,8 @@ void gradients(CardMaker& maker, Scorecard& card, const Contest& c,
   if (!found) return;
   maker.add_median("gradient_cosine", found->cosine.back());
   maker.add_median("gradient_error", found->error);
+  if (!found->moved_cosine.empty()) maker.add_median("gradient_perturbed", found->moved_cosine);
+  if (!found->difference.empty()) maker.add_median("gradient_difference", found->difference);
   maker.add_mean("gradient_finite", found->finite);
   maker.add_median("gradient_horizon", found->horizon);
   ScoreCurve curve{"gradient_cosine", "horizon [s]", "cosine", {}, {}};
@@ -460,6 +462,12 @@ void gradients(CardMaker& maker, Scorecard& card, const Contest& c,
     curve.high.push_back(quantile(found->cosine[k], 0.9));
   }
   card.curves.push_back(std::move(curve));
+  ScoreCurve finite{"gradient_finite", "horizon [s]", "share", {}, {}};
+  for (std::size_t k = 0; k < found->samples.size(); ++k) {
+    finite.x.push_back(static_cast<double>(found->samples[k]) * c.sample_time());
+    finite.y.push_back(found->finite_at[k]);
+  }
+  card.curves.push_back(std::move(finite));
 }
 
 void worth(CardMaker& maker, const Contest& c, const EvaluateOptions& options, double error) {

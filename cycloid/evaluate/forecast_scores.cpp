@@ -81,10 +81,6 @@ std::vector<std::int64_t> first_beyond(const RunRows& errors, double bound) {
   return out;
 }
 
-double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
-
-double normal_distribution(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
 double normal_quantile(double p) {
   if (!(p > 0 && p < 1)) throw Error(message("a share must lie between 0 and 1; got ", p));
   double low = -40, high = 40;
@@ -93,18 +89,6 @@ double normal_quantile(double p) {
     (normal_distribution(middle) < p ? low : high) = middle;
   }
   return 0.5 * (low + high);
-}
-
-double gaussian_crps(double mean, double std, double y) {
-  if (!(std > 0)) return std::abs(y - mean);
-  const double z = (y - mean) / std;
-  return std * (z * (2 * normal_distribution(z) - 1) + 2 * normal_density(z) -
-                std::numbers::inv_sqrtpi);  // (2)
-}
-
-CrpsGradient gaussian_crps_gradient(double mean, double std, double y) {
-  const double z = (y - mean) / std;
-  return {1 - 2 * normal_distribution(z), 2 * normal_density(z) - std::numbers::inv_sqrtpi};
 }
 
 double coverage(std::span<const double> errors, std::span<const double> spread, double level) {

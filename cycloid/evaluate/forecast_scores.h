@@ -4,8 +4,7 @@
 // samples of n numbers, (runs, S, n); NaN where nothing was measured. A Gaussian forecast has
 // standard deviations s in the same units.
 //   rms        sqrt(mean e²)                                                            (1)
-//   crps       of N(m, s) and y, z = (y - m)/s (Gneiting2007):
-//              s (z (2Φ(z) - 1) + 2φ(z) - 1/√π)                                         (2)
+//   crps       of a normal forecast: learn/gaussian_score.h                             (2)
 //   coverage   share of |e| ≤ z_p s, Φ(z_p) = (1 + p)/2                                  (3)
 //   spread over skill   sqrt(mean s²) / sqrt(mean e²): 1 where s is right               (4)
 //   auroc      P(score of a positive > score of a negative), ties count half            (5)
@@ -18,6 +17,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "cycloid/learn/gaussian_score.h"
 
 namespace cycloid::inline evaluate {
 
@@ -40,16 +41,7 @@ double rms(std::span<const double> errors);  // (1); NaN where there is none
 // Of each run: the first sample at which the RMS over numbers exceeds `bound`, or `samples`.
 std::vector<std::int64_t> first_beyond(const RunRows& errors, double bound);
 
-double normal_density(double z);       // φ
-double normal_distribution(double z);  // Φ
-double normal_quantile(double p);      // Φ⁻¹, of 0 < p < 1
-
-double gaussian_crps(double mean, double std, double y);  // (2)
-// Its derivatives by mean and std.
-struct CrpsGradient {
-  double mean = 0, std = 0;
-};
-CrpsGradient gaussian_crps_gradient(double mean, double std, double y);
+double normal_quantile(double p);  // Φ⁻¹, of 0 < p < 1
 
 double coverage(std::span<const double> errors, std::span<const double> spread,
                 double level);                                                             // (3)

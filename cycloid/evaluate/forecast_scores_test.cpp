@@ -38,28 +38,6 @@ TEST_CASE("normal_quantile: the tables' values, and the inverse of the distribut
   }
 }
 
-TEST_CASE("gaussian_crps: the integral of squared distribution error, a point's distance, slopes") {
-  // ∫ (Φ((x - m)/s) - 1{x ≥ y})² dx by the trapezoidal rule
-  const double m = 0.3, s = 0.7, y = 1.1;
-  double sum = 0;
-  constexpr int kCells = 200'000;
-  for (int i = 0; i <= kCells; ++i) {
-    const double x = -10 + 20.0 * i / kCells;
-    const double d = normal_distribution((x - m) / s) - (x >= y ? 1 : 0);
-    sum += d * d * 20.0 / kCells;
-  }
-  CHECK(gaussian_crps(m, s, y) == doctest::Approx(sum).epsilon(1e-4));
-  CHECK(gaussian_crps(m, 0, y) == doctest::Approx(0.8));
-  const CrpsGradient g = gaussian_crps_gradient(m, s, y);
-  const double h = 1e-5;
-  CHECK(g.mean ==
-        doctest::Approx((gaussian_crps(m + h, s, y) - gaussian_crps(m - h, s, y)) / (2 * h))
-            .epsilon(1e-8));
-  CHECK(g.std ==
-        doctest::Approx((gaussian_crps(m, s + h, y) - gaussian_crps(m, s - h, y)) / (2 * h))
-            .epsilon(1e-8));
-}
-
 TEST_CASE("coverage, spread over skill: right for calibrated noise, wrong for over-confidence") {
   const std::vector<double> e = normals(20'000, 3), right(e.size(), 1.0), narrow(e.size(), 0.25);
   CHECK(coverage(e, right, 0.9) == doctest::Approx(0.9).epsilon(0.01));

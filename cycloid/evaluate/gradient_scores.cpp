@@ -14,6 +14,10 @@ using Numbers = std::vector<double>;
 
 constexpr int kHorizons = 8;
 constexpr double kWorthFollowing = 0.5;
+constexpr int kMovedStarts = 2;
+constexpr double kMove = 0.01;                             // [σ]
+constexpr double kDifferenceSteps[] = {1e-4, 1e-5, 1e-6};  // [σ]
+constexpr std::uint32_t kMoveStream = 0x6d6f7665;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -21,13 +25,14 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // stretch, on the coarser of the two clocks.
 class GradientRun {
  public:
-  // `stretch`: its steps from one sample to the next.
-  GradientRun(const Contest& c, const System& system, const StepRatio& ratio, std::int64_t stretch)
+  // `stretch`: its steps from one sample to the next; x0 (runs, states of the truth).
+  GradientRun(const Contest& c, const System& system, const StepRatio& ratio, std::int64_t stretch,
+              const Numbers& starts)
       : c_(c), system_(system.in_double()), stretch_(stretch) {
     Numbers u;
     if (system_.inputs().size() > 0) u = seen_controls(c.controls, c.runs, c.steps, c.m(), ratio);
     const std::int64_t steps = (c.states.samples - 1) * stretch;
-    const Numbers x0 = padded_states(system_, c.x0, c.runs, c.n());
+    const Numbers x0 = padded_states(system_, starts, c.runs, c.n());
     const Controls<double> controls =
         u.empty() ? Controls<double>(steps) : Controls<double>(u, steps);
     run_.emplace(
@@ -65,6 +70,18 @@ class GradientRun {
     return out;
   }
 
+  // w · x at a sample, for each run.
+  Numbers losses(const Numbers& w, std::int64_t sample) const {
+    Numbers out;
+    for (std::int64_t r = 0; r < c_.runs; ++r) {
+      const double* const x = run_->state(r, sample).data();
+      double sum = 0;
+      for (std::int64_t k = 0; k < c_.n(); ++k) sum += w[at(r * c_.n() + k)] * x[k];
+      out.push_back(sum);
+    }
+    return out;
+  }
+
   // [s], within the run.
   double diagnosed_horizon(const Numbers& w) const {
     const std::int64_t nx = system_.states().size(), n = c_.n(), S = c_.states.samples;
@@ -88,6 +105,78 @@ double dot(const Numbers& a, const Numbers& b) {
   return sum;
 }
 
+double cosine_of(const Numbers& a, const Numbers& b) {
+  return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));  // (1)
+}
+
+// σ ξ of each run, (runs, tangents).
+Numbers moves_of(const Contest& c, std::uint64_t seed, std::uint64_t which) {
+  Numbers out;
+  for (std::int64_t r = 0; r < c.runs; ++r) {
+    RandomStream random(seed ^ kMoveStream, static_cast<std::uint32_t>(r), which);
+    for (const double sigma : c.scale) out.push_back(sigma * random.normal());
+  }
+  return out;
+}
+
+// x0 ⊕ size d.
+Numbers moved_starts(const Contest& c, const Numbers& d, double size) {
+  const Space& space = c.truth.states();
+  const std::size_t n = at(space.size()), nt = at(space.tangent_size());
+  Numbers out(c.x0.size()), own(nt);
+  for (std::size_t r = 0; r < at(c.runs); ++r) {
+    for (std::size_t k = 0; k < nt; ++k) own[k] = size * d[r * nt + k];
+    space.retract(c.x0.data() + r * n, own.data(), out.data() + r * n);
+  }
+  return out;
+}
+
+// (4)
+Numbers perturbed_cosines(const Contest& c, const Numbers& w, std::uint64_t seed) {
+  const std::int64_t last = c.states.samples - 1;
+  Numbers out(at(c.runs), NAN);
+  for (int k = 0; k < kMovedStarts; ++k) {
+    const Numbers x0 = moved_starts(c, moves_of(c, seed, static_cast<std::uint64_t>(k)), kMove);
+    const auto g = GradientRun(c, *c.model.system, c.ratio, c.ratio.finer, x0).gradients(w, last);
+    const auto best = GradientRun(c, c.truth, {}, c.ratio.coarser, x0).gradients(w, last);
+    for (std::size_t r = 0; r < g.size(); ++r) {
+      if (best[r].empty()) continue;
+      const double cosine = g[r].empty() ? 0 : cosine_of(g[r], best[r]);
+      out[r] = std::isnan(out[r]) ? cosine : std::min(out[r], cosine);
+    }
+  }
+  return out;
+}
+
+// (5), of gradients g by the start.
+Numbers difference_errors(const Contest& c, const Numbers& w, const std::vector<Numbers>& g,
+                          std::uint64_t seed) {
+  const Space& space = c.truth.states();
+  const std::size_t n = at(space.size()), nt = at(space.tangent_size());
+  const std::int64_t last = c.states.samples - 1;
+  const Numbers d = moves_of(c, seed, kMovedStarts);
+  Numbers out(at(c.runs), NAN), x_tan(n);
+  for (const double h : kDifferenceSteps) {
+    const auto loss = [&](double size) {
+      return GradientRun(c, *c.model.system, c.ratio, c.ratio.finer, moved_starts(c, d, size))
+          .losses(w, last);
+    };
+    const Numbers up = loss(h), down = loss(-h);
+    for (std::size_t r = 0; r < g.size(); ++r) {
+      if (g[r].empty()) {
+        out[r] = 1;
+        continue;
+      }
+      space.velocity(c.x0.data() + r * n, d.data() + r * nt, x_tan.data());
+      const Numbers own(g[r].begin(), g[r].begin() + static_cast<std::ptrdiff_t>(n));
+      const double size = std::sqrt(dot(own, own) * dot(x_tan, x_tan));
+      const double off = std::abs(dot(own, x_tan) - (up[r] - down[r]) / (2 * h));
+      if (size > 0 && !(off / size >= out[r])) out[r] = off / size;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<GradientScores> gradient_scores(const Contest& c, std::uint64_t seed) {
@@ -98,8 +187,8 @@ std::optional<GradientScores> gradient_scores(const Contest& c, std::uint64_t se
     RandomStream random(seed, static_cast<std::uint32_t>(r));
     for (std::int64_t k = 0; k < n; ++k) w.push_back(random.normal());
   }
-  const GradientRun model(c, *c.model.system, c.ratio, c.ratio.finer),
-      truth(c, c.truth, {}, c.ratio.coarser);
+  const GradientRun model(c, *c.model.system, c.ratio, c.ratio.finer, c.x0),
+      truth(c, c.truth, {}, c.ratio.coarser, c.x0);
   GradientScores out;
   for (int k = 1; k <= kHorizons; ++k) {
     const double share = static_cast<double>(k) / kHorizons;
@@ -108,24 +197,29 @@ std::optional<GradientScores> gradient_scores(const Contest& c, std::uint64_t se
     if (out.samples.empty() || sample > out.samples.back()) out.samples.push_back(sample);
   }
   out.finite.assign(at(c.runs), 1.0);
+  std::vector<Numbers> last;
   out.horizon.assign(at(c.runs), 0.0);
   std::vector<bool> followed(at(c.runs), true);
   const double limit = model.diagnosed_horizon(w);
   for (const std::int64_t sample : out.samples) {
-    const std::vector<Numbers> g = model.gradients(w, sample), best = truth.gradients(w, sample);
+    std::vector<Numbers> g = model.gradients(w, sample);
+    const std::vector<Numbers> best = truth.gradients(w, sample);
+    const double finite = static_cast<double>(
+        std::count_if(g.begin(), g.end(), [](const Numbers& row) { return !row.empty(); }));
+    out.finite_at.push_back(finite / static_cast<double>(c.runs));
     Numbers cosine(at(c.runs), 0.0), error(at(c.runs), 1.0);
     for (std::size_t r = 0; r < at(c.runs); ++r) {
+      if (g[r].empty()) out.finite[r] = 0;
       if (best[r].empty()) {
         cosine[r] = error[r] = NAN;
         continue;
       }
       if (g[r].empty()) {
-        out.finite[r] = 0;
         followed[r] = false;
         continue;
       }
       const double size = std::sqrt(dot(best[r], best[r]));
-      cosine[r] = dot(g[r], best[r]) / (size * std::sqrt(dot(g[r], g[r])));  // (1)
+      cosine[r] = cosine_of(g[r], best[r]);
       Numbers d = g[r];
       for (std::size_t i = 0; i < d.size(); ++i) d[i] -= best[r][i];
       error[r] = std::sqrt(dot(d, d)) / size;  // (2)
@@ -135,6 +229,15 @@ std::optional<GradientScores> gradient_scores(const Contest& c, std::uint64_t se
     }
     out.cosine.push_back(std::move(cosine));
     out.error = std::move(error);
+    last = std::move(g);
+  }
+  try {
+    out.moved_cosine = perturbed_cosines(c, w, seed);
+    out.difference = difference_errors(c, w, last, seed);
+  } catch (const GradientError&) {
+    throw;
+  } catch (const Error&) {  // a start that is moved need not be one
+    out.moved_cosine.clear(), out.difference.clear();
   }
   return out;
 }

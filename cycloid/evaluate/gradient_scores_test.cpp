@@ -28,6 +28,9 @@ TEST_CASE("gradient_scores: exact for the truth, near for a coarse step, off for
   CHECK(quantile(same.error, 0.5) == 0);
   CHECK(quantile(same.horizon, 0.5) == doctest::Approx(2));
   CHECK(same.finite == std::vector<double>{1, 1, 1});
+  for (const double share : same.finite_at) CHECK(share == 1);
+  CHECK(quantile(same.moved_cosine, 0.5) == doctest::Approx(1).epsilon(1e-12));
+  CHECK(quantile(same.difference, 0.5) < 1e-8);
   const GradientScores coarse = scores(pendulum(1, 0.04), pendulum(), 200);
   CHECK(quantile(coarse.error, 0.5) < 1e-3);
   CHECK(quantile(coarse.error, 0.5) > 0);
@@ -36,6 +39,8 @@ TEST_CASE("gradient_scores: exact for the truth, near for a coarse step, off for
   const GradientScores other = scores(pendulum(0.6), pendulum(), 200);
   CHECK(quantile(other.error, 0.5) > 0.5);
   CHECK(quantile(other.horizon, 0.5) < 2);
+  CHECK(quantile(other.moved_cosine, 0.5) < 0.98);
+  CHECK(quantile(other.difference, 0.5) < 1e-8);  // wrong, but the gradient of what it does
 }
 
 TEST_CASE("gradient_scores: of chaos a gradient is not worth following to the end") {

@@ -40,6 +40,10 @@ constexpr ScoreRule kRules[] = {
     {"gradient_cosine", "gradients", "", "cosine of the gradient with the truth's", higher, 0.98,
      0.7},
     {"gradient_error", "gradients", "", "relative error of the gradient", lower, 0.1, 0.7},
+    {"gradient_perturbed", "gradients", "", "its cosine from starts that are moved a little",
+     higher, 0.98, 0.7},
+    {"gradient_difference", "gradients", "", "gradient against differences of the model itself",
+     lower, 1e-4, 1e-2},
     {"gradient_finite", "gradients", "", "share of gradients that are finite", higher, 1, 0.99},
     {"gradient_horizon", "gradients", "s", "how far ahead a gradient is worth following", none},
     {"coverage_50", "uncertainty", "", "share of truths in 50 % intervals", near, 0.1, 0.25, 0.5},
@@ -180,6 +184,14 @@ bool has_curve(std::span<const Scorecard> cards, const std::string& name) {
   });
 }
 
+bool loses_gradients(std::span<const Scorecard> cards) {
+  return std::any_of(cards.begin(), cards.end(), [](const Scorecard& card) {
+    return std::any_of(card.curves.begin(), card.curves.end(), [](const ScoreCurve& c) {
+      return c.name == "gradient_finite" && *std::min_element(c.y.begin(), c.y.end()) < 1;
+    });
+  });
+}
+
 void add_plots(Page& page, std::span<const Scorecard> cards) {
   std::vector<LegendEntry> legend;
   for (std::size_t k = 0; k < cards.size(); ++k) {
@@ -210,6 +222,14 @@ void add_plots(Page& page, std::span<const Scorecard> cards) {
     page.plot("Gradient over the horizon", plot,
               "Median over runs of the cosine between the model's gradient of a final state and "
               "the truth's.",
+              legend);
+  }
+  if (loses_gradients(cards)) {
+    Plot plot = curve_plot(cards, "gradient_finite", "Share of gradients that are finite",
+                           PlotRange{0, 1.05});
+    draw_curves(plot, cards, "gradient_finite");
+    page.plot("Finite gradients over the horizon", plot,
+              "Share of runs whose gradient of a final state is finite, by the time of that state.",
               legend);
   }
 }

@@ -53,7 +53,7 @@ struct Scorecard {
   std::int64_t runs = 0, steps = 0;
   double timestep = 0;  // [s]
   std::vector<Score> scores;
-  std::vector<ScoreCurve> curves;  // "error", "coverage", "gradient_cosine"
+  std::vector<ScoreCurve> curves;  // "error", "coverage", "gradient_cosine", "gradient_finite"
   std::vector<std::string> notes;  // what was left out, and why
 
   const Score* find(std::string_view name) const;

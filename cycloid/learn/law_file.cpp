@@ -142,8 +142,9 @@ TrainState state_of(const Safetensors& from, const Metadata& m, const std::strin
 }  // namespace
 
 void save_law(const std::filesystem::path& path, const System& system,
-              std::span<const double> params, const TrainState* state) {
+              std::span<const double> params, const TrainState* state, const Safetensors* more) {
   Safetensors out;
+  if (more) out = *more;
   for (const Parameter& p : system.parameters().all()) {
     Tensor t;
     t.shape.assign(p.shape.begin(), p.shape.end());
@@ -176,8 +177,13 @@ LoadedLaw load_law(const std::filesystem::path& path, const System* around) {
   const Safetensors from = read_safetensors(path);
   const Metadata m(from.metadata, path.string());
   std::map<std::string, std::vector<double>> values;
+  Safetensors more;
   for (const auto& [name, t] : from.tensors) {
-    if (!name.starts_with("training.")) values[name] = t.values;
+    if (name.starts_with("with.")) more.tensors[name] = t;
+    else if (!name.starts_with("training.")) values[name] = t.values;
+  }
+  for (const auto& [key, text] : from.metadata) {
+    if (key.starts_with("with.")) more.metadata[key] = text;
   }
   std::optional<TrainState> state;
   if (from.metadata.contains("training.step")) state = state_of(from, m, path.string());
@@ -189,7 +195,7 @@ LoadedLaw load_law(const std::filesystem::path& path, const System* around) {
                           around->name(), "\" has none such"));
     }
     parts.parameters = with_defaults(parts.parameters, values);
-    return {System(std::move(parts)), std::move(state)};
+    return {System(std::move(parts)), std::move(state), std::move(more)};
   }
   const LearnedLaw law = law_of(m, path.string());
   systems::Settings settings;
@@ -197,7 +203,7 @@ LoadedLaw load_law(const std::filesystem::path& path, const System* around) {
   settings.precision = m.text("dtype") == "float32" ? Precision::float32 : Precision::float64;
   settings.rtol = m.number("rtol"), settings.atol = m.number("atol");
   values.erase(std::string(kTimestepName));
-  return {make_learned(law, settings, values), std::move(state)};
+  return {make_learned(law, settings, values), std::move(state), std::move(more)};
 }
 
 }  // namespace cycloid::inline learn

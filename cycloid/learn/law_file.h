@@ -5,17 +5,21 @@
 #include <filesystem>
 #include <optional>
 
+#include "cycloid/learn/safetensors.h"
 #include "cycloid/learn/train.h"
 
 namespace cycloid::inline learn {
 
-// Throws Error where the path cannot be written to. `state`: of the training, or null.
+// Throws Error where the path cannot be written to. `state`: of the training, or null. `more`:
+// what else belongs to the law (members, a noise), with names that begin with "with."; or null.
 void save_law(const std::filesystem::path& path, const System& system,
-              std::span<const double> params, const TrainState* state);
+              std::span<const double> params, const TrainState* state,
+              const Safetensors* more = nullptr);
 
 struct LoadedLaw {
   System system;  // learned values are its defaults
   std::optional<TrainState> state;
+  Safetensors more = {};  // names that begin with "with."
 };
 
 // `around`: the System that was trained, where it is not a learned law; null: a learned law. Throws

@@ -6,6 +6,8 @@
 //                   field_lanes.h  ... in the lanes of steppers and observers
 //   training_loss.h how well parameters explain derivatives or recordings, with the gradient
 //   train.h         the way down: Adam, AdamW, L-BFGS; schedules, validation, checkpoints
+//   transitions.h, gaussian_loss.h, dropout.h, laplace.h   models that state their uncertainty;
+//                   moments.h  ... carried through a run
 //   safetensors.h   files of arrays by name;   law_file.h  ... that hold a trained law
 //
 // With networks N of weights w, q (n) coordinates, u (m) inputs, B an input matrix:

@@ -9,6 +9,9 @@ inline constexpr Operator kOperators[] = {
     differentiable("Field::rate"),    // field.h
     differentiable("Field::energy"),  // field.h
     not_differentiable("make_learned", "makes a System, whose step is differentiable"),
+    not_differentiable("laplace_posterior", "describes parameters; nothing goes back through it"),
+    not_differentiable("propagate_moments", "describes runs; nothing goes back through it"),
+    not_differentiable("sample_runs", "draws runs; each is a rollout, which is differentiable"),
     not_differentiable("train", "follows gradients; nothing goes back through it"),
 };
 

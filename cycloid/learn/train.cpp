@@ -87,7 +87,8 @@ class Training {
         loss_(loss),
         o_(options),
         numbers_(trained_numbers(system, options.params)),
-        adam_(numbers_.size(),
+        own_(loss.own_numbers()),
+        adam_(numbers_.size() + own_.size(),
               {options.learning_rate, options.beta1, options.beta2, options.epsilon, 0}) {
     check(options);
     loss.split(options.validation, learn_, validate_);
@@ -95,13 +96,14 @@ class Training {
     free_ = system.parameters().to_free(values);
     if (from) {
       s_ = *from;
-      if (s_.z.size() != numbers_.size() || s_.m.size() != s_.z.size()) {
+      if (s_.z.size() != numbers_.size() + own_.size() || s_.m.size() != s_.z.size()) {
         throw Error(message("the run to resume trained ", s_.z.size(), " numbers; this one trains ",
-                            numbers_.size()));
+                            numbers_.size() + own_.size()));
       }
       adam_.set_moments(s_.m, s_.v, s_.adam_steps);
     } else {
       for (const int i : numbers_) s_.z.push_back(free_[static_cast<std::size_t>(i)]);
+      s_.z.insert(s_.z.end(), own_.begin(), own_.end());
       s_.m.assign(s_.z.size(), 0.0), s_.v = s_.m;
       s_.best_loss = s_.lowest_mean = std::numeric_limits<double>::infinity();
     }
@@ -130,6 +132,7 @@ class Training {
   }
 
  private:
+  // The System's parameters, then the loss's own numbers.
   std::vector<double> params(const std::vector<double>& z) {
     for (std::size_t k = 0; k < numbers_.size(); ++k) {
       free_[static_cast<std::size_t>(numbers_[k])] = z[k];
@@ -138,18 +141,21 @@ class Training {
     std::vector<double> p = system_.parameters().default_values();  // those not trained, to the bit
     for (const int i : numbers_)
       p[static_cast<std::size_t>(i)] = moved[static_cast<std::size_t>(i)];
+    p.insert(p.end(), z.begin() + static_cast<std::ptrdiff_t>(numbers_.size()), z.end());
     return p;
   }
   // Cotangents of z from those of the parameters.
   std::vector<double> free_bar(const std::vector<double>& p_bar) {
-    std::vector<double> clean = p_bar;
+    const auto own = p_bar.end() - static_cast<std::ptrdiff_t>(own_.size());
+    std::vector<double> clean(p_bar.begin(), own);
     for (double& g : clean) {
       if (std::isnan(g)) g = 0;  // of what is not differentiated, and not trained
     }
     const std::vector<double> all = system_.parameters().from_free_pullback(free_, clean);
     std::vector<double> z_bar;
-    z_bar.reserve(numbers_.size());
+    z_bar.reserve(numbers_.size() + own_.size());
     for (const int i : numbers_) z_bar.push_back(all[static_cast<std::size_t>(i)]);
+    z_bar.insert(z_bar.end(), own, p_bar.end());
     return z_bar;
   }
 
@@ -290,6 +296,9 @@ class Training {
     s_.m = adam_.first_moment(), s_.v = adam_.second_moment(), s_.adam_steps = adam_.steps();
     const bool best = (!validate_.empty() || lost_ || s_.failures >= kFailures) && !s_.best.empty();
     out.params = params(best ? s_.best : s_.z);
+    const auto own = out.params.end() - static_cast<std::ptrdiff_t>(own_.size());
+    out.own.assign(own, out.params.end());
+    out.params.erase(own, out.params.end());
     out.state = std::move(s_);
     return out;
   }
@@ -298,6 +307,7 @@ class Training {
   TrainingLoss& loss_;
   TrainOptions o_;
   std::vector<int> numbers_;
+  std::vector<double> own_;  // of the loss, as they began
   Adam<double> adam_;
   std::vector<std::int64_t> learn_, validate_, order_;
   std::vector<double> free_, bar_, before_;  // before_: z of the loss that is looked at

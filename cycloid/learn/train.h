@@ -68,6 +68,7 @@ struct TrainState {
 
 struct TrainRun {
   std::vector<double> params;  // all parameters of the System
+  std::vector<double> own;     // the loss's own numbers
   TrainState state;
   bool ended = false;  // before its steps: validation, a loss that grows, or the watch
   std::string message;

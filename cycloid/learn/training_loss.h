@@ -67,6 +67,9 @@ class TrainingLoss {
   // chance, whole recordings where there are enough, else the end of each.
   virtual void split(double share, std::vector<std::int64_t>& learn,
                      std::vector<std::int64_t>& validate) const = 0;
+  // Numbers besides the System's parameters that are trained with them, as they begin: p and p_bar
+  // of `value` have them behind the parameters.
+  virtual std::vector<double> own_numbers() const { return {}; }
   // Writes the gradient (all parameters), unless null; infinite where a run failed.
   virtual double value(std::span<const double> p, const LossCall& call,
                        std::vector<double>* p_bar) = 0;

@@ -41,7 +41,7 @@ from cycloid._forward import (
     forward,
     inverse_dynamics,
 )
-from cycloid._guarded import guarded
+from cycloid._guarded import Fallback, GuardReport, guard_report, guarded
 from cycloid._identify import Fit, identify, tie
 from cycloid._mj_data import (
     input_from_mujoco,
@@ -93,12 +93,14 @@ __all__ = [
     "Estimate",
     "Events",
     "Failure",
+    "Fallback",
     "Fit",
     "Forward",
     "FromDistance",
     "Gradient",
     "GradientCheck",
     "GradientError",
+    "GuardReport",
     "HuntCrossley",
     "InternalError",
     "Intervention",
@@ -143,6 +145,7 @@ __all__ = [
     "fluid",
     "forward",
     "from_mujoco",
+    "guard_report",
     "guarded",
     "identify",
     "input_from_mujoco",

@@ -96,11 +96,11 @@ class Conformal:
     def update(self, x0: Any, controls: Any, states: Any, rate: float = 0.02) -> bool:
         """Adaptive conformal inference: after a run was seen, bands become a little narrower, or,
         where it was outside, wider by `rate`, so that the level is kept over time under a drift
-        too. Returns whether it was inside."""
+        too. Of several runs, each counts. Returns whether all were inside."""
         rate = as_real(rate, "rate")
-        inside = bool(np.all(self.rollout(x0, controls).contains(states)))
-        self._missing += rate * ((1 - self.level) - (not inside))
-        return inside
+        inside = self.rollout(x0, controls).contains(states)
+        self._missing += rate * float(np.sum((1 - self.level) - ~inside))
+        return bool(np.all(inside))
 
     def _factor(self) -> float:
         """The quantile of the scores that exchangeable runs stay below with the level."""
@@ -188,10 +188,16 @@ def _widths(scale: np.ndarray, std: np.ndarray | None) -> np.ndarray:
 
 def _forecast(model: Any, x0: Any, controls: Any) -> tuple[np.ndarray, np.ndarray | None]:
     if isinstance(model, System):
-        if model.input_size == 0 and not isinstance(controls, int):
+        if model.input_size == 0 and np.ndim(controls):
             controls = np.shape(controls)[-2]
-        run = rollout(model, x0, controls)
-        states = np.array(run.states, np.float64)
+        start = as_numbers(x0, np.float64, "x0")
+        n = start.shape[-1]
+        if "guard" in model.state_slices:  # which begins with zeros
+            n = min(n, model.state_slices["guard"].start)
+            guard = np.zeros((*start.shape[:-1], model.state_size - n))
+            start = np.concatenate([start[..., :n], guard], axis=-1)
+        run = rollout(model, start, controls)
+        states = np.array(run.states[..., :n], np.float64)
         for failure in run.report.failed:
             states.reshape(-1, *states.shape[-2:])[failure.environment, failure.step + 1 :] = np.nan
         return states, None

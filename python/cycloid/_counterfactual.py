@@ -12,15 +12,16 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
-from cycloid._ensemble import Ensemble
 from cycloid._estimate import estimate
 from cycloid._identify import Fit
-from cycloid._options import as_integer, as_names, as_text
+from cycloid._members import Members
+from cycloid._options import as_integer, as_names, as_text, shown
 from cycloid._recording import Recording
 from cycloid._rollout import rollout
 from cycloid._system import System
 
 _SLACK = 1e-6  # of a step
+_AFTER = 1e-7  # of a step: right after an event
 
 
 class Counterfactual:
@@ -51,6 +52,16 @@ class Intervention(NamedTuple):
     high: float
 
 
+class _Happening(NamedTuple):
+    """Something that sets blocks of the state: right after an event, or at a time [s]."""
+
+    label: str
+    event: str | None
+    number: int
+    time: float
+    blocks: Mapping[str, Any]
+
+
 class _World:
     """A System with its uncertainty, and the run of a recording in it."""
 
@@ -63,7 +74,7 @@ class _World:
             self.systems, self.vector = [fit.system], np.array(fit.vector)
             self.start = np.array(fit._start(recording), np.float64)
             self.vectors = _drawn(fit, draws, seed)
-        elif isinstance(fit, Ensemble):
+        elif isinstance(fit, Members):
             self.systems, self.vectors = list(fit.systems), []
             self.start = _first_state(recording)
         elif isinstance(fit, System):
@@ -86,13 +97,18 @@ class _World:
         row = np.searchsorted(r.times, at + _SLACK * self.step, side="right") - 1
         return np.array(r.controls[np.clip(row, 0, len(r.times) - 2)], np.float64)
 
-    def changed(self, change: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        """Start, controls and parameters by name, with the change."""
+    def changed(
+        self, change: Mapping[str, Any]
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any], list[_Happening]]:
+        """Start, controls, parameters by name and happenings, with the change."""
         if not isinstance(change, Mapping):
             raise TypeError(f"change must map names to values; got {type(change).__name__}")
         start, controls, params = self.start.copy(), self.controls.copy(), {}
+        happenings = []
         for name, value in change.items():
-            if name in self.system.input_slices:
+            if name.startswith(("event:", "at:")):
+                happenings.append(self._happening(name, value))
+            elif name in self.system.input_slices:
                 own = controls[:, self.system.input_slices[name]]
                 numbers = as_numbers(value, np.float64, f"change of {name!r}")
                 if numbers.shape[:1] == (len(self.recording.times),) and numbers.ndim == 2:
@@ -105,38 +121,114 @@ class _World:
                         f"for each of {len(self.recording.times)} samples; got {numbers.shape}"
                     ) from None
             elif name in self.system.state_slices:
-                where = self.system.state_slices[name]
-                numbers = as_numbers(value, np.float64, f"change of {name!r}")
-                if numbers.shape not in ((), start[where].shape):
-                    raise Error(f"change of {name!r} must have shape {start[where].shape}")
-                start[where] = numbers
+                self._set(start, name, value)
             else:
                 self.system.parameters.info(_component(as_text(name))[0])  # the nearest name
                 params[name] = value
-        return start, controls, params
+        return start, controls, params, happenings
+
+    def _set(self, state: np.ndarray, name: str, value: Any) -> None:
+        where = self.system.state_slices[name]
+        numbers = as_numbers(value, np.float64, f"change of {name!r}")
+        if numbers.shape not in ((), state[where].shape):
+            raise Error(f"change of {name!r} must have shape {state[where].shape}")
+        state[where] = numbers
+
+    def _happening(self, name: str, blocks: Any) -> _Happening:
+        if not isinstance(blocks, Mapping) or not blocks:
+            raise Error(f"{name!r} maps blocks of the state to values; got {shown(blocks)}")
+        for block in blocks:
+            if block not in self.system.state_slices:
+                known = ", ".join(self.system.state_slices)
+                raise Error(f"{name!r}: no state block is called {block!r}; there are {known}")
+        kind, _, rest = name.partition(":")
+        if kind == "at":
+            try:
+                time = float(rest)
+            except ValueError:
+                raise Error(f'{name!r} must be "at:" and a time [s], such as "at:0.5"') from None
+            if not self.times[0] <= time < self.times[-1]:
+                span = f"{self.times[0]} s to {self.times[-1]} s"
+                raise Error(f"{name!r} is not within the recording, {span}")
+            return _Happening(name, None, 0, time, blocks)
+        event, _, number = rest.partition("#")
+        if not (number or "0").isdigit():
+            raise Error(f'{name!r} must be "event:NAME" or "event:NAME#1", counted from 0')
+        return _Happening(name, event, int(number or 0), math.nan, blocks)
 
     def runs(self, change: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """The run (S, n), and those of draws or members (k, S, n)."""
-        start, controls, params = self.changed(change)
-        offset = self.times[0]
+        start, controls, params, happenings = self.changed(change)
 
-        def run(system: System, vector: Any) -> np.ndarray:
+        def run(system: System, vector: Any, strict: bool = False) -> np.ndarray:
             registry = system.parameters
             base = registry.default if vector is None else vector
             given = registry.pack(_with_change(dict(registry.unpack(base)), params))
-            trajectory = rollout(
-                system, start, controls, given, times=self.times, t0=offset, memory=1
-            )
-            if trajectory.report.failed:
-                raise Error("counterfactual: a run with the change is not finite")
-            return np.array(trajectory.states, np.float64)
+            return self._run(system, start, controls, given, happenings, strict)
 
         if len(self.systems) > 1:
             members = np.stack([run(s, None) for s in self.systems])
             return members.mean(axis=0), members
-        middle = run(self.system, self.vector)
+        middle = run(self.system, self.vector, strict=True)
         drawn = [run(self.system, v) for v in self.vectors]
         return middle, np.stack(drawn) if drawn else middle[None]
+
+
+    def _run(
+        self,
+        system: System,
+        start: np.ndarray,
+        controls: np.ndarray,
+        params: np.ndarray,
+        happenings: list[_Happening],
+        strict: bool,
+    ) -> np.ndarray:
+        """States at the recording's times; strict: an event that does not happen is an error."""
+        out = np.empty((len(self.times), system.state_size))
+        pending, seen, x, t, filled = list(happenings), [], start, self.times[0], 0
+        while True:
+            times = self.times[filled:]
+            steps = max(1, math.ceil((self.times[-1] - t) / self.step - _SLACK))
+            at = (t - self.times[0]) / self.step + np.arange(steps)
+            rows = controls[np.clip(np.floor(at + _SLACK).astype(int), 0, len(controls) - 1)]
+            go = {"t0": t, "memory": 1}
+            trajectory = rollout(
+                system, x, rows, params, times=np.minimum(times, t + steps * self.step), **go
+            )
+            if trajectory.report.failed:
+                raise Error("counterfactual: a run with the change is not finite")
+            out[filled:] = trajectory.states
+            events = list(zip(trajectory.events.name, trajectory.events.time.tolist()))
+            found = [(h, _time_of(h, seen, events)) for h in pending]
+            comes = [(time, k) for k, (_, time) in enumerate(found) if time is not None]
+            if not comes:
+                if pending and strict:
+                    raise Error(f"{pending[0].label!r}: that does not happen in this run")
+                return out
+            time, k = min(comes)
+            after = min(time + _AFTER * self.step, t + steps * self.step)
+            x = np.array(
+                rollout(system, x, rows, params, times=[max(after, t)], **go).states[0], np.float64
+            )
+            for block, value in pending.pop(k).blocks.items():
+                self._set(x, block, value)
+            seen += [e for e in events if e[1] <= time]
+            t, filled = after, int(np.searchsorted(self.times, time, side="left"))
+            if filled == len(self.times) or t >= self.times[-1]:
+                return out
+            while filled < len(self.times) and self.times[filled] < t:
+                out[filled] = x
+                filled += 1
+
+
+def _time_of(happening: _Happening, seen: list[Any], events: list[Any]) -> float | None:
+    """When it comes, among events of this run and of what went before."""
+    if happening.event is None:
+        return happening.time
+    before = sum(name == happening.event for name, _ in seen)
+    times = [time for name, time in events if name == happening.event]
+    k = happening.number - before
+    return times[k] if 0 <= k < len(times) else None
 
 
 def _resampled(world: _World, rows: np.ndarray) -> np.ndarray:
@@ -225,9 +317,11 @@ def counterfactual(
     parameters drawn from its covariance, less what is changed. An Ensemble gives the interval of
     its members; a System none. change: {name: value} of parameters, of inputs (a number, one per
     input of the block, or a row per sample), or of blocks of the state at the start; one component
-    is "option.gravity[2]". forces: inputs
-    through which an unknown noise acted; it is inferred from the recording by `estimate`, and acts
-    again with the change.
+    is "option.gravity[2]". An event is changed by what it leaves behind: {"event:impact#1":
+    {"velocity": 2.0}} sets a block of the state right after the second impact (#0 is the first, and
+    may be left out); {"at:0.5": {"velocity": 2.0}} is an event that did not happen, at a time [s].
+    forces: inputs through which an unknown noise acted; it is inferred from the recording by
+    `estimate`, and acts again with the change.
 
     >>> import numpy as np
     >>> import cycloid as cy

@@ -57,6 +57,17 @@ class Derivatives:
         return f"<Derivatives: {len(self.x)} rows of {self.x.shape[1]} numbers>"
 
 
+class Transitions:
+    """What came one step later, for a law with a noise that is trained too (`gaussian`)."""
+
+    __slots__ = ("next", "noise", "score", "u", "x")
+
+    def __init__(self, x: Any, u: Any, after: Any, noise: Any, score: str) -> None:
+        self.x, self.next = np.ascontiguousarray(x), np.ascontiguousarray(after)
+        self.u = None if u is None else np.ascontiguousarray(u)
+        self.noise, self.score = noise, score
+
+
 def _rows(value: Any, what: str) -> np.ndarray:
     rows = as_numbers(value, np.float64, what)
     if rows.ndim != 2 or rows.shape[0] == 0:
@@ -138,7 +149,7 @@ class Training:
     """
 
     def __init__(self, system: System, names: Sequence[str], core: tuple[Any, ...]) -> None:
-        flat, history, self.ended, self.message, self._state = core
+        flat, history, self.ended, self.message, self._state, self._own = core
         self._base, self._flat = system, flat
         self.system = with_parameters(system, flat)
         """The System, with learned values as defaults."""
@@ -166,7 +177,7 @@ class Training:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a safetensors file: parameters by name, the law's recipe, and where the training
         stands, for `load` and for train(resume=path)."""
-        _core.save_law(os.fspath(path), self._base._core, self._flat, self._state)
+        _core.save_law(os.fspath(path), self._base._core, self._flat, self._state, {}, {})
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Writes a page with the losses, as HTML."""
@@ -230,6 +241,8 @@ def core_data(system: System, data: Any) -> tuple[Any, ...]:
             if rows is not None and rows.shape[1] != n:
                 raise Error(f"{what} must have {n} columns for {system!r}; got {rows.shape[1]}")
         return (None, data.x, data.x_dot, data.u)
+    if isinstance(data, Transitions):
+        return (None, data.x, data.next, data.u)
     if not isinstance(data, (Recording, Sequence)):
         raise TypeError(
             f"data must be cycloid.learn.Derivatives or Recordings; got {type(data).__name__}"
@@ -256,6 +269,7 @@ def train(
     noise: Any = None,
     scale: Any = None,
     terms: Sequence[Any] = (),
+    dropout: float = 0.0,
     params: Any = None,
     seed: int = 0,
     threads: int | None = None,
@@ -277,7 +291,8 @@ def train(
     validation: share that is held back (rows by chance, whole recordings, or the end of each);
     the best numbers there are the result, and `patience` looks without a better one end the run.
     noise: standard deviation that is added to x, or to the first state of a window. scale: of
-    each state, by which differences are divided. terms: `Energy`, `Smoothness`, `Term`. params:
+    each state, by which differences are divided. terms: `Energy`, `Smoothness`, `Term`. dropout:
+    share of the networks' hidden units that each step leaves out by chance. params:
     names that are trained, or their beginnings ("residual"); None: all but the time step. resume:
     a file of `Training.save`, from which training goes on, bit for bit. progress: a line on the
     terminal; callback(step, loss) is called now and then, False stops.
@@ -317,11 +332,13 @@ def train(
         "scale": per_state(scale, law, "scale", True),
         "noise": per_state(noise, law, "noise", False),
         "terms": [_core_term(t, law) for t in terms],
+        "dropout": as_real(dropout, "dropout"),
+        "score": data.score if isinstance(data, Transitions) else "",
         "threads": as_threads(threads, law._threads),
     }
     state = None
     if resume is not None:
-        _, state = _core.load_law(os.fspath(resume), law._core)
+        _, state, *_ = _core.load_law(os.fspath(resume), law._core)
         if state is None:
             raise Error(f'"{os.fspath(resume)}" holds no training to resume')
     with Progress("training", progress=progress, callback=callback) as watcher:
@@ -329,7 +346,8 @@ def train(
         def watch(step: int, most: int, loss: float, held: float, seconds: float) -> bool:
             return watcher.watch(step, most, loss, seconds, 0)
 
-        core = _core.train(law._core, *core_data(law, data), options, state, watch)
+        noise = data.noise if isinstance(data, Transitions) else None
+        core = _core.train(law._core, *core_data(law, data), options, state, watch, noise)
     return Training(law, trained_names(law, params), core)
 
 
@@ -341,22 +359,16 @@ def _core_term(term: Any, system: System) -> tuple[Any, ...]:
     return term._as_core(system)
 
 
-def load(path: str | os.PathLike[str], system: System | None = None) -> System:
-    """The System in a file of `Training.save`, learned values as its defaults. system: the System
-    that was trained, where it is not one of the learned laws (a hybrid, a closed loop).
-
-    >>> import cycloid as cy
-    >>> cy.learn.load("nowhere.cyl")
-    Traceback (most recent call last):
-    FileNotFoundError: there is no file "nowhere.cyl"
-    """
-    if system is not None:
-        check_system(system)
-    core, _ = _core.load_law(os.fspath(path), None if system is None else system._core)
+def load_parts(
+    path: str | os.PathLike[str], system: System | None = None
+) -> tuple[System, dict[str, np.ndarray], dict[str, str]]:
+    """The System in a file, and what else belongs to it."""
+    around = None if system is None else system._core
+    core, _, arrays, texts = _core.load_law(os.fspath(path), around)
     made = System(core)
     if system is not None:
         made._law, made._threads = system, system._threads
-    return made
+    return made, {name: flat.reshape(shape) for name, (flat, shape) in arrays.items()}, texts
 
 
 def check_options(given: Mapping[str, Any]) -> None:

@@ -13,28 +13,37 @@ True
 
 from cycloid._conformal import Conformal, ConformalRollout, Coverage, conformal
 from cycloid._dataset import record
-from cycloid._ensemble import Ensemble, EnsembleRollout, ensemble
+from cycloid._ensemble import Ensemble, ensemble
 from cycloid._learned_laws import deep_lagrangian, hamiltonian, lagrangian, neural_ode
+from cycloid._members import EnsembleRollout
+from cycloid._model_file import load
 from cycloid._train_policy import Policy, train_policy
-from cycloid._train import Derivatives, Energy, Smoothness, Term, Training, load, train
+from cycloid._train import Derivatives, Energy, Smoothness, Term, Training, train
+from cycloid._uncertain import Dropout, Gaussian, Laplace, dropout, gaussian, laplace
 
 __all__ = [
     "Conformal",
     "ConformalRollout",
     "Coverage",
     "Derivatives",
+    "Dropout",
     "Energy",
     "Ensemble",
     "EnsembleRollout",
+    "Gaussian",
+    "Laplace",
     "Policy",
     "Smoothness",
     "Term",
     "Training",
     "conformal",
     "deep_lagrangian",
+    "dropout",
     "ensemble",
+    "gaussian",
     "hamiltonian",
     "lagrangian",
+    "laplace",
     "load",
     "neural_ode",
     "record",

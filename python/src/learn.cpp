@@ -3,6 +3,8 @@
 #include <nanobind/stl/map.h>
 
 #include "cycloid/base/error.h"
+#include "cycloid/learn/dropout.h"
+#include "cycloid/learn/gaussian_loss.h"
 #include "cycloid/learn/law_file.h"
 #include "cycloid/learn/learned_law.h"
 #include "cycloid/learn/train_page.h"
@@ -84,6 +86,33 @@ LossOptions loss_options_of(const nb::dict& d) {
   return o;
 }
 
+// What is trained on, as Python gives it: recordings, derivatives, or, with a noise, transitions.
+struct GivenData {
+  std::vector<Recording> recordings = {};
+  Derivatives rows = {};
+
+  GivenData(const std::optional<std::vector<RecordingRows>>& given,
+            const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
+            const std::optional<Rows<double>>& u) {
+    if (given) {
+      for (const RecordingRows& r : *given) recordings.push_back(recording_of(r));
+      return;
+    }
+    rows.x = copied(*x), rows.x_dot = copied(*x_dot);
+    if (u) rows.u = copied(*u);
+  }
+
+  std::unique_ptr<TrainingLoss> loss(const System& system, const LossOptions& options) const {
+    return recordings.empty() ? derivative_loss(system, rows, options)
+                              : window_loss(system, recordings, options);
+  }
+  std::unique_ptr<TrainingLoss> loss(const System& system, const NoiseNetwork& noise,
+                                     const std::string& score, int threads) const {
+    const GaussianScore kind = score == "crps" ? GaussianScore::crps : GaussianScore::likelihood;
+    return gaussian_loss(system, {rows.x, rows.x_dot, rows.u}, noise, kind, threads);
+  }
+};
+
 nb::tuple run_of(TrainRun run) {
   std::vector<double> history;
   for (const TrainRecord& r : run.state.history) {
@@ -92,7 +121,7 @@ nb::tuple run_of(TrainRun run) {
     }
   }
   return nb::make_tuple(to_numpy(run.params), to_numpy(std::move(history)), run.ended, run.message,
-                        run.state);
+                        run.state, to_numpy(run.own));
 }
 
 }  // namespace
@@ -114,17 +143,13 @@ void bind_learn(nb::module_& m) {
       [](const System& system, const std::optional<std::vector<RecordingRows>>& recordings,
          const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
          const std::optional<Rows<double>>& u, const nb::dict& given,
-         const std::optional<TrainState>& from, const nb::object& watch) {
+         const std::optional<TrainState>& from, const nb::object& watch,
+         const NoiseNetwork* noise) {
         TrainOptions options = options_of(given);
         const LossOptions of_loss = loss_options_of(given);
-        std::vector<Recording> all;
-        Derivatives rows;
-        if (recordings) {
-          for (const RecordingRows& r : *recordings) all.push_back(recording_of(r));
-        } else {
-          rows.x = copied(*x), rows.x_dot = copied(*x_dot);
-          if (u) rows.u = copied(*u);
-        }
+        const GivenData data(recordings, x, x_dot, u);
+        const double dropout = of<double>(given, "dropout");
+        const std::string score = of<std::string>(given, "score");
         TrainRun run;
         {
           const Unlocked call;
@@ -137,15 +162,19 @@ void bind_learn(nb::module_& m) {
                 watch(now.step, now.steps, now.loss, now.validation, now.seconds);
             return !answer.is(nb::bool_(false));
           };
-          const std::unique_ptr<TrainingLoss> loss = recordings
-                                                         ? window_loss(system, all, of_loss)
-                                                         : derivative_loss(system, rows, of_loss);
+          std::unique_ptr<TrainingLoss> loss =
+              noise ? data.loss(system, *noise, score, of_loss.threads)
+                    : data.loss(system, of_loss);
+          if (dropout > 0) {
+            loss = dropout_loss(std::move(loss), Dropout(system, dropout, options.seed));
+          }
           run = train(system, *loss, options, from ? &*from : nullptr);
         }
         return run_of(std::move(run));
       },
       nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),
-      nb::arg("u").none(), nb::arg("options"), nb::arg("state").none(), nb::arg("watch").none());
+      nb::arg("u").none(), nb::arg("options"), nb::arg("state").none(), nb::arg("watch").none(),
+      nb::arg("noise").none());
   // The loss over all samples and its gradient by the parameters, for tests and optimisers of
   // others.
   m.def(
@@ -155,21 +184,12 @@ void bind_learn(nb::module_& m) {
          const std::optional<Rows<double>>& u, const nb::dict& given,
          const std::vector<double>& params, bool with_gradient) {
         const LossOptions of_loss = loss_options_of(given);
-        std::vector<Recording> all;
-        Derivatives rows;
-        if (recordings) {
-          for (const RecordingRows& r : *recordings) all.push_back(recording_of(r));
-        } else {
-          rows.x = copied(*x), rows.x_dot = copied(*x_dot);
-          if (u) rows.u = copied(*u);
-        }
+        const GivenData data(recordings, x, x_dot, u);
         double value = 0;
         std::vector<double> p_bar;
         {
           const Unlocked call;
-          const std::unique_ptr<TrainingLoss> loss = recordings
-                                                         ? window_loss(system, all, of_loss)
-                                                         : derivative_loss(system, rows, of_loss);
+          const std::unique_ptr<TrainingLoss> loss = data.loss(system, of_loss);
           std::vector<std::int64_t> learn, none;
           loss->split(0, learn, none);
           value =
@@ -193,15 +213,34 @@ void bind_learn(nb::module_& m) {
   m.def(
       "save_law",
       [](const std::string& path, const System& system, const Rows<double>& params,
-         const std::optional<TrainState>& state) {
-        save_law(path, system, span_of(params), state ? &*state : nullptr);
+         const std::optional<TrainState>& state, const std::map<std::string, Rows<double>>& arrays,
+         const std::map<std::string, std::string>& texts) {
+        Safetensors more;
+        for (const auto& [name, array] : arrays) {
+          Tensor& t = more.tensors["with." + name];
+          for (std::size_t i = 0; i < array.ndim(); ++i) {
+            t.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
+          }
+          t.values = copied(array);
+        }
+        for (const auto& [key, text] : texts) more.metadata["with." + key] = text;
+        save_law(path, system, span_of(params), state ? &*state : nullptr, &more);
       },
-      nb::arg("path"), nb::arg("system"), nb::arg("params"), nb::arg("state").none());
+      nb::arg("path"), nb::arg("system"), nb::arg("params"), nb::arg("state").none(),
+      nb::arg("arrays"), nb::arg("texts"));
   m.def(
       "load_law",
       [](const std::string& path, const System* around) {
         LoadedLaw loaded = load_law(path, around);
-        return nb::make_tuple(loaded.system, loaded.state);
+        nb::dict arrays, texts;
+        for (auto& [name, t] : loaded.more.tensors) {
+          nb::list shape;
+          for (const std::int64_t n : t.shape) shape.append(n);
+          arrays[name.substr(5).c_str()] =
+              nb::make_tuple(to_numpy(std::move(t.values)), nb::tuple(shape));
+        }
+        for (const auto& [key, text] : loaded.more.metadata) texts[key.substr(5).c_str()] = text;
+        return nb::make_tuple(loaded.system, loaded.state, arrays, texts);
       },
       nb::arg("path"), nb::arg("around").none());
   m.def("write_train_page",

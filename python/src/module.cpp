@@ -74,6 +74,7 @@ NB_MODULE(_core, m) {
   bind_evaluate(m);
   bind_identify(m);
   bind_networks(m);
+  bind_uncertain(m);
   bind_learn(m);
 #ifdef CYCLOID_MUJOCO
   bind_builder(m);

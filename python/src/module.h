@@ -61,6 +61,7 @@ void bind_forward(nb::module_& m);
 void bind_identify(nb::module_& m);
 void bind_networks(nb::module_& m);
 void bind_learn(nb::module_& m);
+void bind_uncertain(nb::module_& m);
 void bind_builder(nb::module_& m);  // where room io is built
 
 }  // namespace cycloid::python

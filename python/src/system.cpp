@@ -139,6 +139,22 @@ void bind_system(nb::module_& m) {
          int most) { return guarded(model, truth, {bound, horizon, share, every, most}); },
       nb::arg("model"), nb::arg("truth"), nb::arg("bound"), nb::arg("horizon"), nb::arg("share"),
       nb::arg("every"), nb::arg("most"));
+  m.def(
+      "guard_log",
+      [](const System& system, const Rows<double>& x0, const std::optional<Rows<double>>& controls,
+         const std::optional<Rows<double>>& params, std::int64_t steps, std::int64_t environments,
+         double t0) {
+        nb::list out;
+        const GuardRun run{span_of(x0), span_of(controls), span_of(params),
+                           steps,       environments,      t0};
+        for (const GuardEntry& e : guard_log(system, run)) {
+          out.append(nb::make_tuple(e.environment, e.step, e.time, name(e.reason), e.missed,
+                                    e.allowed, e.estimate, e.bound));
+        }
+        return out;
+      },
+      nb::arg("system"), nb::arg("x0"), nb::arg("controls").none(), nb::arg("params").none(),
+      nb::arg("steps"), nb::arg("environments"), nb::arg("t0"));
   using NamedLaw = std::tuple<std::string, std::string, std::vector<double>, std::vector<double>>;
   m.def(
       "randomise",

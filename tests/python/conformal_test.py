@@ -92,6 +92,15 @@ def test_adaptive_bands_keep_the_level_while_the_world_drifts():
     assert abs(np.mean(inside) - 0.9) < 0.03 and np.mean(fixed) < 0.8
 
 
+def test_a_guarded_system_has_bands():
+    rng = np.random.default_rng(8)
+    safe = cy.guarded(TRUTH.variant(integrator="euler"), TRUTH, bound=0.05)
+    bands = cy.learn.conformal(safe, TRUTH, starts(rng, 60), 20)
+    x0 = starts(rng, 100)
+    inside = bands.rollout(x0, 20).contains(cy.rollout(TRUTH, x0, 20).states)
+    assert inside.mean() > 0.75
+
+
 @pytest.mark.parametrize(
     "call, words",
     [

@@ -109,6 +109,43 @@ def test_one_component_may_be_changed():
         cy.counterfactual(flight, recording, {"wind[7]": 3.0})
 
 
+def test_an_event_may_leave_something_else_behind():
+    ball = cy.systems.bouncing_ball(dt=0.01, restitution=0.8)
+    run = cy.rollout(ball, [1.0, 0.0], 200)
+    recording = cy.Recording(run.times, run.states)
+    # As if the first impact had been with restitution 0.5.
+    first = run.events.time[0]
+    speed = np.sqrt(2 * 9.81)
+    cf = cy.counterfactual(ball, recording, {"event:impact": {"velocity": 0.5 * speed}})
+    before = run.times < first
+    assert np.allclose(cf.states[before], run.states[before], atol=1e-9)
+    t = run.times - first
+    flying = (t > 0) & (t < speed / 9.81)
+    expected = 0.5 * speed * t - 9.81 / 2 * t**2
+    assert np.abs(cf.states[flying, 0] - expected[flying]).max() < 1e-6
+    second = cy.counterfactual(ball, recording, {"event:impact#1": {"velocity": 0.0 + 3.0}})
+    untouched = run.times < run.events.time[1]
+    assert np.allclose(second.states[untouched], run.states[untouched], atol=1e-9)
+    assert np.abs(second.effect[~untouched]).max() > 0.1
+    with pytest.raises(cy.Error, match="does not happen"):
+        cy.counterfactual(ball, recording, {"event:impact#9": {"velocity": 1.0}})
+    with pytest.raises(cy.Error, match="height"):
+        cy.counterfactual(ball, recording, {"event:impact": {"speed": 1.0}})
+
+
+def test_an_event_that_did_not_happen_may_be_added(fit):
+    push = {"at:0.755": {"angular_velocity": 1.5}}
+    cf = cy.counterfactual(fit, fit.recordings[0], push)
+    truth = pendulum()
+    start = cy.rollout(truth, [1.0, 0.0], 200, times=[0.755]).states[0]
+    after = cy.rollout(truth, [start[0], 1.5], 200, times=np.arange(0.005, 1.2, 0.01)).states
+    assert np.abs(cf.states[76:196] - after[:120]).max() < 0.05
+    assert np.allclose(cf.effect[:75], 0) and np.abs(cf.effect[80:]).max() > 0.1
+    assert (cf.low <= cf.states).all() and (cf.states <= cf.high).all()
+    with pytest.raises(cy.Error, match="within"):
+        cy.counterfactual(fit, fit.recordings[0], {"at:7": {"angle": 0.0}})
+
+
 def test_what_makes_no_sense_is_refused(fit):
     recording = fit.recordings[0]
     with pytest.raises(cy.ParameterError, match="length"):

@@ -55,6 +55,7 @@ PAIRS = {
     "gap_horizon": (TRUTH.variant(dt=0.04), cy.systems.pendulum(dt=0.02, length=1.06)),
     "gradient_cosine": (TRUTH.variant(dt=0.04), cy.systems.pendulum(dt=0.02, length=0.4)),
     "gradient_error": (TRUTH.variant(dt=0.04), LONG),
+    "gradient_perturbed": (TRUTH.variant(dt=0.04), cy.systems.pendulum(dt=0.02, length=0.4)),
 }
 
 
@@ -196,9 +197,30 @@ def test_gradients_that_are_not_finite_are_counted():
         dt=0.02,
     )
     bad = card(broken, controls=20)
+    times, shares = bad.curves["gradient_finite"]
+    assert len(times) > 3 and shares.min() == pytest.approx(bad.scores["gradient_finite"])
     assert bad.scores["gradient_finite"] < 1 and bad.marks["gradient_finite"] == "poor"
     assert card(TRUTH).scores["gradient_finite"] == 1
     assert bad.scores["gradient_horizon"] < card(TRUTH, controls=20).scores["gradient_horizon"]
+
+
+def test_a_gradient_that_is_not_that_of_the_model_is_found():
+    def own(factor):
+        def step(x, u, p, t, dt):
+            return x + dt * np.concatenate([x[:, 1:], -9.81 * np.sin(x[:, :1]) + u], axis=1)
+
+        def back(x, u, p, t, dt, bar):
+            x_bar = bar.copy()
+            x_bar[:, 1] += dt * bar[:, 0]
+            x_bar[:, 0] -= factor * dt * 9.81 * np.cos(x[:, 0]) * bar[:, 1]
+            return x_bar, dt * bar[:, 1:], {}
+
+        blocks = {"angle": 1, "velocity": 1}
+        return cy.own_law(step, back, states=blocks, inputs={"torque": 1}, dt=0.02)
+
+    right, wrong = (card(own(f), controls=20) for f in (1.0, 0.5))
+    assert right.marks["gradient_difference"] == "good"
+    assert wrong.marks["gradient_difference"] == "poor" and wrong.scores["error"] < 0.1
 
 
 def test_stated_noise_is_covered_and_understated_noise_is_not():
