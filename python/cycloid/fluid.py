@@ -12,7 +12,8 @@ the laws.
 
 from __future__ import annotations
 
-from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, Temperature, grid
+from cycloid._fluid_box import Box, Circle, Shape
+from cycloid._fluid_grid import GridFlow, Temperature, grid
 from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
