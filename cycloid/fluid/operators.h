@@ -21,6 +21,15 @@ inline constexpr Operator kOperators[] = {
     // grid/immersed.h
     differentiable("signed_distance"),
     differentiable("Immersed::friction"),
+    // lattice/collide.h
+    differentiable("collide"),
+    // lattice/lattice_links.h
+    differentiable("LatticeLinks::theta"),
+    // lattice/lattice_work.h
+    differentiable("LatticeWork::push"),
+    differentiable("LatticeWork::link"),
+    differentiable("LatticeWork::step"),
+    differentiable("LatticeWork::velocity"),
     // spectral/terms.h
     differentiable("Incompressible::products"),
     differentiable("Transport::products"),

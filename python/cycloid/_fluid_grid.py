@@ -10,102 +10,11 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
+from cycloid._fluid_box import SIDES, BoxFlow, Obstacle, as_row, check_inside, read_box
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
-from cycloid._system import System
 
-_SIDES = (("left", "right"), ("bottom", "top"), ("back", "front"))
-_KINDS = ("periodic", "wall", "slip", "inflow", "outflow")
-
-
-class Obstacle:
-    """A solid body in a flow: a `Circle`, a `Box` or a `Shape`."""
-
-    _kind: int
-    _numbers: np.ndarray
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
-
-
-def _row(value: Any, what: str) -> np.ndarray:
-    row = as_numbers(value, np.float64, what)
-    if row.ndim != 1 or len(row) not in (2, 3) or not np.isfinite(row).all():
-        raise ModelError(f"{what} has two or three finite numbers [m]; got {shown(value)}")
-    return row
-
-
-class Circle(Obstacle):
-    """A disc, in three dimensions a ball: center (d) [m], radius [m].
-
-    >>> Circle((0.2, 0.2), 0.05)
-    <Circle at (0.2, 0.2), radius 0.05>
-    """
-
-    _kind = 0
-
-    def __init__(self, center: Any, radius: float) -> None:
-        self.center = _row(center, "center")
-        """(d) [m]"""
-        self.radius = as_real(radius, "radius")
-        """[m]"""
-        if not (self.radius > 0 and np.isfinite(self.radius)):
-            raise ModelError(f"the radius of a Circle is positive [m]; got {shown(radius)}")
-        self._numbers = np.append(self.center, self.radius)
-
-    def __repr__(self) -> str:
-        return f"<Circle at {tuple(map(float, self.center))}, radius {self.radius}>"
-
-
-class Box(Obstacle):
-    """A rectangle or cuboid along the axes: center (d) [m], lengths of its sides `size` (d) [m].
-
-    >>> Box((1.0, 0.5), (0.2, 0.1))
-    <Box at (1.0, 0.5), size (0.2, 0.1)>
-    """
-
-    _kind = 1
-
-    def __init__(self, center: Any, size: Any) -> None:
-        self.center = _row(center, "center")
-        """(d) [m]"""
-        self.size = _row(size, "size")
-        """(d) [m]"""
-        if self.size.shape != self.center.shape or not (self.size > 0).all():
-            raise ModelError(
-                f"the size of a Box has {len(self.center)} positive lengths [m]; got {shown(size)}"
-            )
-        self._numbers = np.append(self.center, self.size)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Box at {tuple(map(float, self.center))}, size {tuple(map(float, self.size))}>"
-        )
-
-
-class Shape(Obstacle):
-    """Any body, by its signed distance [m] at the corners of cells, negative inside: an array of
-    shape (nx + 1, ny + 1[, nz + 1]).
-
-    >>> import numpy as np
-    >>> x, y = np.meshgrid(np.linspace(0, 1, 17), np.linspace(0, 1, 17), indexing="ij")
-    >>> Shape(np.hypot(x - 0.5, y - 0.5) - 0.2)
-    <Shape (17, 17)>
-    """
-
-    _kind = 2
-
-    def __init__(self, sdf: Any) -> None:
-        self.sdf = as_numbers(sdf, np.float64, "sdf")
-        """Signed distances [m]."""
-        if self.sdf.ndim not in (2, 3) or not np.isfinite(self.sdf).all():
-            raise ModelError(
-                f"sdf is a finite array with two or three axes; got shape {self.sdf.shape}"
-            )
-        self._numbers = np.ascontiguousarray(self.sdf).ravel()
-
-    def __repr__(self) -> str:
-        return f"<Shape {self.sdf.shape}>"
+_PRESSURES = ("auto", "direct", "multigrid")
 
 
 class Temperature:
@@ -128,11 +37,11 @@ class Temperature:
     ) -> None:
         self.diffusivity = as_real(diffusivity, "diffusivity")
         self.expansion = as_real(expansion, "expansion")
-        self.gravity = None if gravity is None else _row(gravity, "gravity")
+        self.gravity = None if gravity is None else as_row(gravity, "gravity")
         self.boundary = dict(boundary or {})
 
     def _plain(self, d: int) -> tuple[Any, ...]:
-        known = [name for axis in _SIDES[:d] for name in axis]
+        known = [name for axis in SIDES[:d] for name in axis]
         for name in self.boundary:
             if name not in known:
                 raise ModelError(f'no side is called {shown(name)}; there are {", ".join(known)}')
@@ -143,7 +52,7 @@ class Temperature:
                 else None
                 for name in axis
             ]
-            for axis in _SIDES[:d]
+            for axis in SIDES[:d]
         ]
         if self.gravity is None and self.expansion != 0:
             raise ModelError("buoyancy needs gravity: Temperature(..., gravity=(0, -9.81))")
@@ -154,37 +63,13 @@ class Temperature:
         return f"<Temperature: diffusivity {self.diffusivity}, expansion {self.expansion}>"
 
 
-class GridFlow(System):
+class GridFlow(BoxFlow):
     """A flow on a staggered grid, made by `cycloid.fluid.grid`.
 
     A state is the components of velocity one after another, each at its faces in C order: of the
     component along an axis with n cells there are n + 1 faces, those on the sides included, or n
     where the axis is periodic. Temperature, where there is one, follows at cell centres.
     """
-
-    def __init__(self, core: Any, shape: tuple[int, ...], size: tuple[float, ...], ring: Any):
-        super().__init__(core)
-        self._shape, self._size, self._ring = shape, size, ring
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Cells along each axis."""
-        return self._shape
-
-    @property
-    def size(self) -> tuple[float, ...]:
-        """Of the box [m]."""
-        return self._size
-
-    @property
-    def spacing(self) -> tuple[float, ...]:
-        """Of the cells [m]."""
-        return tuple(length / n for length, n in zip(self._size, self._shape, strict=True))
-
-    @property
-    def points(self) -> np.ndarray:
-        """Centres of the cells (*shape, d) [m]."""
-        return self._points_of(None)
 
     def faces(self, axis: int) -> np.ndarray:
         """Where the component along an axis lives (*faces, d) [m]; their shape is that of the
@@ -203,8 +88,8 @@ class GridFlow(System):
             n + (a == component and not self._ring[a]) for a, n in enumerate(self._shape)
         )
 
-    def _points_of(self, component: int | None) -> np.ndarray:
-        counts = self._shape if component is None else self._counts(component)
+    def _points_of(self, component: int) -> np.ndarray:
+        counts = self._counts(component)
         lines = [
             (np.arange(n) + (0.0 if a == component else 0.5)) * h
             for a, (n, h) in enumerate(zip(counts, self.spacing, strict=True))
@@ -310,7 +195,7 @@ class GridFlow(System):
             raise Error(f"a state has {self.state_size} numbers; got shape {row.shape}")
         if where.ndim < 1 or where.shape[-1] != d or not np.isfinite(where).all():
             raise Error(f"points has shape (p, {d}), finite [m]; got {where.shape}")
-        _check_inside(where.reshape(-1, d), self._size, self._ring, "points")
+        check_inside(where.reshape(-1, d), self._size, self._ring, "points")
         vector = self.parameters.default if params is None else params
         if isinstance(vector, Mapping):
             vector = self.parameters.pack(vector)
@@ -339,80 +224,6 @@ class GridFlow(System):
         return self._probe(x, points, params, True)
 
 
-def _check_inside(points: np.ndarray, size: Any, ring: Any, what: str) -> None:
-    for a, length in enumerate(size):
-        beyond = (points[:, a] < 0) | (points[:, a] > length)
-        if not ring[a] and beyond.any():
-            i = int(np.argmax(beyond))
-            raise Error(
-                f"{what}[{i}] lies outside the box: {float(points[i, a])} is not within "
-                f"0 to {length} m along axis {a}"
-            )
-
-
-def _profile(
-    given: Any, axis: int, shape: Sequence[int], size: Sequence[float], what: str
-) -> np.ndarray:
-    """Velocities (faces, d) of an inflow side."""
-    d = len(shape)
-    lines = [(np.arange(n) + 0.5) * s / n for n, s in zip(shape, size, strict=True)]
-    along = np.meshgrid(*[line for a, line in enumerate(lines) if a != axis], indexing="ij")
-    faces = along[0].size
-    if callable(given):
-        value = given(*along)
-        if not isinstance(value, tuple | list | np.ndarray) or len(value) != d:
-            raise ModelError(
-                f"{what}: a profile returns {d} components, each over the side; got {shown(value)}"
-            )
-        components = [as_numbers(v, np.float64, what) for v in value]
-        if any(v.shape not in ((), along[0].shape) for v in components):
-            raise ModelError(
-                f"{what}: components of a profile have the shape {along[0].shape} of the side; "
-                f"got {[v.shape for v in components]}"
-            )
-        rows = [np.broadcast_to(v, along[0].shape).ravel() for v in components]
-        given = np.stack(rows, axis=-1)
-    row = as_numbers(given, np.float64, what)
-    if row.shape not in ((d,), (faces, d)):
-        raise ModelError(
-            f"{what}: velocity has shape ({d},), or ({faces}, {d}) at the side's faces; "
-            f"got {row.shape}"
-        )
-    if not np.isfinite(row).all():
-        raise ModelError(f"{what}: velocity must be finite [m/s]")
-    return np.ascontiguousarray(np.broadcast_to(row, (faces, d))).ravel()
-
-
-def _side(
-    given: Any, name: str, axis: int, shape: Sequence[int], size: Sequence[float]
-) -> tuple[int, np.ndarray]:
-    kind, velocity = (given, None) if isinstance(given, str) else (None, None)
-    if kind is None:
-        if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], str):
-            raise ModelError(
-                f'boundary "{name}" is "periodic", "wall", "slip", "outflow", ("wall", velocity) '
-                f'or ("inflow", velocity); got {shown(given)}'
-            )
-        kind, velocity = given
-    if kind not in _KINDS:
-        raise ModelError(f'boundary "{name}": there is no "{kind}"; there are {", ".join(_KINDS)}')
-    if kind == "inflow":
-        if velocity is None:
-            raise ModelError(f'boundary "{name}": an inflow needs its velocity: ("inflow", ...)')
-        return 3, _profile(velocity, axis, shape, size, f"inflow:{name}")
-    if velocity is None:
-        return _KINDS.index(kind), np.empty(0)
-    if kind != "wall":
-        raise ModelError(f'boundary "{name}": "{kind}" takes no velocity')
-    row = as_numbers(velocity, np.float64, f"wall:{name}")
-    if row.shape != (len(shape),) or not np.isfinite(row).all():
-        raise ModelError(
-            f'boundary "{name}": the velocity of a wall has {len(shape)} finite numbers [m/s]; '
-            f"got {shown(velocity)}"
-        )
-    return 1, row
-
-
 def grid(
     shape: Sequence[int],
     size: Sequence[float] | float,
@@ -426,6 +237,7 @@ def grid(
     probes: Any = None,
     lines: Any = None,
     temperature: Temperature | None = None,
+    pressure: str = "auto",
     dtype: Any = "float64",
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
@@ -437,7 +249,9 @@ def grid(
     ("inflow", velocity (d), (faces, d) or f(s) -> components at the side's faces) or "outflow".
     obstacles: `Circle`, `Box`, `Shape`. probes: points (p, d) [m]; lines: ends
     (m, 2, 2) [m] of lines in the plane, through which the flux is measured. temperature: a
-    `Temperature`, for flows without obstacles.
+    `Temperature`, for flows without obstacles. pressure: "auto", by Fourier series in open boxes,
+    else by a factor, and in space beyond 32³ cells by conjugate gradients; "direct" or "multigrid"
+    choose one.
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
@@ -468,34 +282,10 @@ def grid(
     cycloid.ModelError: what flows in must flow out: a box with an "inflow" side needs an \
 "outflow" side
     """
-    cells = tuple(as_integer(n, "grid: shape", 1) for n in shape)
-    sides_of = (size,) * len(cells) if np.ndim(size) == 0 else size
-    lengths = tuple(as_real(s, "grid: size") for s in sides_of)
-    if len(cells) not in (2, 3) or len(lengths) != len(cells):
-        raise ModelError(f"a grid has two or three axes; got shape {shape} and size {size}")
-    known = [name for axis in _SIDES[: len(cells)] for name in axis]
-    given = dict(boundary or {})
-    for name in given:
-        if name not in known:
-            raise ModelError(f'no side is called {shown(name)}; there are {", ".join(known)}')
-    sides = [
-        [_side(given.get(name, "periodic"), name, a, cells, lengths) for name in _SIDES[a]]
-        for a in range(len(cells))
-    ]
-    if isinstance(obstacles, Obstacle):
-        obstacles = (obstacles,)
-    for one in obstacles:
-        if not isinstance(one, Obstacle):
-            raise TypeError(f"an obstacle is a Circle, a Box or a Shape; got {shown(one)}")
-    ring = [axis[0][0] == 0 and axis[1][0] == 0 for axis in sides]
-    points = np.empty((0, len(cells)))
-    if probes is not None:
-        points = as_numbers(probes, np.float64, "probes")
-        if points.ndim != 2 or points.shape[1] != len(cells) or not np.isfinite(points).all():
-            raise ModelError(
-                f"probes has shape (p, {len(cells)}), finite [m]; got {points.shape}"
-            )
-        _check_inside(points, lengths, ring, "probes")
+    box = read_box("grid", shape, size, boundary, obstacles, probes)
+    cells, lengths, ring = box.cells, box.lengths, box.ring
+    if pressure not in _PRESSURES:
+        raise ModelError(f'pressure is "auto", "direct" or "multigrid"; got {shown(pressure)}')
     if temperature is not None and not isinstance(temperature, Temperature):
         raise TypeError(f"temperature is a cycloid.fluid.Temperature; got {shown(temperature)}")
     ends = np.empty((0, 2, len(cells)))
@@ -503,21 +293,20 @@ def grid(
         ends = as_numbers(lines, np.float64, "lines")
         if ends.ndim != 3 or ends.shape[1:] != (2, 2) or not np.isfinite(ends).all():
             raise ModelError(f"lines has shape (m, 2, 2), finite [m]; got {ends.shape}")
-        _check_inside(ends.reshape(-1, 2), lengths, ring, "lines")
+        check_inside(ends.reshape(-1, 2), lengths, ring, "lines")
     core = _core.make_grid_flow(
         list(cells),
         list(lengths),
         as_real(viscosity, "viscosity"),
         as_real(density, "density"),
         as_real(dt, "dt"),
-        sides,
-        [(one._kind, np.ascontiguousarray(one._numbers)) for one in obstacles],
+        box.sides,
+        box.obstacles,
         [as_text(n) for n in as_names(inputs, "inputs")],
-        np.ascontiguousarray(points).ravel(),
+        box.probes,
         np.ascontiguousarray(ends).ravel(),
         None if temperature is None else temperature._plain(len(cells)),
+        _PRESSURES.index(pressure),
         as_precision(dtype),
     )
     return GridFlow(core, cells, lengths, ring)
-
-

@@ -4,6 +4,7 @@
 equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
 `grid`: boxes with walls, inflow, outflow and obstacles, on a staggered grid. docs/grid_flow.md has
 the laws.
+`lattice`: the same boxes by the lattice Boltzmann method. docs/lattice.md has the laws.
 
 >>> import cycloid as cy
 >>> cy.fluid.spectral("burgers", shape=(64,), size=1.0, dt=1e-3, viscosity=0.01)
@@ -12,7 +13,9 @@ the laws.
 
 from __future__ import annotations
 
-from cycloid._fluid_grid import Box, Circle, GridFlow, Shape, Temperature, grid
+from cycloid._fluid_box import Box, Circle, Shape
+from cycloid._fluid_grid import GridFlow, Temperature, grid
+from cycloid._fluid_lattice import LatticeFlow, lattice
 from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
 
@@ -20,10 +23,12 @@ __all__ = [
     "Box",
     "Circle",
     "GridFlow",
+    "LatticeFlow",
     "Shape",
     "SpectralFlow",
     "Temperature",
     "grid",
+    "lattice",
     "own_spectral",
     "spectral",
 ]

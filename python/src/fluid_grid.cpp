@@ -13,28 +13,40 @@ std::vector<double> numbers_of(const Rows<double>& rows) {
 
 }  // namespace
 
+std::vector<std::array<GridSide, 2>> sides_of(const nb::list& sides) {
+  std::vector<std::array<GridSide, 2>> all;
+  for (const nb::handle axis : sides) {
+    auto& both = all.emplace_back();
+    for (std::size_t high = 0; high < 2; ++high) {
+      both[high].kind = static_cast<SideKind>(nb::cast<int>(axis[high][0]));
+      both[high].velocity = numbers_of(nb::cast<Rows<double>>(axis[high][1]));
+    }
+  }
+  return all;
+}
+
+std::vector<FluidObstacle> obstacles_of(const nb::list& obstacles) {
+  std::vector<FluidObstacle> all;
+  for (const nb::handle one : obstacles) {
+    all.push_back({static_cast<ObstacleKind>(nb::cast<int>(one[0])),
+                   numbers_of(nb::cast<Rows<double>>(one[1]))});
+  }
+  return all;
+}
+
 void bind_fluid_grid(nb::module_& m) {
   m.def(
       "make_grid_flow",
       [](const std::vector<int>& shape, const std::vector<double>& size, double viscosity,
          double density, double dt, const nb::list& sides, const nb::list& obstacles,
          const std::vector<std::string>& inputs, const Rows<double>& probes,
-         const Rows<double>& lines, const nb::object& heat, const std::string& dtype) {
+         const Rows<double>& lines, const nb::object& heat, int pressure,
+         const std::string& dtype) {
         GridOptions o;
         o.shape = shape, o.size = size, o.viscosity = viscosity, o.density = density, o.dt = dt;
-        for (const nb::handle axis : sides) {
-          auto& both = o.sides.emplace_back();
-          for (std::size_t high = 0; high < 2; ++high) {
-            both[high].kind = static_cast<SideKind>(nb::cast<int>(axis[high][0]));
-            both[high].velocity = numbers_of(nb::cast<Rows<double>>(axis[high][1]));
-          }
-        }
-        for (const nb::handle one : obstacles) {
-          o.obstacles.push_back({static_cast<ObstacleKind>(nb::cast<int>(one[0])),
-                                 numbers_of(nb::cast<Rows<double>>(one[1]))});
-        }
+        o.sides = sides_of(sides), o.obstacles = obstacles_of(obstacles);
         o.inputs = inputs, o.probes = numbers_of(probes), o.lines = numbers_of(lines);
-        o.precision = precision_of(dtype);
+        o.precision = precision_of(dtype), o.pressure = static_cast<PressureMethod>(pressure);
         if (!heat.is_none()) {
           GridHeat& h = o.heat.emplace();
           h.diffusivity = nb::cast<double>(heat[0]), h.expansion = nb::cast<double>(heat[1]);
@@ -51,7 +63,7 @@ void bind_fluid_grid(nb::module_& m) {
       },
       nb::arg("shape"), nb::arg("size"), nb::arg("viscosity"), nb::arg("density"), nb::arg("dt"),
       nb::arg("sides"), nb::arg("obstacles"), nb::arg("inputs"), nb::arg("probes"),
-      nb::arg("lines"), nb::arg("heat").none(), nb::arg("dtype"));
+      nb::arg("lines"), nb::arg("heat").none(), nb::arg("pressure"), nb::arg("dtype"));
   m.def(
       "grid_probe",
       [](const System& system, const Rows<double>& x, const Rows<double>& params,

@@ -4,6 +4,7 @@
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "fluid_grid.h"
+#include "fluid_lattice.h"
 #include "fluid_spectral.h"
 #include "soft.h"
 #include "unlocked.h"
@@ -60,6 +61,7 @@ NB_MODULE(_core, m) {
   bind_system(m);
   bind_soft(m);
   bind_fluid_grid(m);
+  bind_fluid_lattice(m);
   bind_fluid_spectral(m);
   bind_rollout(m);
   bind_observe(m);

@@ -605,3 +605,41 @@ def test_a_wall_across_the_channel_is_named():
     flow = channel([cy.fluid.Box((0.5, 0.4), (0.3, 2.0))])
     (failed,) = cy.rollout(flow, flow.state(), 3).report.failed
     assert failed.step == 0 and "inflow from every outflow" in failed.reason
+
+
+def test_pressure_by_multigrid_is_that_of_a_factor_with_its_gradients():
+    def flow_by(pressure, dtype="float64"):
+        return cy.fluid.grid(
+            (16, 12, 10), (1.6, 1.2, 1.0), viscosity=0.01, dt=0.02, pressure=pressure,
+            boundary={"left": ("inflow", (1.0, 0.1, 0.0)), "right": "outflow", "bottom": "wall",
+                      "top": "slip"},
+            obstacles=[cy.fluid.Circle((0.53, 0.61, 0.48), 0.24)], dtype=dtype)
+
+    direct, cycles = flow_by("direct"), flow_by("multigrid")
+    draw = np.random.default_rng(5)
+    x0 = cy.step(direct, 0.2 * draw.normal(size=direct.state_size))
+    weights = draw.normal(size=direct.state_size)
+    bars, runs = [], []
+    for flow in (direct, cycles):
+        run = cy.rollout(flow, x0, 4)
+        bar = np.zeros_like(run.states)
+        bar[-1] = weights
+        runs.append(run), bars.append(run.pullback(bar))
+    assert np.abs(runs[0].states - runs[1].states).max() < 1e-8
+    assert np.abs(bars[0].x0 - bars[1].x0).max() < 1e-8 * np.abs(bars[0].x0).max()
+    assert np.abs(bars[0].params - bars[1].params).max() < 1e-7 * np.abs(bars[0].params).max()
+    # Three solves in a step.
+    assert 3 < runs[1].report.counters["pressure_iterations"] < 90
+    assert cy.observe(cycles, runs[1].states[-1], names="divergence").values[0] < 1e-7
+    slope = float(bars[1].params @ (d := 1e-2 * draw.normal(size=bars[1].params.size)))
+
+    def value(e):
+        p = cycles.parameters.default + e * d
+        return float(weights @ cy.rollout(cycles, x0, 4, p).states[-1])
+
+    best = min(abs((value(e) - value(-e)) / (2 * e) - slope) for e in (1e-2, 1e-3, 1e-4))
+    assert best < 1e-6 * abs(slope)
+    single = cy.rollout(flow_by("multigrid", "float32"), x0, 4)
+    assert np.abs(single.states[-1] - runs[0].states[-1]).max() < 1e-3
+    with pytest.raises(cy.ModelError, match="multigrid"):
+        flow_by("cg")

@@ -14,16 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "cycloid/fluid/grid/grid_box.h"
-#include "cycloid/fluid/grid/immersed.h"
-#include "cycloid/system/system.h"
+#include "cycloid/fluid/grid/flow_registry.h"
 
 namespace cycloid::inline fluid {
-
-struct GridSide {
-  SideKind kind = SideKind::periodic;
-  std::vector<double> velocity = {};  // wall: (d) or none; inflow: (faces, d) [m/s]
-};
 
 // Temperature, with buoyancy after Boussinesq: an acceleration -expansion T gravity.
 struct GridHeat {
@@ -33,6 +26,9 @@ struct GridHeat {
   // Sides of given temperature [K]; others are insulated: (axes, 2).
   std::vector<std::array<std::optional<double>, 2>> sides;
 };
+
+// How the pressure is solved where no series fits; automatic: directly unless that gets too large.
+enum class PressureMethod { automatic, direct, multigrid };
 
 struct GridOptions {
   std::vector<int> shape;
@@ -46,6 +42,7 @@ struct GridOptions {
   std::vector<double> probes;  // (p, d) [m]
   std::vector<double> lines;   // in the plane: ends (m, 2, 2) [m]
   std::optional<GridHeat> heat;
+  PressureMethod pressure = PressureMethod::automatic;
   Precision precision = Precision::float64;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cycloid/fluid/grid/single_observer.h"
+
 namespace cycloid::inline fluid {
 namespace {
 
@@ -706,43 +708,6 @@ class GridObserver final : public DifferentiableObserver {
   bool presses_ = false;
 };
 
-// A flow in single precision is observed in double.
-class SingleGridObserver final : public ChunkObserver<float> {
- public:
-  explicit SingleGridObserver(std::shared_ptr<const GridObserver> of, const GridModel& model)
-      : ChunkObserver<float>(1, of->size()), of_(std::move(of)), model_(model) {}
-
-  std::unique_ptr<StepWorkspace> make_workspace(const StepResources& r) const override {
-    auto w = std::make_unique<Workspace>();
-    w->of = of_->make_workspace(r);
-    return w;
-  }
-  void begin(const StepParameters<float>& p, StepWorkspace& workspace) const override {
-    Workspace& w = static_cast<Workspace&>(workspace);
-    w.p.assign(p.lanes, p.lanes + model_.parameters);
-    StepParameters<double> wide;
-    wide.lanes = w.p.data();
-    of_->begin(wide, *w.of);
-  }
-  void observe(const ObservedPoint<float>& point, float* values,
-               StepWorkspace& workspace) const override {
-    Workspace& w = static_cast<Workspace&>(workspace);
-    w.x.assign(point.x, point.x + model_.states());
-    w.u.assign(point.u, point.u + model_.inputs);
-    w.values.resize(at(size()));
-    of_->observe({w.x.data(), w.u.data(), point.t}, w.values.data(), *w.of);
-    for (int i = 0; i < size(); ++i) values[i] = static_cast<float>(w.values[at(i)]);
-  }
-
- private:
-  struct Workspace final : StepWorkspace {
-    std::unique_ptr<StepWorkspace> of;
-    std::vector<double> p, x, u, values;
-  };
-  std::shared_ptr<const GridObserver> of_;
-  const GridModel& model_;
-};
-
 std::shared_ptr<const GridObserver> observer_of(const std::shared_ptr<const GridModel>& model,
                                                 const std::vector<std::string>& names) {
   const std::vector<Item> all = items_of(*model);
@@ -765,7 +730,8 @@ std::vector<Observable> GridObservables::listed() const {
 
 std::shared_ptr<const ChunkObserver<float>> GridObservables::float32(
     const std::vector<std::string>& names, int) const {
-  return std::make_shared<SingleGridObserver>(observer_of(model_, names), *model_);
+  return single_observer(observer_of(model_, names),
+                         {model_->states(), model_->inputs, model_->parameters});
 }
 
 std::shared_ptr<const ChunkObserver<double>> GridObservables::float64(

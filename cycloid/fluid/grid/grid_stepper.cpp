@@ -73,6 +73,7 @@ struct GridStepper<T>::Workspace final : StepWorkspace {
     }
   }
   GridWork<T> work;
+  LaneNote note;
   std::vector<T> heat[4], heat_bar, heat_bar0, heat_next_bar;  // temperatures of the stages
   Velocities<T> u0, u1, u2, u3, bar, bar0, next_bar;           // of tangents too
   std::optional<GridTangents<T>> tangents;                     // made when first asked for
@@ -118,6 +119,7 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
     std::fill_n(x_next, n, std::numeric_limits<T>::quiet_NaN());
     return StepStatus::non_finite;
   }
+  work.iterations = 0, work.residual = 0;
   T* const kept = record ? record->numbers<T>() : nullptr;
   T* const q = kept && work.has_obstacles() ? kept + 3 * n : nullptr;
   const auto q_of = [&](int stage) { return q ? q + stage * model_->box.cells : nullptr; };
@@ -140,7 +142,9 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
       if (model_->heated) work.store_heat(w.heat[stage], kept + (stage - 1) * n + faces);
     }
   }
-  return all_finite(x_next, n) ? StepStatus::ok : StepStatus::non_finite;
+  w.note.counters[0] = work.iterations, w.note.residual = work.residual;
+  if (!all_finite(x_next, n)) return StepStatus::non_finite;
+  return work.residual > 0 ? StepStatus::short_of : StepStatus::ok;
 }
 
 template <class T>
@@ -263,6 +267,11 @@ bool GridStepper<T>::pushforward(const StepInput<T>& in, const StepRecord& recor
 template <class T>
 void GridStepper<T>::finish(StepWorkspace& workspace, double* p_bar) const {
   static_cast<Workspace&>(workspace).work.give_back(p_bar);
+}
+
+template <class T>
+const LaneNote* GridStepper<T>::notes(const StepWorkspace& workspace) const {
+  return &static_cast<const Workspace&>(workspace).note;
 }
 
 template <class T>

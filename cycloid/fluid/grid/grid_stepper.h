@@ -31,6 +31,7 @@ class GridStepper final : public Stepper<T> {
                    const StepTangents<T>& tangents, T* x_next_tan,
                    StepWorkspace& workspace) const override;
   void finish(StepWorkspace& workspace, double* p_bar) const override;
+  const LaneNote* notes(const StepWorkspace& workspace) const override;
   StepTrouble explain(const StepInput<T>& in, int lane, StepWorkspace& workspace) const override;
 
  private:

@@ -31,10 +31,12 @@
 //   L q̇ = div(A v̇ + Ȧ (u⁺ - w) + (1 - A) ẇ - A Ḋ grad q),  u̇⁺ = v̇ - Ḋ grad q - D grad q̇ (14)
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "cycloid/fluid/grid/flow_model.h"
 #include "cycloid/fluid/grid/grid_kernels.h"
 #include "cycloid/fluid/grid/immersed.h"
 #include "cycloid/fluid/grid/pressure.h"
@@ -42,25 +44,9 @@
 namespace cycloid::inline fluid {
 
 // A flow, as its steppers and observers share it.
-struct GridModel {
-  GridBox box;
-  double dt = 0.01;
+struct GridModel : FlowModel {
   std::shared_ptr<const PressurePattern> pattern;
   std::shared_ptr<const PressureSolver> open_box;  // without obstacles: for all runs
-  std::vector<FluidObstacle> obstacles;
-  // Places among the parameters and inputs; -1: there is none.
-  int force_input = -1;
-  struct Place {
-    int parameter = -1, input = -1;
-  };
-  std::array<std::array<Place, 2>, 3> side = {};  // velocities of walls (d) and inflow (faces, d)
-  struct ObstaclePlace {
-    int numbers = -1;
-    Place velocity, spin;
-  };
-  std::vector<ObstaclePlace> obstacle;
-  int parameters = 2, inputs = 0;
-  static constexpr int kViscosity = 0, kDensity = 1;
 
   // Temperature, where there is one: places among the parameters; of sides -1: insulated.
   bool heated = false;
@@ -69,10 +55,7 @@ struct GridModel {
 
   int states() const { return box.states() + (heated ? box.cells : 0); }
 
-  std::vector<double> probes;  // (p, d) [m]
-  std::vector<double> lines;   // ends (m, 2, 2) [m]
-
-  int spins() const { return box.dimensions == 2 ? 1 : 3; }
+  std::vector<double> lines;  // ends (m, 2, 2) [m]
 };
 
 template <class T>
@@ -165,7 +148,16 @@ class GridWork {
   void flux(const Velocities<T>& v, Velocities<T>& out) const;  // A v + (1 - A) w, wrapped
   void divergence(const Velocities<T>& flux, double* cells) const;
   const PressureSolver& solver() const { return own_solver_ ? *own_solver_ : *model.open_box; }
-  void solve(double* cells) const { solver().solve(cells, room_, threads); }
+  void solve(double* cells) const {
+    const SolveOutcome found = solver().solve(cells, kTolerance, room_, threads);
+    iterations += found.iterations;
+    if (!found.converged) residual = std::max(residual, found.residual);
+  }
+  // Of solves by conjugate gradients; who counts them clears them. residual: of those that stopped
+  // short, 0 where none did.
+  static constexpr double kTolerance = sizeof(T) == 4 ? 1e-5 : 1e-10;
+  mutable int iterations = 0;
+  mutable double residual = 0;
   // Cells into an array with ghosts: of q (grad) or of λ (grad₀).
   enum class Beyond { mirrored, zero };
   void spread(const double* cells, Beyond beyond, std::vector<T>& q) const;

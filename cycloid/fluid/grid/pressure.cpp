@@ -19,7 +19,7 @@ int root(std::vector<int>& group, int i) {
 
 }  // namespace
 
-PressurePattern::PressurePattern(const GridBox& of) : box(of) {
+PressurePattern::PressurePattern(const GridBox& of, bool factored) : box(of) {
   const int cell_stride[3] = {box.n[1] * box.n[2], box.n[2], 1};
   std::vector<double> points;
   entries.resize(at(box.cells));
@@ -66,7 +66,12 @@ PressurePattern::PressurePattern(const GridBox& of) : box(of) {
       }
     }
   }
-  dissection = std::make_shared<const Dissection>(sparse, points, box.dimensions);
+  if (factored) dissection = std::make_shared<const Dissection>(sparse, points, box.dimensions);
+}
+
+bool solved_by_multigrid(const GridBox& box) {
+  constexpr int kMost = 32 * 32 * 32;
+  return box.dimensions == 3 && box.cells > kMost;
 }
 
 bool solved_by_series(const GridBox& box) {
@@ -168,7 +173,8 @@ PressureSolver::PressureSolver(const GridBox& box, std::shared_ptr<const Pressur
     open_cells_ = box.cells, reaches_outflow_ = box.has(SideKind::outflow);
     return;
   }
-  factor_.emplace(pattern_->dissection);
+  if (pattern_->dissection) factor_.emplace(pattern_->dissection);
+  else multigrid_.emplace(box);
   values_.resize(pattern_->sparse.column.size());
   group_.resize(at(box.cells));
 }
@@ -217,13 +223,44 @@ void PressureSolver::set(const double* const* k, int threads) {
     if (!open_[at(cell)] || root(group_, cell) != cell || held[at(cell)]) continue;
     values_[at(p.diagonal[at(cell)])] *= 2;
   }
+  if (multigrid_) return set_multigrid(threads);
   CYCLOID_CHECK(factor_->factor(values_, threads) < 0);
 }
 
-void PressureSolver::solve(double* b, const Room& room, int threads) const {
-  if (series_) return series_->solve(b, *room);
+// Couplings to upper neighbours, and what is left of each cell's own entry.
+void PressureSolver::set_multigrid(int threads) {
+  const PressurePattern& p = *pattern_;
+  std::array<std::vector<double>, 3> coupling;
+  for (auto& c : coupling) c.assign(at(cells_), 0.0);
+  std::vector<double> extra(at(cells_));
+  for (int cell = 0; cell < cells_; ++cell) {
+    double rest = values_[at(p.diagonal[at(cell)])];
+    const auto first = p.sparse.first[at(cell)], last = p.sparse.first[at(cell + 1)];
+    for (auto e = first; e < last; ++e) {
+      if (p.sparse.column[static_cast<std::size_t>(e)] == cell) continue;
+      rest += values_[static_cast<std::size_t>(e)];
+    }
+    extra[at(cell)] = std::abs(rest) < 1e-12 * values_[at(p.diagonal[at(cell)])] ? 0 : rest;
+    for (int a = p.box.first; a < 3; ++a) {
+      const auto& e = p.entries[at(cell)][at(2 * a + 1)];
+      // Two cells of a periodic axis touch twice, in one entry.
+      const double share = p.box.periodic(a) && p.box.n[at(a)] == 2 ? 0.5 : 1;
+      if (e.place >= 0) coupling[at(a)][at(cell)] = -share * values_[at(e.place)];
+    }
+  }
+  multigrid_->set(coupling, extra, threads);
+}
+
+SolveOutcome PressureSolver::solve(double* b, double tolerance, const Room& room,
+                                   int threads) const {
+  if (series_) {
+    series_->solve(b, *room.series);
+    return {};
+  }
   for (int i = 0; i < cells_; ++i) b[i] = open_[at(i)] ? -b[i] : 0;
+  if (multigrid_) return multigrid_->solve(b, tolerance, *room.multigrid, threads);
   factor_->solve(b, threads);
+  return {};
 }
 
 }  // namespace cycloid::inline fluid

@@ -1,4 +1,4 @@
-// The pressure's equation on a staggered grid: one symmetric operator, solved directly.
+// The pressure's equation on a staggered grid: one symmetric operator, three ways to solve it.
 //
 //   (L q)_m = Σ over faces f of cell m, outward, of k_f (q_other - q_m) / h_f²           (1)
 // k_f is 1 in the open, share times mobility at an immersed wall (immersed.h), 0 on sides whose
@@ -8,8 +8,10 @@
 //
 // An open box (k = 1) is solved by Fourier series, in the plane where that is quicker: the box is
 // continued beyond its walls as an even function, beyond outflow as an odd one, until it is
-// periodic. Elsewhere -L is factored once for as long as k stays the same (math/sparse_cholesky.h).
-// Either way rounding is all that remains of the divergence.
+// periodic. Elsewhere -L is factored once for as long as k stays the same (math/sparse_cholesky.h),
+// and rounding is all that remains of the divergence either way. Where a factor gets too large, in
+// space beyond 32³ cells, conjugate gradients take its place (multigrid.h), to a tolerance that
+// the divergence and the gradient inherit.
 #pragma once
 
 #include <memory>
@@ -17,15 +19,16 @@
 #include <vector>
 
 #include "cycloid/fluid/grid/grid_box.h"
+#include "cycloid/fluid/grid/multigrid.h"
 #include "cycloid/fluid/transform/fft.h"
-#include "cycloid/math/sparse_cholesky.h"
 
 namespace cycloid::inline fluid {
 
 // Who is whose neighbour, for all k.
 class PressurePattern {
  public:
-  explicit PressurePattern(const GridBox& box);
+  // factored: -L is to be factored, and not solved by multigrid.
+  explicit PressurePattern(const GridBox& box, bool factored = true);
 
   struct Entry {
     std::ptrdiff_t face;  // index in the component's array
@@ -36,8 +39,11 @@ class PressurePattern {
   SparsePattern sparse;
   std::vector<int> diagonal;                  // place of each cell's own entry
   std::vector<std::array<Entry, 6>> entries;  // of each cell: its faces, axis by axis, low and high
-  std::shared_ptr<const Dissection> dissection;
+  std::shared_ptr<const Dissection> dissection;  // null: by multigrid
 };
+
+// Whether a factor of a box that no series solves is too large.
+bool solved_by_multigrid(const GridBox& box);
 
 // Whether an open box is solved by Fourier series.
 bool solved_by_series(const GridBox& box);
@@ -67,15 +73,21 @@ class PressureSolver {
   // pattern: null where the box is open and solved by series.
   PressureSolver(const GridBox& box, std::shared_ptr<const PressurePattern> pattern);
 
-  using Room = std::unique_ptr<SeriesSolver::Room>;
+  struct Room {
+    std::unique_ptr<SeriesSolver::Room> series;
+    std::unique_ptr<Multigrid::Room> multigrid;
+  };
   Room make_room(int threads) const {
-    return series_ ? std::make_unique<SeriesSolver::Room>(*series_, threads) : nullptr;
+    Room room;
+    if (series_) room.series = std::make_unique<SeriesSolver::Room>(*series_, threads);
+    if (multigrid_) room.multigrid = std::make_unique<Multigrid::Room>(multigrid_->make_room());
+    return room;
   }
 
   // k: of the faces of each component (arrays of grid_box.h); null: 1 everywhere.
   void set(const double* const* k, int threads);
-  // Solves L q = b in place, over cells in C order.
-  void solve(double* b, const Room& room, int threads) const;
+  // Solves L q = b in place, over cells in C order. tolerance: of conjugate gradients.
+  SolveOutcome solve(double* b, double tolerance, const Room& room, int threads) const;
   // Whether a cell has open faces.
   bool open(int cell) const { return open_[GridBox::u(cell)]; }
   int open_cells() const { return open_cells_; }
@@ -84,10 +96,12 @@ class PressureSolver {
   bool blocked() const { return blocked_; }
 
  private:
+  void set_multigrid(int threads);
   int cells_;
   std::shared_ptr<const PressurePattern> pattern_;
   std::unique_ptr<SeriesSolver> series_;
   std::optional<CholeskyFactor> factor_;
+  std::optional<Multigrid> multigrid_;
   std::vector<double> values_;
   std::vector<char> open_;
   std::vector<int> group_;  // of cells that are connected

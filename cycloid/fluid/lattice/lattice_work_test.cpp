@@ -1,0 +1,126 @@
+#include "cycloid/fluid/lattice/lattice_work.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/support/operator_coverage.h"
+
+namespace cycloid {
+namespace {
+
+using Sides = std::vector<std::array<SideKind, 2>>;
+
+// A box whose walls stand still, with or without a disc; parameters: viscosity, density.
+std::shared_ptr<const LatticeModel> closed_box(const std::vector<int>& shape, const Sides& sides,
+                                               bool one_rate) {
+  auto model = std::make_shared<LatticeModel>();
+  model->box = GridBox(shape, std::vector<double>(shape.begin(), shape.end()), sides);
+  model->dt = 1, model->one_rate = one_rate;
+  return model;
+}
+
+std::vector<double> wave(std::size_t n, double scale, double phase) {
+  std::vector<double> x;
+  for (std::size_t i = 0; i < n; ++i) {
+    x.push_back(scale * std::sin(1.7 * static_cast<double>(i) + phase));
+  }
+  return x;
+}
+
+constexpr std::array<SideKind, 2> kRing = {SideKind::periodic, SideKind::periodic},
+                                  kWalls = {SideKind::wall, SideKind::wall},
+                                  kSlip = {SideKind::slip, SideKind::slip},
+                                  kOut = {SideKind::outflow, SideKind::wall};
+
+const std::pair<std::vector<int>, Sides> kBoxes[] = {
+    {{7, 5}, {kRing, kRing}},           {{9, 6}, {kWalls, kRing}},
+    {{5, 7}, {kSlip, kWalls}},          {{6, 6}, {kOut, kSlip}},
+    {{4, 5, 3}, {kRing, kRing, kRing}}, {{3, 5, 4}, {kSlip, kOut, kWalls}},
+    {{17, 3}, {kRing, kSlip}},
+};
+
+TEST_CASE("lattice work: mass stays in every box without an outflow") {
+  const double p[] = {0.1, 1.0};
+  for (const auto& [shape, sides] : kBoxes) {
+    const auto model = closed_box(shape, sides, false);
+    LatticeWork<double> work(model, 1);
+    work.read(p), work.set_inputs(nullptr);
+    const auto x = wave(static_cast<std::size_t>(model->states()), 1e-2, 0.3);
+    std::vector<double> next(x.size());
+    REQUIRE(work.step(x.data(), next.data()));
+    double before = 0, after = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) before += x[i], after += next[i];
+    if (model->box.has(SideKind::outflow)) CHECK(std::abs(after - before) > 1e-6);
+    else CHECK(after == doctest::Approx(before).epsilon(1e-13));
+  }
+}
+
+TEST_CASE("lattice work: the way back is the transpose of the tangent, in every box") {
+  const double p[] = {0.1, 1.0}, p_tan[] = {0.3, 0.0};
+  for (const auto& [shape, sides] : kBoxes) {
+    for (const bool one_rate : {true, false}) {
+      const auto model = closed_box(shape, sides, one_rate);
+      LatticeWork<double> work(model, 1);
+      work.read(p), work.set_inputs(nullptr);
+      const std::size_t n = static_cast<std::size_t>(model->states());
+      const auto x = wave(n, 1e-2, 0.3), x_tan = wave(n, 1, 1.1), bar = wave(n, 1, 2.3);
+      std::vector<double> tan(n), x_bar(n, 0.0), p_bar(2);
+      work.step_pushforward(x.data(), x_tan.data(), p_tan, nullptr, tan.data());
+      work.step_pullback(x.data(), bar.data(), x_bar.data(), nullptr);
+      work.give_back(p_bar.data());
+      double forth = 0, back = p_bar[0] * p_tan[0];
+      for (std::size_t i = 0; i < n; ++i) forth += bar[i] * tan[i], back += x_bar[i] * x_tan[i];
+      CHECK(forth == doctest::Approx(back).epsilon(1e-12));
+      CHECK(p_bar[0] != 0);
+    }
+  }
+}
+
+TEST_CASE("lattice work: ... and with an obstacle, whose place and size are among the parameters") {
+  auto model = std::make_shared<LatticeModel>(*closed_box({9, 8}, {kRing, kOut}, false));
+  model->obstacles = {{ObstacleKind::circle, {4.37, 4.21, 1.83}}};
+  model->obstacle = {{2, {}, {}}};
+  model->parameters = 5;
+  const double p[] = {0.1, 1.0, 4.37, 4.21, 1.83}, p_tan[] = {0.3, 0.0, 0.5, -0.7, 0.9};
+  LatticeWork<double> work(model, 1);
+  work.read(p), work.set_inputs(nullptr);
+  const std::size_t n = static_cast<std::size_t>(model->states());
+  const auto x = wave(n, 1e-2, 0.3), x_tan = wave(n, 1, 1.1), bar = wave(n, 1, 2.3);
+  std::vector<double> tan(n), x_bar(n, 0.0), p_bar(5);
+  work.step_pushforward(x.data(), x_tan.data(), p_tan, nullptr, tan.data());
+  work.step_pullback(x.data(), bar.data(), x_bar.data(), nullptr);
+  work.give_back(p_bar.data());
+  double forth = 0, back = 0;
+  for (std::size_t i = 0; i < n; ++i) forth += bar[i] * tan[i], back += x_bar[i] * x_tan[i];
+  for (std::size_t i = 0; i < 5; ++i) back += p_bar[i] * p_tan[i];
+  CHECK(forth == doctest::Approx(back).epsilon(1e-12));
+  for (const std::size_t i : {0, 2, 3, 4}) CHECK(p_bar[i] != 0);
+  // The tangent itself by differences along all parameters.
+  double best = 1;
+  for (const double e : {1e-4, 1e-5, 1e-6}) {
+    std::vector<double> up(n), down(n);
+    double moved[2][5];
+    for (int i = 0; i < 5; ++i)
+      moved[0][i] = p[i] + e * p_tan[i], moved[1][i] = p[i] - e * p_tan[i];
+    LatticeWork<double> high(model, 1), low(model, 1);
+    high.read(moved[0]), high.set_inputs(nullptr), low.read(moved[1]), low.set_inputs(nullptr);
+    high.step(x.data(), up.data()), low.step(x.data(), down.data());
+    std::vector<double> only_p(n);
+    work.step_pushforward(x.data(), nullptr, p_tan, nullptr, only_p.data());
+    double most = 0, gap = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      most = std::max(most, std::abs(only_p[i]));
+      gap = std::max(gap, std::abs((up[i] - down[i]) / (2 * e) - only_p[i]));
+    }
+    best = std::min(best, gap / most);
+  }
+  CHECK(best < 1e-7);
+  for (const char* name : {"LatticeLinks::theta", "LatticeWork::push", "LatticeWork::link",
+                           "LatticeWork::step", "LatticeWork::velocity"}) {
+    test::mark_operator_tested(name);
+  }
+}
+
+}  // namespace
+}  // namespace cycloid
