@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo build setup test test-long bench lint docs models clean \
-        setup-build setup-test setup-bench every-set test-release test-python test-dev test-tsan
+        setup-build setup-docs setup-test setup-bench every-set test-release test-python test-dev test-tsan
 
 JOBS ?= $(shell nproc)
 TIER ?= build
@@ -24,7 +24,7 @@ demo: setup-build build/build.ninja  ## install what is missing, build, show wha
 build: setup-build every-set  ## program and Python package for every instruction set, in build/
 	@cmake --build --preset release -j $(JOBS)
 
-setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), test or bench
+setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), docs, test or bench
 
 test: setup-test lint test-release test-python test-dev test-tsan  ## every test, in 22 minutes on two cores
 
@@ -47,9 +47,9 @@ lint: setup-test  ## formatting, house rules, arrows between rooms, register of 
 	@status=0; for check in include_arrows operators house documents; do \
 	  $(PYTHON_VENV) -B tests/checks/$$check.py || status=1; done; exit $$status
 
-docs: setup-build  ## check the documentation: links, citations
+docs: setup-docs build  ## the documentation as a site with search: build/docs/index.html
 	@$(PYTHON_VENV) -B tests/checks/documents.py
-	@echo "docs: every link and citation resolves; start with README.md"
+	@$(PYTHON_VENV) -B docs/site/build.py
 
 models: setup-test build  ## other packages' robots and our errors; ROBOTS=folder: and those of a collection
 	@$(PYTHON_VENV) -B tests/python/models.py --write
@@ -106,5 +106,5 @@ build-dev/build.ninja: CMakePresets.json
 build-tsan/build.ninja: CMakePresets.json
 	@cmake --preset tsan && touch $@
 
-setup-build setup-test setup-bench: setup-%:
+setup-build setup-docs setup-test setup-bench: setup-%:
 	@scripts/setup $*
