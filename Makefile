@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build setup test test-long bench lint docs models clean \
+.PHONY: help demo build setup test test-long bench lint docs wheel models clean \
         setup-build setup-docs setup-test setup-bench every-set test-release test-python test-dev test-tsan
 
 JOBS ?= $(shell nproc)
@@ -36,10 +36,10 @@ test-long: setup-test every-set  ## the whole corpora of which `make test` takes
 	@$(PYTHON_VENV) -B -m pytest tests
 	@$(MAKE) --no-print-directory test-dev SANITIZED='$(SANITIZED)'
 
-bench: setup-bench every-set  ## the race against peers: a table and bench/results.json
+bench: setup-bench every-set  ## the race against peers, a table and bench/results.html; QUICK=1: in five minutes, REPEAT=3: with spread
 	@cmake --preset release -DCYCLOID_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target bench/all cycloid_python cycloid_python_package
-	@$(PYTHON_VENV) bench/run.py
+	@$(PYTHON_VENV) bench/run.py $(if $(QUICK),--quick) $(if $(REPEAT),--repeat $(REPEAT))
 
 lint: setup-test  ## formatting, house rules, arrows between rooms, register of operators
 	$(heading) 'lint'
@@ -50,6 +50,9 @@ lint: setup-test  ## formatting, house rules, arrows between rooms, register of 
 docs: setup-docs build  ## the documentation as a site with search: build/docs/index.html
 	@$(PYTHON_VENV) -B tests/checks/documents.py
 	@$(PYTHON_VENV) -B docs/site/build.py
+
+wheel: setup-test  ## the Python package as a wheel with its manylinux tag, in build/wheel
+	@scripts/wheel
 
 models: setup-test build  ## other packages' robots and our errors; ROBOTS=folder: and those of a collection
 	@$(PYTHON_VENV) -B tests/python/models.py --write
