@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build setup test test-long bench lint docs models clean \
-        setup-build setup-test setup-bench every-set test-release test-python test-dev test-tsan
+.PHONY: help demo build setup test test-long bench lint docs wheel models clean \
+        setup-build setup-docs setup-test setup-bench every-set test-release test-python test-dev test-tsan
 
 JOBS ?= $(shell nproc)
 TIER ?= build
@@ -24,7 +24,7 @@ demo: setup-build build/build.ninja  ## install what is missing, build, show wha
 build: setup-build every-set  ## program and Python package for every instruction set, in build/
 	@cmake --build --preset release -j $(JOBS)
 
-setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), test or bench
+setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), docs, test or bench
 
 test: setup-test lint test-release test-python test-dev test-tsan  ## every test, in 22 minutes on two cores
 
@@ -36,10 +36,10 @@ test-long: setup-test every-set  ## the whole corpora of which `make test` takes
 	@$(PYTHON_VENV) -B -m pytest tests
 	@$(MAKE) --no-print-directory test-dev SANITIZED='$(SANITIZED)'
 
-bench: setup-bench every-set  ## the race against peers: a table and bench/results.json
+bench: setup-bench every-set  ## the race against peers, a table and bench/results.html; QUICK=1: in five minutes, REPEAT=3: with spread
 	@cmake --preset release -DCYCLOID_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target bench/all cycloid_python cycloid_python_package
-	@$(PYTHON_VENV) bench/run.py
+	@$(PYTHON_VENV) bench/run.py $(if $(QUICK),--quick) $(if $(REPEAT),--repeat $(REPEAT))
 
 lint: setup-test  ## formatting, house rules, arrows between rooms, register of operators
 	$(heading) 'lint'
@@ -47,9 +47,12 @@ lint: setup-test  ## formatting, house rules, arrows between rooms, register of 
 	@status=0; for check in include_arrows operators house documents; do \
 	  $(PYTHON_VENV) -B tests/checks/$$check.py || status=1; done; exit $$status
 
-docs: setup-build  ## check the documentation: links, citations
+docs: setup-docs build  ## the documentation as a site with search: build/docs/index.html
 	@$(PYTHON_VENV) -B tests/checks/documents.py
-	@echo "docs: every link and citation resolves; start with README.md"
+	@$(PYTHON_VENV) -B docs/site/build.py
+
+wheel: setup-test  ## the Python package as a wheel with its manylinux tag, in build/wheel
+	@scripts/wheel
 
 models: setup-test build  ## other packages' robots and our errors; ROBOTS=folder: and those of a collection
 	@$(PYTHON_VENV) -B tests/python/models.py --write
@@ -106,5 +109,5 @@ build-dev/build.ninja: CMakePresets.json
 build-tsan/build.ninja: CMakePresets.json
 	@cmake --preset tsan && touch $@
 
-setup-build setup-test setup-bench: setup-%:
+setup-build setup-docs setup-test setup-bench: setup-%:
 	@scripts/setup $*

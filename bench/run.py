@@ -1,7 +1,8 @@
 """make bench: the race against peers, in one run on one machine.
 
-Writes bench/results.json and prints a table: what was held to, what came out. Figures move with the
-machine; ratios are taken within the run. `--quick` leaves out the peers.
+Writes bench/results.json and bench/results.html and prints a table: what was held to, what came
+out, what is missed first. Figures move with the machine; ratios are taken within the run. `--quick`
+leaves out most peers and takes some minutes; `--repeat 3` tells the spread of three runs.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 import python_overhead
+import race_page
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
@@ -190,9 +192,9 @@ def hold_learn(results, held):
              "x", least, False)
 
 
-def raced(script):
+def raced(script, *arguments):
     """The JSON object that a script of this folder prints last; peers may print lines before it."""
-    said = subprocess.run([sys.executable, ROOT / "bench" / script], check=True,
+    said = subprocess.run([sys.executable, ROOT / "bench" / script, *arguments], check=True,
                           stdout=subprocess.PIPE, text=True,
                           env=dict(os.environ, OMP_NUM_THREADS="1")).stdout
     lines = said.splitlines()
@@ -246,6 +248,8 @@ def hold_diffrax(race, held):
 
 # What is raced: title, key of results.json, script, what it is held to.
 RACES = (
+    ("how costs grow with batch, horizon, dofs, contacts and cells", "curves", "race_curves.py",
+     lambda results, held: None),
     ("what PyTorch adds", "torch", "race_torch.py", hold_torch),
     ("networks, against PyTorch", "networks", "race_networks.py", hold_networks),
     ("training of learned laws, against PyTorch", "learn", "race_learn.py", hold_learn),
@@ -268,17 +272,11 @@ RACES = (
      "race_identify.py", hold_identify),
     ("diffrax (compiles for a while)", "diffrax", "race_diffrax.py", hold_diffrax),
 )
-OF_QUICK = 2  # of them with --quick
+OF_QUICK = 3  # of them with --quick
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     epilog="example: .venv/bin/python bench/run.py --quick")
-    parser.add_argument("--quick", action="store_true", help="leave out most peers")
-    options = parser.parse_args()
-    if not (BUILD / "bench_laws").exists():
-        sys.exit("bench: build/bench/bench_laws is missing; `make bench` builds it first")
-
+def measure(quick):
+    """All figures of one run, the rows that are held to something, and scripts that failed."""
     failed = []
     results = {"machine": {"cpu": platform.processor() or platform.machine(),
                            "cores": os.cpu_count()}, "laws": {}}
@@ -323,23 +321,60 @@ def main():
     for kind, ratio in python["ratio"].items():
         held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
 
-    for title, key, script, hold in RACES[: OF_QUICK if options.quick else None]:
+    for title, key, script, hold in RACES[: OF_QUICK if quick else None]:
         say(f"bench: {title} ...")
         try:
-            results[key] = raced(script)
+            results[key] = raced(script, *(["--full"] if key == "curves" and not quick else []))
         except (subprocess.CalledProcessError, ValueError) as error:  # the other races count
             say(f"bench: {script} failed: {error}")
             failed.append(script)
             continue
         hold(results[key], held)
 
-    results["held_to"] = rows
-    (ROOT / "bench" / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    return results, rows, failed
+
+
+def with_spread(runs):
+    """The rows of several runs as one: medians, with the least and the most."""
+    merged = []
+    for same in zip(*runs, strict=True):
+        values = sorted(row["measured"] for row in same)
+        row = dict(same[0], measured=values[len(values) // 2])
+        side, bound = row["held_to"].split()
+        row["ok"] = row["measured"] <= float(bound) if side == "<=" else (
+            row["measured"] >= float(bound))
+        if len(values) > 1:
+            row["spread"] = [values[0], values[-1]]
+        merged.append(row)
+    return merged
+
+
+def tell(rows):
+    """What is missed comes first."""
     width = max(len(r["what"]) for r in rows)
-    for r in rows:
+    for r in sorted(rows, key=lambda row: row["ok"]):
+        between = "  ({:.3g} … {:.3g})".format(*r["spread"]) if "spread" in r else ""
         print(f"{r['what']:<{width}}  {r['measured']:9.3g} {r['unit']:<2}  {r['held_to']:<7} "
-              f"{'met' if r['ok'] else 'MISSED'}")
-    print("written: bench/results.json")
+              f"{'met' if r['ok'] else 'MISSED'}{between}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     epilog="example: .venv/bin/python bench/run.py --quick")
+    parser.add_argument("--quick", action="store_true", help="leave out most peers")
+    parser.add_argument("--repeat", type=int, default=1, help="runs, whose spread is told")
+    options = parser.parse_args()
+    if not (BUILD / "bench_laws").exists():
+        sys.exit("bench: build/bench/bench_laws is missing; `make bench` builds it first")
+
+    runs = [measure(options.quick) for _ in range(max(1, options.repeat))]
+    results, _, failed = runs[-1]
+    whole = [rows for _, rows, lost in runs if not lost] or [runs[-1][1]]
+    results["held_to"] = with_spread(whole)
+    (ROOT / "bench" / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (ROOT / "bench" / "results.html").write_text(race_page.page(results))
+    tell(results["held_to"])
+    print("written: bench/results.json, bench/results.html")
     if failed:
         sys.exit(f"bench: not raced: {', '.join(failed)}")
 

@@ -1,4 +1,4 @@
-// cycloid tour: what gradients of physics are good for, in five stories (cli/tour/tour.h).
+// cycloid tour: what gradients of physics are good for, in ten stories (cli/tour/tour.h).
 
 #include "cli/tour/tour.h"
 
@@ -47,11 +47,12 @@ Run declare(Options& options) {
 }  // namespace
 
 const Command kTour = {
-    "tour", "five stories about gradients of physics, and a page to read",
+    "tour", "ten stories about gradients of physics, and a page to read",
     "Shows what gradients of physics are good for: a projectile is aimed in the wind, a\n"
     "pendulum's length and damping are found from a noisy recording, the Lorenz system\n"
     "shows how far a gradient can be trusted, a slide is bent into the curve of fastest\n"
-    "descent, and a robot swings a pole up. Writes a page to read.",
+    "descent, a robot swings a pole up; a humanoid falls, a block is pushed, a soft finger\n"
+    "bends, water flows around a disc and a network learns a pendulum. Writes a page to read.",
     "cycloid tour --report tour.html", declare};
 
 }  // namespace cycloid::cli

@@ -36,14 +36,14 @@ times = np.sort(random.uniform(0, DURATION, 80))
 truth = fall([RESTITUTION, GRAVITY], times)
 measured = truth.states[:, 0] + NOISE * random.normal(size=len(times))
 
-p = np.array([0.6, 9.0])
+p, slopes = np.array([0.6, 9.0]), np.eye(2)
 for seconds in (0.6, 1.0, 1.5, DURATION):
     used = times < seconds
     for _ in range(6):
         run = fall(p, times[used])
-        J = jacobian(run)
-        p = p + np.linalg.lstsq(J, measured[used] - run.states[:, 0], rcond=1e-6)[0]
-bars = NOISE * np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
+        slopes = jacobian(run)
+        p = p + np.linalg.lstsq(slopes, measured[used] - run.states[:, 0], rcond=1e-6)[0]
+bars = NOISE * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
 print(f"{len(truth.events)} impacts, {len(times)} heights with {1000 * NOISE:.0f} mm of noise")
 print(f"restitution {p[0]:.5f} ± {bars[0]:.5f}  (truth {RESTITUTION})")
 print(f"gravity     {p[1]:.5f} ± {bars[1]:.5f} m/s²  (truth {GRAVITY})")

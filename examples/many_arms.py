@@ -50,7 +50,8 @@ for _ in range(8):
     J = np.concatenate([slopes(run, seen, axis)[0] for axis in (0, 2)])
     command = command - np.linalg.lstsq(J, miss, rcond=None)[0]
 print(f"{b}\nmiss {errors[0]:.4f} m at first, {errors[-1]:.4f} m at last; command {command} rad")
-g, h = slopes(*reach(command, params), 2)[1]["body:load.mass"], 1e-5  # of heights [m/kg], [kg]
+run, seen = reach(command, params)
+g, h = slopes(run, seen, 2)[1]["body:load.mass"], 1e-5  # of heights [m/kg], [kg]
 loads = [params | {"body:load.mass": params["body:load.mass"] + d} for d in (h, -h)]
 above, below = (reach(command, p)[1].values[:, 2] for p in loads)
 difference = (above - below) / (2 * h)

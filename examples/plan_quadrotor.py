@@ -18,11 +18,11 @@ for i, (x, y) in enumerate(((0.15, 0), (0, 0.15), (-0.15, 0), (0, -0.15))):
         site=f"rotor{i}", gear=(0, 0, 1, 0, 0, 0.02 * (-1) ** i),
         ctrlrange=(0, 4), ctrllimited=True,
     )  # fmt: skip
-quad = quad.build()
+robot = quad.build()
 
 points = np.array([[1, 0, 1.5], [2, 1, 0.7], [2, 2, 1.0]])
 steps = [50, 100, 150]
-at_rest = quad.initial_state()
+at_rest = robot.initial_state()
 at_rest[:3] = points[-1]
 cost = (
     cy.cost.Reach("xpos:quad", points, 100, when=steps)
@@ -31,7 +31,7 @@ cost = (
     + cy.cost.Smooth(1e-2)
 )
 hover = np.full((150, 4), 0.5 * 9.81 / 4)
-plan = cy.plan(quad, quad.initial_state(), cost, 150, start=hover)
+plan = cy.plan(robot, robot.initial_state(), cost, 150, start=hover)
 print(plan)
 misses = np.linalg.norm(plan.states[steps, :3] - points, axis=1)
 print("misses [m]", misses.round(4), "thrust", plan.controls.min(), "to", plan.controls.max(), "N")

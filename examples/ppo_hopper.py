@@ -24,7 +24,7 @@ class Returns(BaseCallback):
         self.means = []
 
     def _on_rollout_end(self):
-        self.means.append(float(np.mean([e["r"] for e in self.model.ep_info_buffer])))
+        self.means.append(float(np.mean([e["r"] for e in self.model.ep_info_buffer or ()])))
         if len(self.means) % 4 == 1:
             print(f"{self.num_timesteps:9,d} steps: mean return {self.means[-1]:7.1f}", flush=True)
 

@@ -49,6 +49,7 @@ def adam(controls, mean, square, k):
 
 controls = jnp.zeros((STEPS, 1)).at[:60].set(0.4)  # a push that reaches the box
 mean = square = jnp.zeros_like(controls)
+last = jnp.asarray(START)
 for k in range(1, 201):
     controls, mean, square, value, last = adam(controls, mean, square, k)
     if k in (1, 10, 50, 100, 200):

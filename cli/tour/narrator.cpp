@@ -98,7 +98,7 @@ void Narrator::clear_progress() {
 
 void Narrator::welcome() {
   out_ << '\n'
-       << strong("Cycloid") << ": five short stories, computed on this machine as they are told.\n";
+       << strong("Cycloid") << ": ten short stories, computed on this machine as they are told.\n";
 }
 
 void Narrator::begin_aim(const AimProblem& p) {
@@ -320,9 +320,74 @@ void Narrator::tell_recording(const RecordingResult& result) {
               strong(significant(result.held_out, 2) + " rad"), "."));
 }
 
+std::string Narrator::judged(bool ok, const std::string& text) const {
+  return ok ? good(text) : painted(kRed, text);
+}
+
+void Narrator::begin_worlds() { progress("a humanoid falls …"); }
+
+void Narrator::tell(const HumanoidResult& r) {
+  clear_progress();
+  heading(6, "Differentiate a humanoid");
+  if (!r.reason.empty()) {
+    say(message("Left out: ", r.reason));
+  } else {
+    say(message("A humanoid of ", r.dofs, " degrees of freedom falls on its feet. Its gradient by ",
+                r.parameters, " numbers of its body agrees with differences to ",
+                judged(r.ok(), scientific(r.gradient_error)), "."));
+    say(message("A step of one among 256, on one thread: ", significant(r.step_us, 3),
+                " µs, with the whole gradient ", strong(significant(r.gradient_us, 3) + " µs"),
+                ". MuJoCo's step: ", significant(r.mujoco_step_us, 3),
+                " µs without gradient; by differences ", significant(r.mujoco_differences_us, 3),
+                " µs."));
+  }
+  progress("a block is pushed …");
+}
+
+void Narrator::tell(const PushResult& r) {
+  clear_progress();
+  heading(7, "Push a block");
+  if (!r.reason.empty()) {
+    say(message("Left out: ", r.reason));
+  } else {
+    say(message("A finger is to push a block to ", fixed(r.goal, 2), " m. It ends at ",
+                judged(r.ok(), fixed(r.end, 4) + " m"), " after ", r.iterations,
+                " iterations, though the exact gradient says nothing before they touch."));
+  }
+  progress("a finger bends …");
+}
+
+void Narrator::tell(const FingerResult& r) {
+  clear_progress();
+  heading(8, "Choose how soft a finger is");
+  say(message("With a Young's modulus of ", significant(r.young / 1000, 3), " kPa, found in ",
+              r.runs, " runs, a soft finger sinks by ",
+              judged(r.ok(), fixed(-1000 * r.reached, 2) + " mm"), "; wanted were ",
+              fixed(-1000 * r.wanted, 0), " mm."));
+  progress("water flows …");
+}
+
+void Narrator::tell(const StreamResult& r) {
+  clear_progress();
+  heading(9, "Ask a flow how it depends on a shape");
+  say(message("The drag of a disc changes by ", judged(r.ok(), significant(r.slope, 6)),
+              " N/m per metre of radius, by one way back; by differences ",
+              significant(r.difference, 6), "."));
+  progress("a network learns …");
+}
+
+void Narrator::tell(const PupilResult& r) {
+  clear_progress();
+  heading(10, "Teach a network physics, and grade it");
+  say(message("A Hamiltonian network of ", r.weights, " weights learned a pendulum in ",
+              fixed(r.seconds, 1), " s. Over four seconds that it has not seen it is off by ",
+              judged(r.ok(), significant(r.error, 2)),
+              " standard deviations. The scorecard says: ", r.verdict, "."));
+}
+
 void Narrator::farewell(const TourResult& result) {
   out_ << '\n';
-  say(message(result.ok() ? good("All five ended as they should")
+  say(message(result.ok() ? good("All ten ended as they should")
                           : painted(kRed, "Not every story ended as it should"),
               ", in ", fixed(result.seconds, 1), " s."));
   if (!result.report.empty()) {

@@ -35,12 +35,20 @@ class Narrator {
   void end_swing(const SwingResult& result);
   void tell_recording(const RecordingResult& result);
 
+  void begin_worlds();
+  void tell(const HumanoidResult& result);
+  void tell(const PushResult& result);
+  void tell(const FingerResult& result);
+  void tell(const StreamResult& result);
+  void tell(const PupilResult& result);
+
   void farewell(const TourResult& result);
 
  private:
   std::string painted(const char* code, const std::string& text) const;
   std::string strong(const std::string& text) const { return painted("1", text); }
   std::string good(const std::string& text) const { return painted("1;32", text); }
+  std::string judged(bool ok, const std::string& text) const;
   void heading(int number, const std::string& text);
   void say(const std::string& text);  // wrapped to the width, indented
   void draw(const TextPlot& plot);

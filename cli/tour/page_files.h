@@ -5,5 +5,6 @@ namespace cycloid::tour {
 
 extern const char* const kPageHtml;
 extern const char* const kPageJs;
+extern const char* const kSceneJs;
 
 }  // namespace cycloid::tour

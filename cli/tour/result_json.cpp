@@ -165,6 +165,57 @@ Json recording_json(const std::optional<RecordingResult>& r) {
   return json;
 }
 
+// A story that could not be told is hidden on the page.
+std::string shown(const std::string& reason) { return reason.empty() ? "" : "hidden"; }
+
+Json humanoid_json(const HumanoidResult& r) {
+  return {{"shown", shown(r.reason)},
+          {"reason", r.reason},
+          {"ok", r.ok()},
+          {"dofs", r.dofs},
+          {"parameters", r.parameters},
+          {"gradient_error", r.gradient_error},
+          {"step_us", r.step_us},
+          {"gradient_us", r.gradient_us},
+          {"mujoco_step_us", r.mujoco_step_us},
+          {"mujoco_differences_us", r.mujoco_differences_us},
+          {"scene", to_json(r.scene)}};
+}
+
+Json push_json(const PushResult& r) {
+  return {{"shown", shown(r.reason)}, {"reason", r.reason}, {"ok", r.ok()},
+          {"goal", r.goal},           {"end", r.end},       {"iterations", r.iterations},
+          {"seconds", r.seconds},     {"silent", r.silent}, {"scene", to_json(r.scene)}};
+}
+
+Json finger_json(const FingerResult& r) {
+  return {{"ok", r.ok()},
+          {"unknowns", r.unknowns},
+          {"sag", -1000 * r.wanted},
+          {"reached_mm", -1000 * r.reached},
+          {"young_kpa", r.young / 1000},
+          {"runs", r.runs},
+          {"gradient_error", r.gradient_error},
+          {"scene", to_json(r.scene)}};
+}
+
+Json stream_json(const StreamResult& r) {
+  return {{"ok", r.ok()},     {"cells", r.cells},           {"drag", r.drag},
+          {"slope", r.slope}, {"difference", r.difference}, {"scene", to_json(r.scene)}};
+}
+
+Json pupil_json(const PupilResult& r) {
+  return {{"ok", r.ok()},
+          {"weights", r.weights},
+          {"seconds", r.seconds},
+          {"first_loss", r.first_loss},
+          {"last_loss", r.last_loss},
+          {"verdict", r.verdict},
+          {"one_step", r.one_step},
+          {"error", r.error},
+          {"scene", to_json(r.scene)}};
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const TourResult& result) {
@@ -178,6 +229,11 @@ nlohmann::ordered_json to_json(const TourResult& result) {
           {"trust", trust_json(result.trust)},
           {"slide", slide_json(result.slide)},
           {"swing", swing_json(result.swing)},
+          {"humanoid", humanoid_json(result.worlds.humanoid)},
+          {"push", push_json(result.worlds.push)},
+          {"finger", finger_json(result.worlds.finger)},
+          {"stream", stream_json(result.worlds.stream)},
+          {"pupil", pupil_json(result.worlds.pupil)},
           {"recording", recording_json(result.recording)}};
 }
 

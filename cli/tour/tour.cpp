@@ -62,6 +62,18 @@ TourResult run_tour(const TourOptions& options, std::ostream& out) {
   narrator.end_swing(result.swing);
   if (result.recording) narrator.tell_recording(*result.recording);
 
+  narrator.begin_worlds();
+  result.worlds.humanoid = drop_humanoid(options.keep_going);
+  narrator.tell(result.worlds.humanoid);
+  result.worlds.push = push_block(options.keep_going);
+  narrator.tell(result.worlds.push);
+  result.worlds.finger = bend_finger(options.keep_going);
+  narrator.tell(result.worlds.finger);
+  result.worlds.stream = follow_stream(options.keep_going);
+  narrator.tell(result.worlds.stream);
+  result.worlds.pupil = teach_pendulum(options.keep_going);
+  narrator.tell(result.worlds.pupil);
+
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   file.write(page(result));
   narrator.farewell(result);

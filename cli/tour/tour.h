@@ -1,8 +1,9 @@
-// The tour: five short stories, each computed when it is told, in the terminal and on a web page.
+// The tour: ten short stories, each computed when it is told, in the terminal and on a web page.
 //
 // Where to start reading:
 //   tour.h                   runs the stories
 //   aim.h  fit.h  trust.h  slide.h  swing.h   one story each: problem, result, solution
+//   worlds.h                 five more, in which something moves in three dimensions
 //   narrator.h               tells them in the terminal;  text_plot.h  draws there
 //   page.h                   tells them on a page: page.html has its words, page.css and page.js
 //                            its looks;  figures.h  its figures, drawn with svg_plot.h
@@ -18,6 +19,7 @@
 #include "cli/tour/slide.h"
 #include "cli/tour/swing.h"
 #include "cli/tour/trust.h"
+#include "cli/tour/worlds.h"
 #include "cycloid/base/interrupt.h"
 
 namespace cycloid::tour {
@@ -40,14 +42,17 @@ struct TourResult {
   TrustResult trust;
   SlideResult slide;
   SwingResult swing;
+  WorldsResult worlds;
   std::optional<RecordingResult> recording;  // where one was given
   std::uint64_t seed = 0;
   std::filesystem::path report;  // absolute; empty where none was written
-  double seconds = 0;            // for the five stories
+  double seconds = 0;            // for all stories
 
-  // The target is hit, the pendulum found, Lorenz called chaotic, the slide a cycloid, the pole up.
+  // The target is hit, the pendulum found, Lorenz called chaotic, the slide a cycloid, the pole
+  // up, and the further worlds as they should be.
   bool ok() const {
-    return aim.hit() && fit.found() && trust.chaotic() && slide.fastest() && swing.up();
+    return aim.hit() && fit.found() && trust.chaotic() && slide.fastest() && swing.up() &&
+           worlds.ok();
   }
 };
 

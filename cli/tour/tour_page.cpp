@@ -63,7 +63,7 @@ std::string replacement(const std::string& words, const Json& json,
   std::string first, second, format;
   in >> first;
   if (first == "style") return kStyle;
-  if (first == "script") return kPageJs;
+  if (first == "script") return std::string(kPageJs) + kSceneJs;
   if (first == "json") {  // "</" would end the script element
     std::string text = json.dump();
     for (std::size_t at = 0; (at = text.find("</", at)) != text.npos;) text.replace(at, 2, "<\\/");

@@ -31,7 +31,7 @@ std::string text_of(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("tour: five stories end well, in the terminal, as JSON and as a page [threads]") {
+TEST_CASE("tour: ten stories end well, in the terminal, as JSON and as a page [threads]") {
   const Folder folder;
   const fs::path report = folder.path / "tour.html";
   std::ostringstream out;

@@ -15,6 +15,7 @@
 //   refuse.h          what is not supported, by the name of the element; contacts.h, of contacts
 //   convert.h         mjModel to Model
 //   appearance.h      what it looks like
+//   mujoco_clock.h    what MuJoCo's own step costs here, for comparisons
 #pragma once
 
 #include <string>

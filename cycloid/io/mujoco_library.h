@@ -21,6 +21,7 @@ namespace cycloid::inline io {
   X(mj_version)                                                                \
   X(mj_parseXML) X(mj_parseXMLString) X(mj_compile) X(mj_printSchema)          \
   X(mj_deleteSpec) X(mj_deleteModel)                                           \
+  X(mj_makeData) X(mj_deleteData) X(mj_resetData) X(mj_step) X(mjd_transitionFD) \
   X(mju_setLogHandler)                                                         \
   X(mjs_getError) X(mjs_getString) X(mjs_setString) X(mjs_getName)             \
   X(mjs_firstElement) X(mjs_nextElement) X(mjs_delete) X(mjs_getParent)        \

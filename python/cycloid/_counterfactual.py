@@ -378,7 +378,7 @@ def rank_interventions(
     fit: Any,
     recording: Recording,
     changes: Mapping[str, Mapping[str, Any]],
-    outcome: Callable[[np.ndarray], float],
+    outcome: Callable[[np.ndarray], Any],
     *,
     forces: Any = (),
     draws: int = 64,

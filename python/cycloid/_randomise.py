@@ -49,7 +49,7 @@ class Uniform:
 
 
 def randomise(
-    system: System, spreads: Mapping[str, LogNormal | Normal | Uniform], batch: int, seed: int
+    system: System, spreads: Mapping[str, Any], batch: int, seed: int
 ) -> dict[str, np.ndarray]:
     """Parameters that differ between environments: {name: (batch, *shape)}, in the units of
     `system.parameters.units`, to be given as params to `rollout` and every other function. The

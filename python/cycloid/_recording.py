@@ -40,10 +40,10 @@ class Recording:
 
     times: np.ndarray
     values: np.ndarray
-    controls: np.ndarray | None
+    controls: Any
     names: tuple[str, ...] | None
     sigma: np.ndarray | None
-    x0: np.ndarray | None
+    x0: Any
 
     def __init__(
         self,

@@ -157,13 +157,13 @@ class Gradient:
     broadcast; None where it was not asked for.
     """
 
-    x0: np.ndarray | None
+    x0: Any
     """In the coordinates of the states."""
-    x0_tangent: np.ndarray | None
+    x0_tangent: Any
     """In tangent coordinates (..., tangent_size): the same numbers, but for quaternions."""
-    controls: np.ndarray | None
+    controls: Any
     """(..., T, input_size); (T, input_size) where the controls were an int T."""
-    params: np.ndarray | dict[str, np.ndarray] | None
+    params: Any
     """A dict for a dict; the flat vector (n,) where no params were given."""
     recomputed_steps: int
     """Steps that were run again on the way back, over all chunks of lanes."""
@@ -186,11 +186,11 @@ class Linearisation:
     not asked for.
     """
 
-    A: np.ndarray | None
+    A: Any
     """(..., tangent_size, tangent_size)"""
-    B: np.ndarray | None
+    B: Any
     """(..., tangent_size, input_size)"""
-    P: np.ndarray | None
+    P: Any
     """(..., tangent_size, parameters)"""
     next: np.ndarray
     """The next state (..., state_size)."""

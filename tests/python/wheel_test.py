@@ -82,3 +82,12 @@ def test_the_installed_wheel_takes_a_gradient(wheel, tmp_path):
     )
     assert found.returncode == 0, found.stderr
     assert found.stdout.split()[0] == "portable"
+
+
+def test_the_wheel_runs_on_other_systems_too(wheel):
+    pytest.importorskip("auditwheel")
+    command = [sys.executable, "-m", "auditwheel", "show", "--allow-pure-python-wheel", str(wheel)]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    # What it needs besides libc and libstdc++ comes with the package mujoco-core, opened later.
+    assert "manylinux_2_" in said.stdout

@@ -1,0 +1,142 @@
+"""The race as a page: bench/results.json -> bench/results.html, one file without scripts.
+
+    python bench/race_page.py [RESULTS.json] [PAGE.html]
+
+What was missed comes first, then what was met, then the curves.
+"""
+
+import html
+import json
+import math
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+COLOURS = ("#1769c4", "#c2410c", "#5b6675", "#13806f")
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 520, 300, 62, 44, 16
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c2430; --page: #f6f7f9; --sheet: #fff; --line: #d9dee6;
+  --bad: #b3261e; --good: #1b7f4b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6ebf2; --page: #12161c; --sheet: #1a2029;
+  --line: #333c48; --bad: #ff8a80; --good: #6fd6a0; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
+  margin: 0 auto; max-width: 72rem; padding: 1.5rem; }
+table { border-collapse: collapse; width: 100%; background: var(--sheet); font-size: 0.92rem; }
+td, th { border-bottom: 1px solid var(--line); padding: 0.35rem 0.6rem; text-align: left; }
+td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.missed { color: var(--bad); font-weight: 600; } .met { color: var(--good); }
+.wide { overflow-x: auto; }
+.curves { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
+figure { margin: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px;
+  padding: 0.8rem; } figure svg { width: 100%; height: auto; }
+svg text { fill: var(--ink); font: 12px system-ui, sans-serif; } svg .grid { stroke: var(--line); }
+"""
+
+
+def nice(value):
+    """A number with three digits, without powers of ten where that is readable."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def table(rows):
+    out = ["<div class=wide><table><thead><tr><th>what</th><th>measured</th><th>held to</th>"
+           "<th></th></tr></thead><tbody>"]
+    for r in rows:
+        word = "met" if r["ok"] else "missed"
+        bar = r.get("spread")
+        between = f" <small>({nice(bar[0])} … {nice(bar[1])})</small>" if bar else ""
+        out.append(
+            f"<tr><td>{html.escape(r['what'])}</td><td class=n>{nice(r['measured'])} "
+            f"{html.escape(r['unit'])}{between}</td><td class=n>{html.escape(r['held_to'])}</td>"
+            f"<td class={word}>{word}</td></tr>"
+        )
+    return "".join(out) + "</tbody></table></div>"
+
+
+def decades(low, high):
+    """Powers of ten from below low to above high, exponents; at least one apart."""
+    a, b = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    return a, max(b, a + 1)
+
+
+def plot(curve):
+    """A curve with logarithmic axes: medians, and what lies between the least and the most."""
+    rows, names = curve["rows"], [k for k in curve["rows"][0] if k not in ("x", "label")]
+    ends = [row[n][e] for row in rows for n in names for e in ("low", "high")]
+    y0, y1 = decades(min(ends), max(ends))
+    x0, x1 = math.log10(min(r["x"] for r in rows)), math.log10(max(r["x"] for r in rows))
+    inner, tall = WIDTH - LEFT - 26, HEIGHT - TOP - BOTTOM
+
+    def at(x, y):
+        across = (math.log10(x) - x0) / ((x1 - x0) or 1)
+        up = (math.log10(y) - y0) / (y1 - y0)
+        return LEFT + inner * across, TOP + tall * (1 - up)
+
+    label = html.escape(f"{curve['title']}: {curve['unit']} against {curve['x']}")
+    out = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
+    for e in range(y0, y1 + 1):
+        y = at(rows[0]["x"], 10.0**e)[1]
+        out.append(f'<line class=grid x1="{LEFT}" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        out.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**e:g}</text>')
+    for r in rows:
+        x = at(r["x"], 10.0**y0)[0]
+        out.append(f'<text x="{x:.1f}" y="{HEIGHT - 26}" text-anchor="middle">{r["x"]:g}</text>')
+    middle = LEFT + inner / 2
+    out.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{curve["x"]}</text>')
+    for name, colour in zip(names, COLOURS, strict=False):
+        band = [at(r["x"], r[name]["low"]) for r in rows]
+        band += [at(r["x"], r[name]["high"]) for r in reversed(rows)]
+        line = [at(r["x"], r[name]["median"]) for r in rows]
+        out.append(f'<polygon points="{points(band)}" fill="{colour}" fill-opacity="0.18"/>')
+        out.append(f'<polyline points="{points(line)}" fill="none" stroke="{colour}" '
+                   'stroke-width="2"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in line]
+    return "".join(out) + "</svg>" + legend(names)
+
+
+def points(list_of):
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in list_of)
+
+
+def legend(names):
+    marks = [f'<span style="color:{c}">■</span> {html.escape(n)}'
+             for n, c in zip(names, COLOURS, strict=False)]
+    return f"<p><small>{' &nbsp; '.join(marks)}</small></p>"
+
+
+def page(results):
+    """HTML of results as run.py writes them."""
+    rows = results["held_to"]
+    missed, met = [r for r in rows if not r["ok"]], [r for r in rows if r["ok"]]
+    machine = results.get("machine", {})
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8><link rel=icon href='data:,'>",
+        "<meta name=viewport content='width=device-width, initial-scale=1'>",
+        f"<title>The race</title><style>{STYLE}</style><h1>The race against peers</h1>",
+        f"<p>{html.escape(str(machine.get('cpu', '')))}, {machine.get('cores', '?')} cores. "
+        "Ratios are of one run, in which both sides take turns. "
+        f"{len(missed)} of {len(rows)} aims are missed.</p>",
+        "<h2>What we lose at, or do not reach</h2>",
+        table(missed) if missed else "<p>Nothing that was measured here.</p>",
+        "<h2>What is reached</h2>", table(met),
+    ]  # fmt: skip
+    if results.get("curves"):
+        parts.append("<h2>How costs grow</h2><p>Both axes are logarithmic. Lines are medians, "
+                     "bands the least and the most of several turns.</p><div class=curves>")
+        for curve in results["curves"].values():
+            unit = f"<small>[{html.escape(curve['unit'])}]</small>"
+            title = html.escape(curve["title"])
+            parts.append(f"<figure><h3>{title} {unit}</h3>{plot(curve)}</figure>")
+        parts.append("</div>")
+    return "\n".join(parts) + "</html>\n"
+
+
+def main():
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "results.json"
+    target = Path(sys.argv[2]) if len(sys.argv) > 2 else source.with_suffix(".html")
+    target.write_text(page(json.loads(source.read_text())))
+    print(f"written: {target}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The page of the race: what is missed first, curves with their spread, on any screen."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import race_page  # noqa: E402
+
+
+def row(what, ok, **more):
+    return {"what": what, "measured": 3.21, "unit": "x", "held_to": ">= 4", "ok": ok} | more
+
+
+def times(median):
+    return {"median": median, "low": 0.9 * median, "high": 1.3 * median}
+
+
+RESULTS = {
+    "machine": {"cpu": "a processor", "cores": 2},
+    "held_to": [row("reached <first>", True), row("not reached", False, spread=[3.0, 3.5])],
+    "curves": {
+        "batch": {
+            "title": "Batch", "x": "environments", "unit": "µs per step",
+            "rows": [{"x": n, "forward": times(90 / n), "MuJoCo": times(30)} for n in (1, 8, 64)],
+        }
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    file = tmp_path_factory.mktemp("race") / "race.html"
+    file.write_text(race_page.page(RESULTS))
+    return file
+
+
+@pytest.mark.parametrize("width, dark", [(1120, False), (1120, True), (390, True)])
+def test_the_page_shows_what_is_missed_first_and_fits(browser, path, width, dark):
+    page = browser.open(path, width=width, dark=dark)
+    assert page.errors == [] and page.requests == [path.as_uri()]
+    words = page.evaluate("[...document.querySelectorAll('td:last-child')].map((d) => d.className)")
+    assert words == ["missed", "met"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    text = page.evaluate("document.body.innerText")
+    assert "reached <first>" in text and "(3 … 3.5)" in text and "1 of 2 aims are missed" in text
+
+
+def test_curves_go_down_where_the_numbers_do(browser, path):
+    page = browser.open(path)
+    lines = page.evaluate(
+        "[...document.querySelectorAll('polyline')].map((l) => l.getAttribute('points'))"
+    )
+    heights = [[float(p.split(",")[1]) for p in line.split()] for line in lines]
+    assert heights[0][0] < heights[0][1] < heights[0][2]  # the picture's y goes down
+    assert heights[1][0] == heights[1][1] == heights[1][2]
+    assert page.evaluate("document.querySelectorAll('polygon').length") == 2
