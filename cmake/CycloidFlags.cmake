@@ -10,8 +10,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 # The cache takes units with precompiled headers only when told that macros and times in them are no
-# matter: of ours they are not. Paths within the project it sees relative to the tree of the build, so
-# that build/ serves another tree beside it.
+# matter: of ours they are not. Paths within the project it sees relative to the tree of the build,
+# so that build/ serves another tree beside it.
 find_program(CYCLOID_CCACHE ccache)
 if(CYCLOID_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
