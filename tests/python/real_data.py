@@ -193,6 +193,7 @@ def dfki_double_pendulum() -> Outcome:
         bounds={"joint:j1.frictionloss": (0, 1), "joint:j2.frictionloss": (0, 1)},
         held_out=pieces(records[3], 0.5),
         loss="huber",
+        iterations=200,
     )
     one, whole = errors(fit, records[3], 1)
     return Outcome(fit, one, whole, "rad", error_in_pieces(fit, records[3], 0.5, 1))
