@@ -33,13 +33,21 @@ Page train_page(const TrainState& state, const std::string& title, const std::st
     }
   }
   if (!(high > 0)) low = 0.1, high = 1;
+  // Whole decades, so that the axis has its numbers.
+  low = std::pow(10, std::floor(std::log10(low))), high = std::pow(10, std::ceil(std::log10(high)));
+  if (!(high > low)) high = 10 * low;
+  std::vector<LegendEntry> legend = {{"c1", "training"}};
+  const bool held = std::any_of(state.history.begin(), state.history.end(),
+                                [](const TrainRecord& r) { return std::isfinite(r.validation); });
+  if (held) legend.push_back({"c2", "held back"});
   const double last = static_cast<double>(std::max<std::int64_t>(1, state.step));
   Plot loss("loss", "Loss after each step of training", 640, 320);
-  loss.x_axis("step", 0, last).y_axis("loss", low / 1.5, high * 1.5, Scale::logarithmic);
+  loss.x_axis("step", 0, last).y_axis("loss", low, high, Scale::logarithmic);
   draw(loss, state.history, &TrainRecord::loss, "c1");
   draw(loss, state.history, &TrainRecord::validation, "c2");
-  page.section("Loss").plot("Loss", loss, "Mean square over the batch, and over what is held back.",
-                            {{"c1", "training"}, {"c2", "held back"}}, true);
+  page.section("Loss").plot(
+      "Loss", loss, held ? "Mean over the batch, and over what is held back." : "Mean over the batch.",
+      legend, true);
   PageTable table;
   table.columns = {"step", "loss", "held back", "learning rate", "seconds"};
   const std::size_t every = std::max<std::size_t>(1, state.history.size() / 10);

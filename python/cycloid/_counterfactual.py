@@ -292,7 +292,9 @@ def _with_change(values: dict[str, Any], change: Mapping[str, Any]) -> dict[str,
     for name, value in change.items():
         whole, k = _component(name)
         if k is None:
-            values[whole] = value
+            numbers = as_numbers(value, np.float64, f"change of {name!r}")
+            shape = np.shape(values[whole])
+            values[whole] = np.full(shape, numbers) if numbers.ndim == 0 else numbers
             continue
         numbers = np.array(values[whole], np.float64)
         if k >= numbers.size:

@@ -146,6 +146,20 @@ def test_an_event_that_did_not_happen_may_be_added(fit):
         cy.counterfactual(fit, fit.recordings[0], {"at:7": {"angle": 0.0}})
 
 
+def test_one_number_is_enough_for_a_joint_of_a_robot():
+    xml = """<mujoco><option timestep="0.01"/><worldbody><body name="b">
+      <joint name="j" axis="0 1 0" damping="{}"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.5" size=".03" contype="0" conaffinity="0"/>
+      </body></worldbody></mujoco>"""
+    robot = cy.load(xml.format(0.05))
+    run = cy.rollout(robot, [1.0, 0.0], 100)
+    recording = cy.Recording(run.times, run.states, sigma=1e-3)
+    fit = cy.identify(robot, recording, {"joint:j.damping": 0.1})
+    cf = cy.counterfactual(fit, recording, {"joint:j.damping": 0.5})
+    truth = cy.rollout(cy.load(xml.format(0.5)), [1.0, 0.0], 100).states
+    assert np.abs(cf.states - truth).max() < 1e-3 < np.abs(cf.effect).max()
+
+
 def test_what_makes_no_sense_is_refused(fit):
     recording = fit.recordings[0]
     with pytest.raises(cy.ParameterError, match="length"):
