@@ -10,8 +10,9 @@ import numpy as np
 
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
-from cycloid._options import as_integer, as_real, shown
+from cycloid._options import as_integer, as_names, as_real, shown
 from cycloid._system import System
+from cycloid._vtk import write_image
 
 SIDES = (("left", "right"), ("bottom", "top"), ("back", "front"))
 _KINDS = ("periodic", "wall", "slip", "inflow", "outflow")
@@ -261,3 +262,19 @@ class BoxFlow(System):
     def points(self) -> np.ndarray:
         """Centres of the cells (*shape, d) [m]."""
         return cell_points(self._shape, self._size)
+
+    def field(self, x: Any, name: str = "velocity", params: Any = None) -> np.ndarray:
+        """A field over the cells; each kind of flow says which it has."""
+        raise NotImplementedError
+
+    def save_vtk(
+        self, path: Any, x: Any, names: Sequence[str] | str = ("velocity", "pressure")
+    ) -> None:
+        """Writes fields of one state x (state_size,) at the centres of cells as VTK image data
+        (.vti), for ParaView. names: as `field` takes them.
+        """
+        row = as_numbers(x, np.float64, "x")
+        if row.shape != (self.state_size,):
+            raise Error(f"a file holds one state ({self.state_size},); got {row.shape}")
+        wanted = as_names(names, "names")
+        write_image(path, self.spacing, {name: self.field(row, name) for name in wanted})

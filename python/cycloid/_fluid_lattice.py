@@ -21,6 +21,7 @@ _SPACE = (
     (1, 1, 0), (-1, -1, 0), (1, -1, 0), (-1, 1, 0), (1, 0, 1), (-1, 0, -1), (1, 0, -1),
     (-1, 0, 1), (0, 1, 1), (0, -1, -1), (0, 1, -1), (0, -1, 1),
 )  # fmt: skip
+_COLLISIONS = ("bgk", "trt", "mrt")
 _WEIGHTS = {2: (4 / 9, 1 / 9, 1 / 36), 3: (1 / 3, 1 / 18, 1 / 36)}
 
 
@@ -170,7 +171,9 @@ def lattice(
     shape: cells (nx, ny[, nz]), cubes; size: of the box [m]; without it cells
     measure 1 m and dt is 1 s: the units of the lattice. viscosity: kinematic [m²/s]; density
     [kg/m³]; dt [s]. boundary, obstacles, probes, inputs and parameters: as
-    `cycloid.fluid.grid` has them. collision: "bgk", one rate of relaxation, or "mrt", several.
+    `cycloid.fluid.grid` has them. collision: "bgk", one rate of relaxation, "trt", one more
+    for odd parts, which puts flat walls where they are at any viscosity, or "mrt", several, for
+    small viscosities.
 
     Velocities must stay below 0.4 h / dt (a start beyond raises Error with the allowed step), and
     errors of compressibility grow with their square: 0.1 h / dt is a good choice. Observables:
@@ -178,7 +181,7 @@ def lattice(
     fluid's force on an obstacle), probe (p, d), probe_pressure (p).
 
     >>> import cycloid as cy
-    >>> channel = cy.fluid.lattice((16, 12), viscosity=0.05, collision="mrt", inputs=("force",),
+    >>> channel = cy.fluid.lattice((16, 12), viscosity=0.05, collision="trt", inputs=("force",),
     ...                            boundary={"bottom": "wall", "top": "wall"})
     >>> channel
     <System lattice: 1728 states, 2 inputs, dt 1000 ms>
@@ -191,8 +194,8 @@ def lattice(
         dt = 1.0 if dt is None else dt
     elif dt is None:
         raise ModelError("lattice: a box of given size needs its time step: dt=... [s]")
-    if collision not in ("bgk", "mrt"):
-        raise ModelError(f'collision is "bgk" or "mrt"; got {shown(collision)}')
+    if collision not in _COLLISIONS:
+        raise ModelError(f'collision is "bgk", "trt" or "mrt"; got {shown(collision)}')
     box = read_box("lattice", shape, size, boundary, obstacles, probes)
     core = _core.make_lattice_flow(
         list(box.cells),
@@ -200,7 +203,7 @@ def lattice(
         as_real(viscosity, "viscosity"),
         as_real(density, "density"),
         as_real(dt, "dt"),
-        collision == "bgk",
+        _COLLISIONS.index(collision),
         box.sides,
         box.obstacles,
         [as_text(n) for n in as_names(inputs, "inputs")],

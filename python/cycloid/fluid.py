@@ -4,6 +4,8 @@
 equations. `own_spectral`: one of your own. docs/spectral.md has the laws.
 `grid`: boxes with walls, inflow, outflow and obstacles, on a staggered grid. docs/grid_flow.md has
 the laws.
+`Outline`, `Airfoil`: obstacles by splines. `write_well`, `read_well`: HDF5 in the layout of The
+Well.
 `lattice`: the same boxes by the lattice Boltzmann method. docs/lattice.md has the laws.
 
 >>> import cycloid as cy
@@ -16,19 +18,26 @@ from __future__ import annotations
 from cycloid._fluid_box import Box, Circle, Shape
 from cycloid._fluid_grid import GridFlow, Temperature, grid
 from cycloid._fluid_lattice import LatticeFlow, lattice
+from cycloid._fluid_outline import Airfoil, Outline
 from cycloid._fluid_own import own_spectral
 from cycloid._fluid_spectral import SpectralFlow, spectral
+from cycloid._fluid_well import WellFile, read_well, write_well
 
 __all__ = [
+    "Airfoil",
     "Box",
     "Circle",
     "GridFlow",
     "LatticeFlow",
+    "Outline",
     "Shape",
     "SpectralFlow",
     "Temperature",
+    "WellFile",
     "grid",
     "lattice",
     "own_spectral",
+    "read_well",
     "spectral",
+    "write_well",
 ]

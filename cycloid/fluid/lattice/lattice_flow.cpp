@@ -63,7 +63,7 @@ System lattice_flow(const LatticeOptions& o) {
   auto model = std::make_shared<LatticeModel>();
   model->box = make_box(o.shape, o.size, o.sides);
   check_cubes(model->box);
-  model->dt = o.dt, model->obstacles = o.obstacles, model->one_rate = o.one_rate;
+  model->dt = o.dt, model->obstacles = o.obstacles, model->relaxation = o.relaxation;
   model->probes = o.probes;
 
   SystemParts parts;

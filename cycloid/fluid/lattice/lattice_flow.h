@@ -10,6 +10,7 @@
 #pragma once
 
 #include "cycloid/fluid/grid/flow_registry.h"
+#include "cycloid/fluid/lattice/lattice_links.h"
 
 namespace cycloid::inline fluid {
 
@@ -19,7 +20,7 @@ struct LatticeOptions {
   double viscosity = 0.01;   // kinematic [m²/s]
   double density = 1;        // [kg/m³]
   double dt = 1;             // [s]
-  bool one_rate = true;      // or several
+  Relaxation relaxation = Relaxation::one;
   std::vector<std::array<GridSide, 2>> sides;
   std::vector<FluidObstacle> obstacles;
   std::vector<std::string> inputs;

@@ -24,8 +24,11 @@
 
 namespace cycloid::inline fluid {
 
+// One rate of relaxation; one for even and one for odd parts; several (lattice_work.h).
+enum class Relaxation { one, two, several };
+
 struct LatticeModel : FlowModel {
-  bool one_rate = true;
+  Relaxation relaxation = Relaxation::one;
   LatticeSet set() const { return lattice_set(box.dimensions); }
   double h() const { return box.h[2]; }      // [m]
   double speed() const { return h() / dt; }  // of the lattice [m/s]

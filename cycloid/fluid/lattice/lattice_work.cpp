@@ -29,7 +29,7 @@ LatticeWork<T>::LatticeWork(std::shared_ptr<const LatticeModel> of, int threads_
       p_(at(model.parameters)),
       p_bar_(p_.size(), 0.0),
       chunk_sums_(at(7 * ((nodes + kChunk - 1) / kChunk))) {
-  view_.nodes = nodes, view_.one_rate = model.one_rate;
+  view_.nodes = nodes, view_.one_rate = model.relaxation == Relaxation::one;
   for (int i = 0; i < set.directions; ++i) view_.offset[i] = links_.offset(i);
   walls_have_inputs_ = model.inputs > (model.force_input >= 0 ? model.box.dimensions : 0);
 }
@@ -68,17 +68,30 @@ void LatticeWork<T>::set_rates() {
   const double nu = wide_p_[FlowModel::kViscosity] * model.dt / (model.h() * model.h());
   const double omega = 1 / (3 * nu + 0.5), odd = 8 * (2 - omega) / (8 - omega);  // (1) (2)
   const T w = static_cast<T>(omega);
-  view_.rates = model.one_rate ? LatticeRates<T>{w, w, w, w}
-                               : LatticeRates<T>{w, T(1), static_cast<T>(odd), T(1)};
+  switch (model.relaxation) {
+    case Relaxation::one: view_.rates = {w, w, w, w}; break;
+    case Relaxation::two: view_.rates = {w, w, static_cast<T>(odd), w}; break;
+    case Relaxation::several: view_.rates = {w, T(1), T(1.6), T(1)}; break;
+  }
+}
+
+template <class T>
+void LatticeWork<T>::rate_slopes(double& omega, double& odd) const {
+  const double scale = model.dt / (model.h() * model.h());
+  const double w = 1 / (3 * wide_p_[FlowModel::kViscosity] * scale + 0.5);
+  omega = -3 * w * w * scale;
+  odd = model.relaxation == Relaxation::two ? -48 / ((8 - w) * (8 - w)) : 0;
 }
 
 template <class T>
 void LatticeWork<T>::give_back(double* p_bar) {
-  const double nu_scale = model.dt / (model.h() * model.h());
-  const double omega = 1 / (3 * wide_p_[FlowModel::kViscosity] * nu_scale + 0.5);
+  double domega, dodd;
+  rate_slopes(domega, dodd);
   double omega_bar = rates_bar_[0];
-  if (!model.one_rate) omega_bar -= rates_bar_[2] * 48 / ((8 - omega) * (8 - omega));  // (2)
-  p_bar_[FlowModel::kViscosity] -= 3 * omega * omega * nu_scale * omega_bar;           // (1)
+  if (model.relaxation == Relaxation::two) {
+    omega_bar += rates_bar_[1] + dodd * rates_bar_[2] + rates_bar_[3];
+  }
+  p_bar_[FlowModel::kViscosity] += domega * omega_bar;
   p_bar_[FlowModel::kDensity] += density_bar;
   std::copy(p_bar_.begin(), p_bar_.end(), p_bar);
 }
@@ -280,7 +293,7 @@ void LatticeWork<T>::push_pullback(const T* x, const T* X_bar, bool patched, T* 
   });
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     const double* const sums = chunk_sums_.data() + 7 * chunk;
-    for (int r = 0; r < 4; ++r) rates_bar_[model.one_rate ? 0 : r] += sums[r];
+    for (int r = 0; r < 4; ++r) rates_bar_[view_.one_rate ? 0 : r] += sums[r];
     for (int a = 0; a < 3; ++a) force_bar_[a] += sums[4 + a];
   }
 }
@@ -358,14 +371,14 @@ void LatticeWork<T>::give_force(T* u_bar) {
 template <class T>
 void LatticeWork<T>::step_pushforward(const T* x, const T* x_tan, const T* p_tan, const T* u_tan,
                                       T* X_tan) {
-  const double nu_scale = model.dt / (model.h() * model.h());
-  const double omega = static_cast<double>(view_.rates.shear);
-  const double nu_tan = p_tan ? static_cast<double>(p_tan[FlowModel::kViscosity]) : 0;
-  const double omega_tan = -3 * omega * omega * nu_scale * nu_tan;
+  double domega, dodd;
+  rate_slopes(domega, dodd);
   T tangents[7] = {};
-  tangents[0] = static_cast<T>(omega_tan);
-  if (model.one_rate) tangents[1] = tangents[2] = tangents[3] = tangents[0];
-  else tangents[2] = static_cast<T>(-48 / ((8 - omega) * (8 - omega)) * omega_tan);
+  tangents[0] = p_tan ? static_cast<T>(domega) * p_tan[FlowModel::kViscosity] : T(0);
+  if (model.relaxation != Relaxation::several) {
+    tangents[1] = tangents[3] = tangents[0];
+    tangents[2] = view_.one_rate ? tangents[0] : static_cast<T>(dodd) * tangents[0];
+  }
   const double force_scale = model.dt / model.speed();
   for (int a = model.box.first; a < 3 && model.force_input >= 0 && u_tan; ++a) {
     tangents[4 + a] = static_cast<T>(

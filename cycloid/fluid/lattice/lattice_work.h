@@ -1,10 +1,11 @@
 // LatticeWork: a flow on a lattice at given parameters and inputs: its step and the way back.
 //
 //   ω = 1 / (3 ν Δt / h² + ½)                                                        (1)
-// is the rate of shear. With one rate the others are ω too. With several, the rates of bulk and of
-// even rests are 1, and that of odd rests makes flat walls lie half a cell away at any viscosity:
+// is the rate of shear. With one rate the others are ω too. With two, that of odd parts makes flat
+// walls lie half a cell away at any viscosity (GinzburgAdler1994):
 //   ω_o = 8 (2 - ω) / (8 - ω)                                                        (2)
-// (GinzburgAdler1994). A step pushes (lattice_kernels.h), then mends (lattice_links.h).
+// With several, bulk and even rests relax with 1 and odd rests with 1.6, which keeps small
+// viscosities stable. A step pushes (lattice_kernels.h), then mends (lattice_links.h).
 #pragma once
 
 #include <memory>
@@ -64,6 +65,8 @@ class LatticeWork {
   using Numbers = std::vector<const double*>;
   Numbers obstacle_numbers(const std::vector<double>& p) const;
   void set_rates();
+  // dω/dν of (1), and dω_o/dω of (2) or 0.
+  void rate_slopes(double& omega, double& odd) const;
   void make_patches();
   static double number(const T* p, const FlowModel::Place& place, int i, const T* u);
   // Calls visit(place, index, coefficient) for what c_j·W of a link is a sum of, and returns it.

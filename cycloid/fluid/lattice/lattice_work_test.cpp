@@ -13,10 +13,10 @@ using Sides = std::vector<std::array<SideKind, 2>>;
 
 // A box whose walls stand still, with or without a disc; parameters: viscosity, density.
 std::shared_ptr<const LatticeModel> closed_box(const std::vector<int>& shape, const Sides& sides,
-                                               bool one_rate) {
+                                               Relaxation relaxation) {
   auto model = std::make_shared<LatticeModel>();
   model->box = GridBox(shape, std::vector<double>(shape.begin(), shape.end()), sides);
-  model->dt = 1, model->one_rate = one_rate;
+  model->dt = 1, model->relaxation = relaxation;
   return model;
 }
 
@@ -43,7 +43,7 @@ const std::pair<std::vector<int>, Sides> kBoxes[] = {
 TEST_CASE("lattice work: mass stays in every box without an outflow") {
   const double p[] = {0.1, 1.0};
   for (const auto& [shape, sides] : kBoxes) {
-    const auto model = closed_box(shape, sides, false);
+    const auto model = closed_box(shape, sides, Relaxation::several);
     LatticeWork<double> work(model, 1);
     work.read(p), work.set_inputs(nullptr);
     const auto x = wave(static_cast<std::size_t>(model->states()), 1e-2, 0.3);
@@ -59,8 +59,8 @@ TEST_CASE("lattice work: mass stays in every box without an outflow") {
 TEST_CASE("lattice work: the way back is the transpose of the tangent, in every box") {
   const double p[] = {0.1, 1.0}, p_tan[] = {0.3, 0.0};
   for (const auto& [shape, sides] : kBoxes) {
-    for (const bool one_rate : {true, false}) {
-      const auto model = closed_box(shape, sides, one_rate);
+    for (const auto relaxation : {Relaxation::one, Relaxation::two, Relaxation::several}) {
+      const auto model = closed_box(shape, sides, relaxation);
       LatticeWork<double> work(model, 1);
       work.read(p), work.set_inputs(nullptr);
       const std::size_t n = static_cast<std::size_t>(model->states());
@@ -78,7 +78,7 @@ TEST_CASE("lattice work: the way back is the transpose of the tangent, in every 
 }
 
 TEST_CASE("lattice work: ... and with an obstacle, whose place and size are among the parameters") {
-  auto model = std::make_shared<LatticeModel>(*closed_box({9, 8}, {kRing, kOut}, false));
+  auto model = std::make_shared<LatticeModel>(*closed_box({9, 8}, {kRing, kOut}, Relaxation::two));
   model->obstacles = {{ObstacleKind::circle, {4.37, 4.21, 1.83}}};
   model->obstacle = {{2, {}, {}}};
   model->parameters = 5;
