@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -59,6 +60,9 @@ class Scorecard:
         if not isinstance(beside, Scorecard):
             raise TypeError(f"beside must be a Scorecard; got {type(beside).__name__}")
         return [self._core, beside._core]
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{html.escape(self.verdict)}</b></p><pre>{html.escape(self.table())}</pre>"
 
     def __repr__(self) -> str:
         return f"<Scorecard of {self.model} against {self.truth}: {self.verdict}>\n{self.table()}"

@@ -216,11 +216,33 @@ class Trajectory:
         random, if you say it. A file that is there is replaced as a whole, or not at all. The
         report, and gradient=, are not in it. Needs h5py: pip install cycloid[record].
 
+        How the name ends says what is written: ".npz" has the same without h5py; ".csv" is a table
+        of one environment, with columns t, states and inputs; ".mcap" (package mcap) has messages
+        for tools that play recordings.
+
         Raises FileNotFoundError if the folder does not exist, Error if nothing can be written.
         """
         from cycloid._trajectory_file import save  # which knows this module
 
         save(self, path, seed)
+
+    def resume(self, controls: Any, **options: Any) -> Trajectory:
+        """The run that goes on from the last state, at its time and with the same parameters; it
+        begins with that state. controls: (..., T, input_size) or a number of steps. options: as in
+        `rollout`. The two together are, bit for bit, the run in one piece.
+
+        >>> import cycloid as cy
+        >>> run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 50)
+        >>> more = run.resume(50)
+        >>> bool((more.states[-1] == cy.rollout(run.system, [1.0, 0.0], 100).states[-1]).all())
+        True
+        """
+        if int(self.steps[-1]) != self._batch.steps:
+            raise Error("the last state of this run was not saved; it cannot go on from there")
+        start = self.states[..., -1, :]
+        return rollout(
+            self.system, start, controls, self.params, t0=float(self.times[-1]), **options
+        )
 
     def _as_given(self, rows: np.ndarray, shape: Shape, tail: Shape) -> np.ndarray:
         """Rows of the core in the shape that the user gave, or spread over the batch."""

@@ -27,6 +27,7 @@ _CHUNK = 256  # rows whose mass matrices are made at once
 _SHOWN_GROUPS = 3  # MuJoCo's viewers show groups 0, 1 and 2
 _MOST_CURVES, _MOST_CARDS = 6, 8
 _MOST_ARROWS = 60
+_TAIL = 0.002  # of the numbers of a field, which are beyond the colours at each end
 _PLAIN = (0.62, 0.66, 0.72, 1.0)  # of what has no colour of its own
 
 Scene = dict[str, Any]
@@ -309,7 +310,10 @@ def _draw_field(field: np.ndarray, name: str, size: Sequence[float], scene: Scen
         field, name = field[..., layer], f"{name}, layer {layer}"
     if len(sides) == 1:
         field, sides = field[..., None], [sides[0], sides[0] / 8]
-    low, high = float(field.min()), float(field.max())
+    # Few extreme numbers, at a wall or a corner, would leave one colour for all others.
+    low, high = (float(q) for q in np.quantile(field, [_TAIL, 1 - _TAIL]))
+    if not low < high:
+        low, high = float(field.min()), float(field.max())
     if low < 0 < high:  # zero in the middle of the colours
         low, high = -max(-low, high), max(-low, high)
     scene["field"] = columns(field.reshape((len(field), -1)))

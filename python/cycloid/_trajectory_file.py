@@ -28,6 +28,16 @@ from cycloid._results import Events, Report
 from cycloid._robot import Keywords, Robot
 from cycloid._rollout import Batch, Trajectory, rollout
 from cycloid._system import System, check_system
+from cycloid._trajectory_formats import (
+    KINDS,
+    csv_text,
+    npz_bytes,
+    read_csv,
+    read_mcap,
+    read_npz,
+    write_beside,
+    write_mcap,
+)
 
 SCHEMA = 1
 _CHUNK = 1 << 18  # [bytes], about
@@ -49,7 +59,23 @@ def save(trajectory: Trajectory, path: Any, seed: int | None = None) -> None:
     file = as_path(path)
     if not file.parent.is_dir():
         raise FileNotFoundError(f'cannot write "{file}": there is no folder "{file.parent}"')
-    package = h5py()
+    kind = file.suffix.lower()
+    if kind == ".csv":
+        table = csv_text(trajectory)
+        return write_beside(file, lambda beside: beside.write_text(table))
+    package = h5py() if kind not in KINDS else None
+    arrays, about = contents(trajectory, seed)
+    if kind == ".npz":
+        return write_beside(file, lambda beside: beside.write_bytes(npz_bytes((arrays, about))))
+    if kind == ".mcap":
+        return write_beside(file, lambda beside: write_mcap(trajectory, (arrays, about), beside))
+    return write_beside(file, lambda beside: write_hdf5(package, beside, arrays, about))
+
+
+def contents(
+    trajectory: Trajectory, seed: int | None
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What a file holds: arrays, and numbers and texts by name."""
     number = -1 if seed is None else as_integer(seed, "seed", 0, 2**63 - 1)
     arrays = {
         "states": trajectory.states,
@@ -64,22 +90,25 @@ def save(trajectory: Trajectory, path: Any, seed: int | None = None) -> None:
         arrays["model"] = model
     origin = trajectory._core.origin()
     how |= {"t0": origin["t0"], "sampled": origin["sampled"], "steps": trajectory._batch.steps}
-    texts = {"units": units_of(trajectory.system), "model": how}
-    beside = file.with_name(file.name + ".part")
-    try:
-        with package.File(beside, "w") as out:
-            for name, array in arrays.items():
-                write(out, name, array)
-            for name, value in texts.items():
-                out.attrs[name] = as_attribute(value)
-            names = list(trajectory.system.parameters.names)
-            out.attrs["parameters"] = as_attribute(names)
-            out.attrs["seed"], out.attrs["schema"] = number, SCHEMA
-            out.attrs["digest"] = digest(out)
-        os.replace(beside, file)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise Error(f'cannot write "{file}": {error}') from None
+    return arrays, {
+        "schema": SCHEMA,
+        "seed": number,
+        "units": units_of(trajectory.system),
+        "model": how,
+        "parameters": list(trajectory.system.parameters.names),
+    }
+
+
+def write_hdf5(
+    package: Any, path: Path, arrays: dict[str, np.ndarray], about: dict[str, Any]
+) -> None:
+    with package.File(path, "w") as out:
+        for name, array in arrays.items():
+            write(out, name, array)
+        for name in ("units", "model", "parameters"):
+            out.attrs[name] = as_attribute(about[name])
+        out.attrs["seed"], out.attrs["schema"] = about["seed"], about["schema"]
+        out.attrs["digest"] = digest(out)
 
 
 def as_path(path: Any) -> Path:
@@ -266,7 +295,8 @@ def open(path: str | os.PathLike[str], *, system: System | None = None) -> Traje
     the run is made again when it is asked for.
 
     system: for a world that a file cannot hold (a law in Python, a closed loop, a large world), the
-    same one, made again. Needs h5py: pip install cycloid[record].
+    same one, made again; a table (.csv) needs it too. HDF5 needs h5py: pip install cycloid[record];
+    .mcap needs mcap; .npz and .csv need nothing.
 
     Raises FileNotFoundError if there is no such file, Error for one that is damaged, cut off, of
     another kind or of a newer release, ModelError where the system is needed.
@@ -285,12 +315,15 @@ def open(path: str | os.PathLike[str], *, system: System | None = None) -> Traje
     file = as_path(path)
     if system is not None:
         check_system(system)
-    package = h5py()
+    kind = file.suffix.lower()
+    package = h5py() if kind not in KINDS else None
     if not file.exists():
         raise FileNotFoundError(f'there is no file "{file}"')
     label = f'"{file}"'
     try:
-        arrays, about = _read(package, file)
+        if kind == ".csv":
+            return read_csv(file.read_text(), system)
+        arrays, about = _read(package, file) if package else _read_other(file)
         used = system or made(about, arrays.pop("model", None), label)
         for key in ("state_size", "input_size"):
             if getattr(used, key) != about[key]:
@@ -308,32 +341,51 @@ def open(path: str | os.PathLike[str], *, system: System | None = None) -> Traje
         raise Error(f"{label}: it is damaged, or no recording of cycloid: {what}") from None
 
 
+def _read_other(file: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Of .npz and .mcap."""
+    is_npz = file.suffix.lower() == ".npz"
+    arrays, about = read_npz(file.read_bytes()) if is_npz else read_mcap(file)
+    check_schema(about.get("schema"))
+    check_arrays(arrays)
+    how: dict[str, Any] = about["model"]
+    how["seed"] = about["seed"] if about["seed"] >= 0 else None
+    return arrays, how
+
+
+def check_schema(schema: Any) -> None:
+    if not isinstance(schema, (int, np.integer)) or schema < 1:
+        raise Error(f"its schema is {schema!r}; expected a number from 1 to {SCHEMA}")
+    if schema > SCHEMA:
+        raise Error(
+            f"its schema is {schema}, of a newer release; this one reads up to {SCHEMA}: "
+            "update cycloid"
+        )
+
+
+def check_arrays(arrays: dict[str, np.ndarray]) -> None:
+    absent = [name for name in _ARRAYS if name not in arrays]
+    if absent:
+        raise Error(f"it has no dataset {absent[0]!r}")
+    for name in ("states", "times", "controls", "x0", "params"):
+        if not np.isfinite(arrays[name]).all():
+            raise Error(f"its {name} are not finite")
+
+
 def _read(package: Any, file: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     with package.File(file, "r") as read:
         attributes = dict(read.attrs)
         schema = attributes.get("schema")
         if schema is None:
             raise Error("it has no attribute schema: no recording of cycloid")
-        if not isinstance(schema, (int, np.integer)) or schema < 1:
-            raise Error(f"its schema is {schema!r}; expected a number from 1 to {SCHEMA}")
-        if schema > SCHEMA:
-            raise Error(
-                f"its schema is {schema}, of a newer release; this one reads up to {SCHEMA}: "
-                "update cycloid"
-            )
+        check_schema(schema)
         if "digest" in attributes and digest(read) != attributes["digest"]:
             raise Error("it is damaged: its digest is wrong")
-        absent = [name for name in _ARRAYS if name not in read]
-        if absent:
-            raise Error(f"it has no dataset {absent[0]!r}")
         arrays = {name: read[name][()] for name in read if name in (*_ARRAYS, "model")}
+    check_arrays(arrays)
     about = json.loads(attributes["model"])
     if "digest" not in attributes:  # written while it ran, perhaps not to its end
         about["steps"] = int(arrays["steps"][-1])
         if about["input_size"]:
             about["steps"] = arrays["controls"].shape[-2]
     about["seed"] = int(attributes["seed"]) if int(attributes["seed"]) >= 0 else None
-    for name in ("states", "times", "controls", "x0", "params"):
-        if not np.isfinite(arrays[name]).all():
-            raise Error(f"its {name} are not finite")
     return arrays, about

@@ -48,3 +48,11 @@ def test_every_tutorial_and_room_is_listed():
         text = (DOCS / folder / "index.md").read_text()
         for page in (DOCS / folder).glob("*.md"):
             assert page.stem in WITHOUT_PROGRAM or f"({page.name})" in text, page
+
+
+def test_the_readme_is_short_and_shows_what_it_says():
+    text = (DOCS.parent / "README.md").read_text()
+    assert text.count("\n") <= 110 and len(text) <= 8000
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert len(pictures) >= 4 and any(name.endswith(".gif") for name in pictures)
+    assert all((DOCS.parent / name).stat().st_size < 200_000 for name in pictures)
