@@ -77,6 +77,7 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   o.acting.limits = acts(mjDSBL_LIMIT);
   o.acting.contacts = acts(mjDSBL_CONTACT);
   o.acting.refsafe = acts(mjDSBL_REFSAFE);
+  o.acting.exact_diagonal = (m.opt.enableflags & mjENBL_DIAGEXACT) != 0;
   o.acting.parent_filter = acts(mjDSBL_FILTERPARENT);
   o.acting.midphase = acts(mjDSBL_MIDPHASE);
   return o;
