@@ -7,7 +7,85 @@
 namespace cycloid::inline adjoint {
 namespace {
 
-// One chunk, by Stepper::pushforward; false where the stepper has none.
+// A step's tangent by a pullback for each row, for steppers that carry something on: along the run
+// what they carry is at hand, which a step that is linearised alone begins without. Cotangents of
+// arrays are those of all lanes, so that lanes then go one after another.
+class RowPush {
+ public:
+  RowPush(const StepperSizes& s)
+      : s_(s),
+        one_(numbers(s.tangent)),
+        x_bar_(numbers(s.tangent)),
+        u_bar_(numbers(s.input)),
+        p_bar_(numbers(s.parameters)),
+        p_before_(numbers(s.parameters)) {}
+
+  void push(const Stepper<double>& stepper, Sweep<double>& sweep, const StepInput<double>& in,
+            const StepRecord& record, const StepTangents<double>& along, double* d_next,
+            StepWorkspace& workspace) {
+    if (!along.arrays)
+      return push_lanes(stepper, in, record, along, 0, s_.lanes, d_next, workspace);
+    const std::unique_ptr<bool[]> left_out(new bool[static_cast<std::size_t>(s_.lanes)]);
+    std::vector<double*> bars;
+    arrays_.clear();
+    for (const std::int64_t n : s_.arrays) arrays_.emplace_back(static_cast<std::size_t>(n));
+    for (std::vector<double>& array : arrays_) bars.push_back(array.data());
+    for (int l = 0; l < s_.lanes; ++l) {
+      for (int other = 0; other < s_.lanes; ++other) left_out[other] = other != l;
+      sweep.begin(bars.data(), left_out.get());
+      push_lanes(stepper, in, record, along, l, l + 1, d_next, workspace);
+    }
+    sweep.begin();
+  }
+
+ private:
+  std::size_t numbers(int n) const {
+    return static_cast<std::size_t>(n) * static_cast<std::size_t>(s_.lanes);
+  }
+
+  void push_lanes(const Stepper<double>& stepper, const StepInput<double>& in,
+                  const StepRecord& record, const StepTangents<double>& along, int first, int last,
+                  double* d_next, StepWorkspace& workspace) {
+    const int W = s_.lanes;
+    StepInput<double> asked = in;
+    asked.wants_parameters = along.p != nullptr;
+    if (along.p) stepper.finish(workspace, p_before_.data());
+    for (int i = 0; i < s_.tangent; ++i) {
+      for (const LaneBuffer<double>* bar : {&one_, &x_bar_, &u_bar_}) {
+        std::fill_n(bar->data(), bar->bytes() / sizeof(double), 0.0);
+      }
+      for (std::vector<double>& array : arrays_) std::fill(array.begin(), array.end(), 0.0);
+      std::fill_n(one_.data() + i * W, W, 1.0);
+      stepper.pullback(asked, record, one_.data(), x_bar_.data(), u_bar_.data(), workspace);
+      if (along.p) stepper.finish(workspace, p_bar_.data());
+      for (int l = first; l < last; ++l) d_next[i * W + l] = product(along, l);
+      std::swap(p_before_, p_bar_);
+    }
+  }
+
+  // One row of the Jacobians with the direction, in lane l.
+  double product(const StepTangents<double>& along, int l) const {
+    double sum = 0;
+    const auto add = [&](const LaneBuffer<double>& bar, const double* tan, int count) {
+      for (int i = l; i < count * s_.lanes; i += s_.lanes) sum += bar.data()[i] * tan[i];
+    };
+    add(x_bar_, along.x, s_.tangent);
+    add(u_bar_, along.u, s_.input);
+    for (int i = l; along.p && i < s_.parameters * s_.lanes; i += s_.lanes) {
+      sum += (p_bar_.data()[i] - p_before_.data()[i]) * along.p[i];  // finish gives sums
+    }
+    for (std::size_t k = 0; k < arrays_.size(); ++k) {
+      for (std::size_t i = 0; i < arrays_[k].size(); ++i) sum += arrays_[k][i] * along.arrays[k][i];
+    }
+    return sum;
+  }
+
+  const StepperSizes& s_;
+  LaneBuffer<double> one_, x_bar_, u_bar_, p_bar_, p_before_;
+  std::vector<std::vector<double>> arrays_;
+};
+
+// One chunk, by Stepper::pushforward; false where the stepper has none, and carries nothing on.
 bool push_chunk(const Run<double>& run, const RunTangents& tangents, std::int64_t chunk,
                 SweepBuffers<double>& buffers, const StopToken& stop, const SavedTangents& saved) {
   const Stepper<double>& stepper = *run.stepper;
@@ -28,6 +106,7 @@ bool push_chunk(const Run<double>& run, const RunTangents& tangents, std::int64_
     gather(map, tangents.params.numbers.data(), tangents.params.stride(), 0, s.parameters,
            p_tan.data());
   }
+  RowPush rows(s);
   StepTangents<double> along{d.data(), u_tan.data(), p_tan.data()};
   std::vector<const double*> arrays;
   if (!tangents.params.none() && !s.arrays.empty()) {
@@ -74,7 +153,8 @@ bool push_chunk(const Run<double>& run, const RunTangents& tangents, std::int64_
     }
     along.x = d.data();
     if (!stepper.pushforward(in, buffers.record, along, d_next.data(), *buffers.workspace)) {
-      return false;
+      if (s.carry == 0) return false;
+      rows.push(stepper, sweep, in, buffers.record, along, d_next.data(), *buffers.workspace);
     }
     std::swap(d, d_next);
     std::swap(x, next);

@@ -10,6 +10,7 @@
 #include "cycloid/system/make_system.h"
 #include "tests/support/diagonal_system.h"
 #include "tests/support/failing_laws.h"
+#include "tests/support/field_world.h"
 #include "tests/support/rollout_cases.h"
 #include "tests/support/test_laws.h"
 
@@ -415,6 +416,51 @@ TEST_CASE("pushforward: by the steps' own pushforward, in lanes and alone, equal
     c.system = test::diagonal_system(7, {.pushforward = false, .entries = false});
     CHECK(relative_error(by_steps.states_tan(), push(c, d).states_tan()) < 1e-13);
   }
+}
+
+// x⁺ of Field, times 1 + n/10 after n steps: what is carried on acts.
+struct GrowsWarm final : test::Field {
+  using Field::Field;
+  double warmth(const double* x, int l) const {
+    return 1 + 0.1 * x[sizes_.state * sizes_.lanes + l];
+  }
+  StepStatus step(const StepInput<double>& in, double* x_next, StepRecord* record,
+                  StepWorkspace& w) const override {
+    const StepStatus status = Field::step(in, x_next, record, w);
+    for (int i = 0; i < sizes_.state; ++i) {
+      for (int l = 0; l < sizes_.lanes; ++l) x_next[i * sizes_.lanes + l] *= warmth(in.x, l);
+    }
+    return status;
+  }
+  void pullback(const StepInput<double>& in, const StepRecord& record, const double* x_next_bar,
+                double* x_bar, double* u_bar, StepWorkspace& w) const override {
+    Numbers scaled(x_next_bar, x_next_bar + sizes_.state * sizes_.lanes);
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+      scaled[i] *= warmth(in.x, static_cast<int>(i) % sizes_.lanes);
+    }
+    Field::pullback(in, record, scaled.data(), x_bar, u_bar, w);
+  }
+};
+
+TEST_CASE("pushforward: steps that carry something on are differentiated with it") {
+  const test::FieldWorldOf<GrowsWarm> world(3, 4);
+  const Numbers x0 = seeded<double>(5, 6), x_tan = seeded<double>(6, 6);
+  const Numbers p = {0.5, 0.1, 0.11, 0.12}, p_tan = {0, 0.3, -0.2, 0.1};
+  const auto states = [&](double e) {
+    Numbers x = x0, q = p;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += e * x_tan[i];
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] += e * p_tan[i];
+    const Trajectory<double> run = rollout(world.system, x, Controls<double>(4), q);
+    return Numbers(run.states().begin(), run.states().end());
+  };
+  const Numbers low = states(-1e-5), high = states(1e-5);
+  const Pushforward found =
+      pushforward(world.system, x0, Controls<double>(4), Direction{x_tan, {}, p_tan}, p);
+  Numbers expected(low.size());
+  for (std::size_t i = 0; i < low.size(); ++i) expected[i] = (high[i] - low[i]) / 2e-5;
+  CHECK(relative_error(Numbers(found.states_tan().begin(), found.states_tan().end()), expected) <
+        1e-8);
+  CHECK(std::abs(expected.back()) > 0.1);
 }
 
 }  // namespace cycloid::pushforward_test

@@ -111,8 +111,11 @@ struct HullBar {
 
   template <class T>
   void add(const Hull& h, int corner, const Vec3<T>& bar) const {
+    if (value) add_vertex(h.table->vertex[static_cast<std::size_t>(corner)], bar);
+  }
+  template <class T>
+  void add_vertex(int v, const Vec3<T>& bar) const {
     if (!value) return;
-    const int v = h.table->vertex[static_cast<std::size_t>(corner)];
     for (int i = 0; i < 3; ++i) {
       value[3 * v + i] += static_cast<double>(primal(bar[i]));
       if constexpr (!RealScalar<T>) {

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "cycloid/base/error.h"
@@ -151,9 +153,40 @@ long long degrees_of_freedom(const MujocoLibrary& mujoco, mjSpec* spec) {
   return sum;
 }
 
+// Those of the free joints that the text itself has, at least: reading ten thousand takes MuJoCo
+// ten seconds.
+long long fewest_dofs(const Source& source) {
+  std::string text;
+  if (!source.is_text) {
+    std::ifstream file(source.path_or_xml, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::string_view xml = source.is_text ? std::string_view(source.path_or_xml) : text;
+  constexpr std::string_view comment = "<!--", joint = "<freejoint";
+  long long sum = 0;
+  for (std::size_t at = xml.find('<'); at != xml.npos; at = xml.find('<', at + 1)) {
+    if (xml.substr(at, comment.size()) == comment) {
+      at = xml.find("-->", at);
+      if (at == xml.npos) break;
+    } else if (xml.substr(at, joint.size()) == joint) {
+      sum += 6;
+    }
+  }
+  return sum;
+}
+
+std::string too_many_dofs(const std::string& count) {
+  return message("it has ", count, " degrees of freedom; at most ", kMostDofs,
+                 " are supported: take part of it, or weld what does not move");
+}
+
 Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
                 const LoadOptions& options, bool without_meshes) {
   Attempt result;
+  if (const long long dofs = fewest_dofs(source); dofs > kMostDofs) {
+    result.error = too_many_dofs(message("at least ", dofs));
+    return result;
+  }
   char error[kErrorSize] = "";
   mjSpec* parsed = nullptr;
   mjModel* compiled = nullptr;
@@ -179,8 +212,7 @@ Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
                  source.is_text ? fs::path() : fs::path(source.path_or_xml).parent_path());
   if (without_meshes) drop_meshes(mujoco, parsed);
   if (const long long dofs = degrees_of_freedom(mujoco, parsed); dofs > kMostDofs) {
-    result.error = message("it has ", dofs, " degrees of freedom; at most ", kMostDofs,
-                           " are supported: take part of it, or weld what does not move");
+    result.error = too_many_dofs(message(dofs));
     return result;
   }
   if (!ForeignCall::completes([&] { compiled = mujoco.mj_compile(parsed, nullptr); })) {

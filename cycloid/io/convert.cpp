@@ -77,6 +77,7 @@ Options options_of(const mjModel& m, const LoadOptions& load) {
   o.acting.limits = acts(mjDSBL_LIMIT);
   o.acting.contacts = acts(mjDSBL_CONTACT);
   o.acting.refsafe = acts(mjDSBL_REFSAFE);
+  o.acting.exact_diagonal = (m.opt.enableflags & mjENBL_DIAGEXACT) != 0;
   o.acting.parent_filter = acts(mjDSBL_FILTERPARENT);
   o.acting.midphase = acts(mjDSBL_MIDPHASE);
   return o;
@@ -330,6 +331,10 @@ std::array<double, 4> picture_of(const mjModel& m, int camera) {
   return {focal, focal, width / 2.0, height / 2.0};
 }
 
+bool measures_distance(int type) {
+  return type == mjSENS_GEOMDIST || type == mjSENS_GEOMNORMAL || type == mjSENS_GEOMFROMTO;
+}
+
 ListedSensor sensor_of(const mjModel& m, mjtSize i) {
   ListedSensor s;
   s.name = name_at(m, m.name_sensoradr, i);
@@ -342,7 +347,8 @@ ListedSensor sensor_of(const mjModel& m, mjtSize i) {
   // Directions and quaternions are never cut off.
   const int kind = m.sensor_datatype[i];
   const bool cut = kind == mjDATATYPE_REAL || kind == mjDATATYPE_POSITIVE;
-  if (cut && s.type != mjSENS_CONTACT) s.cutoff = m.sensor_cutoff[i];
+  if (measures_distance(s.type)) s.numbers[0] = m.sensor_cutoff[i];
+  if (cut && s.type != mjSENS_CONTACT && s.type != mjSENS_GEOMFROMTO) s.cutoff = m.sensor_cutoff[i];
   if (const int site = zone_of(m, static_cast<int>(i)); site >= 0) {
     s.zone = shape_of(m.site_type[site]);
     s.zone_size = row<3>(m.site_size, site);
@@ -397,6 +403,9 @@ bool can_be_observed(int type) {
     case mjSENS_MAGNETOMETER:
     case mjSENS_RANGEFINDER:
     case mjSENS_CAMPROJECTION:
+    case mjSENS_GEOMDIST:
+    case mjSENS_GEOMNORMAL:
+    case mjSENS_GEOMFROMTO:
     case mjSENS_JOINTLIMITPOS:
     case mjSENS_JOINTLIMITVEL:
     case mjSENS_JOINTLIMITFRC:
@@ -433,11 +442,35 @@ std::array<double, 6> inertia_in_body_axes(const std::array<double, 3>& moments,
 // A geom that a ray from a site of this body could meet and that is of no shape for it, or -1.
 static int unseen_solid(const mjModel& m, int body) {
   for (mjtSize i = 0; i < m.ngeom; ++i) {
-    const int type = m.geom_type[i];
-    const bool solid = type == mjGEOM_MESH || type == mjGEOM_HFIELD || type == mjGEOM_SDF;
-    if (solid && m.geom_bodyid[i] != body && is_drawn(m, i)) return static_cast<int>(i);
+    if (m.geom_type[i] == mjGEOM_SDF && m.geom_bodyid[i] != body && is_drawn(m, i)) {
+      return static_cast<int>(i);
+    }
   }
   return -1;
+}
+
+// Whether a sensor of distance looks at a geom.
+static bool looks_at(const mjModel& m, int sensor, mjtSize geom) {
+  const auto named = [&](int type, int id) {
+    return type == mjOBJ_GEOM ? id == geom : m.geom_bodyid[geom] == id;
+  };
+  return named(m.sensor_objtype[sensor], m.sensor_objid[sensor]) ||
+         named(m.sensor_reftype[sensor], m.sensor_refid[sensor]);
+}
+
+// Why it cannot; empty where it can.
+static std::string unmeasured_shape(const mjModel& m, int sensor) {
+  for (mjtSize i = 0; i < m.ngeom; ++i) {
+    if (!looks_at(m, sensor, i)) continue;
+    if (m.geom_type[i] == mjGEOM_SDF) {
+      return message("the distance to a signed distance field is not supported (",
+                     element(m, "ngeom", i), ")");
+    }
+    if (m.geom_type[i] != mjGEOM_MESH || m.geom_dataid[i] < 0) continue;
+    const std::string fault = hull_fault(m, static_cast<std::size_t>(m.geom_dataid[i]));
+    if (!fault.empty()) return fault;
+  }
+  return {};
 }
 
 // What MuJoCo makes of the contacts that an adhesion actuator acts on.
@@ -491,9 +524,12 @@ std::string unsupported_sensor(const mjModel& m, int i) {
     }
     const int solid = unseen_solid(m, m.site_bodyid[m.sensor_objid[i]]);
     if (solid >= 0) {
-      return message("rays do not meet meshes and height fields, which would be in the way (",
+      return message("rays do not meet signed distance fields, which would be in the way (",
                      element(m, "ngeom", solid), ")");
     }
+  }
+  if (measures_distance(type)) {
+    if (std::string fault = unmeasured_shape(m, i); !fault.empty()) return fault;
   }
   const int zone = zone_of(m, i);
   if (zone >= 0 && m.site_type[zone] == mjGEOM_MESH) {
@@ -503,6 +539,23 @@ std::string unsupported_sensor(const mjModel& m, int i) {
     return "the torque on the world has no point that it is about: MuJoCo adds those of several";
   }
   return {};
+}
+
+// Meshes and height fields that only sensors look at.
+static void add_seen_shapes(const mjModel& m, Model& model) {
+  bool rays = false;
+  std::vector<bool> measured(static_cast<std::size_t>(m.ngeom), false), met = measured;
+  for (int s = 0; s < m.nsensor; ++s) {
+    if (!unsupported_sensor(m, s).empty()) continue;
+    rays = rays || m.sensor_type[s] == mjSENS_RANGEFINDER;
+    if (!measures_distance(m.sensor_type[s])) continue;
+    for (mjtSize g = 0; g < m.ngeom; ++g) {
+      if (looks_at(m, s, g)) measured[static_cast<std::size_t>(g)] = true;
+    }
+  }
+  for (mjtSize g = 0; g < m.ngeom; ++g) met[static_cast<std::size_t>(g)] = rays && is_drawn(m, g);
+  see_meshes(m, measured, met, model.meshes);
+  see_fields(m, met, model.height_fields);
 }
 
 Model convert(const mjModel& m, const LoadOptions& options) {
@@ -525,6 +578,7 @@ Model convert(const mjModel& m, const LoadOptions& options) {
     model.meshes = touching_meshes(m, touches);
     model.height_fields = touching_fields(m, touches);
   }
+  add_seen_shapes(m, model);
   model.cameras = markers(m, m.ncam, m.name_camadr, m.cam_bodyid, m.cam_pos, m.cam_quat);
   const Acting& acting = model.options.acting;
   model.pairs = contact_pairs(m, acting.constraints && acting.contacts);

@@ -12,7 +12,7 @@ namespace {
   throw ModelError(message(where, ": ", what, " is not supported; ", hint));
 }
 
-void judge_options(const mjModel& m, bool constraints) {
+void judge_options(const mjModel& m) {
   const int integrator = m.opt.integrator;
   if (integrator < mjINT_EULER || integrator > mjINT_IMPLICITFAST) {
     refuse("options", "the integrator discrete",
@@ -25,9 +25,6 @@ void judge_options(const mjModel& m, bool constraints) {
       refuse(element(m, "nbody", m.tree_bodyadr[i]), "sleeping",
              "disable the flag sleep, or set sleep=\"never\"");
     }
-  }
-  if (constraints && (m.opt.enableflags & mjENBL_DIAGEXACT)) {
-    refuse("options", "the flag diagexact", "disable it or load with constraints=False");
   }
   if (m.nflex > 0) {
     refuse(element(m, "nflex", 0), "a flex", "load the model without it");
@@ -72,8 +69,9 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
     return "a PID controller's gain or dynamics together with those of another actuator";
   }
   if ((motor || pid) && transmission == mjTRN_BODY) return "adhesion by a motor";
-  if (motor && transmission == mjTRN_TENDON && m.tendon_actfrclimited[m.actuator_trnid[2 * i]]) {
-    return "a DC motor on a tendon that limits its actuators";
+  if (motor && transmission == mjTRN_TENDON && m.tendon_actfrclimited[m.actuator_trnid[2 * i]] &&
+      (m.actuator_biasprm[mjNBIAS * i] != 0 || m.actuator_dynprm[mjNDYN * i + 5] > 0)) {
+    return "a DC motor with cogging or friction on a tendon that limits its actuators";
   }
   if (motor || pid) {
     const mjtNum *d = m.actuator_dynprm + mjNDYN * i, *g = m.actuator_gainprm + mjNGAIN * i;
@@ -108,6 +106,7 @@ void judge_actuators(const mjModel& m) {
   const bool limited = std::any_of(m.jnt_actfrclimited, m.jnt_actfrclimited + m.njnt,
                                    [](auto on) { return on != 0; });
   for (mjtSize i = 0; i < m.nactuator; ++i) {
+    if (m.actuator_plugin[i] >= 0) continue;  // refused as such, by its field
     if (limited && m.actuator_trntype[i] == mjTRN_BODY) {
       refuse(element(m, "nactuator", i), "adhesion with joints that limit their actuators",
              "remove actuatorfrcrange from the joints");
@@ -130,11 +129,25 @@ void judge_equalities(const mjModel& m) {
   }
 }
 
+// Their pull rides on the weights of rows as they are at the start.
+void judge_sticky_geoms(const mjModel& m) {
+  const auto judge = [&](const char* table, mjtSize n, const mjtNum* adhesion) {
+    for (mjtSize i = 0; i < n; ++i) {
+      if (adhesion[i] == 0) continue;
+      refuse(element(m, table, i), "adhesion together with the flag diagexact",
+             "disable one of them or load with constraints=False");
+    }
+  };
+  judge("ngeom", m.ngeom, m.geom_adhesion);
+  judge("npair", m.npair, m.pair_adhesion);
+}
+
 void judge_constraints(const mjModel& m) {
   if (!(m.opt.impratio > 0)) {
     throw ModelError(
         message("options: impratio is ", m.opt.impratio, "; expected a positive number"));
   }
+  if (m.opt.enableflags & mjENBL_DIAGEXACT) judge_sticky_geoms(m);
   if (!(m.opt.disableflags & mjDSBL_EQUALITY)) judge_equalities(m);
   if (!(m.opt.disableflags & mjDSBL_CONTACT)) refuse_unsupported_contacts(m);
 }
@@ -146,7 +159,7 @@ bool constraints_act(const mjModel& m, const LoadOptions& options) {
 }
 
 void refuse_unsupported(const mjModel& m, bool constraints, Noslip noslip) {
-  judge_options(m, constraints);
+  judge_options(m);
   judge_tendons(m);
   judge_actuators(m);
   refuse_by_field(m, constraints, noslip == Noslip::ignore ? "opt.noslip_iterations" : "");

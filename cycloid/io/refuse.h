@@ -5,11 +5,12 @@
 // constraints, is anything that acts through constraints only. Refused are:
 //   the integrator discrete; sleeping; flexes; plugins that exert forces; plastic springs
 //   actuators by callback or with a history of controls; parts of DC motors, PID and orientation
-//   actuators together with those of others; DC motors on tendons that limit their actuators
+//   actuators together with those of others; cogging or friction of DC motors on tendons that limit
+//   their actuators
 //   adhesion actuators where joints limit their actuators, or with a bias or a gain that varies
 //   tendons with armature that wrap around geoms
-//   with constraints: diagexact, noslip unless it is ignored on request, equalities of flexes, and
-//   what contacts.h lists
+//   with constraints: geoms that stick under diagexact, noslip unless it is ignored on request,
+//   equalities of flexes, and what contacts.h lists
 // What only leads to the constrained optimum and does not change it (solver, iterations,
 // tolerances, warm start, islands, sparse or dense matrices) is never looked at.
 #pragma once

@@ -150,9 +150,10 @@ std::string constrained_refusal(const std::string& text) {
 
 TEST_CASE("refuse_unsupported: with constraints, what changes their optimum or has none") {
   const auto option = [](const std::string& xml) { return constrained("", xml, ""); };
-  CHECK(constrained_refusal(option("<option><flag diagexact='enable'/></option>")) ==
-        "options: the flag diagexact is not supported; disable it or load with "
-        "constraints=False");
+  CHECK(constrained_refusal(option("<option><flag diagexact='enable'/></option>")) == "");
+  CHECK(constrained_refusal(
+            constrained("", "<option><flag diagexact='enable'/></option>", "adhesion='1'"))
+            .find("adhesion together with the flag diagexact") != std::string::npos);
   CHECK(constrained_refusal(option("<option noslip_iterations='3'/>")) ==
         "options: the noslip solver is not supported; set noslip_iterations to 0, load with "
         "noslip=\"ignore\", which runs without it, or load with "

@@ -83,6 +83,43 @@ void judge(const Mesh& mesh, const std::string& where) {
   }
 }
 
+void read_vertices(const mjModel& m, std::size_t i, Mesh& mesh) {
+  const float* first = m.mesh_vert + 3 * m.mesh_vertadr[i];
+  mesh.vertex.assign(first, first + 3 * m.mesh_vertnum[i]);
+}
+
+void read_touching(const mjModel& m, std::size_t i, Mesh& mesh) {
+  const std::string where = message("mesh \"", mesh.name, "\"");
+  if (m.mesh_graphadr[i] < 0) {
+    throw ModelError(message(where, " has no convex hull; let MuJoCo compile it anew"));
+  }
+  read_vertices(m, i, mesh);
+  read_hull(m, i, mesh);
+  judge(mesh, where);
+}
+
+void read_field(const mjModel& m, std::size_t i, HeightData& field) {
+  const std::string where = message("hfield \"", field.name, "\"");
+  field.rows = m.hfield_nrow[i];
+  field.columns = m.hfield_ncol[i];
+  for (std::size_t k = 0; k < 4; ++k) field.size[k] = m.hfield_size[4 * i + k];
+  if (field.rows < 2 || field.columns < 2 || !(field.size[0] > 0) || !(field.size[1] > 0)) {
+    throw ModelError(message(where, ": ", field.rows, " rows and ", field.columns, " columns over ",
+                             field.size[0], " by ", field.size[1],
+                             " m; expected two or more of each, and a positive size"));
+  }
+  const std::int64_t cells = std::int64_t{field.rows} * field.columns;
+  if (cells > kMostFieldCells) {
+    throw ModelError(
+        message(where, ": ", cells, " heights; at most ", kMostFieldCells, " are supported"));
+  }
+  const float* first = m.hfield_data + m.hfield_adr[i];
+  field.data.assign(first, first + cells);
+  for (const double x : field.data) {
+    if (!std::isfinite(x)) throw ModelError(message(where, ": a height is not finite"));
+  }
+}
+
 }  // namespace
 
 std::vector<Mesh> touching_meshes(const mjModel& m, const std::vector<bool>& geom_touches) {
@@ -92,46 +129,57 @@ std::vector<Mesh> touching_meshes(const mjModel& m, const std::vector<bool>& geo
     Mesh& mesh = all[i];
     mesh.name = readable(m.names + m.name_meshadr[i]);
     if (!used[i]) continue;
-    const std::string where = message("mesh \"", mesh.name, "\"");
-    if (m.mesh_graphadr[i] < 0) {
-      throw ModelError(message(where, " has no convex hull; let MuJoCo compile it anew"));
-    }
-    const float* first = m.mesh_vert + 3 * m.mesh_vertadr[i];
-    mesh.vertex.assign(first, first + 3 * m.mesh_vertnum[i]);
-    read_hull(m, i, mesh);
-    judge(mesh, where);
+    read_touching(m, i, mesh);
   }
   return all;
+}
+
+std::string hull_fault(const mjModel& m, std::size_t i) {
+  Mesh mesh;
+  mesh.name = readable(m.names + m.name_meshadr[i]);
+  try {
+    read_touching(m, i, mesh);
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void see_meshes(const mjModel& m, const std::vector<bool>& measured, const std::vector<bool>& met,
+                std::vector<Mesh>& meshes) {
+  const std::vector<bool> hulls = used_by(m, measured, mjGEOM_MESH, m.nmesh),
+                          faces = used_by(m, met, mjGEOM_MESH, m.nmesh);
+  for (std::size_t i = 0; i < hulls.size(); ++i) {
+    if (!hulls[i] && !faces[i]) continue;
+    meshes.resize(hulls.size());
+    Mesh& mesh = meshes[i];
+    mesh.name = readable(m.names + m.name_meshadr[i]);
+    if (hulls[i] && mesh.corners.empty()) read_touching(m, i, mesh);
+    if (mesh.vertex.empty()) read_vertices(m, i, mesh);
+    if (!faces[i]) continue;
+    const int* first = m.mesh_face + 3 * m.mesh_faceadr[i];
+    mesh.faces.assign(first, first + 3 * m.mesh_facenum[i]);
+  }
 }
 
 std::vector<HeightData> touching_fields(const mjModel& m, const std::vector<bool>& geom_touches) {
   const std::vector<bool> used = used_by(m, geom_touches, mjGEOM_HFIELD, m.nhfield);
   std::vector<HeightData> all(used.size());
   for (std::size_t i = 0; i < used.size(); ++i) {
-    HeightData& field = all[i];
-    field.name = readable(m.names + m.name_hfieldadr[i]);
-    if (!used[i]) continue;
-    const std::string where = message("hfield \"", field.name, "\"");
-    field.rows = m.hfield_nrow[i];
-    field.columns = m.hfield_ncol[i];
-    for (std::size_t k = 0; k < 4; ++k) field.size[k] = m.hfield_size[4 * i + k];
-    if (field.rows < 2 || field.columns < 2 || !(field.size[0] > 0) || !(field.size[1] > 0)) {
-      throw ModelError(message(where, ": ", field.rows, " rows and ", field.columns,
-                               " columns over ", field.size[0], " by ", field.size[1],
-                               " m; expected two or more of each, and a positive size"));
-    }
-    const std::int64_t cells = std::int64_t{field.rows} * field.columns;
-    if (cells > kMostFieldCells) {
-      throw ModelError(
-          message(where, ": ", cells, " heights; at most ", kMostFieldCells, " are supported"));
-    }
-    const float* first = m.hfield_data + m.hfield_adr[i];
-    field.data.assign(first, first + cells);
-    for (const double x : field.data) {
-      if (!std::isfinite(x)) throw ModelError(message(where, ": a height is not finite"));
-    }
+    all[i].name = readable(m.names + m.name_hfieldadr[i]);
+    if (used[i]) read_field(m, i, all[i]);
   }
   return all;
+}
+
+void see_fields(const mjModel& m, const std::vector<bool>& met, std::vector<HeightData>& fields) {
+  const std::vector<bool> used = used_by(m, met, mjGEOM_HFIELD, m.nhfield);
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) continue;
+    fields.resize(used.size());
+    fields[i].name = readable(m.names + m.name_hfieldadr[i]);
+    if (fields[i].data.empty()) read_field(m, i, fields[i]);
+  }
 }
 
 }  // namespace cycloid::inline io

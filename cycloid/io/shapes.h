@@ -10,6 +10,7 @@
 
 #include <mujoco/mjmodel.h>
 
+#include <string>
 #include <vector>
 
 #include "cycloid/model/model.h"
@@ -20,5 +21,15 @@ namespace cycloid::inline io {
 std::vector<Mesh> touching_meshes(const mjModel& compiled, const std::vector<bool>& geom_touches);
 std::vector<HeightData> touching_fields(const mjModel& compiled,
                                         const std::vector<bool>& geom_touches);
+
+// What sensors look at besides: the hulls of meshes whose distance is measured, the faces of those
+// that rays may meet, and the heights of fields. They join those that touch.
+void see_meshes(const mjModel& compiled, const std::vector<bool>& measured,
+                const std::vector<bool>& met, std::vector<Mesh>& meshes);
+void see_fields(const mjModel& compiled, const std::vector<bool>& met,
+                std::vector<HeightData>& fields);
+
+// Why a mesh has no hull to touch by; empty where it has.
+std::string hull_fault(const mjModel& compiled, std::size_t mesh);
 
 }  // namespace cycloid::inline io

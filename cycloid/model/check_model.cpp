@@ -234,6 +234,8 @@ void check_meshes(const Model& m) {
     check_lists(at, "neighbour_end", mesh.neighbour_end, mesh.neighbours.size());
     at.equal("neighbour_end", static_cast<long long>(mesh.neighbour_end.size()),
              static_cast<long long>(mesh.corners.size()));
+    at.equal("faces", static_cast<long long>(mesh.faces.size() % 3), 0);
+    for (const int v : mesh.faces) at.between("faces", v, 0, corner.size());
     for (const int c : mesh.seeds) at.index_of("seeds", c, mesh.corners);
   });
   each("height field", m.height_fields, [&](Where at, const HeightData& h) {

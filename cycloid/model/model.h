@@ -149,6 +149,7 @@ struct Mesh {
   std::vector<int> neighbours;         // of corners, of one after the other
   std::vector<int> neighbour_end;
   std::vector<int> seeds;  // (27) places in `corners` where a search may start
+  std::vector<int> faces;  // (f, 3) those that rays meet; empty: no ray may
 };
 
 // Heights over a rectangle: size is half-lengths along x and y, the height of data = 1, and the
@@ -285,9 +286,10 @@ struct Acting {
   bool euler_damping = true;   // implicit damping in the Euler integrator
   bool constraints = true;     // the parts of which follow
   bool equalities = true, friction_loss = true, limits = true, contacts = true;
-  bool refsafe = true;        // a time constant of at least two steps
-  bool parent_filter = true;  // a body does not touch its parent
-  bool midphase = true;       // decides about the order of contacts only
+  bool refsafe = true;          // a time constant of at least two steps
+  bool exact_diagonal = false;  // weights of rows as they are, not as they were at the start
+  bool parent_filter = true;    // a body does not touch its parent
+  bool midphase = true;         // decides about the order of contacts only
 };
 
 struct Options {

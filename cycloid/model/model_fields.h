@@ -212,6 +212,7 @@ void fields(Archive& a, T& m) {
   a("neighbours", m.neighbours);
   a("neighbour_end", m.neighbour_end);
   a("seeds", m.seeds);
+  a("faces", m.faces);
 }
 
 template <class Archive, Is<HeightData> T>
@@ -376,6 +377,7 @@ void fields(Archive& a, T& f) {
   a("limits", f.limits);
   a("contacts", f.contacts);
   a("refsafe", f.refsafe);
+  a("exact_diagonal", f.exact_diagonal);
   a("parent_filter", f.parent_filter);
   a("midphase", f.midphase);
 }

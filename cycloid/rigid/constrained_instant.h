@@ -14,9 +14,7 @@
 // Rows' forces with a cotangent of their own: (5) of constraint_newton_pullback.h.
 #pragma once
 
-#include "cycloid/rigid/constraint/row_fields.h"
-#include "cycloid/rigid/dynamics.h"
-#include "cycloid/rigid/solver/constraint_newton_pullback.h"
+#include "cycloid/rigid/constraint/exact_diagonal.h"
 #include "cycloid/rigid/solver/islands.h"
 
 namespace cycloid::inline rigid {
@@ -27,6 +25,7 @@ struct ConstrainedSpace {
   ConstraintProblem<S> problem;
   NewtonSpace<S> newton;
   IslandSpace<S> islands;
+  ExactDiagonalSpace<S> weights;
   S* M;                                                    // (entries) Tree::row storage
   S *x, *mu;                                               // (size) padded
   RowCotangents<S> bars;                                   // (all rows)
@@ -44,6 +43,7 @@ struct ConstrainedSpace {
     problem.carve(dofs, most, arena);
     newton.carve(dofs, most, arena);
     if (plan) islands.carve(*plan, dofs, most, newton, arena);
+    weights.carve(tree, dofs, rows, arena);
     arena.take(M, static_cast<std::size_t>(tree.entries()));
     for (S** vector : {&x, &mu}) arena.take(*vector, size);
     for (S** of_rows : {&bars.a_ref, &bars.D, &bars.friction}) arena.take(*of_rows, rows);
@@ -86,14 +86,15 @@ void add_row_options(const TreeView& tree, const ReferenceOptions<S>& bar, S* p_
 template <class S, class P>
 RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const int impratio = r.tree.options.impratio;
-  return {w.frames,
-          {nullptr, nullptr, w.a, w.v},
-          x.qpos,
-          x.qvel,
-          nullptr,
-          nullptr,
-          {r.timestep(), impratio < 0 ? S(1) : S(r.p[impratio]),
-           r.tree.model.options.acting.refsafe, compliant_options(r)}};
+  return {
+      w.frames,
+      {nullptr, nullptr, w.a, w.v},
+      x.qpos,
+      x.qvel,
+      nullptr,
+      nullptr,
+      {r.timestep(), impratio < 0 ? S(1) : S(r.p[impratio]), r.tree.model.options.acting.refsafe,
+       r.tree.model.options.acting.exact_diagonal, compliant_options(r)}};
 }
 
 // M and the rows of the problem, where the bodies have been placed and w.a is without q̈. It is to
@@ -107,6 +108,9 @@ void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
   problem.clear();
   const_cast<ConstrainedSpace<S>&>(own).islands.clear();
   rows.fill(r, row_instant(r, x, w), problem);
+  if (r.tree.model.options.acting.exact_diagonal) {
+    weigh_rows(r.tree, static_cast<const S*>(own.M), own.weights, problem);
+  }
 }
 
 // y = M x, from the storage of Tree::row.
@@ -239,6 +243,58 @@ void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const Constrain
   }
 }
 
+// (4) of exact_diagonal.h, weight by weight, after weigh_rows_pullback: uses the fields of λ and δ
+// and the memory of cotangents.
+template <class S, class P, class Rows>
+void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                    const ConstrainedSpace<S>& own, const Rows& rows, const InstantBars<S>& bar) {
+  const TreeView& tree = r.tree;
+  const ConstraintProblem<S>& problem = own.problem;
+  const ExactDiagonalSpace<S>& weights = own.weights;
+  const int nv = tree.model.nv, all = problem.all_rows();
+  const std::size_t bodies = tree.model.bodies.size();
+  ConstrainedSpace<S> form = own;  // Ā yᵀM y as λᵀM δ
+  form.lambda = weights.y, form.delta = weights.Ay;
+  form.lambda_bar = w.bars.m, form.delta_bar = w.bars.a;
+  for (int i = 0; i < all; ++i) weights.force[i] = weights.zeros[i] = S(0);
+  set_zero(own.zeros, nv);
+  set_zero(weights.no_v_bar, nv);
+  for (std::size_t l = 0; l < tree.links.size(); ++l) own.rest[l] = Motion<S>{};
+  ReferenceOptions<S> unused{};
+  RowInstant<S> at = row_instant(r, x, w);
+  at.fields.m = own.of_lambda, at.fields.alpha = own.rest;
+  at.mu = weights.y, at.qacc = own.zeros;
+  for_each_weight(problem, [&](const WeighedRows& row) {
+    const S A_bar = weights.A_bar[row.first];
+    if (!any(A_bar != S(0))) return;
+    weigh_row(tree, problem, row, weights);
+    for (int k = 0; k < nv; ++k) weights.Ay[k] = A_bar * weights.y[k];
+    velocity_field(tree, w.frames.column, static_cast<const S*>(weights.y), own.of_lambda);
+    velocity_field(tree, w.frames.column, static_cast<const S*>(weights.Ay), own.of_delta);
+    w.bars.clear(bodies);
+    for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
+    weights.force[row.first] = S(2) * A_bar;
+    if (row.edge) {
+      weights.force[row.first + 1] = S(2) * A_bar * problem.friction[row.first + 1];
+    }
+    rows.pull(r, at, problem,
+              RowResults<S>{weights.force, weights.zeros, weights.zeros, weights.zeros,
+                            weights.zeros, true},
+              RowGradient<S>{{w.bars.m, own.alpha_bar, own.alpha_bar, own.alpha_bar, w.bars.pose},
+                             bar.q,
+                             weights.no_v_bar,
+                             bar.p,
+                             unused});
+    weights.force[row.first] = S(0);
+    if (row.edge) weights.force[row.first + 1] = S(0);
+    gather_change(r, x, w, form, bar);
+    const SweepPoint<S> still{tree,          w.frames, w.inertia, own.rest,   own.of_delta,
+                              own.of_lambda, x.qpos,   own.zeros, weights.Ay, weights.y};
+    sweep_pullback(still, r.p, w.bars, bar.q, weights.no_v_bar, bar.p, w.mocap_bar);
+    for (int i = 0; i < 6 * tree.model.nmocap; ++i) w.row_mocap_bar[i] += w.mocap_bar[i];
+  });
+}
+
 // The pullback of â, whose cotangent is in w.mu on entry; a and a_hat: those of forward. Where
 // M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null, and so may f_bar
 // (all rows), the cotangent of the rows' forces.
@@ -270,11 +326,15 @@ void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x
     rows.adhere_back(r, x, w, problem, static_cast<const S*>(own.mu));
   }
 
+  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
+  if (tree.model.options.acting.exact_diagonal) {
+    weigh_rows_pullback(tree, problem, own.weights, own.bars);
+    gather_weights(r, x, w, own, rows, bar);
+  }
   velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
   velocity_field(tree, w.frames.column, a, own.alpha);
   w.bars.clear(bodies);
   for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
-  set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   RowInstant<S> at = row_instant(r, x, w);
   motion_fields(tree, static_cast<const Motion<S>*>(w.frames.column), x.qvel, a, r.gravity(), w.v,
                 w.a);

@@ -33,6 +33,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("elliptic_force"),
     differentiable("solve_newton"),
     differentiable("constrained_acceleration"),
+    differentiable("weigh_rows"),
     // contact_numbers.h, geom_pose.h, narrow_phase.h, contact_rows_pullback.h
     differentiable("pair_numbers"),
     differentiable("geom_pose"),
@@ -137,6 +138,8 @@ inline constexpr Operator kOperators[] = {
     differentiable("limit_force"),
     differentiable("ray_distance"),
     differentiable("cast_ray"),
+    differentiable("ray_solid_distance"),
+    differentiable("seen_distance"),
     differentiable("subtree_motion"),
     differentiable("joint_energy"),
     differentiable("potential_energy"),

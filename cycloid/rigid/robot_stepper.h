@@ -106,7 +106,8 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
     if (integrator() == RigidIntegrator::rk4 || kByLane || kDual) return false;
     if (kConstrained && (key_.inputs.mocap_pos >= 0 || key_.inputs.mocap_quat >= 0)) return false;
     if (kConstrained &&
-        (key_.tree->has_adhesion || key_.tree->surfaces_move || key_.tree->compliant.acts)) {
+        (key_.tree->has_adhesion || key_.tree->surfaces_move || key_.tree->compliant.acts ||
+         key_.tree->model.options.acting.exact_diagonal)) {
       return false;
     }
     Layout at = layout(workspace);

@@ -155,3 +155,14 @@ def test_ten_thousand_geoms_run_in_bounded_memory():
 def test_a_thousand_geoms_that_may_all_touch_are_refused_with_their_number():
     with pytest.raises(cy.ModelError, match="900 geoms that move .* pairs that may collide"):
         cy.load(many(900, 1))
+
+
+def test_ten_thousand_bodies_are_refused_before_they_are_read(tmp_path):
+    """MuJoCo's reader alone would take ten seconds of them."""
+    path = tmp_path / "many.xml"
+    path.write_text(many(10_000, 0))
+    for source in (path, path.read_text()):
+        with pytest.raises(cy.ModelError, match="at least 60000 degrees of freedom; at most 10000"):
+            cy.load(source)
+    commented = f"<!-- {'<freejoint/>' * 2000} -->"
+    assert cy.load(f"<mujoco> {commented} <worldbody> {BALL} </worldbody> </mujoco>").nv == 6

@@ -217,7 +217,47 @@ STICKY = """
         adhesion="4"/> </body> </worldbody>
   <contact> <pair geom1="toe2" geom2="ceiling" adhesion="5" gap="0.01" condim="3"/> </contact>
   <actuator> <motor joint="leg" gear="0.5"/> </actuator>"""
-TOUCHING = ("adhesion", "belts", "belts, elliptic", "sticky", "sticky, elliptic")
+
+# Rows of every kind, on a moved tree: limits, friction loss, equalities, tendons, and a foot that
+# rubs on the ground, with one ball beside it that only presses.
+ROWS = """
+  <option cone="{cone}" impratio="2"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="2 2 0.1" friction="0.6 0.02 0.001"/>
+    <body name="hand" mocap="true" pos="0.6 0.3 0.8"> <geom size="0.02" contype="0"
+        conaffinity="0"/> </body>
+    <body name="trunk" pos="0 0 0.495"> <freejoint/>
+      <geom type="box" size="0.1 0.06 0.04" mass="1.5" {off}/> <site name="trunk" pos="0.1 0 0"/>
+      <body name="leg" pos="0.05 0 -0.05"> <joint name="hip" type="ball" damping="0.2"
+          armature="0.01" limited="true" range="0 8"/>
+        <geom type="capsule" fromto="0 0 0 0.03 0.02 -0.2" size="0.03" mass="0.5" {off}/>
+        <body name="foot" pos="0.03 0.02 -0.2" euler="4 9 0"> <joint name="knee" axis="0 1 0.1"
+            damping="0.1" armature="0.01" range="-3 3" frictionloss="0.2"/>
+          <geom name="foot" type="capsule" fromto="0 0 0 0.02 0 -0.2" size="0.04" mass="0.3"
+              condim="6" friction="0.8 0.03 0.002"/> <site name="foot" pos="0.02 0 -0.1"/> </body>
+      </body>
+      <body name="arm" pos="-0.08 0 0"> <joint name="arm" axis="0.1 1 0" armature="0.02"
+          damping="0.1"/> <joint name="slide" type="slide" axis="1 0 0.2" armature="0.05"
+          damping="0.3"/>
+        <geom type="capsule" fromto="0 0 0 -0.2 0 0.1" size="0.02" mass="0.4" {off}/>
+        <site name="arm" pos="-0.2 0 0.1"/> </body> </body>
+    <body name="ball" pos="0.5 0 0.0595"> <freejoint/> <geom name="ball" size="0.06" mass="0.4"
+        condim="{condim}"/> <site name="ball" pos="0 0 0.05"/> </body>
+  </worldbody>
+  <tendon> <spatial name="cord" range="0 0.3" limited="true" frictionloss="0.3" armature="0.03"
+        damping="0.2"> <site site="foot"/> <site site="arm"/> </spatial>
+    <fixed name="sum"> <joint joint="arm" coef="0.4"/> <joint joint="slide" coef="1"/> </fixed>
+  </tendon>
+  <equality> <connect body1="ball" body2="hand" anchor="0 0 0.04" solref="0.1 1"/>
+    <weld site1="trunk" site2="ball" solref="0.2 1" solimp="0.3 0.8 0.5"/>
+    <joint joint1="arm" joint2="slide" polycoef="0.05 0.5 0.2 0 0"/>
+    <tendon tendon1="sum" polycoef="0.02"/> </equality>
+  <actuator> <motor joint="knee" gear="2" armature="0.003"/> <motor joint="arm"/>
+    <motor joint="slide"/> </actuator>"""
+TOUCHING = (
+    "exact weights", "exact weights, elliptic", "adhesion",
+    "belts", "belts, elliptic", "sticky", "sticky, elliptic",
+)
 
 
 def model(parts, option="", flags=""):
@@ -229,7 +269,8 @@ def model(parts, option="", flags=""):
 
 # {name: XML with a place for the integrator}
 def xml(name, integrator="Euler", **more):
-    return model(PARTS[name](**more), f'integrator="{integrator}"')
+    flags = 'diagexact="enable"' if name.startswith("exact") else ""
+    return model(PARTS[name](**more), f'integrator="{integrator}"', flags)
 
 
 PARTS = {
@@ -247,12 +288,19 @@ PARTS = {
     "adhesion": lambda: [ADHESION],
     "PID": lambda: [arm(), routes(), PID],
     "DC motors": lambda: [arm(), routes(), DC_MOTORS],
+    "DC motors, held": lambda: [
+        arm(),
+        routes().replace('name="flexor"', 'name="flexor" actuatorfrcrange="-0.01 0.008"'),
+        DC_MOTORS,
+    ],
     "orientations": lambda: [arm(), ORIENTATIONS.format(held="")],
     "orientations, held": lambda: [arm(), ORIENTATIONS.format(held='forcerange="0 0.6"')],
     "belts": lambda: [BELTS.format(cone="pyramidal")],
     "belts, elliptic": lambda: [BELTS.format(cone="elliptic")],
     "sticky": lambda: [STICKY.format(cone="pyramidal")],
     "sticky, elliptic": lambda: [STICKY.format(cone="elliptic")],
+    "exact weights": lambda: [ROWS.format(cone="pyramidal", condim=1, off=OFF)],
+    "exact weights, elliptic": lambda: [ROWS.format(cone="elliptic", condim=4, off=OFF)],
     "through a cylinder": lambda: [arm(side=0.02), routes(), MOTORS],
     "through a sphere": lambda: [arm("sphere", side=0.02), routes(), MOTORS],
 }

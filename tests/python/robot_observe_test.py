@@ -447,12 +447,3 @@ def test_rangefinders_equal_mujocos_and_their_gradients_equal_differences():
             got = by_differences(lambda v, name=name: loss(x, sizes | {name: v}), value)
             assert error(g.params[name], got) < 1e-6, name
     assert hits[3] == 0 and (np.delete(hits, [3, model.ngeom - 1]) > 0).all(), hits
-
-
-def test_a_ray_that_could_meet_a_mesh_is_refused_by_name():
-    robot = cy.load("""<mujoco> <asset> <mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/> </asset>
-      <worldbody> <geom name="rock" type="mesh" mesh="m" contype="0" conaffinity="0"/>
-      <body pos="0 0 3"> <joint/> <geom size="0.1"/> <site name="s"/> </body> </worldbody>
-      <sensor> <rangefinder name="eye" site="s"/> </sensor> </mujoco>""")
-    with pytest.raises(cy.ModelError, match='eye.*meshes.*"rock"'):
-        cy.observe(robot, [0, 0], names="eye")

@@ -11,6 +11,7 @@
 //             and the cone is elliptic                                                        (3)
 //   frictionless, elliptic:  D₀ as in (2);   μ² = g₁²/max(1e-15, impratio)                     (4)
 //   pyramid:  D_k = 1/(2 μ² R), R as in (2) with A (1 + g₁²)                                   (5)
+// With unit weights A = 1, in (5) A (1 + g₁²) = 1: exact_diagonal.h.
 // The law's numbers are laid out as pyramid_law.h and elliptic_law.h take them: D₀ = 0 in a
 // pyramid, D = g = 0 where a lane has no such row.
 #pragma once
@@ -41,6 +42,7 @@ template <class S>
 struct ReferenceOptions {
   S timestep{}, impratio{};
   bool refsafe = true;
+  bool unit_weights = false;
   CompliantOptions<S> compliant{};
 };
 
@@ -76,8 +78,8 @@ CYCLOID_HD void block_reference(int n, bool stiff, const ReferenceOptions<S>& op
                                                   options.timestep, options.refsafe);
   const S kd = stiff ? gains.k * d : S(0);
   for (int i = 0; i < n; ++i) {
-    a_ref[i] = -gains.b * v[i] - kd * x[i];    // (1)
-    D[i] = row_weight((S(1) - d) / d * A[i]);  // (2)
+    a_ref[i] = -gains.b * v[i] - kd * x[i];                                    // (1)
+    D[i] = row_weight((S(1) - d) / d * (options.unit_weights ? S(1) : A[i]));  // (2)
   }
 }
 
@@ -109,10 +111,10 @@ CYCLOID_HD void block_reference_pullback(int n, bool stiff, const ReferenceOptio
   S d_bar = S(0);
   ReferenceGains<S> gains_bar{S(0), S(0)};
   for (int i = 0; i < n; ++i) {
-    const S D = row_weight(ratio * A[i]);
-    const S soft_i_bar = select(ratio * A[i] >= S(kLeastNumber), -D * D * D_bar[i], S(0));  // (2)
-    A_bar[i] += soft_i_bar * ratio;
-    d_bar -= soft_i_bar * A[i] / (d * d);
+    const S weight = options.unit_weights ? S(1) : A[i], D = row_weight(ratio * weight);
+    const S soft_i_bar = select(ratio * weight >= S(kLeastNumber), -D * D * D_bar[i], S(0));  // (2)
+    A_bar[i] += options.unit_weights ? S(0) : soft_i_bar * ratio;
+    d_bar -= soft_i_bar * weight / (d * d);
     v_bar[i] -= gains.b * a_ref_bar[i];  // (1)
     x_bar[i] -= on * gains.k * d * a_ref_bar[i];
     d_bar -= on * gains.k * x[i] * a_ref_bar[i];
@@ -156,10 +158,11 @@ CYCLOID_HD void contact_reference(RowLaw law, int n, const ReferenceOptions<S>& 
   const S b = select(uses_friction_reference(law, c), b_own, gains.b);
   const Mask<S> present = rows > zero, rubs = rows > one;
   const S g1 = select(rubs, c.friction[0], one);
-  const S mu2 = g1 * g1 / max(S(kLeastNumber), options.impratio);                           // (4)
-  const S edge = one / (S(2) * mu2 * max(S(kLeastNumber), ratio * c.A * (one + g1 * g1)));  // (5)
+  const S mu2 = g1 * g1 / max(S(kLeastNumber), options.impratio);  // (4)
+  const S A = options.unit_weights ? one : c.A, lean = options.unit_weights ? one : one + g1 * g1;
+  const S edge = one / (S(2) * mu2 * max(S(kLeastNumber), ratio * A * lean));  // (5)
   const Mask<S> plain = present & Mask<S>((!rubs) | Mask<S>(!has_edges(ContactLaws{}, law)));
-  D[0] = select(plain, row_weight(ratio * c.A), zero);
+  D[0] = select(plain, row_weight(ratio * A), zero);
   a_ref[0] = -gains.b * v[0] - gains.k * d * x;  // (3)
   friction[0] = select(rubs, mu2, one);
   for (int k = 1; k < n; ++k) {
@@ -201,18 +204,22 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
   const ReferenceGains<S> own_bar{zero, select(own, b_bar, zero)};
   S d_bar = -gains.k * x * a_ref_bar[0];
 
-  const S g1 = select(rubs, c.friction[0], one), lean = one + g1 * g1;
-  const S rho = max(least, options.impratio), mu2 = g1 * g1 / rho, soft = ratio * c.A * lean;
+  const S g1 = select(rubs, c.friction[0], one), A = options.unit_weights ? one : c.A;
+  const S lean = options.unit_weights ? one : one + g1 * g1;
+  const S rho = max(least, options.impratio), mu2 = g1 * g1 / rho, soft = ratio * A * lean;
   const S edge = one / (S(2) * mu2 * max(least, soft));  // (5)
   const S ln_edge_bar = edge_bar * edge;
   const S mu2_bar = select(rubs, friction_bar[0], zero) - ln_edge_bar / mu2;
   const S ln_soft_bar = select(soft >= least, -ln_edge_bar, zero);
   const Mask<S> plain = present & Mask<S>((!rubs) | Mask<S>(!has_edges(ContactLaws{}, law)));
-  const S D0 = row_weight(ratio * c.A);
-  const S soft_bar = select(plain & (ratio * c.A >= least), -D0 * D0 * D_bar[0], zero);  // (2), (4)
-  c_bar.A += soft_bar * ratio + ln_soft_bar / select(soft >= least, c.A, one);
-  d_bar -= soft_bar * c.A / (d * d) + ln_soft_bar / (d * (one - d));
-  c_bar.friction[0] += S(2) * g1 * (ln_soft_bar / lean + mu2_bar / rho);
+  const S D0 = row_weight(ratio * A);
+  const S soft_bar = select(plain & (ratio * A >= least), -D0 * D0 * D_bar[0], zero);  // (2), (4)
+  d_bar -= soft_bar * A / (d * d) + ln_soft_bar / (d * (one - d));
+  c_bar.friction[0] += S(2) * g1 * mu2_bar / rho;
+  if (!options.unit_weights) {
+    c_bar.A += soft_bar * ratio + ln_soft_bar / select(soft >= least, c.A, one);
+    c_bar.friction[0] += S(2) * g1 * ln_soft_bar / lean;
+  }
   options_bar.impratio -= select(options.impratio >= least, mu2_bar * mu2 / rho, zero);
 
   impedance_pullback(curve, c.soft.solimp, x, d_bar, c_bar.soft.solimp, x_bar);

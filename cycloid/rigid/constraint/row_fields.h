@@ -44,10 +44,12 @@ struct RowInstant {
   ReferenceOptions<S> options;
 };
 
-// What the solver's pullback leaves, for all rows of the problem.
+// What the solver's pullback leaves, for all rows of the problem. `alone`: (1) and nothing else,
+// without adhesion, which rides on the rows of contacts.
 template <class S>
 struct RowResults {
   const S *f, *r_bar, *a_ref_bar, *D_bar, *friction_bar;
+  bool alone = false;
 };
 
 // Accumulators: q̄, q̇̄ (nv), parameters (may be null) and those of the time step and impratio.

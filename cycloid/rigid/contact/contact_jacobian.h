@@ -160,7 +160,7 @@ void contact_slopes(RowLaw law, const RowInstant<S>& at, const ContactSlot<S>& c
   ContactNumbers<D> numbers;
   widen<S, D>(c.numbers, numbers);
   const ReferenceOptions<D> options{
-      D(at.options.timestep), D(at.options.impratio), at.options.refsafe, {}};
+      D(at.options.timestep), D(at.options.impratio), at.options.refsafe, false, {}};
   D v[n], weight[n], a_ref[n], friction[n], residual[n];
   for (int i = 0; i < n; ++i) v[i] = D::variable(velocity[i], 1);
   contact_reference(law, n, options, numbers, D(c.rows), D::variable(c.touch.dist - c.margin, 0),

@@ -5,7 +5,8 @@
 //   t: the first t ≥ 0 at which p + t d is on the geom's surface, from inside as well          (2)
 // The sensor shows the least t of all geoms that are drawn and not on the site's own body, and -1
 // where there is none. Which geom that is, and where its surface is met, is a decision: t jumps
-// where the ray grazes a shape. A plane is met from above alone, and within its size.
+// where the ray grazes a shape. A plane is met from above alone, and within its size; meshes and
+// height fields are ray_solid.h.
 //
 // Pullback: the surface is φ(x; size) = 0 (ray_surface), so that with the normal n = ∇φ at the hit
 //   λ = -t̄/(n·d),   p̄ = λ n,   d̄ = λ t n,   the size's cotangent λ ∂φ/∂size              (3)
@@ -14,15 +15,28 @@
 #pragma once
 
 #include "cycloid/rigid/force/ellipsoid_force.h"
+#include "cycloid/rigid/sense/ray_solid.h"
 #include "cycloid/rigid/sense/sensed_frame.h"
 #include "cycloid/rigid/sense/site_zone.h"
 
 namespace cycloid::inline rigid {
 
-// Whether a ray finds a geom of this shape.
-inline bool has_surface(Shape s) {
-  return s != Shape::mesh && s != Shape::hfield && s != Shape::other;
-}
+// The solids that rays may meet.
+struct RaySolids {
+  SeenShapes seen;
+  const std::vector<Mesh>* meshes = nullptr;
+
+  // Whether a ray finds a geom.
+  bool has_surface(const Geom& g, int id) const {
+    if (g.shape == Shape::mesh) return seen.at(id) && !mesh(g)->faces.empty();
+    return g.shape == Shape::hfield ? seen.at(id) != nullptr : g.shape != Shape::other;
+  }
+  // Of a mesh its faces, of a height field null.
+  const Mesh* mesh(const Geom& g) const {
+    return g.shape == Shape::mesh ? meshes->data() + g.data : nullptr;
+  }
+};
+inline bool is_ray_solid(Shape s) { return s == Shape::mesh || s == Shape::hfield; }
 
 // Where a line is inside a solid.
 template <class S>
@@ -138,17 +152,19 @@ SensedFrame<S> ray_target(const TreeView& tree, const P* p, int geom, const Fram
 // o: the site's frame, on its body.
 template <class S, class P>
 RayHit<S> cast_ray(const TreeView& tree, const P* p, const SensedFrame<S>& o, const Frames<S>& f,
-                   const Motion<S>* v, const Motion<S>* a) {
+                   const Motion<S>* v, const Motion<S>* a, const RaySolids& solids = {}) {
   const Vec3<S> e = rotate(o.q, Vec3<S>{S(0), S(0), S(1)});
   RayHit<S> hit{S(-1), S(-1)};
   for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
     const Geom& g = tree.model.geoms[i];
-    if (!g.drawn || g.body == o.body || !has_surface(g.shape)) continue;
     const int id = static_cast<int>(i);
+    if (!g.drawn || g.body == o.body || !solids.has_surface(g, id)) continue;
     const SensedFrame<S> at = ray_target(tree, p, id, f, v, a);
     const Vec3<S> from = (o.origin - at.origin) + (o.x - at.x);
-    const S t = ray_distance(g.shape, geom_size<S>(tree, p, id), rotate_inverse(at.q, from),
-                             rotate_inverse(at.q, e));
+    const Vec3<S> begin = rotate_inverse(at.q, from), along = rotate_inverse(at.q, e);
+    const S t = is_ray_solid(g.shape)
+                    ? ray_solid_distance(solids.mesh(g), *solids.seen.at(id), begin, along)
+                    : ray_distance(g.shape, geom_size<S>(tree, p, id), begin, along);
     const Mask<S> nearer = (t >= S(0)) & ((hit.t < S(0)) | (t < hit.t));
     hit.t = select(nearer, t, hit.t);
     hit.geom = select(nearer, S(id), hit.geom);
@@ -161,7 +177,7 @@ template <class S, class P>
 void cast_ray_pullback(const TreeView& tree, const P* p, const SensedFrame<S>& o,
                        const Frames<S>& f, const Motion<S>* v, const Motion<S>* a,
                        const RayHit<S>& hit, const S& t_bar, SensedFrameBars<S>& o_bar,
-                       const BodyBars<S>& bars, S* p_bar) {
+                       const BodyBars<S>& bars, S* p_bar, const RaySolids& solids = {}) {
   const Vec3<S> e = rotate(o.q, Vec3<S>{S(0), S(0), S(1)});
   for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
     const Geom& g = tree.model.geoms[i];
@@ -172,9 +188,15 @@ void cast_ray_pullback(const TreeView& tree, const P* p, const SensedFrame<S>& o
     const SensedFrame<S> at = sensed_frame(tree, p, on, f, v, a);
     const Vec3<S> from = (o.origin - at.origin) + (o.x - at.x);
     Vec3<S> size{}, x_bar{}, e_bar{};
-    ray_distance_pullback(g.shape, geom_size<S>(tree, p, id), rotate_inverse(at.q, from),
-                          rotate_inverse(at.q, e), hit.t, select(own, t_bar, S(0)), size, x_bar,
-                          e_bar);
+    const Vec3<S> begin = rotate_inverse(at.q, from), along = rotate_inverse(at.q, e);
+    const S own_bar = select(own, t_bar, S(0));
+    if (is_ray_solid(g.shape)) {
+      ray_solid_distance_pullback(solids.mesh(g), *solids.seen.at(id), begin, along, own_bar,
+                                  p_bar != nullptr, x_bar, e_bar);
+    } else {
+      ray_distance_pullback(g.shape, geom_size<S>(tree, p, id), begin, along, hit.t, own_bar, size,
+                            x_bar, e_bar);
+    }
     x_bar = rotate(at.q, x_bar), e_bar = rotate(at.q, e_bar);  // (4)
     SensedFrameBars<S> at_bar;
     o_bar.x += x_bar;

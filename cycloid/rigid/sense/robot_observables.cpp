@@ -44,6 +44,7 @@ const char* unit_of(const Model& m, const Sensor& s) {
     case SensorKind::frame_angular_acceleration: return "rad/s²";
     case SensorKind::magnetometer: return "T";
     case SensorKind::camera_projection: return "pixel";
+    case SensorKind::geom_normal:
     case SensorKind::inside_site: return "1";
     case SensorKind::joint_limit_position:
     case SensorKind::joint_position: return slides() ? "m" : "rad";
@@ -56,6 +57,8 @@ const char* unit_of(const Model& m, const Sensor& s) {
     case SensorKind::frame_x_axis:
     case SensorKind::frame_y_axis:
     case SensorKind::frame_z_axis: return "1";
+    case SensorKind::geom_distance:
+    case SensorKind::geom_fromto:
     case SensorKind::rangefinder:
     case SensorKind::frame_position:
     case SensorKind::subtree_com: return "m";
@@ -164,11 +167,16 @@ std::vector<std::string> RobotObservables::known() const {
 
 RobotObservers RobotObservables::observers(const std::vector<std::string>& names) const {
   ObserverKey key = key_;
+  bool looks = false;  // at meshes or height fields
   for (const std::string& name : names) {
     const std::optional<Chosen> chosen = choose(model(), name);
     CYCLOID_CHECK(chosen.has_value(), name);
-    for (const Sensor& part : chosen->parts) key.list.add(part, chosen->field);
+    for (const Sensor& part : chosen->parts) {
+      key.list.add(part, chosen->field);
+      looks = looks || sees_solids(kind_of(part));
+    }
   }
+  if (looks) key.list.solids = std::make_shared<const SeenSolids>(*key_.tree);
   return choose_observers(key);
 }
 

@@ -30,7 +30,8 @@ struct ObserverMemory {
     arena.take(quat_length, key.tree->quaternions.size());
     arena.take(p_bar, static_cast<std::size_t>(key.tree->parameters.lane_size()));
     arena.take(notes, static_cast<std::size_t>(kLanes<S>));
-    space.carve(*key.tree, key.constraints.get(), arena);
+    space.carve(*key.tree, key.constraints.get(), arena, key.list.solids.get(),
+                &key.tree->source.meshes);
   }
   static std::size_t bytes(const ObserverKey& key) {
     Arena measure = Arena::measuring();

@@ -29,9 +29,12 @@ class RobotSenses : public Base {
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
     const Memory at = carved(workspace);
     at.read_parameters(key_, p.lanes);
+    const SolidArrays<T> arrays{p.arrays, p.arrays_bar, p.left_out};
     if (key_.constraints) {
-      at.space.constraints.contacts.set_solids(key_.constraints->contacts, tree().source,
-                                               SolidArrays<T>{p.arrays, p.arrays_bar, p.left_out});
+      at.space.constraints.contacts.set_solids(key_.constraints->contacts, tree().source, arrays);
+    }
+    if (key_.list.solids) {
+      set_seen_solids(*key_.list.solids, tree().source, arrays, at.space.seen);
     }
   }
 

@@ -16,6 +16,7 @@
 //   flux, pixels camera_sensor.h                                                       (13)
 //   limits       distance and rate, limit_sensor.h; force, limit_force.h               (14)
 //   rays         distance to the nearest geom, ray_sensor.h                            (16)
+//   distances    of two geoms, geom_distance.h                                         (17)
 //   inside       1 where a frame's origin is in the volume of a site, else 0           (15)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
 // out. Forces that a joint's limit holds have a derivative of zero, as in a step.
@@ -31,9 +32,9 @@
 #include "cycloid/rigid/sense/camera_sensor.h"
 #include "cycloid/rigid/sense/contact_sensor.h"
 #include "cycloid/rigid/sense/field_sensor.h"
+#include "cycloid/rigid/sense/geom_distance.h"
 #include "cycloid/rigid/sense/limit_force.h"
 #include "cycloid/rigid/sense/limit_sensor.h"
-#include "cycloid/rigid/sense/ray_sensor.h"
 #include "cycloid/rigid/tree/energy.h"
 
 namespace cycloid::inline rigid {
@@ -177,8 +178,11 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
   if (kind_of(s) == SensorKind::rangefinder) {  // (16)
     const SensedFrame<S> o =
         sensed_frame(tree, r.p, frame_mount(tree, s.object_type, i), w.frames, v, a);
-    out[0] = cast_ray(tree, r.p, o, w.frames, v, a).t;
+    out[0] = cast_ray(tree, r.p, o, w.frames, v, a, space.solids).t;
     return;
+  }
+  if (sees_distance(kind_of(s))) {  // (17)
+    return distance_sensor(s, seen_distance(tree, r.p, space.solids.seen, s, w.frames, v, a), out);
   }
   if (sees_limit(kind_of(s))) {  // (14)
     const LimitPoint<S> at = limit_point(r, s, x, w);

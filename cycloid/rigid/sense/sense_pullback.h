@@ -52,10 +52,15 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     const FrameMount on = frame_mount(tree, s.object_type, i);
     const SensedFrame<S> o = sensed_frame(tree, r.p, on, w.frames, v, a);
     SensedFrameBars<S> o_bar;
-    const RayHit<S> hit = cast_ray(tree, r.p, o, w.frames, v, a);
-    cast_ray_pullback(tree, r.p, o, w.frames, v, a, hit, y_bar[0], o_bar, w.bars, bar.p);
+    const RayHit<S> hit = cast_ray(tree, r.p, o, w.frames, v, a, space.solids);
+    cast_ray_pullback(tree, r.p, o, w.frames, v, a, hit, y_bar[0], o_bar, w.bars, bar.p,
+                      space.solids);
     sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
     return;
+  }
+  if (sees_distance(kind)) {  // (17)
+    return seen_distance_pullback(tree, r.p, space.solids.seen, s, w.frames, v, a, y_bar, w.bars,
+                                  bar.p);
   }
   if (sees_limit(kind)) {  // (14)
     if (!limit_acts(tree, s)) return;
@@ -272,10 +277,10 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
       sense_one_pullback(r, s, x, space, out_bar + list.places[n], kinetic_bar, bar);
       continue;
     }
-    S y_bar[4]{};
+    S y_bar[6]{};
     for (int i = 0; i < s.dimension; ++i) y_bar[i] = out_bar[list.places[n] + i];
     if (s.cutoff > 0) {
-      S y[4]{};
+      S y[6]{};
       sense_one(r, s, x, S(0), space, y);
       for (int i = 0; i < s.dimension; ++i) y_bar[i] *= inside({true, -s.cutoff, s.cutoff}, y[i]);
     }

@@ -1,6 +1,7 @@
 // What sensors need: the list of what is observed, and the memory of an instant.
 #pragma once
 
+#include "cycloid/rigid/sense/ray_sensor.h"
 #include "cycloid/rigid/tree/interaction.h"
 #include "cycloid/rigid/tree/root_field.h"
 
@@ -14,6 +15,7 @@ struct SensorList {
   int size = 0;
   bool accelerations = false, joint_forces = false, interactions = false, contacts = false;
   bool externals = false, roots = false, constraint_forces = false;
+  std::shared_ptr<const SeenSolids> solids;  // where a sensor may look at some
 
   void add(const Sensor& s, bool field = false) {
     const SensorKind k = kind_of(s);
@@ -41,6 +43,7 @@ struct SensorList {
       out.places.back() = places[n];
     }
     out.size = size;
+    out.solids = solids;
     return out;
   }
 };
@@ -60,9 +63,14 @@ struct SenseSpace {
   S *row_force_bar, *contact_sign;  // (all rows), (slots)
   InteractionSpace<S> interaction;
   RootSpace<S> roots;
+  RaySolids solids;
+  SolidShape* seen;  // (solids of the list)
 
-  void carve(const TreeView& tree, const ConstraintPlan* constrained, Arena& arena) {
+  void carve(const TreeView& tree, const ConstraintPlan* constrained, Arena& arena,
+             const SeenSolids* looked_at = nullptr, const std::vector<Mesh>* meshes = nullptr) {
     plan = constrained;
+    arena.take(seen, looked_at ? looked_at->all.size() : 0);
+    solids = {{looked_at, seen}, meshes};
     work.carve(tree, arena);
     interaction.carve(tree, arena);
     roots.carve(tree, arena);

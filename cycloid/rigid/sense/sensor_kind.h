@@ -46,6 +46,9 @@ enum class SensorKind : int {
   subtree_linear_velocity = 36,
   subtree_angular_momentum = 37,
   inside_site = 38,
+  geom_distance = 39,
+  geom_normal = 40,
+  geom_fromto = 41,
   contact = 42,
   potential_energy = 43,
   kinetic_energy = 44,
@@ -86,6 +89,12 @@ inline bool sees_limit_force(SensorKind k) {
 inline bool sees_contacts(SensorKind k) {
   return k == SensorKind::touch || k == SensorKind::contact;
 }
+// The distance of two geoms: geom_distance.h.
+inline bool sees_distance(SensorKind k) {
+  return k >= SensorKind::geom_distance && k <= SensorKind::geom_fromto;
+}
+// Whether it may look at meshes and height fields.
+inline bool sees_solids(SensorKind k) { return sees_distance(k) || k == SensorKind::rangefinder; }
 // A sensor of the force between bodies: interaction.h.
 inline bool sees_interaction(SensorKind k) {
   return k == SensorKind::force || k == SensorKind::torque;
