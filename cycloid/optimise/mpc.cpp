@@ -70,8 +70,9 @@ std::vector<double> Mpc::control(std::span<const double> x, const KeepGoing& kee
         "No plan could be made from this state: its rollout fails. The last one is "
         "held.";
   }
-  if (keep_going && !keep_going()) throw Interrupted("interrupted");
   ++calls_;
+  // A loop around it ends too; what was found so far stays in plan_.
+  if (keep_going && !keep_going()) throw Interrupted("interrupted");
   return {plan_.controls.begin(), plan_.controls.begin() + static_cast<std::ptrdiff_t>(nu)};
 }
 

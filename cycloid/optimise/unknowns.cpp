@@ -99,8 +99,13 @@ std::vector<std::vector<std::string>> tied_names(const System& system,
                                  "\" must have the same number of stars"));
   }
   if (stars_in(patterns.front()) == 0) return {patterns};
+  // A pattern of single numbers ends in "[2]".
+  const bool numbers = patterns.front().ends_with(']');
   std::vector<std::string> names;
-  for (const Parameter& p : system.parameters().all()) names.push_back(p.name);
+  for (const Parameter& p : system.parameters().all()) {
+    if (!numbers) names.push_back(p.name);
+    for (int i = 0; numbers && i < p.size; ++i) names.push_back(message(p.name, "[", i, "]"));
+  }
   std::vector<std::vector<std::string>> tied;
   for (const std::string& pattern : patterns) {
     if (!match_names(pattern, names).empty()) continue;
@@ -115,7 +120,7 @@ std::vector<std::vector<std::string>> tied_names(const System& system,
       for (const char c : patterns[i]) {
         partner += c == '*' ? first.stars[star++] : std::string(1, c);
       }
-      if (!system.parameters().contains(partner)) {
+      if (std::find(names.begin(), names.end(), partner) == names.end()) {
         throw ParameterError(message("tie: \"", first.name, "\" has no partner \"", partner, "\"",
                                      did_you_mean(partner, names)));
       }

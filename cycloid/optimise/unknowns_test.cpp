@@ -105,6 +105,9 @@ TEST_CASE("unknowns: stars of tied patterns stand for the same") {
   CHECK(match_names("x*x", names).empty());
   CHECK(tied_names(pendulum(), {"mass", "length"}).size() == 1);
   CHECK_THROWS_AS(tied_names(pendulum(), {"ma*", "len*"}), ParameterError);
+  const auto numbers = tied_names(systems::double_pendulum(), {"len*[0]", "len*[1]"});
+  REQUIRE(numbers.size() == 1);
+  CHECK(numbers[0] == std::vector<std::string>{"lengths[0]", "lengths[1]"});
   CHECK_THROWS_AS(tied_names(pendulum(), {"zz*", "len*"}), ParameterError);
   const Unknowns tied(pendulum(), {{{"mass", "length"}, {2.0}}});
   CHECK(tied.size() == 1);

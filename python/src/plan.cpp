@@ -293,9 +293,24 @@ void bind_plan(nb::module_& m) {
           "control",
           [](Mpc& mpc, const Rows<double>& x) {
             Numbers u;
+            bool interrupted = false;
             {
               const Unlocked call;
-              u = mpc.control(span_of(x), call.keep_going());
+              const KeepGoing ask = until_interrupted(call);
+              const KeepGoing go_on = [&] {
+                interrupted = interrupted || !ask();
+                return !interrupted;
+              };
+              try {
+                u = mpc.control(span_of(x), go_on);
+              } catch (const Interrupted&) {
+                if (!interrupted) throw;
+              }
+            }
+            // The plan is kept; the loop around the call ends.
+            if (interrupted) {
+              PyErr_SetNone(PyExc_KeyboardInterrupt);
+              throw nb::python_error();
             }
             return to_numpy(std::move(u));
           },

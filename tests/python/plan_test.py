@@ -433,6 +433,25 @@ def test_mpc_starts_from_the_shifted_plan_and_keeps_its_time() -> None:
         cy.MPC(system, cost, 40, every=41)
 
 
+def test_ctrl_c_in_mpc_ends_the_loop_and_keeps_the_best_so_far() -> None:
+    mpc = cy.MPC(
+        pendulum(), swing_up(), 20_000, first_iterations=10**6, tolerance=0.0, bounds=(-12, 12)
+    )
+
+    def interrupt() -> None:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            mpc(HANG)
+    thread.join()
+    assert mpc.plan.controls.shape == (20_000, 1) and np.isfinite(mpc.plan.cost)
+    assert np.abs(mpc.plan.controls).max() <= 12
+
+
 def test_planning_threads_do_not_block_others() -> None:
     counted = []
 
