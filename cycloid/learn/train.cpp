@@ -253,7 +253,8 @@ class Training {
     if (now - asked_ < 0.2 && s_.step < o_.steps) return true;
     asked_ = now;
     const double seen = s_.history.empty() ? kNaN : s_.history.back().validation;
-    return o_.watch({s_.step, o_.steps, loss, seen, earlier_ + now});
+    const std::vector<double> here = params(s_.z);
+    return o_.watch({s_.step, o_.steps, loss, seen, earlier_ + now, here});
   }
 
   TrainRun run_lbfgs() {

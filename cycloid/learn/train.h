@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "cycloid/learn/training_loss.h"
 
@@ -29,6 +30,7 @@ enum class RateSchedule { constant, cosine };
 struct TrainProgress {
   std::int64_t step = 0, steps = 0;
   double loss = 0, validation = 0, seconds = 0;  // validation: NaN where there is none yet
+  std::span<const double> params = {};           // all parameters, for the length of the call
 };
 
 struct TrainOptions {

@@ -29,9 +29,9 @@ double FitEffort::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-bool FitEffort::say(double cost) {
+bool FitEffort::say(double cost, std::span<const double> numbers) {
   best = std::min(best, cost);
-  return !watch || watch({iterations, most, best, seconds(), steps});
+  return !watch || watch({iterations, most, best, seconds(), steps, numbers});
 }
 
 FitDescent::FitDescent(const FitProblem& problem, FitEffort& effort, Loss loss, FitPoint start)
@@ -235,7 +235,7 @@ std::optional<OptimiserStatus> FitDescent::iterate(double value_tolerance) {
   const double cost = cost_of(seen, trial.theta);
   const double fall = cost_ - cost, rho = promised > 0 ? fall / promised : -1;
   if (!(rho > 0) || !std::isfinite(cost)) {
-    if (!effort_.say(cost_)) return OptimiserStatus::stopped;
+    if (!effort_.say(cost_, problem_.parameters(at_.theta))) return OptimiserStatus::stopped;
     // A fall that is lost in the rounding of F is none.
     if (promised <= 1e-13 * cost_) return OptimiserStatus::converged_value;
     return refuse() ? std::nullopt : std::optional(OptimiserStatus::converged_step);
@@ -255,7 +255,7 @@ std::optional<OptimiserStatus> FitDescent::iterate(double value_tolerance) {
   mu_ = std::max(kLeastDamping, mu_ * std::max(1.0 / 3, 1 - std::pow(2 * rho - 1, 3)));
   nu_ = 2;
   build();
-  if (!effort_.say(cost_)) return OptimiserStatus::stopped;
+  if (!effort_.say(cost_, problem_.parameters(at_.theta))) return OptimiserStatus::stopped;
   return std::nullopt;
 }
 

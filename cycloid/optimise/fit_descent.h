@@ -32,7 +32,8 @@ struct FitEffort {
   double best = std::numeric_limits<double>::infinity();
 
   double seconds() const;
-  bool say(double cost);  // false: stop
+  // False: stop. `numbers`: all parameters there.
+  bool say(double cost, std::span<const double> numbers = {});
 };
 
 // The best point so far is always kept.

@@ -235,7 +235,7 @@ GradientDescent descend_by_gradient(const FitProblem& problem, FitEffort& effort
     if (iteration > 0) ++effort.iterations;
     still = before - out.cost <= options.tolerance * std::abs(out.cost) ? still + 1 : 0;
     settled = (still >= kSettled && options.method == GradientMethod::lbfgs) || out.cost == 0;
-    return effort.say(out.cost) && !settled;
+    return effort.say(out.cost, problem.parameters(out.at.theta)) && !settled;
   };
   if (options.method == GradientMethod::lbfgs) {
     LbfgsOptions how;

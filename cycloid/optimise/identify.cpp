@@ -304,7 +304,7 @@ Fit identify_from(const System& system, const std::vector<Recording>& recordings
         begun = descent->begin();
         reason = descent->reason();
         if (begun && !best) fit.start_cost = descent->cost();
-        if (begun && effort.say(descent->cost())) {
+        if (begun && effort.say(descent->cost(), problem.parameters(from.theta))) {
           ended.status = run_descent(problem, *descent, options);
         }
       } else {

@@ -363,7 +363,8 @@ bool Planner::report(double cost_now) {
                         .most = options.iterations,
                         .cost = best.cost,
                         .seconds = seconds(),
-                        .steps = best.steps});
+                        .steps = best.steps,
+                        .numbers = best.controls});
 }
 
 Plan Planner::finish(OptimiserStatus status, const std::string& more) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace cycloid::inline optimise {
 
@@ -15,6 +16,9 @@ struct Progress {
   double cost = 0;         // the lowest so far
   double seconds = 0;      // since the start [s]
   std::int64_t steps = 0;  // simulated so far
+  // The best so far, for the length of the call: of a plan its controls (T, inputs), of a fit all
+  // parameters; empty where it is not told.
+  std::span<const double> numbers = {};
 };
 
 using Watch = std::function<bool(const Progress&)>;

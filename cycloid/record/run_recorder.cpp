@@ -111,7 +111,10 @@ hid_t opened(const std::string& path) {
   H5Pset_mdc_config(access, &cache);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   H5Pclose(access);
-  if (file < 0) throw Error(message("cannot write \"", path, "\""));
+  if (file < 0) {
+    throw Error(message("cannot write \"", path,
+                        "\": choose a file in a folder that exists and may be written to"));
+  }
   return file;
 }
 

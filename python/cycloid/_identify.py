@@ -16,8 +16,10 @@ from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._base_parameters import base_numbers, bodies_of, inertial_names
 from cycloid._core import Error, ParameterError
+from cycloid._live import Live
 from cycloid._options import as_integer, as_real, as_text, as_threads, check_one_of
 from cycloid._progress import Progress
+from cycloid._recorded_motion import motion_of
 from cycloid._recording import Recording, from_rows
 from cycloid._rollout import Trajectory, rollout
 from cycloid._system import System, check_system
@@ -466,6 +468,7 @@ def identify(
     threads: int | None = None,
     callback: Callable[[int, float], Any] | None = None,
     progress: bool | None = None,
+    live: bool | Live = False,
 ) -> Fit:
     """Fits parameters of `system` to what was recorded.
 
@@ -490,7 +493,7 @@ def identify(
 
     callback(iteration, cost) is called after each; False stops. Ctrl-C stops too: what is returned
     is the best so far, not converged. progress: a line on the terminal, and in the end the verdict
-    of `verify`; None: where there is one.
+    of `verify`; None: where there is one. live: as in `plan`: the run over the first recording.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -536,12 +539,17 @@ def identify(
     if resume is not None:
         before = resume._core if isinstance(resume, Fit) else _read(resume)["fit"]
         options |= {key: np.asarray(before[key]).tolist() for key in ("theta", "starts")}
-    with Progress("identify", progress=progress, callback=callback) as shown:
+    motion = motion_of(system, records[0])
+    with Progress(
+        "identify", progress=progress, callback=callback, live=live, motion=motion
+    ) as shown:
         core = _core.identify(
             system._core, [r._rows for r in records], requests, options, shown.watch
         )
     guess = _guess(system, options["parameters"], requests)
     fit = Fit(system, records, core, options, held, guess)
+    if live is not False:
+        shown.end(motion(fit.vector))
     shown.say_verdict(lambda: fit.verdict)
     return fit
 

@@ -13,8 +13,10 @@ from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
 from cycloid._gradient_mode import as_mode
+from cycloid._live import Live
 from cycloid._options import as_integer, as_real, as_threads, check_one_of, shown
 from cycloid._progress import Progress
+from cycloid._rollout import rollout
 from cycloid._system import System, check_system
 from cycloid.cost import Cost, as_cost, flat_params
 
@@ -333,6 +335,7 @@ def plan(
     threads: int | None = None,
     progress: bool | None = None,
     callback: Callable[[int, float], Any] | None = None,
+    live: bool | Live = False,
 ) -> Plan:
     """The controls (steps, input_size) that bring `system` from x0 along at least cost.
 
@@ -354,7 +357,8 @@ def plan(
 
     progress: None draws a line on a terminal, and in the end prints the verdict of `verify` in one
     line. callback(iteration, cost) may return False to stop. Whatever ends it, Ctrl-C too, the best
-    so far is returned, with converged=False.
+    so far is returned, with converged=False. live: True serves a page on which the best motion so
+    far is seen, and prints its address; or a page of `view(..., live=True)`.
 
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(damping=0.1, dt=0.02)
@@ -377,7 +381,14 @@ def plan(
         problem.options["free_time"] = (float(ends[0]), float(ends[1]), weight)
     elif time_weight != 0.0:
         raise Error("time_weight is what a second of free_time costs; give free_time=(low, high)")
-    with Progress("planning", progress=progress, callback=callback) as watch:
+
+    def motion(controls: np.ndarray) -> Any:
+        rows = controls.reshape((problem.steps, -1))
+        return rollout(system, problem.x0, rows, params, t0=t0)
+
+    with Progress(
+        "planning", progress=progress, callback=callback, live=live, motion=motion
+    ) as watch:
         found = _core.plan(
             system._core,
             problem.x0,
@@ -387,6 +398,7 @@ def plan(
             watch.watch,
         )
     made = Plan(problem, found)
+    watch.end(made)
     watch.say_verdict(lambda: made.verdict)
     return made
 

@@ -310,10 +310,11 @@ def _draw_field(field: np.ndarray, name: str, size: Sequence[float], scene: Scen
         field, name = field[..., layer], f"{name}, layer {layer}"
     if len(sides) == 1:
         field, sides = field[..., None], [sides[0], sides[0] / 8]
+    low, high = float(field.min()), float(field.max())
+    most = [float(q) for q in np.quantile(field, [_TAIL, 1 - _TAIL])]
     # Few extreme numbers, at a wall or a corner, would leave one colour for all others.
-    low, high = (float(q) for q in np.quantile(field, [_TAIL, 1 - _TAIL]))
-    if not low < high:
-        low, high = float(field.min()), float(field.max())
+    if most[0] < most[1] and high - low > 1.5 * (most[1] - most[0]):
+        low, high = most
     if low < 0 < high:  # zero in the middle of the colours
         low, high = -max(-low, high), max(-low, high)
     scene["field"] = columns(field.reshape((len(field), -1)))

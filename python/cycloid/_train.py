@@ -13,10 +13,13 @@ from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
 from cycloid._identify import as_recordings
+from cycloid._live import Live
 from cycloid._options import as_integer, as_names, as_real, as_text, as_threads, check_one_of
 from cycloid._options import shown
 from cycloid._progress import Progress
+from cycloid._recorded_motion import motion_of
 from cycloid._recording import Recording
+from cycloid._rollout import rollout
 from cycloid._system import System, check_system
 
 _METHODS = ("adam", "adamw", "lbfgs")
@@ -276,6 +279,7 @@ def train(
     resume: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     callback: Callable[[int, float], Any] | None = None,
+    live: bool | Live = False,
 ) -> Training:
     """Trains the parameters of a System on what was measured.
 
@@ -295,7 +299,8 @@ def train(
     share of the networks' hidden units that each step leaves out by chance. params:
     names that are trained, or their beginnings ("residual"); None: all but the time step. resume:
     a file of `Training.save`, from which training goes on, bit for bit. progress: a line on the
-    terminal; callback(step, loss) is called now and then, False stops.
+    terminal; callback(step, loss) is called now and then, False stops. live: as in `plan`:
+    the run over the first recording, or from the first row.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -341,14 +346,28 @@ def train(
         _, state, *_ = _core.load_law(os.fspath(resume), law._core)
         if state is None:
             raise Error(f'"{os.fspath(resume)}" holds no training to resume')
-    with Progress("training", progress=progress, callback=callback) as watcher:
+    motion = _motion(law, data)
+    with Progress(
+        "training", progress=progress, callback=callback, live=live, motion=motion
+    ) as watcher:
 
-        def watch(step: int, most: int, loss: float, held: float, seconds: float) -> bool:
-            return watcher.watch(step, most, loss, seconds, 0)
+        def watch(
+            step: int, most: int, loss: float, held: float, seconds: float, numbers: Any
+        ) -> bool:
+            return watcher.watch(step, most, loss, seconds, 0, numbers)
 
         noise = data.noise if isinstance(data, Transitions) else None
         core = _core.train(law._core, *core_data(law, data), options, state, watch, noise)
-    return Training(law, trained_names(law, params), core)
+    done = Training(law, trained_names(law, params), core)
+    if live is not False:
+        watcher.end(motion(done.system.parameters.default))
+    return done
+
+
+def _motion(law: System, data: Any) -> Callable[[np.ndarray], Any]:
+    if not isinstance(data, Derivatives | Transitions):
+        return motion_of(law, as_recordings(data, "data")[0])
+    return lambda params: rollout(law, data.x[0], 200, params)
 
 
 def _core_term(term: Any, system: System) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@
 #include "cycloid/learn/train_page.h"
 #include "recording.h"
 #include "unlocked.h"
+#include "watch.h"
 
 namespace cycloid::python {
 namespace {
@@ -158,8 +159,8 @@ void bind_learn(nb::module_& m) {
             if (keep_going && !keep_going()) throw Interrupted("training was interrupted");
             const nb::gil_scoped_acquire lock;
             if (watch.is_none()) return true;
-            const nb::object answer =
-                watch(now.step, now.steps, now.loss, now.validation, now.seconds);
+            const nb::object answer = watch(now.step, now.steps, now.loss, now.validation,
+                                            now.seconds, numbers_of(now.params));
             return !answer.is(nb::bool_(false));
           };
           std::unique_ptr<TrainingLoss> loss =

@@ -123,7 +123,7 @@ def test_the_tour_fits_the_terminal_and_shows_the_slide_bending(program, columns
     assert status == 0
     plain = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", written)
     told = plain[plain.index("A football") :].split("The same with figures")[0]
-    lines = [line for line in re.split(r"[\r\n]+", told) if not re.match(r"\d  ", line)]
+    lines = [line for line in re.split(r"[\r\n]+", told) if not re.match(r"\d+  ", line)]
     assert max(map(len, lines)) <= columns
     assert len(re.findall(r"\x1b\[13A\x1b\[J", written)) > 20  # pictures drawn over each other
     for words in ("straight       1.00", "0.80562 s", "∘"):

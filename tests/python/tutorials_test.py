@@ -4,6 +4,7 @@ A page's pieces share their names, as in one file, and run in a folder of their 
 """
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ ROOM = ("Law", "Picture", "Smallest program", "Limits")
 
 def pieces(page):
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def settings_of_jax():
+    """A page may choose JAX's precision: for itself alone."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].config.update("jax_enable_x64", False)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
@@ -37,7 +46,7 @@ def test_a_page_runs_and_its_checks_hold(page, tmp_path, monkeypatch):
         exec(compile(part, f"{page.name}, piece {number + 1}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", (DOCS / "rooms").glob("*.md"), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted((DOCS / "rooms").glob("*.md")), ids=lambda page: page.stem)
 def test_a_room_tells_law_picture_program_and_limits_in_this_order(page):
     if page.stem not in WITHOUT_PROGRAM:
         assert tuple(re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE)) == ROOM
