@@ -16,24 +16,67 @@
 
 namespace cycloid::inline rigid {
 
-// The active set of a lane: a sum over its rows that are stiff, or slip, of hashes of
-//   which row     its entry among the static rows, or its contact's pair and place; its number
-//   which zone    of the law
-// A row that changes its zone changes the sum, whatever other rows do, and a row that has no force
-// is not in it: it depends neither on rows nor on the order of slots that other lanes have.
+// The zones of the rows of a group, or of a diagonal row, as one number per lane, Σ_k 4^k zone_k,
+// and how many of the rows are stiff. Zone 0 is without force or stiffness;
+//   single rows   1 stiff, 2 and 3 friction loss that slips either way
+//   pyramid       per direction: 1 its edges are stiff, 2 and 3 one edge alone is
+//   elliptic      1 touches, 3 slips; of the contact as a whole
+//   compliant     1 pushes
+template <class B>
+struct RowZones {
+  B code = B(0), stiff = B(0);
+};
+
+static_assert(2 * kMostRows <= 16);  // bits of a code
+
+template <class S>
+RowZones<PlainScalar<S>> row_zones(const ConstraintResponse<S>& at, RowLaw law, int row, int rows) {
+  using B = PlainScalar<S>;
+  const S zero = S(0);
+  const auto one_where = [](const Mask<S>& m) { return select(m, B(1), B(0)); };
+  RowZones<B> out;
+  if (law == RowLaw::given || law == RowLaw::elliptic) {
+    out.code = out.stiff =
+        one_where(law == RowLaw::given ? at.f[row] > zero : at.diagonal[row] != zero);
+    if (law == RowLaw::given) return out;
+    Mask<S> slips(false);
+    for (int k = 1; k < rows; ++k) slips = slips | (at.cross[row + k] != zero);
+    out.code += B(2) * one_where(slips);
+    return out;
+  }
+  for (int k = 0; k < rows; ++k) {
+    const Mask<S> stiff = at.diagonal[row + k] != zero;
+    const B is_stiff = one_where(stiff);
+    B zone = is_stiff;
+    if (law == RowLaw::pyramid && k > 0) {
+      const S& side = at.cross[row + k];
+      zone += is_stiff * (one_where(side > zero) + B(2) * one_where(side < zero));
+    } else if (law == RowLaw::friction_loss) {
+      const S& side = at.f[row + k];
+      zone += (B(1) - is_stiff) * (B(2) * one_where(side > zero) + B(3) * one_where(side < zero));
+    }
+    out.code += B(Scalar<S>(1 << (2 * k))) * zone;
+    out.stiff += is_stiff;
+  }
+  return out;
+}
+
+// The active set of a lane: a sum over its static rows and contacts, of hashes of
+//   which one     its entry among the static rows, or its contact's pair and place
+//   which zones   its rows are in
+// One that changes a zone changes the sum, whatever others do, and one without force is not in it:
+// it depends neither on rows nor on the order of slots that other lanes have.
 template <int kCount>
 class ActiveSets {
  public:
-  // Zone of row k of a thing, in the lanes whose bit is set.
-  void add(std::uint64_t thing, int k, int zone, unsigned lanes) {
-    if (lanes == 0) return;
-    const std::uint64_t hash =
-        mixed_bits((thing << 8) + static_cast<unsigned>(k << 4) + static_cast<unsigned>(zone));
-    const int row = (zone & 7) == 1;
+  // Those of a thing, in the lanes whose bit is set. code, stiff: (kCount)
+  template <class T>
+  void add(std::uint64_t thing, unsigned lanes, const T* code, const T* stiff) {
     for (int l = 0; l < kCount; ++l) {  // a few vector operations
-      const std::uint64_t here = lanes >> l & 1;
-      sums_[l] += -here & hash;
-      rows_[l] += -static_cast<int>(here) & row;
+      const std::uint64_t here = lanes >> l & 1, zones = static_cast<std::uint64_t>(code[l]);
+      const std::uint64_t hash = mixed_bits((thing << 16) + zones);
+      sums_[l] += -(here & std::uint64_t(zones != 0)) & hash;
+      rows_[l] += -static_cast<int>(here) & static_cast<int>(stiff[l]);
     }
   }
   void write(LaneNote* notes) const {
@@ -55,40 +98,21 @@ class ActiveSets {
   int rows_[kCount] = {};
 };
 
-// Calls visit(k, zone, lanes) for the rows of a group or a diagonal row that are in a zone:
-//   single rows   1 stiff, 2 and 3 friction loss that slips either way
-//   pyramid       per direction: 1 an edge is stiff, 2 and 3 it is one edge alone
-//   elliptic      1 touches, 2 slips
-//   compliant     1 pushes
-template <class S, class Visit>
-void for_each_zone(const ConstraintResponse<S>& at, RowLaw law, int row, int rows, Visit visit) {
-  const S zero = S(0);
-  if (law == RowLaw::given) return visit(0, 1, lane_bits(at.f[row] > zero));
-  if (law == RowLaw::elliptic) {
-    Mask<S> slips(false);
-    for (int k = 1; k < rows; ++k) slips = slips | (at.cross[row + k] != zero);
-    visit(0, 1, lane_bits(at.diagonal[row] != zero));
-    return visit(0, 2, lane_bits(slips));
-  }
-  for (int k = 0; k < rows; ++k) {
-    const Mask<S> stiff = at.diagonal[row + k] != zero;
-    visit(k, 1, lane_bits(stiff));
-    const bool has_sides = law == RowLaw::friction_loss || (law == RowLaw::pyramid && k > 0);
-    if (!has_sides) continue;
-    const Mask<S> looked = law == RowLaw::pyramid ? stiff : Mask<S>(!stiff);
-    const S& side = law == RowLaw::pyramid ? at.cross[row + k] : at.f[row + k];
-    visit(k, 2, lane_bits(looked & (side > zero)));
-    visit(k, 3, lane_bits(looked & (side < zero)));
-  }
-}
-
 // Sets the notes' active sets (lanes). places: of the static rows' entries, -1 where the problem
 // has none (static_rows.h).
 template <class S>
 void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintResponse<S>& at,
                       std::span<const int> places, const ContactSpace<S>& contacts,
                       LaneNote* notes) {
+  using B = PlainScalar<S>;
   ActiveSets<kLanes<S>> sets;
+  Scalar<S> code[kLanes<S>], stiff[kLanes<S>];
+  const auto has_zones = [&](const RowZones<B>& zones) {
+    if (!any(zones.code > B(0))) return false;
+    store(code, zones.code);
+    store(stiff, zones.stiff);
+    return true;
+  };
   int g = 0;
   for (std::size_t entry = 0; entry < places.size(); ++entry) {
     const int row = places[entry];
@@ -96,25 +120,24 @@ void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintRespo
     const bool diagonal = row < problem.diagonals;
     const RowGroup group =
         diagonal ? RowGroup{problem.diagonal[row].law, 1, row} : problem.group[g++];
-    const unsigned upper = diagonal ? lane_bits(problem.sign[row] < S(0)) : 0;
-    for_each_zone(at, group.law, row, group.rows, [&](int k, int zone, unsigned lanes) {
-      sets.add(2 * entry, k, zone, lanes & ~upper);
-      sets.add(2 * entry, k, zone + 8, lanes & upper);  // the other end of a range
-    });
+    RowZones<B> zones = row_zones(at, group.law, row, group.rows);
+    if (diagonal) {  // the other end of a range is another zone
+      const Mask<S> upper = problem.sign[row] < S(0);
+      zones.code += select(upper, B(4) * zones.code, B(0));
+    }
+    if (has_zones(zones)) sets.add(2 * entry, kAllLanes<S>, code, stiff);
   }
   const int first = problem.groups - contacts.slots;
   for (int slot = 0; slot < contacts.slots; ++slot) {
     const RowGroup& group = problem.group[first + slot];
-    const int row = problem.group_row(first + slot);
-    for_each_zone(at, group.law, row, group.rows, [&](int k, int zone, unsigned lanes) {
-      for (int i = 0; lanes != 0 && i < contacts.groups[slot]; ++i) {
-        const LaneGroup& same = contacts.groups_of(slot)[i];
-        const std::uint64_t pair =
-            static_cast<std::uint64_t>(contacts.touched[same.owner].pair) * kMostTouches;
-        const int place = contacts.touch[same.touch].place;
-        sets.add(2 * (pair + static_cast<unsigned>(place)) + 1, k, zone, lanes & same.bits);
-      }
-    });
+    if (!has_zones(row_zones(at, group.law, problem.group_row(first + slot), group.rows))) continue;
+    for (int i = 0; i < contacts.groups[slot]; ++i) {
+      const LaneGroup& same = contacts.groups_of(slot)[i];
+      const std::uint64_t pair =
+          static_cast<std::uint64_t>(contacts.touched[same.owner].pair) * kMostTouches;
+      const int place = contacts.touch[same.touch].place;
+      sets.add(2 * (pair + static_cast<unsigned>(place)) + 1, same.bits, code, stiff);
+    }
   }
   sets.write(notes);
 }

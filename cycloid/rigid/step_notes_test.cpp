@@ -142,6 +142,27 @@ TEST_CASE("RobotStepper: notes have each lane's contacts and active rows") {
   CHECK(packed.notes(*packed.make_workspace({})) == nullptr);
 }
 
+TEST_CASE("row_zones: pyramids by direction, elliptic cones as a whole, dry friction by side") {
+  double f[3] = {}, diagonal[3] = {1, 1, 0}, cross[3] = {0, 0.5, 0}, z[3] = {};
+  const ConstraintResponse<double> at{f, diagonal, cross, z};
+  CHECK(row_zones(at, RowLaw::pyramid, 0, 3).code == 1 + 4 * 2);
+  CHECK(row_zones(at, RowLaw::pyramid, 0, 3).stiff == 2);
+  CHECK(row_zones(at, RowLaw::elliptic, 0, 3).code == 3);  // slips
+  CHECK(row_zones(at, RowLaw::elliptic, 0, 3).stiff == 1);
+  cross[1] = -0.5;
+  CHECK(row_zones(at, RowLaw::pyramid, 0, 3).code == 1 + 4 * 3);
+  cross[1] = 0;
+  CHECK(row_zones(at, RowLaw::pyramid, 0, 3).code == 1 + 4);
+  CHECK(row_zones(at, RowLaw::elliptic, 0, 3).code == 1);
+  CHECK(row_zones(at, RowLaw::given, 0, 3).code == 0);
+  CHECK(row_zones(at, RowLaw::friction_loss, 2, 1).code == 0);
+  f[0] = 2, f[2] = -1;
+  CHECK(row_zones(at, RowLaw::given, 0, 3).code == 1);
+  CHECK(row_zones(at, RowLaw::friction_loss, 2, 1).code == 3);
+  CHECK(row_zones(at, RowLaw::friction_loss, 2, 1).stiff == 0);
+  CHECK(row_zones(at, RowLaw::one_sided, 1, 1).code == 1);
+}
+
 TEST_CASE("RobotStepper: one contact that opens while another closes is another active set") {
   // Two balls on a floor, each on a rail of its own: left, right, both or none of them touch.
   CrowdBuilder b;

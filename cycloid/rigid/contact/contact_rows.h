@@ -67,26 +67,43 @@ int slot_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
   return rows;
 }
 
+// visit(pair, lanes) for the contacts of a slot, those of the same two bodies together.
+template <class S, class P, class Visit>
+CYCLOID_INLINE void for_each_couple(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
+                                    Visit visit) {
+  const LaneGroup* const groups = w.groups_of(slot);
+  for (int i = 0; i < w.groups[slot];) {
+    const int k = w.touched[groups[i].owner].pair;
+    const ContactPair& pair = s.pair(k);
+    unsigned lanes = 0;
+    for (; i < w.groups[slot]; ++i) {
+      const ContactPair& next = s.pair(w.touched[groups[i].owner].pair);
+      if (next.body1 != pair.body1 || next.body2 != pair.body2) break;
+      lanes |= groups[i].bits;
+    }
+    visit(k, lanes);
+  }
+}
+
 // Tells the problem which blocks the slot's lanes move, and sets w.moves1 and w.moves2 there.
 template <class S, class P>
 void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
                  const ConstraintProblem<S>& problem, int g) {
-  for_each_group(w, slot, [&](const SlotGroup<S>& group) {
-    problem.touch(g, s.plan.moved_blocks(w.touched[group.owner].pair));
-  });
+  for_each_couple(s, w, slot,
+                  [&](int pair, unsigned) { problem.touch(g, s.plan.moved_blocks(pair)); });
   for_each(problem.support(g), [&](int I) {
     for (int i = I * kBlock; i < (I + 1) * kBlock; ++i) w.moves1[i] = w.moves2[i] = 0;
   });
-  const std::vector<int>& place = problem.dofs->place;
-  for_each_group(w, slot, [&](const SlotGroup<S>& group) {
-    const ContactPair& pair = s.pair(w.touched[group.owner].pair);
+  const int* const place = problem.dofs->place.data();
+  for_each_couple(s, w, slot, [&](int k, unsigned lanes) {
+    const ContactPair& pair = s.pair(k);
     const std::uint64_t *first = s.plan.moving(pair.body1), *second = s.plan.moving(pair.body2);
+    const auto move = [&](int word, std::uint64_t bits, unsigned* moves) {
+      for (; bits != 0; bits &= bits - 1) moves[place[64 * word + std::countr_zero(bits)]] |= lanes;
+    };
     for (int word = 0; word < s.plan.dof_words; ++word) {
-      for (std::uint64_t bits = first[word] ^ second[word]; bits != 0; bits &= bits - 1) {
-        const int bit = std::countr_zero(bits);
-        unsigned* const lanes = (second[word] >> bit & 1) != 0 ? w.moves2 : w.moves1;
-        lanes[place[static_cast<std::size_t>(64 * word + bit)]] |= group.bits;
-      }
+      move(word, first[word] & ~second[word], w.moves1);
+      move(word, second[word] & ~first[word], w.moves2);
     }
   });
 }

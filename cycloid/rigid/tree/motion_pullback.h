@@ -210,11 +210,10 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
   std::size_t l = tree.links.size() - 1;
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
-    Force<S> m_bar{}, a_bar{}, v_bar_b{}, more_bar[n + 1] = {};
-    if (pushed || tree.has_children[b]) {
-      m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
-      for (std::size_t i = 0; i < n; ++i) more_bar[i] = more[i].bar[b];
-    }
+    Force<S> m_bar{}, a_bar{}, v_bar_b{}, more_bar[n + 1];
+    const bool given = pushed || tree.has_children[b];
+    if (given) m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
+    for (std::size_t i = 0; i < n; ++i) more_bar[i] = given ? more[i].bar[b] : Force<S>{};
     if (body.tree >= 0) gather_inertia(at, p, b, l, more, m_bar, a_bar, v_bar_b, more_bar, p_bar);
     Force<S> G{};
     for (;; --l) {
