@@ -45,9 +45,9 @@ Page train_page(const TrainState& state, const std::string& title, const std::st
   loss.x_axis("step", 0, last).y_axis("loss", low, high, Scale::logarithmic);
   draw(loss, state.history, &TrainRecord::loss, "c1");
   draw(loss, state.history, &TrainRecord::validation, "c2");
-  page.section("Loss").plot(
-      "Loss", loss, held ? "Mean over the batch, and over what is held back." : "Mean over the batch.",
-      legend, true);
+  const char* const caption =
+      held ? "Mean over the batch, and over what is held back." : "Mean over the batch.";
+  page.section("Loss").plot("Loss", loss, caption, legend, true);
   PageTable table;
   table.columns = {"step", "loss", "held back", "learning rate", "seconds"};
   const std::size_t every = std::max<std::size_t>(1, state.history.size() / 10);

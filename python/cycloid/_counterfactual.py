@@ -13,20 +13,22 @@ from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
 from cycloid._estimate import estimate
-from cycloid._identify import Fit
+from cycloid._identify import Fit, _state_columns
 from cycloid._members import Members
 from cycloid._options import as_integer, as_names, as_text, shown
 from cycloid._recording import Recording
-from cycloid._rollout import rollout
+from cycloid._rollout import Trajectory, rollout
 from cycloid._system import System
 
 _SLACK = 1e-6  # of a step
+_DIFFERENCE = 1e-5  # of a start's numbers
+_MOST_STATES = 200  # whose starts are drawn
 _AFTER = 1e-7  # of a step: right after an event
 
 
 class Counterfactual:
     """The run with the change: states (S, n) at times (S,) [s]; low, high (S, n): 95 % of the runs
-    with parameters drawn from the fit's covariance, or of an ensemble's members; factual (S, n):
+    with parameters and starts drawn as the fit allows, or of an ensemble's members; factual (S, n):
     the run without the change; effect (S, n): the difference; draws (k, S, n) and factual_draws."""
 
     def __init__(
@@ -88,6 +90,46 @@ class _World:
         self.steps = max(1, math.ceil((times[-1] - times[0]) / self.step - _SLACK))
         self.times = np.minimum(times, times[0] + self.steps * self.step)
         self.controls = self._held()
+        self.starts = self._drawn_starts(seed) if self.vectors and recording.x0 is None else []
+
+    def _drawn_starts(self, seed: int) -> list[np.ndarray]:
+        """Where the run may have begun, for each draw p of the parameters: with h what was measured
+        as a run shows it, J its derivative by the start and W the inverse squares of sigma,
+
+            x0 + P0 J' W (h(p_fit) - h(p)) + noise of covariance P0,    P0 = (J' W J)⁻¹
+
+        None where a state has quaternions, or was not measured; J by central differences."""
+        n, r = self.system.state_size, self.recording
+        columns = np.array(_state_columns(self.system, r))
+        measured = np.flatnonzero(columns >= 0)
+        if self.system.tangent_size != n or not len(measured) or n > _MOST_STATES:
+            return []
+
+        def run(start: np.ndarray, vector: Any) -> Trajectory:
+            how = {"times": self.times, "t0": self.times[0], "memory": 1}
+            return rollout(self.system, start, self.controls, vector, **how)
+
+        step = _DIFFERENCE * np.diag(np.maximum(1.0, np.abs(self.start)))
+        rows = np.concatenate([self.start[None], self.start + step, self.start - step])
+        states = np.asarray(run(rows, self.vector).states, np.float64)
+        tangents = (states[1 : n + 1] - states[n + 1 :]) / (2 * np.diag(step)[:, None, None])
+        values = r.values[:, columns[measured]]
+        shown = states[0][:, measured]
+        sigma = np.sqrt(np.nanmean((values - shown) ** 2, axis=0)) + 1e-300
+        if r.sigma is not None:
+            sigma = np.broadcast_to(r.sigma, r.values.shape[1])[columns[measured]]
+        weight = np.isfinite(values) / sigma
+        slopes = (tangents[:, :, measured] * weight).reshape(n, -1)
+        size, axes = np.linalg.eigh(slopes @ slopes.T)
+        known = size > 1e-12 * size.max()
+        root = axes[:, known] / np.sqrt(size[known])
+        draw = np.random.default_rng([seed, 1])
+        starts = []
+        for vector in self.vectors:
+            off = shown - run(self.start, vector).states[:, measured]
+            shift = root @ (root.T @ (slopes @ (off * weight).ravel()))
+            starts.append(self.start + shift + root @ draw.normal(size=known.sum()))
+        return starts
 
     def _held(self) -> np.ndarray:
         m, r = self.system.input_size, self.recording
@@ -160,17 +202,21 @@ class _World:
         """The run (S, n), and those of draws or members (k, S, n)."""
         start, controls, params, happenings = self.changed(change)
 
-        def run(system: System, vector: Any, strict: bool = False) -> np.ndarray:
+        def run(
+            system: System, vector: Any, x0: np.ndarray = start, strict: bool = False
+        ) -> np.ndarray:
             registry = system.parameters
             base = registry.default if vector is None else vector
             given = registry.pack(_with_change(dict(registry.unpack(base)), params))
-            return self._run(system, start, controls, given, happenings, strict)
+            return self._run(system, x0, controls, given, happenings, strict)
 
         if len(self.systems) > 1:
             members = np.stack([run(s, None) for s in self.systems])
             return members.mean(axis=0), members
         middle = run(self.system, self.vector, strict=True)
-        drawn = [run(self.system, v) for v in self.vectors]
+        touched = _touched(self, change)
+        starts = [np.where(touched, start, x) for x in self.starts] or [start] * len(self.vectors)
+        drawn = [run(self.system, v, x) for v, x in zip(self.vectors, starts)]
         return middle, np.stack(drawn) if drawn else middle[None]
 
 
@@ -219,6 +265,15 @@ class _World:
             while filled < len(self.times) and self.times[filled] < t:
                 out[filled] = x
                 filled += 1
+
+
+def _touched(world: _World, change: Mapping[str, Any]) -> np.ndarray:
+    """Which numbers of the start the change sets."""
+    mask = np.zeros(world.system.state_size, bool)
+    for name in change:
+        if name in world.system.state_slices and name not in world.system.input_slices:
+            mask[world.system.state_slices[name]] = True
+    return mask
 
 
 def _time_of(happening: _Happening, seen: list[Any], events: list[Any]) -> float | None:
@@ -316,12 +371,15 @@ def counterfactual(
     """The recording's run as it would have been with a change, with intervals.
 
     fit: a Fit of `identify`; its start of the recording is inferred, and intervals are those of
-    parameters drawn from its covariance, less what is changed. An Ensemble gives the interval of
-    its members; a System none. change: {name: value} of parameters, of inputs (a number, one per
-    input of the block, or a row per sample), or of blocks of the state at the start; one component
-    is "option.gravity[2]". An event is changed by what it leaves behind: {"event:impact#1":
-    {"velocity": 2.0}} sets a block of the state right after the second impact (#0 is the first, and
-    may be left out); {"at:0.5": {"velocity": 2.0}} is an event that did not happen, at a time [s].
+    parameters drawn from its covariance, less what is changed, and of starts that fit each draw
+    (where no Recording.x0 is given, and states without quaternions were measured). An Ensemble
+    gives the interval of its members; a System none.
+
+    change: {name: value} of parameters, of inputs (a number, one per input of the block, or a row
+    per sample), or of blocks of the state at the start; one component is "option.gravity[2]". An
+    event is changed by what it leaves behind: {"event:impact#1": {"velocity": 2.0}} sets a block of
+    the state right after the second impact (#0 is the first, and may be left out); {"at:0.5":
+    {"velocity": 2.0}} is an event that did not happen, at a time [s].
     forces: inputs through which an unknown noise acted; it is inferred from the recording by
     `estimate`, and acts again with the change.
 
@@ -370,6 +428,7 @@ def _add_noise(world: _World, names: tuple[str, ...]) -> None:
         world.controls[:, where] += rows[:, column : column + width]
         column += width
     world.start = np.array(found.states[0], np.float64)
+    world.starts = []
 
 
 def _core_with(system: System, vector: np.ndarray) -> Any:

@@ -183,6 +183,26 @@ def test_systems_with_events_are_guarded():
     assert check.ok, check.by_block
 
 
+def test_a_guarded_ball_conforms():
+    truth = cy.systems.bouncing_ball(dt=0.01)
+    safe = cy.guarded(truth.variant(integrator="euler"), truth, bound=0.1, every=3)
+    rng = np.random.default_rng(0)
+    heights, speeds = rng.uniform(0.05, 0.3, (5, 1)), rng.uniform(-1, 0, (5, 1))
+    x0 = np.concatenate([heights, speeds, 1e-4 * rng.normal(size=(5, 4))], axis=1)
+    assert len(cy.rollout(safe, x0, 25).events) == 4
+    conform(safe, x0, np.zeros((5, 25, 0)), failed="a ball stays finite")
+
+
+@pytest.mark.parametrize("name", ["bead_on_curve", "stick_slip", "rimless_wheel"])
+def test_events_of_other_laws_come_as_without_a_guard(name):
+    law = getattr(cy.systems, name)()
+    safe = cy.guarded(law, law, bound=0.1)
+    start = np.concatenate([law.initial_state(), np.zeros(2 * law.tangent_size)])
+    run, alone = cy.rollout(safe, start, 60), cy.rollout(law, start[: law.state_size], 60)
+    assert run.events.name == alone.events.name and not run.report.failed
+    assert np.allclose(run.states[:, : law.state_size], alone.states, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "keywords, words",
     [
