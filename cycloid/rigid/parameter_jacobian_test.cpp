@@ -15,24 +15,17 @@ template <class S>
 struct Found {
   Found(const StepCase& c, const ParameterDirections& directions)
       : P(static_cast<std::size_t>(c.tangents) * directions.size()) {
-    std::vector<S> in;
-    for (const double x : c.point) in.push_back(S(x));
-    typename StepCase::Memory<S> memory(c);
-    const std::vector<S> x = test::moved_state(c.tree, c.x0, in.data());
-    std::vector<S> next(x.size()), p_bar(static_cast<std::size_t>(c.tree.parameters.size()), S(7));
-    const S* u = in.data() + c.tangents;
-    const test::Prepared<S> prepared(c.tree, u + c.input_size);
-    const Robot<S, S> r = c.robot(prepared);
-    euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+    const test::MadeStep<S> made(c);
+    const S *x = made.x.data(), *u = made.u, *record = made.record();
+    std::vector<S> p_bar(static_cast<std::size_t>(c.tree.parameters.size()), S(7));
     JacobianSpace<S> space;
     const Arena own = carve_memory(space, c.tree, c.input_size);
-    const S* const record = memory.record.data();
-    euler_parameter_jacobian(r, x.data(), u, record, memory.work, space, c.input_size, directions,
-                             p_bar.data(), P.data());
+    euler_parameter_jacobian(made.robot, x, u, record, made.memory.work, space, c.input_size,
+                             directions, p_bar.data(), P.data());
     std::vector<S> rows(static_cast<std::size_t>(c.shape.nv) * directions.size());
-    const Instant<S> at{x.data(), x.data() + c.shape.nq, x.data() + c.shape.nq + c.shape.nv, u};
-    direct = direct_columns(r, at, memory.work, space, record, c.input_size, directions,
-                            p_bar.data(), rows.data());
+    const Instant<S> at{x, x + c.shape.nq, x + c.shape.nq + c.shape.nv, u};
+    direct = direct_columns(made.robot, at, made.memory.work, space, record, c.input_size,
+                            directions, p_bar.data(), rows.data());
   }
   std::vector<S> P;
   bool direct = false;  // no sweeps were needed

@@ -155,4 +155,27 @@ struct StepCaseOf {
 
 using StepCase = StepCaseOf<SmoothKit>;
 
+// A step of euler or implicitfast that was made at the case's point, as its Jacobians look at it.
+template <class S>
+struct MadeStep {
+  explicit MadeStep(const StepCase& c)
+      : in(c.point.begin(), c.point.end()),
+        u(in.data() + c.tangents),
+        x(moved_state(c.tree, c.x0, in.data())),
+        memory(c),
+        prepared(c.tree, u + c.input_size),
+        robot(c.robot(prepared)) {
+    std::vector<S> next(x.size());
+    euler_step(robot, x.data(), u, memory.work, next.data(), memory.record.data());
+  }
+  const S* record() const { return memory.record.data(); }
+
+  std::vector<S> in;
+  const S* u;
+  std::vector<S> x;
+  typename StepCase::Memory<S> memory;
+  Prepared<S> prepared;
+  Robot<S, S> robot;
+};
+
 }  // namespace cycloid::test

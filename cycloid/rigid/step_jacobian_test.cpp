@@ -16,20 +16,12 @@ struct Found {
   explicit Found(const StepCase& c)
       : A(static_cast<std::size_t>(c.tangents * c.tangents)),
         B(static_cast<std::size_t>(c.tangents * c.input_size)) {
-    std::vector<S> in;
-    for (const double x : c.point) in.push_back(S(x));
-    typename StepCase::Memory<S> memory(c);
-    const std::vector<S> x = test::moved_state(c.tree, c.x0, in.data());
-    std::vector<S> next(x.size());
-    const S* u = in.data() + c.tangents;
-    const test::Prepared<S> prepared(c.tree, u + c.input_size);
-    const Robot<S, S> r = c.robot(prepared);
-    euler_step(r, x.data(), u, memory.work, next.data(), memory.record.data());
+    const test::MadeStep<S> made(c);
     JacobianSpace<S> space;
     const Arena own = carve_memory(space, c.tree, c.input_size);
     const StepJacobian<S> out(c.shape.nv, c.shape.na, c.input_size, A.data(), B.data());
-    euler_step_jacobian(r, x.data(), u, static_cast<const S*>(memory.record.data()), memory.work,
-                        space, out);
+    euler_step_jacobian(made.robot, made.x.data(), made.u, made.record(), made.memory.work, space,
+                        out);
   }
   std::vector<S> A, B;
 };

@@ -61,9 +61,9 @@ def test_silverbox_is_better_than_one_least_squares_step():
 
 
 @pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
-def test_tanks_are_better_than_the_best_linear_model_and_say_what_is_weak():
+def test_tanks_that_overflow_are_better_than_linear_models_and_say_what_is_weak():
     outcome = real_data.cascaded_tanks()
-    assert outcome.free_run < 0.75 and any("determined" in w for w in outcome.fit.weak)
+    assert outcome.free_run < 0.45 and any("determined" in w for w in outcome.fit.weak)
 
 
 @pytest.mark.skipif(not LONG, reason="long: CYCLOID_LONG_TESTS")
