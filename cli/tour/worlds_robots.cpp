@@ -180,7 +180,7 @@ PushResult push_block(const KeepGoing& keep_going) {
   for (const double g : rollout(table, start, 60, {}, last).pullback(bar).controls) {
     out.silent = std::max(out.silent, std::abs(g));
   }
-  const Cost cost = Cost(Reach{"qpos[0]", {out.goal}, {200}}) +
+  const Cost cost = Cost(Reach{"qpos[0]", {out.goal}, {2000}}) +
                     Cost(Reach{"qvel", {0, 0, 0}, {1}}) + Effort{{1e-4}};
   PlanOptions options;
   options.low = {-20}, options.high = {20};

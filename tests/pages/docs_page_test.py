@@ -39,8 +39,13 @@ def found(page, words):
         "document.querySelector('[data-md-component=search-query]').focus()"
     )
     page.call("Input.insertText", text=words)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
+        # The page looks at what was typed when a key is released.
+        page.evaluate(
+            "document.querySelector('[data-md-component=search-query]')"
+            ".dispatchEvent(new KeyboardEvent('keyup', {bubbles: true}))"
+        )
         links = page.evaluate(
             "[...document.querySelectorAll('.md-search-result__link')].map((a) => a.href)"
         )
