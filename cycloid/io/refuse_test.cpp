@@ -60,11 +60,15 @@ TEST_CASE("refuse_unsupported: actuators by name") {
       "actuator \"a\"", "adhesion with joints that limit");
   check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),
                 "actuator \"d\"", "history");
-  check_refused(
-      "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody><tendon>"
-      "<fixed name='t' actuatorfrcrange='-1 1'><joint joint='j' coef='1'/></fixed></tendon>"
-      "<actuator><dcmotor name='e' tendon='t' motorconst='1' resistance='1'/></actuator></mujoco>",
-      "actuator \"e\"", "DC motor on a tendon that limits");
+  const auto on_tendon = [](const std::string& more) {
+    return "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody><tendon>"
+           "<fixed name='t' actuatorfrcrange='-1 1'><joint joint='j' coef='1'/></fixed></tendon>"
+           "<actuator><dcmotor name='e' tendon='t' motorconst='1' resistance='1' " +
+           more + "/></actuator></mujoco>";
+  };
+  CHECK(refusal(on_tendon("")) == "");
+  check_refused(on_tendon("cogging='.1 3 0'"), "actuator \"e\"",
+                "DC motor with cogging or friction on a tendon that limits");
 }
 
 TEST_CASE("refuse_unsupported: tendons, springs, flexes by name") {
