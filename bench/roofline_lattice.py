@@ -21,7 +21,7 @@ from turns import best_of
 THREADS = len(os.sched_getaffinity(0))
 COPIED = 2**27  # bytes for each thread
 STEPS, BACK, ROUNDS = 30, 6, 4
-# Not powers of two: nineteen arrays a multiple of 4 KiB apart would share the same lines of a cache.
+# No powers of two: nineteen arrays a multiple of 4 KiB apart would share lines of the cache.
 CASES = {"D2Q9": (1001, 1003), "D3Q19": (97, 95, 91)}
 
 

@@ -254,8 +254,8 @@ def grid(
     `Temperature`, for flows without obstacles. pressure: "auto", by Fourier series in open boxes,
     else by a factor, and in space beyond 32³ cells by conjugate gradients; "direct" or "multigrid"
     choose one. advection: "central" differences with three stages, or along characteristics in one,
-    stable at any Courant number: "semi_lagrangian", or "maccormack", of second order in space, without obstacles;
-    both of first order in time.
+    stable at any Courant number: "semi_lagrangian", or "maccormack", of second order in space, for
+    flows without obstacles; both of first order in time.
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in

@@ -2,7 +2,7 @@
 //
 // Of component a at its face x_m, u the velocity there (other components by the mean of the four
 // faces around it), φ linear between the faces of its component:
-//   A_Δt(φ)_m = φ_a(x_m - Δt u(x_m))                                                   (1)  Stam1999
+//   A_Δt(φ)_m = φ_a(x_m - Δt u(x_m))                                               (1)  Stam1999
 // Positions beyond a side that is not periodic are put onto it. Kinks where a position enters
 // another cell; the derivative is that of the cell in which it lies. MacCormack's scheme goes there
 // and back to find the error of (1), and stays between the values that (1) has used:
