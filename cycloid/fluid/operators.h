@@ -9,7 +9,10 @@ inline constexpr Operator kOperators[] = {
     // transform/fft.h
     differentiable("real_transform"),
     differentiable("real_inverse"),
+    // grid/characteristics.h
+    differentiable("follow"),
     // grid/grid_work.h
+    differentiable("GridWork::carried_rate"),
     differentiable("GridWork::load"),
     differentiable("GridWork::fill_ghosts"),
     differentiable("GridWork::set_sides"),

@@ -15,6 +15,7 @@ from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 
 _PRESSURES = ("auto", "direct", "multigrid")
+_ADVECTIONS = ("central", "semi_lagrangian", "maccormack")
 
 
 class Temperature:
@@ -238,6 +239,7 @@ def grid(
     lines: Any = None,
     temperature: Temperature | None = None,
     pressure: str = "auto",
+    advection: str = "central",
     dtype: Any = "float64",
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
@@ -251,7 +253,9 @@ def grid(
     (m, 2, 2) [m] of lines in the plane, through which the flux is measured. temperature: a
     `Temperature`, for flows without obstacles. pressure: "auto", by Fourier series in open boxes,
     else by a factor, and in space beyond 32³ cells by conjugate gradients; "direct" or "multigrid"
-    choose one.
+    choose one. advection: "central" differences with three stages, or along characteristics in one,
+    stable at any Courant number: "semi_lagrangian", or "maccormack", of second order in space, for
+    flows without obstacles; both of first order in time.
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
@@ -286,6 +290,8 @@ def grid(
     cells, lengths, ring = box.cells, box.lengths, box.ring
     if pressure not in _PRESSURES:
         raise ModelError(f'pressure is "auto", "direct" or "multigrid"; got {shown(pressure)}')
+    if advection not in _ADVECTIONS:
+        raise ModelError(f'advection is one of {", ".join(_ADVECTIONS)}; got {shown(advection)}')
     if temperature is not None and not isinstance(temperature, Temperature):
         raise TypeError(f"temperature is a cycloid.fluid.Temperature; got {shown(temperature)}")
     ends = np.empty((0, 2, len(cells)))
@@ -307,6 +313,7 @@ def grid(
         np.ascontiguousarray(ends).ravel(),
         None if temperature is None else temperature._plain(len(cells)),
         _PRESSURES.index(pressure),
+        _ADVECTIONS.index(advection),
         as_precision(dtype),
     )
     return GridFlow(core, cells, lengths, ring)

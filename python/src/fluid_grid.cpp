@@ -40,13 +40,14 @@ void bind_fluid_grid(nb::module_& m) {
       [](const std::vector<int>& shape, const std::vector<double>& size, double viscosity,
          double density, double dt, const nb::list& sides, const nb::list& obstacles,
          const std::vector<std::string>& inputs, const Rows<double>& probes,
-         const Rows<double>& lines, const nb::object& heat, int pressure,
+         const Rows<double>& lines, const nb::object& heat, int pressure, int advection,
          const std::string& dtype) {
         GridOptions o;
         o.shape = shape, o.size = size, o.viscosity = viscosity, o.density = density, o.dt = dt;
         o.sides = sides_of(sides), o.obstacles = obstacles_of(obstacles);
         o.inputs = inputs, o.probes = numbers_of(probes), o.lines = numbers_of(lines);
         o.precision = precision_of(dtype), o.pressure = static_cast<PressureMethod>(pressure);
+        o.advection = static_cast<Advection>(advection);
         if (!heat.is_none()) {
           GridHeat& h = o.heat.emplace();
           h.diffusivity = nb::cast<double>(heat[0]), h.expansion = nb::cast<double>(heat[1]);
@@ -63,7 +64,8 @@ void bind_fluid_grid(nb::module_& m) {
       },
       nb::arg("shape"), nb::arg("size"), nb::arg("viscosity"), nb::arg("density"), nb::arg("dt"),
       nb::arg("sides"), nb::arg("obstacles"), nb::arg("inputs"), nb::arg("probes"),
-      nb::arg("lines"), nb::arg("heat").none(), nb::arg("pressure"), nb::arg("dtype"));
+      nb::arg("lines"), nb::arg("heat").none(), nb::arg("pressure"), nb::arg("advection"),
+      nb::arg("dtype"));
   m.def(
       "grid_probe",
       [](const System& system, const Rows<double>& x, const Rows<double>& params,

@@ -83,7 +83,7 @@ def cylinder(make, shape, **more):
 
 @LONG
 def test_vortex_shedding_of_schaefer_and_turek():
-    strouhal, _ = shedding(cylinder(cy.fluid.grid, (440, 82), dt=2e-3), 6.0, 5)
+    strouhal, _ = shedding(cylinder(cy.fluid.grid, (440, 82), dt=1.3e-3), 6.0, 8)
     assert 0.295 < strouhal < 0.305
 
 

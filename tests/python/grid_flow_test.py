@@ -643,3 +643,66 @@ def test_pressure_by_multigrid_is_that_of_a_factor_with_its_gradients():
     assert np.abs(single.states[-1] - runs[0].states[-1]).max() < 1e-3
     with pytest.raises(cy.ModelError, match="multigrid"):
         flow_by("cg")
+
+
+CARRIED = ("semi_lagrangian", "maccormack")
+
+
+@pytest.mark.parametrize("advection, obstructed", (
+    ("semi_lagrangian", False), ("semi_lagrangian", True), ("maccormack", False)))
+def test_gradients_along_characteristics_by_differences(advection, obstructed):
+    flow = channel(disc() if obstructed else (), advection=advection)
+    draw = np.random.default_rng(6)
+    x0 = cy.step(flow, 0.3 * draw.normal(size=flow.state_size))
+    u, p, steps = 0.05 * draw.normal(size=(3, flow.input_size)), flow.parameters.default, 3
+    weights = draw.normal(size=flow.state_size)
+    run = cy.rollout(flow, x0, u)
+    bar = np.zeros_like(run.states)
+    bar[steps] = weights
+    g = run.pullback(bar)
+
+    def value(x=x0, controls=u, params=p):
+        return float(weights @ cy.rollout(flow, x, controls, params).states[-1])
+
+    best, slope = differenced(lambda v: value(x=v), g.x0, x0, draw.normal(size=x0.size))
+    assert best < 1e-6 and slope != 0
+    best, slope = differenced(lambda v: value(controls=v), g.controls, u, draw.normal(size=u.shape))
+    assert best < 1e-6 and slope != 0
+    for name, d in directions(flow, 2):
+        if name == "density":
+            continue
+        best, slope = differenced(lambda v: value(params=v), g.params, p, 1e-2 * d)
+        assert best < 1e-6 and slope != 0, name
+
+
+@pytest.mark.parametrize("advection, order", (("semi_lagrangian", 0.8), ("maccormack", 1.2)))
+def test_vortices_that_drift_along_characteristics_converge(advection, order):
+    """Taylor–Green vortices in a mean flow, at a Courant number that stays the same."""
+    nu, seconds, errors = 0.02, 0.8, []
+    for n in (32, 64):
+        flow = cy.fluid.grid((n, n), (TAU, TAU), viscosity=nu, dt=0.8 / n, advection=advection)
+
+        def drifting(x, y, t=0.0):
+            u, v = vortices(x - t, y - 0.5 * t)
+            return 1 + np.exp(-2 * nu * t) * u, 0.5 + np.exp(-2 * nu * t) * v
+
+        x = cy.rollout(flow, flow.state(velocity=drifting), n, save="last").states[-1]
+        exact = flow.state(velocity=lambda x, y: drifting(x, y, seconds))
+        errors.append(np.sqrt(np.mean((x - exact) ** 2)))
+    assert np.log2(errors[0] / errors[1]) > order
+    assert errors[1] < (0.05 if advection == "semi_lagrangian" else 0.003)
+
+
+@pytest.mark.parametrize("advection", CARRIED)
+def test_characteristics_are_stable_beyond_courant_numbers_of_one(advection):
+    flow = cy.fluid.grid((32, 32), (1.0, 1.0), viscosity=1e-4, dt=0.15, advection=advection,
+                         boundary=dict.fromkeys(("left", "right", "bottom", "top"), "wall"))
+    x0 = flow.state(velocity=lambda x, y: (np.sin(np.pi * x) * np.cos(np.pi * y),
+                                           -np.cos(np.pi * x) * np.sin(np.pi * y)))
+    run = cy.rollout(flow, x0, 100)
+    energy = cy.observe(flow, run.states[[0, -1]], names="kinetic_energy").values[:, 0]
+    assert not run.report.failed and energy[1] < energy[0]
+    with pytest.raises(cy.ModelError, match="without obstacles"):
+        channel(disc(), advection="maccormack")
+    with pytest.raises(cy.ModelError, match="upwind"):
+        cy.fluid.grid((8, 8), 1.0, advection="upwind")

@@ -108,6 +108,15 @@ System grid_flow(const GridOptions& o) {
   registry.input("force", "m/s²", box.dimensions);
   registry.add_sides(o.sides);
   registry.add_obstacles();
+  model->advection = o.advection;
+  if (o.heat && o.advection != Advection::central) {
+    throw ModelError("temperature is carried by central differences: take advection=\"central\"");
+  }
+  if (o.advection == Advection::maccormack && !o.obstacles.empty()) {
+    throw ModelError(
+        "maccormack is for flows without obstacles: take advection=\"central\" or "
+        "\"semi_lagrangian\"");
+  }
   if (o.heat) add_heat(*o.heat, box, *model, registry);
   check_obstacles(box, o.obstacles);
   parts.inputs = registry.place_inputs();

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/fluid/grid/characteristics.h"
 #include "cycloid/fluid/grid/flow_registry.h"
 
 namespace cycloid::inline fluid {
@@ -43,6 +44,7 @@ struct GridOptions {
   std::vector<double> lines;   // in the plane: ends (m, 2, 2) [m]
   std::optional<GridHeat> heat;
   PressureMethod pressure = PressureMethod::automatic;
+  Advection advection = Advection::central;
   Precision precision = Precision::float64;
 };
 

@@ -43,8 +43,9 @@ double viscous_rate(const GridBox& box, double viscosity) {
 }  // namespace
 
 std::string beyond_stability(const GridModel& model, double viscosity, double courant) {
-  const double v = viscous_rate(model.box, viscosity) / kRealEnd,
-               c = courant / model.dt / kImaginaryEnd;
+  const bool carried = model.stages() == 1;
+  const double v = viscous_rate(model.box, viscosity) / (carried ? 2 : kRealEnd),
+               c = carried ? 0 : courant / model.dt / kImaginaryEnd;
   const double share = v * model.dt + c * c * model.dt * model.dt;
   if (!(share > 1)) return {};
   // v Δt + c² Δt² = 1
@@ -125,19 +126,20 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
   const auto q_of = [&](int stage) { return q ? q + stage * model_->box.cells : nullptr; };
   Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
   if (model_->heated) work.load_heat(in.x + faces, w.heat[0]);
-  for (int stage = 0; stage < 3; ++stage) {
+  const int stages = model_->stages();
+  for (int stage = 0; stage < stages; ++stage) {
     const StageRule<T> now = rule<T>(stage, model_->dt);
     const std::vector<T>* const heat = model_->heated ? &w.heat[stage] : nullptr;
     work.stage(now, w.u0, *u[stage], *u[stage + 1], q_of(stage), heat);
     if (heat) work.heat_stage(now, *u[stage], w.heat[0], *heat, w.heat[stage + 1]);
-    if (stage == 2) break;
+    if (stage + 1 == stages) break;
     work.fill_ghosts(*u[stage + 1]);
     if (heat) work.fill_heat(w.heat[stage + 1]);
   }
-  work.store(w.u3, x_next);
+  work.store(*u[stages], x_next);
   if (model_->heated) work.store_heat(w.heat[3], x_next + faces);
   if (kept) {
-    for (int stage = 1; stage < (work.has_obstacles() ? 4 : 3); ++stage) {
+    for (int stage = 1; stage < stages + (work.has_obstacles() ? 1 : 0); ++stage) {
       work.store(*u[stage], kept + (stage - 1) * n);
       if (model_->heated) work.store_heat(w.heat[stage], kept + (stage - 1) * n + faces);
     }
@@ -158,9 +160,13 @@ void GridStepper<T>::load_stages(const StepInput<T>& in, const StepRecord& recor
     work.load_heat(in.x + faces, w.heat[0]), work.load_heat(kept + faces, w.heat[1]);
     work.load_heat(kept + n + faces, w.heat[2]);
   }
-  work.load(in.x, w.u0), work.load(kept, w.u1), work.load(kept + n, w.u2);
-  if (work.has_obstacles()) work.load(kept + 2 * n, w.u3);
-  for (Velocities<T>* u : {&w.u0, &w.u1, &w.u2}) work.fill_ghosts(*u);
+  Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
+  work.load(in.x, w.u0), work.fill_ghosts(w.u0);
+  const int stages = model_->stages();
+  for (int stage = 1; stage < stages + (work.has_obstacles() ? 1 : 0); ++stage) {
+    work.load(kept + (stage - 1) * n, *u[stage]);
+    if (stage < stages) work.fill_ghosts(*u[stage]);
+  }
 }
 
 template <class T>
@@ -201,7 +207,7 @@ void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, 
       }
     }
   }
-  for (int stage = 2; stage >= 0; --stage) {
+  for (int stage = model_->stages() - 1; stage >= 0; --stage) {
     const StageRule<T> now = rule<T>(stage, model_->dt);
     const std::vector<T>* const heat = model_->heated ? &w.heat[stage] : nullptr;
     clear(*begin);
@@ -242,7 +248,7 @@ bool GridStepper<T>::pushforward(const StepInput<T>& in, const StepRecord& recor
                                  const StepTangents<T>& tangents, T* x_next_tan,
                                  StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
-  if (model_->heated) return false;
+  if (model_->heated || model_->advection != Advection::central) return false;
   GridWork<T>& work = w.work;
   const int n = model_->box.states();
   const T* const q = record.numbers<const T>() + 3 * n;
@@ -307,7 +313,8 @@ StepTrouble GridStepper<T>::explain(const StepInput<T>& in, int, StepWorkspace& 
   if (!cfl.empty()) return {"time step", where(w.u0), message(cfl, " (at t = ", time, " s)")};
   std::vector<T> next(at(model_->states()));
   this->step(in, next.data(), nullptr, workspace);
-  return {"rk3", where(w.u3), message("the velocity is not finite after t = ", time, " s")};
+  return {"rk3", where(model_->stages() == 1 ? w.u1 : w.u3),
+          message("the velocity is not finite after t = ", time, " s")};
 }
 
 template class GridStepper<float>;

@@ -5,7 +5,9 @@
 // each projected, so that u³ has no divergence whatever the start had. Third order in time; first
 // at faces next to an immersed wall, whose friction is implicit. The scheme is stable where
 //   4 ν Δt Σ 1/h² / 2.51 + (Δt Σ |u| / h / 1.73)² ≤ 1                              (2)
-// (the ends of its region of stability on both axes); a step that starts beyond is not taken.
+// (the ends of its region of stability on both axes); a step that starts beyond is not taken. Along
+// characteristics (characteristics.h) a step is E alone, of first order in time, and stable where
+// 4 ν Δt Σ 1/h² ≤ 2, whatever the Courant number.
 #pragma once
 
 #include "cycloid/fluid/grid/grid_work.h"

@@ -44,6 +44,7 @@ GridWork<T>::GridWork(std::shared_ptr<const GridModel> of, int threads_given)
   }
   make_sides(W_);
   r_ = make(), g_ = make();
+  if (model.advection != Advection::central) none_ = hat_ = hat_bar_ = make();
   q_.assign(at(box.numbers), T(0)), q_next_ = q_;
   cells_.resize(at(box.cells));
   row_.resize(at(box.cells));
@@ -544,13 +545,19 @@ void GridWork<T>::fill_ghosts_pullback(Velocities<T>& u_bar) {
 
 template <class T>
 void GridWork<T>::rate(const Velocities<T>& u, Velocities<T>& r) const {
-  const GridView<T> v = view(u);
+  const bool central = model.advection == Advection::central;
+  const GridView<T> v = view(central ? u : none_);
+  const T* of_u[3];
+  pointers(u, of_u);
   for (int a = box.first; a < 3; ++a) {
     for_each_row(a, [&](int i, int j, int) {
       const std::ptrdiff_t m = box.index(i, j, 0);
-      kernels_->rate(v, a, m, box.count(a, 2), r[at(a)].data() + m);
+      if (central) kernels_->rate(v, a, m, box.count(a, 2), r[at(a)].data() + m);
+      // The derivative at rest: viscosity alone.
+      else kernels_->rate_pushforward(v, of_u, T(0), a, m, box.count(a, 2), r[at(a)].data() + m);
     });
   }
+  if (!central) carried_rate(u, r);
   if (!immersed_) return;
   for (const WallTerm& t : immersed_->wall_terms()) {
     const auto& x = u[at(t.component)];
@@ -561,7 +568,7 @@ void GridWork<T>::rate(const Velocities<T>& u, Velocities<T>& r) const {
 template <class T>
 void GridWork<T>::rate_pullback(const Velocities<T>& u, const Velocities<T>& g,
                                 Velocities<T>& u_bar, bool wants_parameters) {
-  const GridView<T> v = view(u);
+  const GridView<T> v = view(u), base = model.advection == Advection::central ? v : view(none_);
   const T* of_g[3];
   pointers(g, of_g);
   // Cotangents reach one face beyond.
@@ -573,7 +580,7 @@ void GridWork<T>::rate_pullback(const Velocities<T>& u, const Velocities<T>& g,
       const int begin = static_cast<int>(block) * each, end = std::min(begin + each, rows);
       for (int row = begin; row < end; ++row) {
         const std::ptrdiff_t m = box.index(row / inner + low0, row % inner + low1, -1);
-        kernels_->rate_pullback(v, of_g, a, m, wide, u_bar[at(a)].data());
+        kernels_->rate_pullback(base, of_g, a, m, wide, u_bar[at(a)].data());
       }
     });
     if (!wants_parameters) continue;
@@ -583,6 +590,7 @@ void GridWork<T>::rate_pullback(const Velocities<T>& u, const Velocities<T>& g,
     });
     for (int row = 0; row < box.rows(a); ++row) viscosity_bar += row_sums_[at(row)];
   }
+  if (model.advection != Advection::central) carried_rate_pullback(u, g, u_bar);
   if (!immersed_) return;
   for (std::size_t i = 0; i < E_bar.size(); ++i) {
     const WallTerm& t = immersed_->wall_terms()[i];
@@ -592,6 +600,107 @@ void GridWork<T>::rate_pullback(const Velocities<T>& u, const Velocities<T>& g,
     u_bar[at(t.component)][at(t.m)] -= viscosity * E * bar;
     viscosity_bar += static_cast<double>(E * gap * bar);
     E_bar[i] += static_cast<double>(viscosity * gap * bar);
+  }
+}
+
+// Calls visit(m, place) for the faces of a component.
+template <class T>
+template <class Visit>
+void GridWork<T>::for_each_face(int a, Visit&& visit) const {
+  for_each_row(a, [&](int i, int j, int) {
+    int place[3] = {i, j, 0};
+    for (std::ptrdiff_t m = box.index(i, j, 0); place[2] < box.count(a, 2); ++m, ++place[2]) {
+      visit(at(m), static_cast<const int*>(place));
+    }
+  });
+}
+
+template <class T>
+void GridWork<T>::carried_rate(const Velocities<T>& u, Velocities<T>& r) const {
+  const double dt = model.dt;
+  const T over = static_cast<T>(1 / dt);
+  for (int a = box.first; a < 3; ++a) {
+    for_each_face(a, [&](std::size_t m, const int* place) {
+      hat_[at(a)][m] = still(a, m) ? u[at(a)][m] : follow(box, u, dt, a, place).value(u[at(a)]);
+    });
+  }
+  const bool corrected = model.advection == Advection::maccormack;
+  if (corrected) set_sides(hat_), fill_ghosts(hat_);
+  for (int a = box.first; a < 3; ++a) {
+    for_each_face(a, [&](std::size_t m, const int* place) {
+      T next = hat_[at(a)][m];
+      if (corrected) {
+        const FollowedFace<T> there = follow(box, u, dt, a, place),
+                              back = follow(box, u, -dt, a, place);
+        next += T(0.5) * (u[at(a)][m] - back.value(hat_[at(a)]));
+        const T least = u[at(a)][at(there.extreme(u[at(a)], -1))],
+                most = u[at(a)][at(there.extreme(u[at(a)], 1))];
+        next = next < least ? least : next > most ? most : next;  // (2)
+      }
+      r[at(a)][m] += over * (next - u[at(a)][m]);
+    });
+  }
+}
+
+// Face by face onto what it read: a fixed order. û is made again.
+template <class T>
+void GridWork<T>::carried_rate_pullback(const Velocities<T>& u, const Velocities<T>& g,
+                                        Velocities<T>& u_bar) {
+  const double dt = model.dt;
+  const T over = static_cast<T>(1 / dt);
+  const bool corrected = model.advection == Advection::maccormack;
+  const auto serially = [&](int a, auto&& visit) {
+    for (int i = 0; i < box.count(a, 0); ++i) {
+      for (int j = 0; j < box.count(a, 1); ++j) {
+        for (int k = 0; k < box.count(a, 2); ++k) {
+          const int place[3] = {i, j, k};
+          visit(at(box.index(i, j, k)), static_cast<const int*>(place));
+        }
+      }
+    }
+  };
+  for (int a = box.first; a < 3; ++a) {
+    std::fill(hat_bar_[at(a)].begin(), hat_bar_[at(a)].end(), T(0));
+    for_each_face(a, [&](std::size_t m, const int* place) {
+      hat_[at(a)][m] = still(a, m) ? u[at(a)][m] : follow(box, u, dt, a, place).value(u[at(a)]);
+    });
+  }
+  if (corrected) set_sides(hat_), fill_ghosts(hat_);
+  for (int a = box.first; a < 3; ++a) {
+    serially(a, [&](std::size_t m, const int* place) {
+      const T bar = over * g[at(a)][m];
+      if (still(a, m)) return;
+      u_bar[at(a)][m] -= bar;
+      if (!corrected) {
+        hat_bar_[at(a)][m] += bar;
+        return;
+      }
+      const FollowedFace<T> there = follow(box, u, dt, a, place),
+                            back = follow(box, u, -dt, a, place);
+      const T next = hat_[at(a)][m] + T(0.5) * (u[at(a)][m] - back.value(hat_[at(a)]));
+      const std::size_t least = at(there.extreme(u[at(a)], -1)),
+                        most = at(there.extreme(u[at(a)], 1));
+      if (next < u[at(a)][least]) {
+        u_bar[at(a)][least] += bar;
+      } else if (next > u[at(a)][most]) {
+        u_bar[at(a)][most] += bar;
+      } else {
+        hat_bar_[at(a)][m] += bar, u_bar[at(a)][m] += T(0.5) * bar;
+        follow_pullback(box, back, hat_[at(a)], -dt, a, T(-0.5) * bar, hat_bar_[at(a)], u_bar);
+      }
+    });
+  }
+  if (corrected) fill_ghosts_pullback(hat_bar_), set_sides_pullback(hat_bar_);
+  for (int a = box.first; a < 3; ++a) {
+    serially(a, [&](std::size_t m, const int* place) {
+      const T bar = hat_bar_[at(a)][m];
+      if (bar == 0) return;
+      if (still(a, m)) {
+        u_bar[at(a)][m] += bar;
+        return;
+      }
+      follow_pullback(box, follow(box, u, dt, a, place), u[at(a)], dt, a, bar, u_bar[at(a)], u_bar);
+    });
   }
 }
 
@@ -687,7 +796,7 @@ template <class T>
 void GridWork<T>::stage(const StageRule<T>& rule, const Velocities<T>& u0, const Velocities<T>& u,
                         Velocities<T>& out, T* q, const std::vector<T>* heat) {
   const GridView<T> v = view(u);
-  const bool at_once = !immersed_ && !heat;
+  const bool at_once = !immersed_ && !heat && model.advection == Advection::central;
   if (!at_once) rate(u, r_);
   if (heat) buoyancy(*heat, r_);
   for (int a = box.first; a < 3; ++a) {

@@ -26,7 +26,8 @@
 //   f̄_a[m] = (σ[m] - σ[m - s_a]) / h_a,  ū_a[m] += f̄_a[m] ½ (T[m - s_a] + T[m])     (B4)
 //   T̄[m] += ½ Σ_a (f̄_a[m] u_a[m] + f̄_a[m + s_a] u_a[m + s_a]) + κ lap σ
 //           + Δt b_a ½ (ȳ_a[m] + ȳ_a[m + s_a])                                      (B5)
-// and, with dots for tangents (of flows without temperature):
+// Along characteristics (characteristics.h) r = (u⁺ - u) / Δt + ν lap u with u⁺ of its (1) or (2).
+// And, with dots for tangents (of flows without temperature, and central differences):
 //   v̇ = α u̇⁰ + β (Ḋ (y - w) + D ẏ + (1 - D) ẇ), Ẇ on the sides                            (13)
 //   L q̇ = div(A v̇ + Ȧ (u⁺ - w) + (1 - A) ẇ - A Ḋ grad q),  u̇⁺ = v̇ - Ḋ grad q - D grad q̇ (14)
 #pragma once
@@ -36,6 +37,7 @@
 #include <optional>
 #include <vector>
 
+#include "cycloid/fluid/grid/characteristics.h"
 #include "cycloid/fluid/grid/flow_model.h"
 #include "cycloid/fluid/grid/grid_kernels.h"
 #include "cycloid/fluid/grid/immersed.h"
@@ -56,10 +58,10 @@ struct GridModel : FlowModel {
   int states() const { return box.states() + (heated ? box.cells : 0); }
 
   std::vector<double> lines;  // ends (m, 2, 2) [m]
+  Advection advection = Advection::central;
+  // Along characteristics a step is one stage: it needs no more to be stable.
+  int stages() const { return advection == Advection::central ? 3 : 1; }
 };
-
-template <class T>
-using Velocities = std::array<std::vector<T>, 3>;
 
 // Velocities given on the sides: of axis, side and component, planes of numbers.
 template <class T>
@@ -188,6 +190,13 @@ class GridWork {
 
  private:
   using Plane = std::vector<T>;
+  // Whether a face lies inside an obstacle: nothing is carried there.
+  bool still(int a, std::size_t m) const { return immersed_ && D_[GridBox::u(a)][m] == 0; }
+  // r along characteristics, and its pullback.
+  void carried_rate(const Velocities<T>& u, Velocities<T>& r) const;
+  void carried_rate_pullback(const Velocities<T>& u, const Velocities<T>& g, Velocities<T>& u_bar);
+  template <class Visit>
+  void for_each_face(int a, Visit&& visit) const;
   std::ptrdiff_t plane_index(int axis, int i, int j, int k) const;
   template <class Visit>
   void for_each_on_side(int axis, Visit&& visit) const;
@@ -219,6 +228,9 @@ class GridWork {
   bool started_ = false;  // the factor below is of the numbers at hand
   // Room of a stage.
   Velocities<T> r_, flux_, g_;
+  Velocities<T> none_;         // zeros
+  mutable Velocities<T> hat_;  // û
+  Velocities<T> hat_bar_;
   mutable std::vector<T> q_, q_next_, row_;
   mutable std::vector<double> cells_, cells_of_q_, row_sums_;
   const T* inputs_ = nullptr;  // of the step at hand
