@@ -55,6 +55,14 @@ def write_well(
     of The Well. times: (T) [s], by default one per step; names: as `flow.field` takes them.
 
     Needs h5py: pip install cycloid[record].
+
+    >>> import pathlib, tempfile
+    >>> import cycloid as cy
+    >>> flow = cy.fluid.lattice((4, 4), viscosity=0.1)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "flow.hdf5"
+    >>> cy.fluid.write_well(path, flow, [flow.state()])
+    >>> cy.fluid.read_well(path).fields["velocity"].shape
+    (1, 1, 4, 4, 2)
     """
     rows = as_numbers(states, np.float64, "states")
     if rows.ndim == 2:
@@ -109,6 +117,14 @@ def read_well(path: Any, names: Sequence[str] | str | None = None) -> WellFile:
     """Reads a file in the layout of The Well: all its fields, or those of the given names.
 
     Needs h5py: pip install cycloid[record].
+
+    >>> import pathlib, tempfile
+    >>> import cycloid as cy
+    >>> flow = cy.fluid.lattice((4, 4), viscosity=0.1)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "flow.hdf5"
+    >>> cy.fluid.write_well(path, flow, [flow.state()])
+    >>> cy.fluid.read_well(path).fields["velocity"].shape
+    (1, 1, 4, 4, 2)
     """
     where = as_path(path)
     if not where.exists():

@@ -328,3 +328,13 @@ def test_a_flow_that_outruns_its_step_is_in_the_report():
     (failure,) = run.report.failed
     assert "CFL" in failure.reason and "node" in failure.body
     assert np.isfinite(run.states).all() and 5 < failure.step < 20
+
+
+def test_ten_thousand_steps_have_a_finite_gradient():
+    flow = cy.fluid.lattice((16, 16), viscosity=0.02, collision="mrt",
+                            boundary={"bottom": "wall", "top": ("wall", (0.05, 0.0))},
+                            obstacles=[cy.fluid.Circle((8.2, 7.7), 2.3)])
+    run = cy.rollout(flow, flow.state(), 10240, save="last")
+    g = run.pullback(run.states)
+    assert np.isfinite(g.x0).all() and np.isfinite(g.params).all()
+    assert np.abs(g.params).max() > 0.1
