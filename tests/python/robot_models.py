@@ -159,6 +159,11 @@ def along_parameters(system, p, draw, largest):
     move by `largest` of it: an inertia at the edge of what is real, say.
     """
     along = draw.normal(size=p.shape) * np.abs(p)
+    for name in system.parameters.names:
+        if name.endswith(".solimp"):  # an impedance at its bounds has a slope on one side only
+            first = system.parameters.info(name).offset
+            at = slice(first, first + 2)
+            along[at] *= (p[at] > 1e-4) & (p[at] < 0.9999)
     while True:
         try:
             for sign in (1, -1):
