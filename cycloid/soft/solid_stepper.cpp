@@ -14,7 +14,6 @@ using Numbers = std::vector<double>;
 const double kGamma = 2 - std::sqrt(2.0), kA = 1 / (kGamma * (2 - kGamma)),
              kB = (1 - kGamma) * (1 - kGamma) * kA, kD = (1 - kGamma) / (2 - kGamma);
 
-
 }  // namespace
 
 struct SolidStepper::Workspace final : StepWorkspace {
