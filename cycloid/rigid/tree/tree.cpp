@@ -466,7 +466,10 @@ Tree::Tree(const Model& m, bool constrained, const ContactChoice& contact) : sou
   }
   // Without actuators MuJoCo leaves out all that it counts among their forces.
   const bool actuation = m.options.acting.actuation && !m.actuators.empty();
-  for (const Joint& j : m.joints) {
+  bool compensates = false;  // some body; else there is nothing to count
+  for (const Body& b : t.model.bodies) compensates = compensates || b.gravity_compensation != 0;
+  for (Joint& j : t.model.joints) {
+    j.compensation_by_actuator = j.compensation_by_actuator && compensates;
     const bool off = j.compensation_by_actuator && !actuation;
     limits_actuators = limits_actuators || j.actuator_force.on || off;
     limits_compensation =

@@ -58,4 +58,13 @@ TEST_CASE("Tree: every parameter has a place of its own, and its default is the 
   CHECK(tree.parameters.find("body:body2.inertia").constraint == Constraint::inertia);
 }
 
+TEST_CASE("Tree: joints count gravity compensation only where some body has it") {
+  Model m = test::two_trees();
+  for (Body& b : m.bodies) b.gravity_compensation = 0;
+  for (Joint& j : m.joints) j.compensation_by_actuator = true, j.actuator_force = {true, -1, 1};
+  CHECK_FALSE(Tree(m).limits_compensation);  // nobody would fill in what is counted
+  m.bodies[2].gravity_compensation = 0.5;
+  CHECK(Tree(m).limits_compensation);
+}
+
 }  // namespace cycloid::tree_test
