@@ -81,6 +81,7 @@ class GuardedStepper final : public Stepper<T> {
     std::copy_n(w.model.next_carry(), model_->sizes().carry, model_carry(carried));
     w.model_next.assign(w.model.next(), w.model.next() + n_);
     w.note.residual = w.model.note().residual;
+    w.note.crowded = w.model.note().crowded;
     predict(in.x, carry[kSince], carry[kWeight], w, w.predicted.data());
     if (model_is_finite && !model_has_event) carried[kGathered] *= grow(in, carried, w);
     const GuardReason why = reason(carry, model_is_finite, model_has_event, w);
@@ -92,6 +93,7 @@ class GuardedStepper final : public Stepper<T> {
       carried[kWhy] = static_cast<T>(static_cast<int>(why));
       compare(in, model_is_finite && !model_has_event && w.happened.empty(), x_next, w);
       w.note.residual = w.truth.note().residual;
+      w.note.crowded = w.truth.note().crowded;
     } else {
       std::copy(w.predicted.begin(), w.predicted.end(), x_next);  // (1)
       carried[kSince] = carry[kSince] + T(1);

@@ -466,6 +466,10 @@ static std::string unmeasured_shape(const mjModel& m, int sensor) {
       return message("the distance to a signed distance field is not supported (",
                      element(m, "ngeom", i), ")");
     }
+    if (m.geom_type[i] == mjGEOM_HFIELD) {
+      return message("the distance to a height field is not supported (", element(m, "ngeom", i),
+                     ")");
+    }
     if (m.geom_type[i] != mjGEOM_MESH || m.geom_dataid[i] < 0) continue;
     const std::string fault = hull_fault(m, static_cast<std::size_t>(m.geom_dataid[i]));
     if (!fault.empty()) return fault;

@@ -133,6 +133,7 @@ std::vector<double> sample_runs(const System& given, const NoiseNetwork& noise,
     }
   };
   keep(0);
+  std::vector<char> lost(static_cast<std::size_t>(all), 0);
   for (std::int64_t t = 0; t < steps; ++t) {
     u.clear();
     for (std::int64_t r = 0; r < all && !controls.empty(); ++r) {
@@ -146,9 +147,12 @@ std::vector<double> sample_runs(const System& given, const NoiseNetwork& noise,
                 {.save = Save::last(),
                  .memory = Memory::checkpoints(1),
                  .threads = threads,
+                 .t0 = static_cast<double>(t) * system.timestep(),
                  .keep_going = keep_going});
     std::vector<double> moved(static_cast<std::size_t>(nt));
+    for (const Failure& f : run.report().failed) lost[static_cast<std::size_t>(f.environment)] = 1;
     for (std::int64_t r = 0; r < all; ++r) {
+      if (lost[static_cast<std::size_t>(r)]) continue;  // stands at its last finite state
       RandomStream random(seed ^ kNoiseStream, static_cast<std::uint32_t>(r),
                           static_cast<std::uint64_t>(t));
       for (std::int64_t i = 0; i < nt; ++i) {

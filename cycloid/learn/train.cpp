@@ -253,7 +253,8 @@ class Training {
     if (now - asked_ < 0.2 && s_.step < o_.steps) return true;
     asked_ = now;
     const double seen = s_.history.empty() ? kNaN : s_.history.back().validation;
-    const std::vector<double> here = params(s_.z);
+    std::vector<double> here = params(s_.z);
+    here.resize(here.size() - own_.size());  // the loss's own come last
     return o_.watch({s_.step, o_.steps, loss, seen, earlier_ + now, here});
   }
 

@@ -196,6 +196,15 @@ TEST_CASE("plan: time, iterations and callbacks end it with the best so far") {
     } catch (const Interrupted&) {  // before there was anything
     }
   }
+  o.method = "mppi";  // many short iterations, none of which asks by itself
+  o.iterations = 1'000'000;
+  o.time_limit = 60;
+  asked = 0;
+  o.keep_going = [&] { return ++asked < 3; };
+  const Plan stopped = plan(pendulum(), Vector{0, 0}, swing_up(), 100, o);
+  CHECK(stopped.status == OptimiserStatus::stopped);
+  CHECK(asked == 3);
+  CHECK(stopped.seconds < 30);
 }
 
 TEST_CASE("plan: what cannot be is refused with a reason") {

@@ -355,9 +355,18 @@ double Planner::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
+// Rollouts ask too, but only those that take longer than the interval.
+bool Planner::goes_on() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!options.keep_going || now - asked_ < kPollInterval) return true;
+  asked_ = now;
+  return options.keep_going();
+}
+
 bool Planner::report(double cost_now) {
   best.history.push_back(cost_now);
   best.iterations = static_cast<int>(best.history.size()) - 1;
+  if (!goes_on()) return false;
   if (!options.watch) return true;
   return options.watch({.iteration = best.iterations,
                         .most = options.iterations,

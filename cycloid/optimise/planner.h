@@ -76,7 +76,9 @@ class Planner {
   Plan finish(OptimiserStatus status, const std::string& more = "");
 
  private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool goes_on();
+
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), asked_ = begin_;
   bool by_time_;  // the System depends on time
   PolicyRollout policy_;
 };

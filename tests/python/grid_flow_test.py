@@ -706,3 +706,11 @@ def test_characteristics_are_stable_beyond_courant_numbers_of_one(advection):
         channel(disc(), advection="maccormack")
     with pytest.raises(cy.ModelError, match="upwind"):
         cy.fluid.grid((8, 8), 1.0, advection="upwind")
+
+
+@pytest.mark.parametrize("advection", CARRIED)
+def test_a_wild_start_along_characteristics_is_no_crash(advection):
+    flow = cy.fluid.grid((8, 8), (1.0, 1.0), viscosity=0.01, dt=0.01, advection=advection)
+    x = flow.state(velocity=lambda x, y: (1e12 + 0 * x, 1e12 * np.sin(x)))
+    run = cy.rollout(flow, x, 3)
+    assert np.isfinite(run.states).all()

@@ -265,6 +265,21 @@ def test_a_spinning_cylinder_by_differences():
     assert best < 1e-7 * abs(slope)
 
 
+@pytest.mark.parametrize("kind", ("lattice", "grid"))
+def test_a_spinning_disc_across_a_periodic_side_is_one_like_another(kind):
+    def energy(center):
+        box = {"shape": (16, 16), "size": (16.0, 16.0), "viscosity": 0.05, "dt": 1.0,
+               "obstacles": [cy.fluid.Circle(center, 3.2)]}  # fmt: skip
+        flow = getattr(cy.fluid, kind)(**box)
+        p = flow.parameters.pack({"obstacle:#0.angular_velocity": 0.02})
+        end = cy.rollout(flow, flow.state(), 10, p, save="last").states[-1]
+        return cy.observe(flow, end, names=["kinetic_energy"], params=p).values[0]
+
+    inside = energy((8.3, 7.9))
+    assert inside > 1e-3
+    assert energy((0.3, 7.9)) == pytest.approx(inside, rel=1e-9)
+
+
 @pytest.mark.parametrize("shape", ((11, 7), (5, 4, 6)))
 def test_conformance(shape):
     flow = cy.fluid.lattice(

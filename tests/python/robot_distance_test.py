@@ -233,3 +233,13 @@ def test_rays_meet_meshes_and_height_fields_as_mujocos_do(touch):
             expected = (g.params[name] * along).sum()
             assert abs(expected - (ends[0] - ends[1]) / (2 * h)) <= 1e-6 * max(abs(expected), 1)
     assert (hits[:3] > 0).all(), hits
+
+
+def test_the_distance_to_a_height_field_is_refused_by_name():
+    system = cy.load("""<mujoco><asset>
+      <hfield name="f" nrow="3" ncol="3" size="1 1 .2 .1" elevation="0 1 0 1 0 1 0 1 0"/></asset>
+      <worldbody><geom type="hfield" hfield="f"/><geom type="plane" size="1 1 1" pos="0 0 -2"/>
+      <body name="c" pos="0 0 2"><freejoint/><geom type="sphere" size=".1"/></body></worldbody>
+      <sensor><distance name="d" body1="world" body2="c" cutoff="10"/></sensor></mujoco>""")
+    with pytest.raises(cy.Error, match="height field"):
+        cy.observe(system, system.initial_state(), names=["d"])

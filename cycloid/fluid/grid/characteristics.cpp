@@ -30,8 +30,8 @@ AxisPlace place_along(const GridBox& box, int a, int b, double position) {
   const int n = box.n[at(b)];
   if (box.periodic(b)) {
     const double cell = std::floor(position);
-    return {static_cast<int>(cell) - n * static_cast<int>(std::floor(cell / n)), position - cell,
-            true};
+    const int low = static_cast<int>(cell - n * std::floor(cell / n));  // far ones are rounded
+    return {std::clamp(low, 0, n - 1), position - cell, true};
   }
   const double first = a == b ? 0 : -0.5, last = a == b ? n : n - 0.5;
   const double inside = std::clamp(position, first, last);

@@ -278,16 +278,14 @@ T GridWork<T>::surface(const T* p, const T* u, int a, int i, int j, int k) const
   const auto& o = model.obstacle[at(immersed_->owner(a)[box.index(i, j, k)])];
   T w = number(p, o.velocity, a - box.first, u);
   if (o.spin.parameter < 0) return w;
-  double x[3], c[3] = {};
+  double x[3], r[3] = {};
   immersed_->position(a, i, j, k, x);
-  for (int e = 0; e < box.dimensions; ++e) {
-    c[e + box.first] = obstacle_numbers_[at(o.numbers + e)];
-  }
-  // Ω × (x - c); in the plane Ω is normal to it, along axis 0.
+  way_from(box, obstacle_numbers_.data() + o.numbers, x, r);
+  // Ω × r; in the plane Ω is normal to it, along axis 0.
   for (int e = 0; e < model.spins(); ++e) {
     const T omega = number(p, o.spin, e, u);
-    if (a == (e + 1) % 3) w -= omega * static_cast<T>(x[(e + 2) % 3] - c[(e + 2) % 3]);
-    if (a == (e + 2) % 3) w += omega * static_cast<T>(x[(e + 1) % 3] - c[(e + 1) % 3]);
+    if (a == (e + 1) % 3) w -= omega * static_cast<T>(r[(e + 2) % 3]);
+    if (a == (e + 2) % 3) w += omega * static_cast<T>(r[(e + 1) % 3]);
   }
   return w;
 }
@@ -354,16 +352,16 @@ void GridWork<T>::give_back_inputs(T* u_bar) {
           const auto& o = model.obstacle[at(immersed_->owner(a)[m])];
           give(o.velocity, a - box.first, bar, u_bar);
           if (o.spin.parameter < 0) continue;
-          double x[3], c[3] = {};
+          double x[3], r[3] = {};
           immersed_->position(a, i, j, k, x);
-          for (int e = 0; e < d; ++e) c[e + box.first] = obstacle_numbers_[at(o.numbers + e)];
+          way_from(box, obstacle_numbers_.data() + o.numbers, x, r);
           for (int e = 0; e < model.spins(); ++e) {
             const int from = (e + 1) % 3, to = (e + 2) % 3;
             if (a != from && a != to) continue;
             const int other = a == from ? to : from;
             const double sign = a == from ? -1 : 1;
             const double omega = static_cast<double>(number(o.spin, e, inputs_));
-            give(o.spin, e, sign * bar * (x[other] - c[other]), u_bar);
+            give(o.spin, e, sign * bar * r[other], u_bar);
             p_bar_[at(o.numbers + other - box.first)] -= sign * bar * omega;
           }
         }

@@ -17,19 +17,11 @@ constexpr double kLeast = 1e-7;
 // Beyond a side: no obstacle.
 constexpr double kFar = 1e30;
 
-// The way from a centre to x, to its nearest image along periodic axes.
-void way(const GridBox& box, const double* centre, const double* x, double* d) {
-  for (int a = box.first; a < 3; ++a) {
-    d[a] = x[a] - centre[a - box.first];
-    if (box.periodic(a)) d[a] -= box.size[at(a)] * std::round(d[a] / box.size[at(a)]);
-  }
-}
-
 // Calls visit(number, dφ/dnumber) and returns φ.
 template <class Visit>
 double circle_distance(const GridBox& box, const double* p, const double* x, Visit&& visit) {
   double d[3] = {}, square = 0;
-  way(box, p, x, d);
+  way_from(box, p, x, d);
   for (int a = box.first; a < 3; ++a) square += d[a] * d[a];
   const double length = std::sqrt(square);
   for (int a = box.first; a < 3; ++a) visit(a - box.first, length > 0 ? -d[a] / length : 0);
@@ -40,7 +32,7 @@ double circle_distance(const GridBox& box, const double* p, const double* x, Vis
 template <class Visit>
 double box_distance(const GridBox& box, const double* p, const double* x, Visit&& visit) {
   double d[3] = {}, q[3] = {}, outside = 0;
-  way(box, p, x, d);
+  way_from(box, p, x, d);
   int most = box.first;
   for (int a = box.first; a < 3; ++a) {
     q[a] = std::abs(d[a]) - 0.5 * p[box.dimensions + a - box.first];
@@ -112,6 +104,13 @@ double triangle_share(const double* phi, double* slope) {
 }
 
 }  // namespace
+
+void way_from(const GridBox& box, const double* centre, const double* x, double* d) {
+  for (int a = box.first; a < 3; ++a) {
+    d[a] = x[a] - centre[a - box.first];
+    if (box.periodic(a)) d[a] -= box.size[at(a)] * std::round(d[a] / box.size[at(a)]);
+  }
+}
 
 double signed_distance(const GridBox& box, ObstacleKind kind, const double* p, const double* x) {
   return distance(box, kind, p, x, [](int, double) {});

@@ -55,6 +55,9 @@ struct WallTerm {
   double E;  // [1/m²]
 };
 
+// d: the way from a centre (dimensions) to x (3), from its nearest image along periodic axes [m].
+void way_from(const GridBox& box, const double* centre, const double* x, double* d);
+
 // All obstacles of a grid at given numbers.
 class Immersed {
  public:

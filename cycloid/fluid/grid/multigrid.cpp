@@ -160,7 +160,7 @@ Multigrid::Room Multigrid::make_room() const {
     const std::vector<double> none(at(l.cells + 2 * l.pad), 0.0);
     room.level.push_back({none, none, none, none});
   }
-  room.q = room.p = room.Ap = room.z = room.level.front().b;
+  room.q = room.p = room.Ap = room.level.front().b;
   room.sums.resize(at((levels_.front().cells + kSome - 1) / kSome));
   return room;
 }
@@ -243,7 +243,7 @@ double Multigrid::dot(const std::vector<double>& x, const std::vector<double>& y
 SolveOutcome Multigrid::solve(double* b, double tolerance, Room& room, int threads) const {
   const MultigridLevel& l = levels_.front();
   MultigridLevel::Room& fine = room.level.front();
-  // The residual lies where a cycle looks for its right-hand side; z is what the cycle gives.
+  // The residual lies where a cycle looks for its right-hand side; x is what the cycle gives.
   std::vector<double>& r = fine.b;
   std::copy_n(b, l.cells, r.begin() + l.pad);
   std::fill(room.q.begin(), room.q.end(), 0.0);

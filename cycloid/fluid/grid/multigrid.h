@@ -59,7 +59,7 @@ class Multigrid {
 
   struct Room {
     std::vector<MultigridLevel::Room> level;
-    std::vector<double> q, p, Ap, z, sums;
+    std::vector<double> q, p, Ap, sums;
   };
   Room make_room() const;
   // Solves A q = b in place.

@@ -132,9 +132,7 @@ double LatticeWork<T>::wall_speed(const LatticeLink& l, const T* p, const T* u,
     for (int a = first; a < 3; ++a) add(o.velocity, a - first, c[a]);
     double x[3], r[3] = {};
     links_.position(l.node, x);
-    for (int a = first; a < 3 && o.spin.parameter >= 0; ++a) {
-      r[a] = x[a] - wide_p_[at(o.numbers + a - first)];
-    }
+    if (o.spin.parameter >= 0) way_from(model.box, wide_p_.data() + o.numbers, x, r);
     // c·(Ω × r) = Ω·(r × c); in the plane Ω is along axis 0.
     for (int e = 0; e < model.spins() && o.spin.parameter >= 0; ++e) {
       const int f = (e + 1) % 3, g = (e + 2) % 3;
