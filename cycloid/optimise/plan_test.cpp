@@ -198,6 +198,7 @@ TEST_CASE("plan: time, iterations and callbacks end it with the best so far") {
   }
   o.method = "mppi";  // many short iterations, none of which asks by itself
   o.iterations = 1'000'000;
+  o.tolerance = 0;
   o.time_limit = 60;
   asked = 0;
   o.keep_going = [&] { return ++asked < 3; };
