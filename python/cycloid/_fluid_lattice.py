@@ -216,4 +216,4 @@ def lattice(
         box.probes,
         as_precision(dtype),
     )
-    return LatticeFlow(core, box.cells, box.lengths, box.ring)
+    return LatticeFlow(core, box)
