@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import cycloid as cy
 
 N, STEPS = 32, 60
-walls = dict.fromkeys(("left", "right", "bottom", "top"), "wall")
+walls: dict[str, str] = dict.fromkeys(("left", "right", "bottom", "top"), "wall")
 flow = cy.fluid.grid(
     (N, N), (1.0, 1.0), viscosity=1e-3, dt=0.02, boundary=walls,
     temperature=cy.fluid.Temperature(2e-4),  # without expansion it is carried along, and no more

@@ -77,6 +77,12 @@ class _World:
             self.start = np.array(fit._start(recording), np.float64)
             self.vectors = _drawn(fit, draws, seed)
         elif isinstance(fit, Members):
+            if len(fit.systems) < 2:
+                raise Error(
+                    f"counterfactual: a {type(fit).__name__} has one law, with noise that is new "
+                    "in every step, and no members whose runs would make intervals: take an "
+                    "ensemble, laplace or dropout, or its .system alone"
+                )
             self.systems, self.vectors = list(fit.systems), []
             self.start = _first_state(recording)
         elif isinstance(fit, System):
@@ -147,7 +153,8 @@ class _World:
             raise TypeError(f"change must map names to values; got {type(change).__name__}")
         start, controls, params = self.start.copy(), self.controls.copy(), {}
         happenings = []
-        for name, value in change.items():
+        for key, value in change.items():
+            name = as_text(key)
             if name.startswith(("event:", "at:")):
                 happenings.append(self._happening(name, value))
             elif name in self.system.input_slices:
@@ -165,7 +172,7 @@ class _World:
             elif name in self.system.state_slices:
                 self._set(start, name, value)
             else:
-                self.system.parameters.info(_component(as_text(name))[0])  # the nearest name
+                self.system.parameters.info(_component(name)[0])  # the nearest name
                 params[name] = value
         return start, controls, params, happenings
 
@@ -373,7 +380,8 @@ def counterfactual(
     fit: a Fit of `identify`; its start of the recording is inferred, and intervals are those of
     parameters drawn from its covariance, less what is changed, and of starts that fit each draw
     (where no Recording.x0 is given, and states without quaternions were measured). An Ensemble
-    gives the interval of its members; a System none.
+    gives the interval of its members; a System none. A Gaussian, whose noise is new in every step,
+    is refused.
 
     change: {name: value} of parameters, of inputs (a number, one per input of the block, or a row
     per sample), or of blocks of the state at the start; one component is "option.gravity[2]". An

@@ -239,9 +239,10 @@ def cell_points(shape: Sequence[int], size: Sequence[float]) -> np.ndarray:
 class BoxFlow(System):
     """A flow in a box of cells."""
 
-    def __init__(self, core: Any, shape: tuple[int, ...], size: tuple[float, ...], ring: Any):
+    def __init__(self, core: Any, box: PlainBox):
         super().__init__(core)
-        self._shape, self._size, self._ring = shape, size, ring
+        self._shape, self._size, self._ring = box.cells, box.lengths, box.ring
+        self._sides = [tuple(_KINDS[kind] for kind, _ in axis) for axis in box.sides]
 
     @property
     def shape(self) -> tuple[int, ...]:

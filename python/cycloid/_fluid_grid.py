@@ -316,4 +316,4 @@ def grid(
         _ADVECTIONS.index(advection),
         as_precision(dtype),
     )
-    return GridFlow(core, cells, lengths, ring)
+    return GridFlow(core, box)

@@ -140,14 +140,20 @@ class LatticeFlow(BoxFlow):
             total = total + weight.reshape(weight.shape + more) * values
         return total if open_nodes is None else total / np.where(share == 0, 1.0, share)
 
+    def _one_state(self, x: Any) -> np.ndarray:
+        row = as_numbers(x, self.dtype, "x")
+        if row.shape != (self.state_size,):
+            raise Error(f"a state has {self.state_size} numbers; got shape {row.shape}")
+        return row
+
     def velocity(self, x: Any, points: Any, params: Any = None) -> np.ndarray:
         """Velocity (p, d) [m/s] of the state x at points (p, d) [m], linear between nodes."""
-        return self._between(self.field(x, "velocity", params), points)
+        return self._between(self.field(self._one_state(x), "velocity", params), points)
 
     def pressure(self, x: Any, points: Any, params: Any = None) -> np.ndarray:
         """Pressure (p) [Pa] of the state x at points (p, d) [m], linear between nodes of the
         fluid."""
-        pressure = self.field(x, "pressure", params)
+        pressure = self.field(self._one_state(x), "pressure", params)
         # Inside obstacles it is zero; fluid at rest is zero everywhere.
         return self._between(pressure, points, pressure != 0)
 
@@ -210,4 +216,4 @@ def lattice(
         box.probes,
         as_precision(dtype),
     )
-    return LatticeFlow(core, box.cells, box.lengths, box.ring)
+    return LatticeFlow(core, box)

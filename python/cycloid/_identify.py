@@ -539,7 +539,7 @@ def identify(
     if resume is not None:
         before = resume._core if isinstance(resume, Fit) else _read(resume)["fit"]
         options |= {key: np.asarray(before[key]).tolist() for key in ("theta", "starts")}
-    motion = motion_of(system, records[0])
+    motion = None if live is False else motion_of(system, records[0])
     with Progress(
         "identify", progress=progress, callback=callback, live=live, motion=motion
     ) as shown:
@@ -548,8 +548,8 @@ def identify(
         )
     guess = _guess(system, options["parameters"], requests)
     fit = Fit(system, records, core, options, held, guess)
-    if live is not False:
-        shown.end(motion(fit.vector))
+    if motion is not None:
+        shown.end(lambda: motion(fit.vector))
     shown.say_verdict(lambda: fit.verdict)
     return fit
 

@@ -83,7 +83,8 @@ class Members:
         of `next` where it is given, else of the model's own step: then they need no truth. Without
         a solver, conserved quantities are those of the model. Returns the model.
 
-        Known from the training data: what is usual there is 1.
+        Known from the training data: what is usual there is 1. A model from a file has this where
+        it watched the same before it was saved; else that is an Error.
         """
         if physics is not None:
             check_system(physics)
@@ -92,14 +93,21 @@ class Members:
                     f"physics must have {self.systems[0].state_size} states; "
                     f"got {physics.state_size}"
                 )
-        self._physics = physics
-        self._conserved = tuple(as_text(n) for n in as_names(conserved, "conserved"))
+        names = tuple(as_text(n) for n in as_names(conserved, "conserved"))
         shown = (physics or self.systems[0]).observables
-        for name in self._conserved:
+        for name in names:
             if name not in shown:
                 raise Error(f"conserved: no observable is called {name!r}; there are {shown}")
-        if getattr(self, "_points", None) is None:
-            return self  # loaded: what is usual was saved
+        loaded = getattr(self, "_points", None) is None
+        for part, asked in (("physics", physics is not None), ("conserved", bool(names))):
+            if loaded and asked and part not in self._usual:
+                raise Error(
+                    f"watch: this model was saved before it watched {part!r}, so that what is "
+                    "usual on its training data is not known; call watch before save"
+                )
+        self._physics, self._conserved = physics, names
+        if loaded:
+            return self  # what is usual was saved
         own = self._physical(*self._points, None)
         self._usual |= {f"{name} of itself": _usual(part) for name, part in own.items()}
         seen = own if self._after is None else self._physical(*self._after)
@@ -232,6 +240,10 @@ class Members:
 
     def _restore(self, arrays: dict[str, np.ndarray], texts: dict[str, str]) -> None:
         self._width, self._noise = arrays["width"], arrays.get("noise")
+        for rows in (self._width, self._noise):
+            if rows is not None and rows.shape != (self.systems[0].state_size,):
+                n = self.systems[0].state_size
+                raise Error(f"width and noise must have {n} numbers; got {rows.shape}")
         self._familiar = Familiar.of_arrays(arrays)
         self._usual = dict(zip(texts["usual"].split(","), arrays["usual"].tolist()))
 

@@ -31,6 +31,13 @@ def load(path: str | os.PathLike[str], system: System | None = None) -> Any:
         return made
     if texts["kind"] not in _KINDS:
         raise Error(f'"{os.fspath(path)}" holds a {texts["kind"]!r}, which is not known here')
-    model = _KINDS[texts["kind"]]._of_saved(made, arrays)
-    model._restore(arrays, texts)
+    try:
+        model = _KINDS[texts["kind"]]._of_saved(made, arrays)
+        model._restore(arrays, texts)
+    except Error as error:
+        raise Error(f'"{os.fspath(path)}": {error}') from None
+    except KeyError as error:
+        raise Error(f'"{os.fspath(path)}" has no array {error}') from None
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Error(f'"{os.fspath(path)}" has an array that makes no sense: {error}') from None
     return model

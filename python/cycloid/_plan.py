@@ -398,7 +398,7 @@ def plan(
             watch.watch,
         )
     made = Plan(problem, found)
-    watch.end(made)
+    watch.end(lambda: made)
     watch.say_verdict(lambda: made.verdict)
     return made
 

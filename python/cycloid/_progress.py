@@ -109,11 +109,16 @@ class Progress:
             self._draw(iteration, most, cost, seconds)
         return self._callback is None or self._callback(iteration, cost) is not False
 
-    def end(self, trajectory: Any) -> None:
-        """The result on the page, which ends if it is ours."""
+    def end(self, result: Callable[[], Any]) -> None:
+        """The result's motion on the page, which ends if it is ours. A motion that cannot be run or
+        drawn is told on standard error: what was found is not lost by it."""
         if self._page is None:
             return
-        self._show(trajectory)
+        try:
+            self._show(result())
+        except Error as error:
+            sys.stderr.write(f"{self._label}: the result cannot be shown: {error}\n")
+            sys.stderr.flush()
         self._close()
 
     def _picture(self, numbers: np.ndarray) -> None:

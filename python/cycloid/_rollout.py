@@ -229,7 +229,11 @@ class Trajectory:
     def resume(self, controls: Any, **options: Any) -> Trajectory:
         """The run that goes on from the last state, at its time and with the same parameters; it
         begins with that state. controls: (..., T, input_size) or a number of steps. options: as in
-        `rollout`. The two together are, bit for bit, the run in one piece.
+        `rollout`. The two together are, bit for bit, the run in one piece, where the law does not
+        depend on time, the state has no quaternions and a step carries on nothing else; a start's
+        quaternions are normalised again, and a robot's contact solver begins without its warm
+        start: there they agree to its tolerance. A run that failed, and one of a
+        `guarded` System, which counts its steps, cannot go on: that is an Error.
 
         >>> import cycloid as cy
         >>> run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 50)
@@ -239,6 +243,14 @@ class Trajectory:
         """
         if int(self.steps[-1]) != self._batch.steps:
             raise Error("the last state of this run was not saved; it cannot go on from there")
+        if hasattr(self.system, "_guarded"):
+            raise Error("a run of a guarded System cannot go on: its comparisons begin anew")
+        if self.report.failed:
+            first = self.report.failed[0]
+            raise Error(
+                f"environment {first.environment} of this run failed at step {first.step}; it "
+                "cannot go on from there"
+            )
         start = self.states[..., -1, :]
         return rollout(
             self.system, start, controls, self.params, t0=float(self.times[-1]), **options

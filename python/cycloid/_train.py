@@ -250,7 +250,10 @@ def core_data(system: System, data: Any) -> tuple[Any, ...]:
         raise TypeError(
             f"data must be cycloid.learn.Derivatives or Recordings; got {type(data).__name__}"
         )
-    return ([r._rows for r in as_recordings(data, "data")], None, None, None)
+    recordings = as_recordings(data, "data")
+    if not recordings:
+        raise Error("data: expected one recording at least")
+    return ([r._rows for r in recordings], None, None, None)
 
 
 def train(
@@ -346,7 +349,8 @@ def train(
         _, state, *_ = _core.load_law(os.fspath(resume), law._core)
         if state is None:
             raise Error(f'"{os.fspath(resume)}" holds no training to resume')
-    motion = _motion(law, data)
+    rows = core_data(law, data)
+    motion = None if live is False else _motion(law, data)
     with Progress(
         "training", progress=progress, callback=callback, live=live, motion=motion
     ) as watcher:
@@ -357,10 +361,10 @@ def train(
             return watcher.watch(step, most, loss, seconds, 0, numbers)
 
         noise = data.noise if isinstance(data, Transitions) else None
-        core = _core.train(law._core, *core_data(law, data), options, state, watch, noise)
+        core = _core.train(law._core, *rows, options, state, watch, noise)
     done = Training(law, trained_names(law, params), core)
-    if live is not False:
-        watcher.end(motion(done.system.parameters.default))
+    if motion is not None:
+        watcher.end(lambda: motion(done.system.parameters.default))
     return done
 
 

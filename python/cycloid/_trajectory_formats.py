@@ -2,7 +2,8 @@
 
   .npz   all that an HDF5 file has, as arrays of NumPy; no other package is needed
   .csv   one environment as a table for people: t, states and inputs by name. Read with the system:
-         the first row is the start, a row's inputs act until the next one
+         the first row is the start, a row's inputs act until the next one; what comes out must be
+         the table
   .mcap  messages "/states" and "/inputs" (JSON) for tools that play recordings of robots, and the
          whole run beside them; needs the package mcap
 """
@@ -28,6 +29,7 @@ from cycloid._extras import missing
 from cycloid._rollout import Trajectory, rollout
 from cycloid._system import System
 
+_SLACK = 1e-6  # of a step
 KINDS = (".npz", ".csv", ".mcap")
 # What readers of packed files raise for bytes that make no sense.
 _DAMAGE = (
@@ -123,11 +125,33 @@ def read_csv(text: str, system: System | None) -> Trajectory:
     steps = np.rint((table[:, 0] - table[0, 0]) / system.timestep).astype(int)
     if (np.diff(steps) < 1).any():
         raise Error(f"its times do not rise by steps of {system.timestep:g} s")
+    between = np.abs(table[:, 0] - table[0, 0] - steps * system.timestep) > _SLACK * system.timestep
+    if between.any():
+        t = table[between.argmax(), 0]
+        raise Error(f"its time {t:.17g} s is not a whole number of steps of {system.timestep:g} s")
     n = system.state_size
     controls: Any = int(steps[-1])
     if system.input_size:
         controls = np.repeat(table[:-1, 1 + n :], np.diff(steps), axis=0)
-    return rollout(system, table[0, 1 : 1 + n], controls, save=steps.tolist(), t0=table[0, 0])
+    run = rollout(system, table[0, 1 : 1 + n], controls, save=steps.tolist(), t0=table[0, 0])
+    _check_same(run, table[:, 1 : 1 + n])
+    return run
+
+
+def _check_same(run: Trajectory, states: np.ndarray) -> None:
+    """A table has neither parameters nor the inputs between its rows."""
+    size = np.abs(states).max(axis=0)
+    off = np.abs(run.states - states) / (size + 1e-6 * size.max() + 1e-300)
+    worst = off.max(axis=1)
+    within = 1e-9 if run.system.dtype == np.float64 else 1e-4
+    if (worst <= within).all():
+        return
+    row = int(np.argmax(~(worst <= within)))
+    raise Error(
+        f"the run from its first row differs from its row {row + 1} by {worst[row]:.2g} of the "
+        "largest: other parameters, or inputs between the saved rows, are not in a table; save as "
+        ".npz or .h5"
+    )
 
 
 def write_mcap(run: Trajectory, contents: Contents, path: Path) -> None:

@@ -96,10 +96,14 @@ class Laplace(_Spread):
     def _of_saved(cls, system: System, arrays: dict[str, np.ndarray]) -> Laplace:
         prior, determined, members, seed = arrays["settings"].tolist()
         numbers = [int(i) for i in arrays["numbers"]]
+        size = system.parameters.size
+        if any(not 0 <= i < size for i in numbers):
+            raise Error(f"its weights are numbers of {size} parameters; got {numbers}")
+        members = as_integer(int(members), "members", 1, 10_000)
         posterior = _core.LaplacePosterior(
             numbers, arrays["factor"], arrays["misses"], prior, determined
         )
-        return cls(system, posterior, int(members), int(seed))
+        return cls(system, posterior, members, int(seed))
 
 
 class Dropout(_Spread):
@@ -126,7 +130,8 @@ class Dropout(_Spread):
     @classmethod
     def _of_saved(cls, system: System, arrays: dict[str, np.ndarray]) -> Dropout:
         rate, members, seed = arrays["settings"].tolist()
-        return cls(system, rate, int(members), int(seed), None)
+        members = as_integer(int(members), "members", 1, 10_000)
+        return cls(system, rate, members, int(seed), None)
 
 
 class Gaussian(_Spread):
@@ -183,6 +188,10 @@ class Gaussian(_Spread):
         rest = [arrays[f"network_{k}"] for k in cls._ARRAYS]
         members, seed = arrays["network_settings"].astype(int).tolist()
         noise = _core.NoiseNetwork(whole["widths"], whole["angles"], *rest)
+        ends = (system.state_size + system.input_size, system.tangent_size)
+        if (whole["widths"][0], whole["widths"][-1]) != ends:
+            raise Error(f"its noise must have {ends} inputs and outputs; got {whole['widths']}")
+        members = as_integer(members, "members", 1, 10_000)
         return cls(system, noise, members, seed, None)
 
 

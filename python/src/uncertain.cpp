@@ -1,5 +1,8 @@
 // Models that state their uncertainty: rows in, rows out. Shapes and checks of options are Python's
 // part (python/cycloid/_uncertain.py).
+#include <cmath>
+
+#include "cycloid/base/error.h"
 #include "cycloid/learn/dropout.h"
 #include "cycloid/learn/gaussian_loss.h"
 #include "cycloid/learn/laplace.h"
@@ -17,19 +20,33 @@ Transitions transitions_from(const Rows<double>& x, const std::optional<Rows<dou
   return out;
 }
 
+// Arrays come from files: throws Error where one has another size, or a number that is not finite.
+void check_size(const Rows<double>& array, std::size_t numbers, const char* what) {
+  const auto all = span_of(array);
+  if (all.size() != numbers) {
+    throw Error(message(what, " must have ", numbers, " numbers; got ", all.size()));
+  }
+  for (const double x : all) {
+    if (!std::isfinite(x)) throw Error(message(what, " must be finite; got ", x));
+  }
+}
+
 void bind_noise(nb::module_& m) {
   nb::class_<NoiseNetwork>(m, "NoiseNetwork")
       .def("__init__",
            [](NoiseNetwork* made, const std::vector<int>& widths, const std::vector<int>& angles,
               const Rows<double>& weights, const Rows<double>& least, const Rows<double>& shift,
               const Rows<double>& scale, const Rows<double>& first) {
-             auto* const n = new (made) NoiseNetwork();
-             n->shape.widths = widths, n->shape.angles = angles;
-             n->shape.input_shift = copied(shift), n->shape.input_scale = copied(scale);
-             n->shape.output_shift = copied(first);
-             n->shape.output_scale.assign(n->shape.output_shift.size(), 1.0);
-             n->weights = copied(weights), n->least = copied(least);
-             n->shape.check();
+             NoiseNetwork n;
+             n.shape.widths = widths, n.shape.angles = angles;
+             n.shape.input_shift = copied(shift), n.shape.input_scale = copied(scale);
+             n.shape.output_shift = copied(first);
+             n.shape.output_scale.assign(n.shape.output_shift.size(), 1.0);
+             n.shape.check();
+             check_size(weights, n.shape.numbers(), "the weights of the noise");
+             check_size(least, static_cast<std::size_t>(n.shape.outputs()), "the least noise");
+             n.weights = copied(weights), n.least = copied(least);
+             new (made) NoiseNetwork(std::move(n));
            })
       .def_prop_ro("widths", [](const NoiseNetwork& n) { return n.shape.widths; })
       .def_prop_ro("angles", [](const NoiseNetwork& n) { return n.shape.angles; })
@@ -48,6 +65,7 @@ void bind_noise(nb::module_& m) {
           nb::rv_policy::move)
       .def("with_weights",
            [](const NoiseNetwork& n, const Rows<double>& weights) {
+             check_size(weights, n.shape.numbers(), "the weights of the noise");
              NoiseNetwork other = n;
              other.weights = copied(weights);
              return other;
@@ -78,11 +96,24 @@ void bind_noise(nb::module_& m) {
   });
 }
 
+void check_indices(const LaplacePosterior& p, std::size_t parameters) {
+  for (const int i : p.numbers) {
+    if (static_cast<std::size_t>(i) < parameters) continue;
+    throw Error(message("there are ", parameters, " parameters; none has the index ", i));
+  }
+}
+
 void bind_weights(nb::module_& m) {
   nb::class_<LaplacePosterior>(m, "LaplacePosterior")
       .def("__init__",
            [](LaplacePosterior* made, const std::vector<int>& numbers, const Rows<double>& factor,
               const Rows<double>& noise, double prior, double determined) {
+             const std::size_t k = numbers.size();
+             check_size(factor, k * k, "the factor of the weights' covariance");
+             check_size(noise, noise.size(), "the noise of a step");
+             for (const int i : numbers) {
+               if (i < 0) throw Error(message("no parameter has the index ", i));
+             }
              new (made) LaplacePosterior{numbers, copied(factor), copied(noise), prior, determined};
            })
       .def_ro("numbers", &LaplacePosterior::numbers)
@@ -95,8 +126,12 @@ void bind_weights(nb::module_& m) {
           "noise", [](const LaplacePosterior& p) { return to_numpy(p.noise); }, nb::rv_policy::move)
       .def("draw",
            [](const LaplacePosterior& p, const Rows<double>& params, std::uint64_t seed,
-              std::uint32_t k) { return to_numpy(laplace_draw(p, span_of(params), seed, k)); })
+              std::uint32_t k) {
+             check_indices(p, params.size());
+             return to_numpy(laplace_draw(p, span_of(params), seed, k));
+           })
       .def("directions", [](const LaplacePosterior& p, std::size_t parameters) {
+        check_indices(p, parameters);
         return to_numpy(laplace_directions(p, parameters));
       });
   m.def("laplace", [](const System& system, const Rows<double>& x,

@@ -113,6 +113,13 @@ def test_interventions_are_ranked_by_what_they_do(fit):
         cy.rank_interventions(fit, fit.recordings[0], {}, lambda x: x[-1, 0])
 
 
+def test_a_column_that_was_never_measured_is_named(fit):
+    whole = recorded()
+    values = np.where([True, False], whole.values, np.nan)
+    with pytest.raises(cy.Error, match='"angular_velocity" was never measured'):
+        cy.counterfactual(fit, cy.Recording(whole.times, values), {"damping": 0.5}, draws=8)
+
+
 def test_one_component_may_be_changed():
     flight = cy.systems.projectile(dt=0.02)
     run = cy.rollout(flight, [0, 0, 0, 1, 0, 5], 20)
@@ -181,6 +188,8 @@ def test_what_makes_no_sense_is_refused(fit):
         cy.counterfactual(fit, recording, {"lenght": 1.0})
     with pytest.raises(cy.Error, match="torque"):
         cy.counterfactual(fit, recording, {"torque": np.zeros(7)})
+    with pytest.raises(cy.ParameterError, match="3"):
+        cy.counterfactual(fit, recording, {3: 1.0})
     with pytest.raises(TypeError, match="Fit"):
         cy.counterfactual(3, recording, {})
     with pytest.raises(TypeError, match="Recording"):

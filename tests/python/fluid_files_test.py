@@ -48,6 +48,35 @@ def test_a_file_of_the_well_holds_what_was_written(make, tmp_path):
         cy.fluid.read_well(tmp_path / "none.hdf5")
 
 
+def test_a_file_of_the_well_is_written_whole_or_not_at_all(tmp_path):
+    pytest.importorskip("h5py")
+    path = tmp_path / "flow.hdf5"
+    cy.fluid.write_well(path, channel(), [channel().state()])
+    before = path.read_bytes()
+    lattice = cy.fluid.lattice((8, 6), viscosity=0.02)
+    waves = cy.fluid.spectral("navier_stokes", shape=(8, 6), size=TAU, dt=0.01, viscosity=0.02)
+    for flow in (channel(), lattice, waves):
+        for name in ("smoke", "kinetic_energy"):  # unknown, and one number
+            with pytest.raises(cy.Error, match=name):
+                cy.fluid.write_well(path, flow, [flow.state()], names=["velocity", name])
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    path.write_bytes(before[:600])
+    with pytest.raises(cy.Error, match="damaged"):
+        cy.fluid.read_well(path)
+
+
+def test_sides_that_let_the_flow_through_are_open(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    sides = {"left": ("inflow", (1.0, 0.0)), "right": "outflow", "bottom": "wall", "top": "slip"}
+    flow, path = cy.fluid.grid((8, 6), (0.8, 0.6), dt=0.01, boundary=sides), tmp_path / "flow.hdf5"
+    cy.fluid.write_well(path, flow, [flow.state()])
+    assert cy.fluid.read_well(path).boundary == {"x": "OPEN", "y": "WALL"}
+    with h5py.File(path, "a") as file:
+        del file["t1_fields/velocity"]
+    with pytest.raises(cy.Error, match="layout"):
+        cy.fluid.read_well(path)
+
+
 def test_a_file_for_paraview_holds_a_channel(tmp_path):
     flow = channel()
     flow.save_vtk(tmp_path / "flow.vti", flow.state())

@@ -315,6 +315,14 @@ def test_threads_do_not_change_a_bit():
     assert np.array_equal(bars[0].params, bars[1].params)
 
 
+def test_probes_take_one_state():
+    flow = channel()
+    rows = np.zeros((2, flow.state_size))
+    for read in (flow.velocity, flow.pressure):
+        with pytest.raises(cy.Error, match="a state has"):
+            read(rows, [[1.0, 1.0]])
+
+
 def test_bad_input_is_named():
     with pytest.raises(cy.ModelError, match="cubes"):
         cy.fluid.lattice((8, 8), (1.0, 2.0), dt=0.1)

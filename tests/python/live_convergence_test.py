@@ -69,13 +69,24 @@ def test_live_true_serves_says_where_and_ends(capsys):
     assert asked == [61] and time.monotonic() - before < 60
 
 
-def test_a_picture_that_fails_ends_nothing(monkeypatch):
+def test_a_picture_that_fails_loses_nothing_that_was_found(monkeypatch, capsys):
     pendulum = cy.systems.pendulum(dt=0.02)
     cost = cy.cost.Reach("state", [np.pi, 0.0], 100) + cy.cost.Effort(1e-3)
+    run = cy.rollout(pendulum, [1.0, 0.0], 50)
+    recording = cy.Recording(run.times, run.states, sigma=0.01)
+    law = cy.learn.neural_ode(2, hidden=(8,), dt=0.02)
     with page_of(pendulum) as page:
         monkeypatch.setattr(page, "_scene_of", lambda *_: (_ for _ in ()).throw(cy.Error("no")))
-        with pytest.raises(cy.Error, match="no"):  # the end is asked for: that is told
-            cy.plan(pendulum, [0.0, 0.0], cost, 60, live=page)
+        assert cy.plan(pendulum, [0.0, 0.0], cost, 60, live=page).states.shape == (61, 2)
+        assert cy.identify(pendulum, recording, ["length"], live=page).converged
+        assert cy.learn.train(law, recording, steps=5, live=page).steps == 5
+    assert capsys.readouterr().err.count("cannot be shown: no") == 3
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_training_on_nothing_is_a_clean_error(live):
+    with pytest.raises(cy.Error, match="recording"):
+        cy.learn.train(cy.learn.neural_ode(2, hidden=(8,), dt=0.02), [], live=live)
 
 
 def test_what_is_no_page_is_refused():

@@ -53,6 +53,23 @@ def test_a_table_is_read_with_its_system(tmp_path):
         batch().save(path)
 
 
+def test_a_table_that_is_not_its_run_is_refused(tmp_path):
+    system, path = cy.systems.pendulum(damping=0.1), tmp_path / "run.csv"
+    controls = np.random.default_rng(0).normal(size=(40, 1))
+    cy.rollout(system, [1.0, 0.0], controls, save=10).save(path)  # inputs between rows are lost
+    with pytest.raises(cy.Error, match="row 2 .*not in a table"):
+        cy.open(path, system=system)
+    cy.rollout(system, [1.0, 0.0], controls, {"length": 0.7}).save(path)
+    with pytest.raises(cy.Error, match="parameters"):
+        cy.open(path, system=system)
+    cy.rollout(system, [1.0, 0.0], controls, times=[0.0, 0.103, 0.25]).save(path)
+    with pytest.raises(cy.Error, match="whole number of steps"):
+        cy.open(path, system=system)
+    still = cy.rollout(system, [0.0, 0.0], 40, save=10)
+    still.save(path)
+    assert (cy.open(path, system=system).states == still.states).all()
+
+
 @pytest.mark.parametrize(
     "text, word",
     [
@@ -120,6 +137,17 @@ def test_a_run_from_a_file_goes_on_bit_for_bit(tmp_path, kind):
     assert np.allclose(more.times, whole.times[30:])
     with pytest.raises(cy.Error, match="not saved"):
         cy.rollout(system, x0, 10, save=[3]).resume(5)
+
+
+def test_what_cannot_go_on_is_refused():
+    truth = cy.systems.pendulum()
+    safe = cy.guarded(truth.variant(integrator="euler"), truth, bound=0.05)
+    with pytest.raises(cy.Error, match="guarded"):
+        cy.rollout(safe, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 10).resume(5)
+    run = cy.rollout(truth, [1.0, 1e308], 100, {"damping": 1e300})
+    assert run.report.failed
+    with pytest.raises(cy.Error, match="failed at step"):
+        run.resume(5)
 
 
 def test_a_scorecard_is_shown_in_a_notebook():

@@ -27,7 +27,7 @@ def mypy(files):
 
 
 def pyright(files):
-    # It is a program for Node.js, which its package fetches once.
+    # The pinned wheel has the program with it; Node.js, which runs it, must be there.
     pytest.importorskip("pyright")
     if not shutil.which("node"):
         pytest.skip("pyright needs Node.js")

@@ -95,6 +95,44 @@ def test_a_model_is_saved_and_loaded(models, name, tmp_path):
     assert np.array_equal(model.novelty(x0, None, x0), again.novelty(x0, None, x0))
 
 
+def spoiled(arrays, name, change):
+    if change is None:
+        return {k: v for k, v in arrays.items() if k != name}
+    return arrays | {name: np.ascontiguousarray(change(arrays[name]), np.float64)}
+
+
+@pytest.mark.parametrize(
+    "kind, array, change, words",
+    [
+        ("laplace", "factor", lambda a: a[:-1], "factor"),
+        ("laplace", "factor", lambda a: a * np.nan, "finite"),
+        ("laplace", "numbers", lambda a: a + 10**6, "parameters"),
+        ("laplace", "numbers", lambda a: a - 10**6, "parameters"),
+        ("laplace", "settings", lambda a: a[:2], "makes no sense"),
+        ("laplace", "settings", None, "settings"),
+        ("laplace", "width", lambda a: a[:1], "width"),
+        ("gaussian", "network_weights", lambda a: a[:-3], "weights"),
+        ("gaussian", "network_least", lambda a: a[:1], "least"),
+        ("gaussian", "network_widths", lambda a: a[1:], "."),
+        ("gaussian", "network_angles", lambda a: np.array([99.0]), "angles"),
+        ("gaussian", "network_shift", None, "network_shift"),
+        ("ensemble", "members", None, "members"),
+        ("ensemble", "members", lambda a: a[:, :-1], "."),
+    ],
+)
+def test_files_with_arrays_that_do_not_fit_are_refused(
+    models, kind, array, change, words, tmp_path, monkeypatch
+):
+    model = models[kind]
+    whole = model._saved() | {"width": model._width}
+    monkeypatch.setattr(model, "_saved", lambda: spoiled(whole, array, change))
+    if array == "width":
+        monkeypatch.setattr(model, "_width", change(model._width))
+    model.save(tmp_path / "model.cyl")
+    with pytest.raises(cy.Error, match=words):
+        cy.learn.load(tmp_path / "model.cyl")
+
+
 def test_stated_noise_is_that_of_the_data():
     # Noise in the steps themselves, larger on one side.
     rng = np.random.default_rng(0)
@@ -136,18 +174,26 @@ def test_open_weights_are_those_of_linear_regression():
     assert model.determined == pytest.approx(6, abs=0.01)
 
 
-def test_physics_and_conserved_quantities_find_strangers():
+def test_physics_and_conserved_quantities_find_strangers(tmp_path):
     free = cy.systems.pendulum(dt=0.05)
     rng = np.random.default_rng(2)
     run = cy.rollout(free, rng.uniform(-1.2, 1.2, (20, 2)), 30)
     data = [cy.Recording(run.times, x) for x in run.states]
     plain = cy.learn.neural_ode(2, hidden=(24,), dt=0.05)
     many = cy.learn.ensemble(plain, data, members=2, **QUICK)
+    many.save(tmp_path / "plain.cyl")
+    with pytest.raises(cy.Error, match="before it watched 'physics'"):
+        cy.learn.load(tmp_path / "plain.cyl").watch(physics=free)
     many.watch(physics=free.variant(dt=0.025), conserved="energy")
+    many.save(tmp_path / "watching.cyl")
+    again = cy.learn.load(tmp_path / "watching.cyl")
+    again.watch(physics=free.variant(dt=0.025), conserved="energy")
     x = run.states[:, :-1].reshape(-1, 2)
     after = run.states[:, 1:].reshape(-1, 2)
     home = many.strangeness(x, None, after)
     assert {"physics", "conserved"} <= set(home)
+    for name, part in again.strangeness(x, None, after).items():
+        assert np.allclose(part, home[name])
     for name in ("physics", "conserved"):
         assert abs((home[name] < 1).mean() - 0.9) < 0.03
     damped = np.asarray(cy.step(cy.systems.pendulum(dt=0.05, damping=0.5), x))
@@ -173,6 +219,8 @@ def test_models_with_a_spread_have_cards_bands_and_counterfactuals(models):
     recording = recordings(runs=1, seed=7)[0]
     cf = cy.counterfactual(models["laplace"], recording, {"u": 0.5})
     assert (cf.low <= cf.high).all() and np.abs(cf.effect).max() > 0.01
+    with pytest.raises(cy.Error, match="new in every step"):  # and no interval of width zero
+        cy.counterfactual(model, recording, {"u": 0.5})
 
 
 @pytest.mark.parametrize(
