@@ -50,7 +50,7 @@ class Policy:
         """Writes a safetensors file of the closed loop's parameters, which
         `cycloid.learn.load(path, system)` reads for a loop of the same make."""
         flat = np.ascontiguousarray(self.system.parameters.default)
-        _core.save_law(os.fspath(path), self.system._core, flat, None)
+        _core.save_law(os.fspath(path), self.system._core, flat, None, {}, {})
 
     def __repr__(self) -> str:
         last = self.history["return"][-1] if len(self.history["return"]) else float("nan")
