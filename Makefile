@@ -26,7 +26,7 @@ build: setup-build every-set  ## program and Python package for every instructio
 
 setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), docs, test or bench
 
-test: setup-test lint test-release test-python test-dev test-tsan  ## every test, in 22 minutes on two cores
+test: setup-test lint test-release test-python test-dev test-tsan  ## every test: C++, Python, pages, sanitizers
 
 test-long: export CYCLOID_LONG_TESTS = 1
 test-long: SANITIZED += rigid io
