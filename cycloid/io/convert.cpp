@@ -477,7 +477,6 @@ static std::string unmeasured_shape(const mjModel& m, int sensor) {
   return {};
 }
 
-// What MuJoCo makes of the contacts that an adhesion actuator acts on.
 // Of an orientation actuator: three numbers each, or its share in the forces of joints.
 static bool measures_orientation(const mjModel& m, int sensor) {
   const auto turns = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_SO3; };
@@ -490,6 +489,7 @@ static bool measures_orientation(const mjModel& m, int sensor) {
   return some && type == mjSENS_JOINTACTFRC;
 }
 
+// What MuJoCo makes of the contacts that an adhesion actuator acts on.
 static bool measures_adhesion(const mjModel& m, int sensor) {
   const auto adheres = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_BODY; };
   if (m.sensor_type[sensor] == mjSENS_ACTUATORVEL) return adheres(m.sensor_objid[sensor]);

@@ -52,6 +52,13 @@ MomentRun propagate_moments(const System& given, std::span<const double> x0,
     throw Error(message("the start's covariance has shape (", nt, ", ", nt, "); got ",
                         o.start.size(), " numbers"));
   }
+  if (static_cast<std::int64_t>(x0.size()) != rows * n) {
+    throw Error(message("x0 has rows of ", n, " numbers; got ", x0.size()));
+  }
+  if (!controls.empty() && static_cast<std::int64_t>(controls.size()) != rows * steps * m) {
+    throw Error(message("the inputs have shape (", rows, ", ", steps, ", ", m, "); got ",
+                        controls.size(), " numbers"));
+  }
   MomentRun out;
   out.mean.resize(static_cast<std::size_t>(rows * (steps + 1) * n)), out.std = out.mean;
   out.covariance.resize(static_cast<std::size_t>(rows * (steps + 1) * nt * nt));

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cycloid/base/error.h"
 #include "cycloid/learn/dropout.h"
 #include "cycloid/learn/gaussian_loss.h"
 #include "cycloid/learn/laplace.h"
@@ -105,6 +106,11 @@ TEST_CASE("propagate_moments: small noise, masks and draws of weights spread as 
     const MomentRun run = propagate_moments(system, x0, u, 10, options);
     check_near(std::span(run.std).last(2),
                members([&](std::size_t k) { return dropout.masked(p, k); }), 0.15);
+  }
+  SUBCASE("wrong sizes are refused") {
+    CHECK_THROWS_AS(propagate_moments(system, std::span(x0).first(x0.size() - 1), u, 10, {}),
+                    Error);
+    CHECK_THROWS_AS(propagate_moments(system, x0, std::span(u).first(u.size() - 1), 10, {}), Error);
   }
 }
 
