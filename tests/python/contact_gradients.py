@@ -21,6 +21,7 @@ POINTS = 2 if contact_models.LONG else 1  # states of each model
 LASTING = ("gymnasium/walker2d", "limits of all", "connect", "weld", "priorities", "everything")
 LARGEST, SIZES = 1e-3, 8  # of steps of differences: down to 1.3e-8
 SWITCH = 1e-5  # differences that disagree by more reach across a switch
+NOISE = 3e-13  # of a loss: rounding, and where the solver stops
 DIRECTIONS = 2  # of each block
 BY_NAME = 4 if contact_models.LONG else 0  # ... and so many of single parameters
 AT_ONCE = 64  # directions in one batch
@@ -110,11 +111,12 @@ class Compared(NamedTuple):
 
 
 def judged(block, horizon, got, estimates):
-    """Of each direction the two differences in a row that agree best decide. Directions without any
-    effect are not counted.
+    """Of each direction the two differences in a row that agree best decide, with what noise adds to
+    short steps. Directions without any effect are not counted.
     """
     gaps = np.abs(np.diff(estimates, axis=0))
-    best = np.nanargmin(np.where(np.isnan(gaps), np.inf, gaps), axis=0)
+    noise = NOISE / (LARGEST * 0.2 ** np.arange(2, len(gaps) + 2))[:, None]
+    best = np.argmin(np.nan_to_num(gaps, nan=np.inf) + noise, axis=0)
     each = np.arange(len(got))
     expected, gap = estimates[best + 1, each], gaps[best, each]
     scale = max(np.abs(expected).max(), 1e-3)
