@@ -10,6 +10,7 @@ import { colour } from "./colours.js";
 import { SpringGeometry, checker, geometry_of, rod_geometry, vertices_of } from "./shapes.js";
 
 const UP = new THREE.Vector3(0, 0, 1);
+const MARGIN = 1.12; // around the scene
 const LONGEST_TRAIL = 4000; // points
 
 export function can_draw() {
@@ -531,18 +532,33 @@ export class Stage {
     eye.updateProjectionMatrix();
   }
 
+  // So far that every corner of the box is in the picture, with a margin.
+  distance(away) {
+    const up = Math.tan((this.camera.fov * Math.PI) / 360);
+    const across = up * (this.camera.aspect || 1);
+    const right = new THREE.Vector3().crossVectors(UP, away).normalize();
+    const top = new THREE.Vector3().crossVectors(away, right);
+    const box = this.wanders ? this.start : this.box;
+    let far = 0;
+    for (let k = 0; k < 8; ++k) {
+      const corner = new THREE.Vector3(
+        (k & 1 ? box.max : box.min).x,
+        (k & 2 ? box.max : box.min).y,
+        (k & 4 ? box.max : box.min).z,
+      ).sub(this.middle);
+      const needed = Math.max(Math.abs(corner.dot(right)) / across, Math.abs(corner.dot(top)) / up);
+      far = Math.max(far, corner.dot(away) + MARGIN * needed);
+    }
+    return far;
+  }
+
   reset() {
     this.following = this.wanders && this.lead >= 0;
     this.pose(this.solid, 0);
     this.middle = (this.wanders ? this.start : this.box).getCenter(new THREE.Vector3());
     const flat = this.data.look ?? [0.55, -1, 0.42];
     const away = new THREE.Vector3(...flat).normalize();
-    // So far that the sphere around the scene fits into the narrower angle of view.
-    const aspect = this.camera.aspect || 1;
-    const half = Math.atan(Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, aspect));
-    const distance =
-      ((0.5 * this.size) / Math.sin(half)) *
-      (this.data.field ? 0.72 : this.data.look ? 0.92 : 0.88);
+    const distance = this.distance(away);
     this.controls.target.copy(this.middle);
     this.camera.position.copy(this.middle).addScaledVector(away, distance);
     this.camera.near = distance / 200;
