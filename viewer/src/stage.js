@@ -84,8 +84,10 @@ export class Stage {
     this.frames = scene.frames;
     this.measure();
     this.solid = this.actor(this.motion, null);
-    this.ghost = null;
-    if (scene.ghost) this.ghost = this.actor(new Motion(scene.ghost), "ghost");
+    // Of several, later ones are seen more.
+    const all = scene.ghosts ?? [];
+    const seen = (k) => 0.4 + (0.6 * (k + 1)) / all.length;
+    this.ghosts = all.map((one, k) => this.actor(new Motion(one), seen(k)));
     this.curves();
     this.trails();
     this.arrows();
@@ -152,16 +154,18 @@ export class Stage {
     const [r, g, b, a] = rgba;
     const made = new THREE.MeshStandardMaterial({ roughness: 0.62, metalness: 0.05 });
     made.color.setRGB(r, g, b, THREE.SRGBColorSpace);
-    const opacity = ghost ? 0.28 : a;
+    const opacity = ghost ? 0.28 * ghost : a;
     if (ghost) made.color.lerp(new THREE.Color(0x8a63d8), 0.75);
     if (opacity < 1) Object.assign(made, { transparent: true, opacity, depthWrite: !ghost });
     return made;
   }
 
-  // One trajectory's things: groups for bodies, links, a surface, a field.
+  // One trajectory's things: groups for bodies, links, a surface, a field. ghost: null, or how much
+  // it is seen, up to 1.
   actor(motion, ghost) {
     const { data } = this;
-    const actor = { motion, groups: [], links: [], all: new THREE.Group(), hidden: [] };
+    const all = new THREE.Group();
+    const actor = { motion, faint: ghost, groups: [], links: [], all, hidden: [] };
     this.content.add(actor.all);
     for (let b = 0; b < motion.bodies; ++b) {
       const group = new THREE.Group();
@@ -331,7 +335,7 @@ export class Stage {
     };
     for (const b of this.data.trails ?? []) {
       add(this.motion, b, 0x2f80d6, 0.85);
-      if (this.ghost) add(this.ghost.motion, b, 0x9a6cf0, 0.5);
+      for (const { motion, faint } of this.ghosts) add(motion, b, 0x9a6cf0, 0.5 * faint);
     }
   }
 
@@ -457,7 +461,7 @@ export class Stage {
 
   show(i) {
     this.pose(this.solid, i);
-    if (this.ghost) this.pose(this.ghost, i);
+    for (const ghost of this.ghosts) this.pose(ghost, i);
     for (const { line, step, total } of this.trail_lines) {
       line.geometry.instanceCount = Math.min(total - 1, Math.floor(i / step));
     }
@@ -573,7 +577,7 @@ export class Stage {
   apply(shown) {
     Object.assign(this.shown, shown);
     this.paths.visible = this.shown.trails;
-    if (this.ghost) this.ghost.all.visible = this.shown.ghost;
+    for (const ghost of this.ghosts) ghost.all.visible = this.shown.ghost;
     for (const { line, of_ghost } of this.trail_lines) line.visible = !of_ghost || this.shown.ghost;
     for (const mesh of this.solid.hidden) mesh.visible = this.shown.hidden;
   }
