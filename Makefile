@@ -59,7 +59,7 @@ models: setup-test build  ## other packages' robots and our errors; ROBOTS=folde
 	@CYCLOID_ROBOTS="$(ROBOTS)" $(PYTHON_VENV) -B tests/python/robot_models.py --write
 
 clean:  ## remove the builds; .venv stays
-	rm -rf build build-dev build-tsan build-wheel
+	rm -rf build build-dev build-tsan build-wheel build-wheel-sets
 
 # ---- the parts of `make test` ------------------------------------------------------------------
 

@@ -5,18 +5,22 @@
 prints one JSON object: {curve: {"x": name, "unit": unit, "rows": [{"x", series: {"median", "low",
 "high"}}]}}. Times are microseconds per environment-step (of fields: nanoseconds per cell-step).
 Every point is measured several times, ours and the peer's in turn; low and high are the least and
-the most of these turns. Peers: MuJoCo's own rollout, on one thread, and where a point says so two.
+the most of these turns. Peers: MuJoCo's own rollout, on one thread, and where a point says so two;
+Pinocchio's ABA and its derivatives, without contacts; MJX (race_mjx.py), in a process of its own.
 """
 
 import argparse
 import json
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import mujoco
 import numpy as np
 import race_contact
 from mujoco import rollout as mujoco_rollout
-from race_robots import start_states
+from race_robots import models, start_states
 
 import contact_extremes
 import cycloid as cy
@@ -25,6 +29,9 @@ TURNS = 5
 STEPS = 30
 HUMANOID = "dm_control/humanoid"
 BY_DOFS = ("dm_control/cartpole", "dm_control/cheetah", "gymnasium/ant", HUMANOID)
+TALOS = "urdf/talos_data/talos_reduced"
+FREE = ("urdf/double_pendulum_description/double_pendulum", "urdf/panda_description/panda",
+        "urdf/baxter_description/baxter", TALOS)
 
 
 def spread(seconds, count, scale=1e6):
@@ -112,17 +119,84 @@ def by_dofs():
     return {"dofs": {"x": "dofs", "unit": "µs per step", "title": title, "rows": rows}}
 
 
-def by_contacts(full):
+class Free:
+    """A robot without contacts in ours and in Pinocchio: one step, and the derivatives of one."""
+
+    def __init__(self, name):
+        import pinocchio
+
+        self.pin = pinocchio
+        self.system = cy.load(models.MODELS[name], constraints=False, dtype="float32")
+        self.exact = cy.load(models.MODELS[name], constraints=False)
+        self.model = pinocchio.buildModelFromUrdf(str(models.MODELS[name]))
+        self.data = self.model.createData()
+
+    def calls(self, batch, threads):
+        pin, model, nv = self.pin, self.model, self.model.nv
+        x = np.tile(self.system.initial_state(), (batch, 1))
+        x32, few = x.astype("float32"), x[: min(batch, 256)]
+        u = np.zeros((len(few), self.exact.input_size))
+        q = np.tile(pin.neutral(model)[:, None], batch)
+        v, tau, a = np.full((nv, batch), 0.1), np.full((nv, batch), 0.2), np.zeros((nv, batch))
+        pool = pin.ModelPool(model, threads)
+
+        def forward():
+            cy.rollout(self.system, x32, STEPS, save="last", threads=threads)
+
+        def linearise():
+            cy.linearise(self.exact, few, u)
+
+        def derivatives():
+            for _ in range(64):
+                pin.computeABADerivatives(model, self.data, q[:, 0], v[:, 0], tau[:, 0])
+
+        def aba():
+            pin.abaInParallel(threads, pool, q, v, tau, a)
+
+        return {"forward": (forward, batch * STEPS), "linearise": (linearise, len(few)),
+                "Pinocchio, forward (ABA)": (aba, batch),
+                "Pinocchio, linearise (ABA derivatives)": (derivatives, 64)}
+
+    def point(self, x, batch, threads=1):
+        calls = self.calls(batch, threads)
+        seconds = turns({name: call for name, (call, _) in calls.items()})
+        return {"x": x} | {name: spread(s, calls[name][1]) for name, s in seconds.items()}
+
+
+def without_contacts(full):
+    base = {"unit": "µs per step"}
     rows = []
+    for name in FREE:
+        robot = Free(name)
+        rows.append(robot.point(robot.system.nv, 256) | {"label": name.rpartition("/")[2]})
+    talos = Free(TALOS)
+    batches = (1, 16, 256, 1024) + ((4096, 16384) if full else ())
+    out = {"dofs, free": base | {"x": "dofs", "rows": rows,
+                                 "title": "Degrees of freedom, 256 robots without contacts"}}
+    for threads, word in ((1, ""), (2, ", two threads")):
+        points = [talos.point(b, b, threads) for b in batches]
+        title = f"Batch, Talos without contacts{word}"
+        out[f"batch, free{word}"] = base | {"x": "environments", "title": title, "rows": points}
+    return out
+
+
+def towers(full):
+    """Contacts, model, states and controls of boxes upon boxes."""
     for boxes in (1, 2, 4, 8) + ((16,) if full else ()):
         model = mujoco.MjModel.from_xml_string(contact_extremes.tower([1.0] * boxes))
-        robot = Robot.__new__(Robot)
-        robot.model, robot.system = model, cy.from_mujoco(model, dtype="float32")
         data = mujoco.MjData(model)
         mujoco.mj_step(model, data, 20)
-        robot.states = np.concatenate([data.qpos, data.qvel])[None]
-        robot.controls = np.zeros((1, STEPS, model.nu))
-        rows.append(robot.point(int(data.ncon), 64, STEPS))
+        state = np.concatenate([data.qpos, data.qvel])[None]
+        yield int(data.ncon), model, state, np.zeros((1, STEPS, model.nu))
+
+
+def by_contacts(full):
+    rows = []
+    for contacts, model, states, controls in towers(full):
+        robot = Robot.__new__(Robot)
+        robot.model, robot.system = model, cy.from_mujoco(model, dtype="float32")
+        robot.states, robot.controls = states, controls
+        rows.append(robot.point(contacts, 64, STEPS))
     title = "Contacts, a tower of boxes, 64 of them"
     return {"contacts": {"x": "contacts", "unit": "µs per step", "title": title, "rows": rows}}
 
@@ -147,13 +221,33 @@ def by_cells(full):
     return {"cells": {"x": "cells", "unit": "ns per cell and step", "title": title, "rows": rows}}
 
 
+def add_mjx(curves, full):
+    """MJX's points join the curves; a peer that cannot be run is named and left out."""
+    for threads in (1, 2) if full else (1,):
+        command = [sys.executable, str(Path(__file__).with_name("race_mjx.py")), str(threads)]
+        done = subprocess.run(command + ["--full"] * full, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            print(f"bench: MJX on {threads} threads was not raced", file=sys.stderr)
+            continue
+        for name, points in json.loads(done.stdout).items():
+            rows = {row["x"]: row for row in curves[name]["rows"]}
+            for point in points:
+                rows.setdefault(point["x"], {}).update(point)
+            curves[name]["rows"] = [rows[x] for x in sorted(rows)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="the largest batches and grids too")
-    full = parser.parse_args().full
+    parser.add_argument("--no-mjx", action="store_true", help="without MJX, which is compiled long")
+    options = parser.parse_args()
+    full = options.full
     robot = Robot(HUMANOID, race_contact.mujoco_model(HUMANOID), 64)
-    curves = by_batch(robot, full) | by_horizon(robot, full) | by_dofs()
-    print(json.dumps(curves | by_contacts(full) | by_cells(full), indent=1))
+    curves = by_batch(robot, full) | by_horizon(robot, full) | by_dofs() | without_contacts(full)
+    curves |= by_contacts(full) | by_cells(full)
+    if not options.no_mjx:
+        add_mjx(curves, full)
+    print(json.dumps(curves, indent=1))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python bench/race_page.py [RESULTS.json] [PAGE.html]
 
-What was missed comes first, then what was met, then the curves.
+What was missed and where a peer is faster comes first, then the curves, then what was met.
 """
 
 import html
@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-COLOURS = ("#1769c4", "#c2410c", "#5b6675", "#13806f")
+# Ours, then MuJoCo, MJX and Pinocchio; a gradient or a linearisation is dashed.
+COLOURS = (("MuJoCo", "#7b8696"), ("MJX", "#a24bc4"), ("Pinocchio", "#0f8a74"), ("", "#1f78d1"))
+PEERS = tuple(name for name, _ in COLOURS if name)
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 520, 300, 62, 44, 16
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --page: #f6f7f9; --sheet: #fff; --line: #d9dee6;
@@ -26,10 +28,13 @@ td, th { border-bottom: 1px solid var(--line); padding: 0.35rem 0.6rem; text-ali
 td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .missed { color: var(--bad); font-weight: 600; } .met { color: var(--good); }
 .wide { overflow-x: auto; }
-.curves { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
+.curves { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); }
 figure { margin: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px;
   padding: 0.8rem; } figure svg { width: 100%; height: auto; }
-svg text { fill: var(--ink); font: 12px system-ui, sans-serif; } svg .grid { stroke: var(--line); }
+svg text { fill: var(--ink); font: 14px system-ui, sans-serif; } svg .grid { stroke: var(--line); }
+.legend span { white-space: nowrap; margin-right: 1rem; font-size: 0.85rem; }
+.legend svg { width: 1.8rem; height: 0.7rem; }
 """
 
 
@@ -38,17 +43,17 @@ def nice(value):
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def table(rows):
+def table(rows, lost="missed"):
     out = ["<div class=wide><table><thead><tr><th>what</th><th>measured</th><th>held to</th>"
            "<th></th></tr></thead><tbody>"]
     for r in rows:
-        word = "met" if r["ok"] else "missed"
+        style, word = ("met", "met") if r["ok"] else ("missed", lost)
         bar = r.get("spread")
         between = f" <small>({nice(bar[0])} … {nice(bar[1])})</small>" if bar else ""
         out.append(
             f"<tr><td>{html.escape(r['what'])}</td><td class=n>{nice(r['measured'])} "
             f"{html.escape(r['unit'])}{between}</td><td class=n>{html.escape(r['held_to'])}</td>"
-            f"<td class={word}>{word}</td></tr>"
+            f"<td class={style}>{word}</td></tr>"
         )
     return "".join(out) + "</tbody></table></div>"
 
@@ -61,8 +66,8 @@ def decades(low, high):
 
 def plot(curve):
     """A curve with logarithmic axes: medians, and what lies between the least and the most."""
-    rows, names = curve["rows"], [k for k in curve["rows"][0] if k not in ("x", "label")]
-    ends = [row[n][e] for row in rows for n in names for e in ("low", "high")]
+    rows, names = curve["rows"], series(curve)
+    ends = [row[n][e] for row in rows for n in names if n in row for e in ("low", "high")]
     y0, y1 = decades(min(ends), max(ends))
     x0, x1 = math.log10(min(r["x"] for r in rows)), math.log10(max(r["x"] for r in rows))
     inner, tall = WIDTH - LEFT - 26, HEIGHT - TOP - BOTTOM
@@ -83,15 +88,50 @@ def plot(curve):
         out.append(f'<text x="{x:.1f}" y="{HEIGHT - 26}" text-anchor="middle">{r["x"]:g}</text>')
     middle = LEFT + inner / 2
     out.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{curve["x"]}</text>')
-    for name, colour in zip(names, COLOURS, strict=False):
-        band = [at(r["x"], r[name]["low"]) for r in rows]
-        band += [at(r["x"], r[name]["high"]) for r in reversed(rows)]
-        line = [at(r["x"], r[name]["median"]) for r in rows]
-        out.append(f'<polygon points="{points(band)}" fill="{colour}" fill-opacity="0.18"/>')
+    for name in names:
+        own, (colour, dashes) = [r for r in rows if name in r], look(name)
+        band = [at(r["x"], r[name]["low"]) for r in own]
+        band += [at(r["x"], r[name]["high"]) for r in reversed(own)]
+        line = [at(r["x"], r[name]["median"]) for r in own]
+        out.append(f'<polygon points="{points(band)}" fill="{colour}" fill-opacity="0.15"/>')
         out.append(f'<polyline points="{points(line)}" fill="none" stroke="{colour}" '
-                   'stroke-width="2"/>')
+                   f'stroke-width="2.2"{dashes}/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in line]
     return "".join(out) + "</svg>" + legend(names)
+
+
+def series(curve):
+    """Names of a curve's series, in the order in which they first come."""
+    return list(dict.fromkeys(k for row in curve["rows"] for k in row if k not in ("x", "label")))
+
+
+def look(name):
+    """Colour of a series, and its dashes as an attribute."""
+    colour = next(colour for peer, colour in COLOURS if name.startswith(peer))
+    plain = "gradient" not in name and "linearise" not in name
+    return colour, "" if plain else ' stroke-dasharray="7 4"'
+
+
+def kind(name):
+    """What a series measures: "forward", "forward and gradient" or "linearise"."""
+    return name.rpartition(", ")[2].partition(" (")[0]
+
+
+def faster_peers(curves):
+    """Points of curves at which a peer takes less time than ours for the same."""
+    out = []
+    for curve in curves.values():
+        for row in curve["rows"]:
+            for name in [n for n in row if n.startswith(PEERS) and kind(n) in row]:
+                ratio = row[kind(name)]["median"] / row[name]["median"]
+                if ratio > 1:
+                    peer = name.partition(",")[0]
+                    out.append({
+                        "what": f"{curve['title']}; {curve['x']}: {row['x']:,}; {kind(name)}, "
+                                f"ours / {peer}",
+                        "measured": ratio, "unit": "x", "held_to": "<= 1", "ok": False,
+                    })  # fmt: skip
+    return sorted(out, key=lambda r: -r["measured"])
 
 
 def points(list_of):
@@ -99,9 +139,13 @@ def points(list_of):
 
 
 def legend(names):
-    marks = [f'<span style="color:{c}">■</span> {html.escape(n)}'
-             for n, c in zip(names, COLOURS, strict=False)]
-    return f"<p><small>{' &nbsp; '.join(marks)}</small></p>"
+    marks = []
+    for name in names:
+        colour, dashes = look(name)
+        marks.append('<span><svg viewBox="0 0 30 10" aria-hidden=true><line x1="0" x2="30" y1="5" '
+                     f'y2="5" stroke="{colour}" stroke-width="3"{dashes}/></svg> '
+                     f"{html.escape(name if name.startswith(PEERS) else 'ours, ' + name)}</span>")
+    return f"<p class=legend>{' '.join(marks)}</p>"
 
 
 def page(results):
@@ -118,9 +162,12 @@ def page(results):
         f"{len(missed)} of {len(rows)} aims are missed.</p>",
         "<h2>What we lose at, or do not reach</h2>",
         table(missed) if missed else "<p>Nothing that was measured here.</p>",
-        "<h2>What is reached</h2>", table(met),
     ]  # fmt: skip
     if results.get("curves"):
+        faster = faster_peers(results["curves"])
+        nowhere = "<p>At no point of the curves below.</p>"
+        parts.append("<h2>Where a peer is faster</h2>")
+        parts.append(table(faster, "slower") if faster else nowhere)
         parts.append("<h2>How costs grow</h2><p>Both axes are logarithmic. Lines are medians, "
                      "bands the least and the most of several turns.</p><div class=curves>")
         for curve in results["curves"].values():
@@ -128,6 +175,7 @@ def page(results):
             title = html.escape(curve["title"])
             parts.append(f"<figure><h3>{title} {unit}</h3>{plot(curve)}</figure>")
         parts.append("</div>")
+    parts += ["<h2>What is reached</h2>", table(met)]
     return "\n".join(parts) + "</html>\n"
 
 

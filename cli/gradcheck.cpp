@@ -26,35 +26,39 @@ struct GradcheckOptions {
 
 constexpr std::size_t kShownBlocks = 10;
 
-// The worst lines of the table, worst first, and how many are left out.
+std::string scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", value);
+  return text;
+}
+
+// The worst blocks as a table, worst first, and how many are left out.
 std::string worst_blocks(const GradientCheck& check) {
   if (check.by_block.size() <= kShownBlocks) return check.text;
+  std::vector<std::pair<std::string, BlockCheck>> rows(check.by_block.begin(),
+                                                       check.by_block.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.relative_error > b.second.relative_error;
+  });
+  using enum Table::Align;
+  Table table({left, right, right, right});
+  table.row({"block", "rel. error", "noise", "largest"});
+  for (std::size_t i = 0; i < kShownBlocks; ++i) {
+    const auto& [name, b] = rows[i];
+    table.row({name, scientific(b.relative_error), scientific(b.noise), shown(b.largest)});
+  }
+  const auto rest = rows.begin() + kShownBlocks;
+  const auto zero =
+      std::count_if(rest, rows.end(), [](const auto& r) { return !r.second.largest; });
+  std::string text = message(table.text(), "  … and ", rows.size() - kShownBlocks,
+                             " blocks more, each within ", scientific(rest->second.relative_error),
+                             "; ", zero, " of them have no gradient (--full)\n");
+  // What the check says below its table.
   std::istringstream lines(check.text);
-  std::string head, line;
-  std::getline(lines, head);
-  struct Row {
-    double error, largest;
-    std::string text;
-  };
-  std::vector<Row> rows;
-  for (const auto& [name, b] : check.by_block) {
-    std::getline(lines, line);
-    rows.push_back({b.relative_error, b.largest, line});
+  std::string line;
+  for (std::size_t i = 0; std::getline(lines, line); ++i) {
+    if (i > check.by_block.size()) text += line + "\n";
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.error > b.error; });
-  std::string text = head + "\n";
-  std::size_t zero = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i < kShownBlocks) text += rows[i].text + "\n";
-    else zero += rows[i].largest == 0;
-  }
-  char left[160];
-  std::snprintf(left, sizeof left,
-                "… and %zu blocks more, each within %.1e; %zu of them have no gradient (--full)\n",
-                rows.size() - kShownBlocks, rows[kShownBlocks].error, zero);
-  text += left;
-  while (std::getline(lines, line)) text += line + "\n";
   return text;
 }
 

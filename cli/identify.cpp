@@ -132,24 +132,33 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   std::vector<Recording> held;
   std::vector<Fit> held_fits;
   Trust trust;
+  bool interrupted = false;
   {
     cli::Progress progress(terminal, "fitting " + system.name(),
                            static_cast<double>(words.iterations), "iterations");
     options.keep_going = progress.keep_going();
     options.watch = [&](const optimise::Progress& now) {
+      if (progress.interrupted()) return false;
       progress.reached(now.iteration);
       return true;
     };
-    fit = identify(system, {recording}, requests, options);
     for (const std::string& path : words.held_out) {
       held.push_back(recording_at(system, path, words, notes));
     }
-    for (const Recording& r : held) {
-      held_fits.push_back(fit_start(system, r, fit.flat, start_options(system, fit, r, options)));
+    fit = identify(system, {recording}, requests, options);
+    try {
+      progress.reached(fit.iterations);
+      for (const Recording& r : held) {
+        held_fits.push_back(fit_start(system, r, fit.flat, start_options(system, fit, r, options)));
+      }
+      trust = verify_fit(system, fit, held.empty() ? std::vector{recording} : held,
+                         guess_of(system, requests), options,
+                         {.threads = options.threads, .keep_going = options.keep_going});
+    } catch (const Interrupted&) {
+      trust.verdict = "interrupted: the best so far, not examined";
+      held.resize(held_fits.size());
     }
-    trust = verify_fit(system, fit, held.empty() ? std::vector{recording} : held,
-                       guess_of(system, requests), options,
-                       {.threads = options.threads, .keep_going = options.keep_going});
+    interrupted = progress.interrupted();
   }
   Json json = words.law.described(system);
   json["samples"] = recording.samples();
@@ -207,6 +216,7 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
     json["report"] = std::filesystem::absolute(words.report).string();
     text += message("  report: ", words.report, "\n");
   }
+  if (interrupted) return {json, text, kInterrupted};
   return {json, text, fit.converged ? kSuccess : kAnswerIsNo};
 }
 

@@ -211,14 +211,16 @@ std::string LawOptions::headline(const System& system) const {
   return message(system.describe(), ", ", used_integrator_, "\n");
 }
 
-RunHeader LawOptions::run_header(const System& system, std::int64_t steps) const {
+RunHeader LawOptions::run_header(const System& system) const {
   RunHeader h;
   h.states = system.states().size();
   h.inputs = system.inputs().size();
   h.params = system.parameters().default_values();
-  Json how = {{"name", system.name()},  {"state_size", h.states},
-              {"input_size", h.inputs}, {"t0", 0.0},
-              {"sampled", false},       {"steps", steps}};
+  Json how = {{"name", system.name()},
+              {"state_size", h.states},
+              {"input_size", h.inputs},
+              {"t0", 0.0},
+              {"sampled", false}};
   if (is_law(model)) {
     how["kind"] = "law";
     how["recipe"] = {model,         parse_values(set), system.timestep(), used_integrator_, dtype,

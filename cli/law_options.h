@@ -44,7 +44,7 @@ struct LawOptions {
   // The robot of the last system(); null where that was a law.
   const Model* robot_model() const { return stepped_.bodies.empty() ? nullptr : &stepped_; }
   // What a recording of a run says about its system, so that it can be made again.
-  RunHeader run_header(const System& system, std::int64_t steps) const;
+  RunHeader run_header(const System& system) const;
 
  private:
   Model file() const;

@@ -94,6 +94,7 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
   Progress progress(terminal, "planning", static_cast<double>(o.iterations), "iterations");
   options.keep_going = progress.keep_going();
   options.watch = [&](const optimise::Progress& now) {
+    if (progress.interrupted()) return false;
     progress.reached(now.iteration);
     return true;
   };
@@ -109,8 +110,14 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
   }
   const double step = options.params.empty() ? system.timestep()
                                              : with_parameters(system, options.params).timestep();
-  const Trust trust = verify(system, x0, cost, found, options,
-                             {.threads = options.threads, .keep_going = options.keep_going});
+  Trust trust;
+  try {
+    progress.reached(found.iterations);
+    trust = verify(system, x0, cost, found, options,
+                   {.threads = options.threads, .keep_going = options.keep_going});
+  } catch (const Interrupted&) {
+    trust.verdict = "interrupted: the best so far, not examined";
+  }
 
   Json json = o.law.described(system);
   json["method"] = o.method;
@@ -151,6 +158,7 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
     json["report"] = std::filesystem::absolute(o.report).string();
     text += message("report: ", o.report, "\n");
   }
+  if (progress.interrupted()) return {json, text, kInterrupted};
   return {json, text, found.converged ? kSuccess : kAnswerIsNo};
 }
 
@@ -184,7 +192,7 @@ const Command kPlan = {
     "plan", "inputs that bring a model where it is wanted",
     "Plans the inputs of so many steps that bring the model to its targets at least\n"
     "cost, within the inputs' limits. The answer has controls and states, and the exit\n"
-    "status is 0 where the plan has converged.",
+    "status is 0 where the plan has converged. Ctrl-C ends it with the best so far.",
     "cycloid plan pendulum --target state=3.14159,0 --steps 150 --low -8 --high 8", declare};
 
 }  // namespace cycloid::cli

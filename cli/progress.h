@@ -29,6 +29,8 @@ class Progress {
   // For the library's long calls: keeps the line moving, and says no after Ctrl-C. Valid while this
   // lives.
   KeepGoing keep_going();
+  // Whether Ctrl-C was pressed.
+  bool interrupted() const { return watch_.interrupted(); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -4,9 +4,13 @@
 // need little memory, and progress can be shown. Where the cuts lie depends on what is asked for
 // alone, never on the clock. An environment that diverged stays at its last finite state in all
 // segments that follow, one that an event ended where it ended.
+//
+// A recording has a checkpoint, at the end of a segment: a run that goes on from there is, bit for
+// bit, the run that was never interrupted.
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,12 +34,14 @@ struct SimulateOptions {
   BatchOptions run{.batch = 1, .steps = 1000};
   RandomInputs random;
   std::string output, recording;
-  std::int64_t environments = 1, every = 1;
-  bool full = false;
+  std::optional<std::int64_t> environments;  // to write; one in a table, all in a recording
+  std::int64_t every = 1;
+  bool full = false, resume = false;
 };
 
 struct Simulation {
   std::int64_t steps_done = 0;     // of each environment
+  std::int64_t resumed_at = 0;     // those of them that a recording had already
   double seconds = 0;              // of stepping alone: drawing the inputs is not the engine's work
   Report report;                   // over all segments; its memory and contacts are not filled in
   std::vector<double> last_state;  // of environment 0
@@ -55,15 +61,16 @@ class Simulator {
       : system_(system),
         options_(options),
         batch_(options.run.batch),
-        recorded_(options.output.empty() && options.recording.empty()
+        tabled_(options.output.empty() ? 0 : std::min(options.environments.value_or(1), batch_)),
+        recorded_(options.recording.empty()
                       ? 0
-                      : std::min(options.environments, batch_)) {
+                      : std::min(options.environments.value_or(batch_), batch_)) {
     require_memory(static_cast<double>(batch_) * system.states().size() * sizeof(T) * 6 +
                    segment_bytes());
     if (!options.output.empty()) file_.emplace(options.output, system);
     x_ = options.random.starts<T>(system, options.law.start(system), batch_);
-    if (!options.recording.empty()) recorder_.emplace(options.recording, header());
-    record(0, x_, {0});
+    if (!options.recording.empty()) open_recording();
+    if (result_.steps_done == 0 && saved_rows_ == 0) record(0, x_, {0});
   }
 
   Simulation run(const Terminal& terminal) {
@@ -76,11 +83,13 @@ class Simulator {
         advance(std::min(most, all - result_.steps_done), progress.keep_going());
         progress.reached(static_cast<double>(result_.steps_done) * static_cast<double>(batch_));
       } catch (const Interrupted&) {
-        throw Interrupted(message("interrupted after ", result_.steps_done, " of ", all, " steps"));
+        if (recorder_) recorder_->close(checkpoint());
+        throw Interrupted(message("interrupted after ", result_.steps_done, " of ", all, " steps",
+                                  recorder_ ? "; --resume goes on from there" : ""));
       }
     }
     if (file_) file_->close();
-    if (recorder_) recorder_->close();
+    if (recorder_) recorder_->close(checkpoint());
     for (const auto& [environment, row] : unsolved_) result_.report.unsolved.push_back(row);
     for (const auto& [environment, row] : crowded_) result_.report.crowded.push_back(row);
     const std::size_t nx = static_cast<std::size_t>(system_.states().size());
@@ -90,7 +99,7 @@ class Simulator {
 
  private:
   double numbers_per_step() const {
-    const int states = recorded_ > 0 ? system_.states().size() : 1;
+    const int states = written() > 0 ? system_.states().size() : 1;
     return static_cast<double>(batch_) * std::max({1, system_.inputs().size(), states});
   }
   std::int64_t segment_steps() const {
@@ -131,11 +140,68 @@ class Simulator {
     take_states(run);
     if (recorder_ && !u.empty()) record_inputs(u, steps);
     record(first, run.states(), saved);
-    if (recorder_) recorder_->keep_up();
+    if (recorder_ && recorder_->due()) recorder_->keep(checkpoint());
+  }
+
+  std::int64_t written() const { return std::max(tabled_, recorded_); }
+
+  // A new file, or with --resume the one that is there.
+  void open_recording() {
+    RunCheckpoint last = checkpoint();
+    if (!options_.resume || !std::filesystem::exists(options_.recording)) {
+      recorder_.emplace(options_.recording, header(), last);
+      return;
+    }
+    recorder_.emplace(RunRecorder::resume(options_.recording, header(), last));
+    go_on_from(last);
+    if (result_.steps_done > options_.run.steps) {
+      throw Error(message("\"", options_.recording, "\" has ", result_.steps_done,
+                          " steps already, --steps asks for ", options_.run.steps));
+    }
+  }
+
+  // Of every environment its state, then the step at which it stopped, and why.
+  static constexpr double kRunning = 0, kDiverged = 1, kEnded = 2;
+  RunCheckpoint checkpoint() const {
+    RunCheckpoint out{.step = result_.steps_done, .rows = saved_rows_};
+    const std::int64_t nx = system_.states().size();
+    for (std::int64_t e = 0; e < batch_; ++e) {
+      out.numbers.insert(out.numbers.end(), x_.begin() + e * nx, x_.begin() + (e + 1) * nx);
+      const auto frozen = frozen_.find(e);
+      const bool diverged = frozen != frozen_.end();
+      out.numbers.push_back(diverged ? static_cast<double>(frozen->second.step) : 0);
+      out.numbers.push_back(diverged ? kDiverged : ended_.contains(e) ? kEnded : kRunning);
+    }
+    return out;
+  }
+
+  void go_on_from(const RunCheckpoint& last) {
+    result_.steps_done = result_.resumed_at = last.step;
+    saved_rows_ = last.rows;
+    const std::size_t nx = static_cast<std::size_t>(system_.states().size());
+    for (std::int64_t e = 0; e < batch_; ++e) {
+      const auto row = std::span(last.numbers).subspan(static_cast<std::size_t>(e) * (nx + 2));
+      const std::vector<T> state(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(nx));
+      std::copy(state.begin(), state.end(), x_.begin() + e * static_cast<std::int64_t>(nx));
+      const std::int64_t step = static_cast<std::int64_t>(row[nx]);
+      if (row[nx + 1] == kEnded) ended_[e] = state;
+      if (row[nx + 1] != kDiverged) continue;
+      frozen_[e] = {step, state};
+      result_.report.failed.push_back({.environment = e,
+                                       .step = step,
+                                       .stage = "simulate",
+                                       .body = "",
+                                       .reason = "it diverged before the run was interrupted"});
+    }
   }
 
   RunHeader header() const {
-    RunHeader h = options_.law.run_header(system_, options_.run.steps);
+    RunHeader h = options_.law.run_header(system_);
+    h.texts["options"] = Json{{"batch", batch_},
+                              {"every", options_.every},
+                              {"spread", options_.random.spread},
+                              {"push", options_.random.push}}
+                             .dump();
     const std::size_t numbers = static_cast<std::size_t>(recorded_ * system_.states().size());
     h.environments = recorded_;
     h.seed = options_.run.seed;
@@ -153,7 +219,7 @@ class Simulator {
   // one before.
   std::vector<std::int64_t> saved_steps(std::int64_t first, std::int64_t steps) const {
     std::vector<std::int64_t> saved;
-    for (std::int64_t k = 1; recorded_ > 0 && k < steps; ++k) {
+    for (std::int64_t k = 1; written() > 0 && k < steps; ++k) {
       if ((first + k) % options_.every == 0) saved.push_back(k);
     }
     saved.push_back(steps);
@@ -232,16 +298,17 @@ class Simulator {
       const std::int64_t step = first + saved[static_cast<std::size_t>(i)];
       if (step % options_.every != 0 && step != options_.run.steps) continue;
       std::vector<double> all;
-      for (std::int64_t e = 0; e < recorded_; ++e) {
+      for (std::int64_t e = 0; e < written(); ++e) {
         std::span<const T> row = rows.subspan(static_cast<std::size_t>(e * count + i) * nx, nx);
         const auto frozen = frozen_.find(e);
         const bool gone = frozen != frozen_.end() && step > frozen->second.step;
         if (gone) row = frozen->second.state;
-        if (file_ && !gone) file_->write(e, step, row);
-        if (recorder_) all.insert(all.end(), row.begin(), row.end());
+        if (e < tabled_ && !gone) file_->write(e, step, row);
+        if (e < recorded_) all.insert(all.end(), row.begin(), row.end());
       }
       if (recorder_) {
         recorder_->add_state(step, static_cast<double>(step) * system_.timestep(), all);
+        ++saved_rows_;
       }
     }
   }
@@ -253,7 +320,8 @@ class Simulator {
 
   const System& system_;
   const SimulateOptions& options_;
-  const std::int64_t batch_, recorded_;
+  const std::int64_t batch_, tabled_, recorded_;
+  std::int64_t saved_rows_ = 0;  // of the recording
   std::optional<TrajectoryFile> file_;
   std::optional<RunRecorder> recorder_;
   std::vector<T> x_;
@@ -286,14 +354,25 @@ std::string files_in_words(const SimulateOptions& options) {
   return text;
 }
 
+// "Resumed at step 2048 of 5000."; nothing where the run began here.
+std::string resumed_in_words(const SimulateOptions& options, const Simulation& run) {
+  if (run.resumed_at == 0) return {};
+  return message("Resumed at step ", run.resumed_at, " of ", options.run.steps, ".\n");
+}
+
 std::string in_words(const SimulateOptions& options, const System& system, const Simulation& run,
                      double rate, const Terminal& terminal) {
   const double duration = static_cast<double>(options.run.steps) * system.timestep();
   std::string text = options.law.headline(system);
   text += message(counted(options.run.batch, "environment"), ", ",
-                  counted(options.run.steps, "step"), " (", shown(duration),
-                  " s) each: ", terminal.strong(short_number(rate) + " steps per second"), " (",
-                  run.report.instruction_set, ", ", counted(run.report.lanes, "lane"), ")\n");
+                  counted(options.run.steps, "step"), " (", shown(duration), " s) each: ");
+  if (run.resumed_at == options.run.steps) {
+    text += "the recording was complete\n";
+  } else {
+    text += message(terminal.strong(short_number(rate) + " steps per second"), " (",
+                    run.report.instruction_set, ", ", counted(run.report.lanes, "lane"), ")\n");
+    text += resumed_in_words(options, run);
+  }
   const auto name_first = [&](const char* what, const auto& rows) {
     constexpr std::size_t kNamed = 5;
     std::size_t named = 0;
@@ -325,12 +404,22 @@ std::string in_words(const SimulateOptions& options, const System& system, const
   return text + table.text() + files_in_words(options);
 }
 
+void check_files(const SimulateOptions& options) {
+  if (!options.resume) return;
+  if (options.recording.empty()) throw UsageError("--resume needs --record FILE");
+  if (!options.output.empty()) {
+    throw UsageError("a table cannot be resumed: leave out --output, or --resume");
+  }
+}
+
 Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
+  check_files(options);
   const System system = options.law.system();
   const Simulation run = in_precision_of(
       system, [&](auto zero) { return Simulator<decltype(zero)>(system, options).run(terminal); });
-  const double done = static_cast<double>(run.steps_done) * static_cast<double>(options.run.batch);
-  const double rate = done / run.seconds;
+  const double done =
+      static_cast<double>(run.steps_done - run.resumed_at) * static_cast<double>(options.run.batch);
+  const double rate = run.seconds > 0 ? done / run.seconds : 0;
 
   Json json = options.law.described(system);
   json["steps"] = options.run.steps;
@@ -370,6 +459,7 @@ Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
   json["final_state"] = run.last_state;
   if (!options.output.empty()) json["output"] = options.output;
   if (!options.recording.empty()) json["recording"] = options.recording;
+  if (options.resume) json["resumed_at"] = run.resumed_at;
   return {json, in_words(options, system, run, rate, terminal),
           run.report.failed.empty() ? kSuccess : kAnswerIsNo};
 }
@@ -379,10 +469,13 @@ Run declare(Options& options) {
   o->law.declare(options);
   o->run.declare(options);
   o->random.declare(options);
-  options.text("--output", "FILE", o->output, "write the first environments' motion as CSV");
+  options.text("--output", "FILE", o->output, "write the motion as CSV");
   options.text("--record", "FILE", o->recording,
                "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
-  options.count("--environments", o->environments, 1, INT64_MAX, "environments to write");
+  options.flag("--resume", o->resume,
+               "go on with --record FILE where it was interrupted;\nstart it where there is none");
+  options.count("--environments", o->environments, 1, INT64_MAX,
+                "environments to write (default: 1 with --output,\nall with --record)");
   options.flag("--full", o->full, "of a robot: every number of the last state");
   options.count("--every", o->every, 1, INT64_MAX, "write every N-th step");
   return [o](const Terminal& terminal) {

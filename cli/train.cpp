@@ -155,15 +155,18 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
   if (!words.resume.empty()) from = load_law(words.resume, &system).state;
   const auto loss = window_loss(system, recordings, of_loss);
   TrainRun run;
+  bool interrupted = false;
   {
     cli::Progress progress(terminal, "training " + system.name(),
                            static_cast<double>(options.steps), "steps");
-    const KeepGoing keep_going = progress.keep_going();
     options.watch = [&](const TrainProgress& now) {
+      if (progress.interrupted()) return false;
       progress.reached(static_cast<double>(now.step));
-      return keep_going();
+      return true;
     };
     run = train(system, *loss, options, from ? &*from : nullptr);
+    interrupted = progress.interrupted();
+    if (interrupted) run.message = "interrupted; --resume goes on from what is written here";
   }
   Json json;
   json["law"] = system.name(), json["windows"] = loss->samples();
@@ -189,6 +192,7 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
     text += message("  report: ", report, "\n");
   }
   for (const std::string& note : notes) text += message("  note: ", note, "\n");
+  if (interrupted) return {json, text, kInterrupted};
   return {json, text, std::isfinite(last.loss) ? kSuccess : kAnswerIsNo};
 }
 
@@ -211,7 +215,8 @@ const Command kTrain = {
     "   \"data\": [\"run.csv\"], \"train\": {\"steps\": 500, \"horizon\": 5},\n"
     "   \"output\": \"model.cyl\", \"report\": \"train.html\"}\n"
     "Keys of law and train are the keywords of Python's cycloid.learn; tables have a column\n"
-    "t [s], states (q, velocity, p, x[0]) and inputs (u) by name.",
+    "t [s], states (q, velocity, p, x[0]) and inputs (u) by name. Ctrl-C ends it and writes\n"
+    "what there is.",
     "cycloid train config.json", declare};
 
 }  // namespace cycloid::cli

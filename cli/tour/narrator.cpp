@@ -387,7 +387,9 @@ void Narrator::tell(const PupilResult& r) {
 
 void Narrator::farewell(const TourResult& result) {
   out_ << '\n';
-  say(message(result.ok() ? good("All ten ended as they should")
+  const std::string all = result.told();
+  say(message(result.ok() ? good(message("All ", all, all == "ten" ? "" : " that were told",
+                                         " ended as they should"))
                           : painted(kRed, "Not every story ended as it should"),
               ", in ", fixed(result.seconds, 1), " s."));
   if (!result.report.empty()) {

@@ -131,12 +131,22 @@ Json swing_json(const SwingResult& swing) {
   const SwingProblem& p = swing.problem;
   double most = 0;
   for (const double u : swing.force) most = std::max(most, std::abs(u));
-  return {
-      {"up", swing.up()},         {"miss", swing.miss},         {"iterations", swing.iterations},
-      {"seconds", swing.seconds}, {"verdict", swing.verdict},   {"cart", p.cart},
-      {"pole", p.pole},           {"length", p.length},         {"limit", p.limit},
-      {"largest_force", most},    {"steps", p.steps},           {"duration", swing.times.back()},
-      {"angle", swing.angle},     {"position", swing.position}, {"force", swing.force}};
+  return {{"up", swing.up()},
+          {"miss", swing.miss},
+          {"iterations", swing.iterations},
+          {"seconds", swing.seconds},
+          {"verdict", swing.verdict},
+          {"cart", p.cart},
+          {"pole", p.pole},
+          {"length", p.length},
+          {"limit", p.limit},
+          {"largest_force", most},
+          {"steps", p.steps},
+          {"duration", swing.times.back()},
+          {"angle", swing.angle},
+          {"position", swing.position},
+          {"force", swing.force},
+          {"scene", to_json(swing.scene)}};
 }
 
 // What the page says about a recording, or that none was given.
@@ -220,6 +230,7 @@ Json pupil_json(const PupilResult& r) {
 
 nlohmann::ordered_json to_json(const TourResult& result) {
   return {{"ok", result.ok()},
+          {"told", result.told()},
           {"seed", result.seed},
           {"seconds", result.seconds},
           {"report", result.report.empty() ? Json() : Json(result.report.string())},

@@ -53,6 +53,28 @@ System cart_pole(const SwingProblem& p) {
   return make_robot(m);
 }
 
+MovingScene swing_scene(const SwingResult& r) {
+  const double length = r.problem.length, s = std::sqrt(0.5);
+  const auto [left, right] = std::minmax_element(r.position.begin(), r.position.end());
+  const double middle = (*left + *right) / 2, half_rail = (*right - *left) / 2 + 0.2;
+  MovingScene scene;
+  scene.frame_seconds = r.problem.dt;
+  scene.shapes = {
+      {"capsule", 0, {}, {s, 0, s, 0}, {0.012, half_rail, 0}, {140, 145, 155}},
+      {"box", 1, {}, {1, 0, 0, 0}, {0.12, 0.07, 0.05}, {70, 110, 190}},
+      {"capsule", 2, {0, 0, -length / 2}, {1, 0, 0, 0}, {0.025, length / 2, 0}, {205, 133, 63}}};
+  for (std::size_t k = 0; k < r.times.size(); ++k) {
+    const double x = r.position[k], half = r.angle[k] / 2;
+    std::vector<double> poses{middle, 0, 0, 1, 0, 0, 0};
+    poses.insert(poses.end(), {x, 0, 0, 1, 0, 0, 0});
+    poses.insert(poses.end(), {x, 0, 0, std::cos(half), 0, std::sin(half), 0});
+    scene.poses.push_back(std::move(poses));
+    const double force = k < r.force.size() ? r.force[k] : 0;
+    scene.arrows.push_back({0, 0, 0, 0.04 * force, 0, 0, 0, 0, 0});
+  }
+  return scene;
+}
+
 }  // namespace
 
 SwingResult swing_up(const SwingProblem& problem, const KeepGoing& keep_going) {
@@ -83,6 +105,7 @@ SwingResult swing_up(const SwingProblem& problem, const KeepGoing& keep_going) {
   }
   out.verdict = trust.verdict;
   out.trusted = trust.ok;
+  out.scene = swing_scene(out);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/tour/moving_scene.h"
 #include "cycloid/base/interrupt.h"
 
 namespace cycloid::tour {
@@ -32,6 +33,7 @@ struct SwingResult {
   double miss = 0;     // how far from upright and at rest it ends, the largest number
   std::string verdict;
   bool trusted = false;
+  MovingScene scene;  // arrows: the motor's force, 4 cm per newton
 
   bool up() const { return miss < 0.05 && trusted; }
 };

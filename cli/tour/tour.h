@@ -48,6 +48,11 @@ struct TourResult {
   std::filesystem::path report;  // absolute; empty where none was written
   double seconds = 0;            // for all stories
 
+  // Stories that were not left out, "ten" if none was.
+  std::string told() const {
+    const int left_out = !worlds.humanoid.reason.empty() + !worlds.push.reason.empty();
+    return left_out == 0 ? "ten" : left_out == 1 ? "nine" : "eight";
+  }
   // The target is hit, the pendulum found, Lorenz called chaotic, the slide a cycloid, the pole
   // up, and the further worlds as they should be.
   bool ok() const {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/tour/figures.h"
+#include "cli/tour/narrator.h"
 #include "cli/tour/result_json.h"
 #include "cli/tour/tour_page.h"
 #include "cycloid/base/error.h"
@@ -71,6 +72,15 @@ TEST_CASE("tour: ten stories end well, in the terminal, as JSON and as a page [t
     CHECK(svg.find("nan") == std::string::npos);
   }
   CHECK(fs::directory_iterator(folder.path) != fs::directory_iterator());
+  CHECK(html.find("a tour in ten stories") != std::string::npos);
+  CHECK(told.find("All ten ended as they should") != std::string::npos);
+
+  TourResult fewer = result;
+  fewer.worlds.humanoid.reason = fewer.worlds.push.reason = "there is no compiler of models";
+  CHECK(page(fewer).find("a tour in eight stories") != std::string::npos);
+  std::ostringstream end;
+  Narrator({.colour = false}, end).farewell(fewer);
+  CHECK(end.str().find("All eight that were told ended as they should") != std::string::npos);
   CHECK(!fs::exists(folder.path / "tour.html.part"));
 }
 

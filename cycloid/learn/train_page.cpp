@@ -41,7 +41,7 @@ Page train_page(const TrainState& state, const std::string& title, const std::st
                                 [](const TrainRecord& r) { return std::isfinite(r.validation); });
   if (held) legend.push_back({"c2", "held back"});
   const double last = static_cast<double>(std::max<std::int64_t>(1, state.step));
-  Plot loss("loss", "Loss after each step of training", 640, 320);
+  Plot loss("loss", "Loss after each step of training", 440, 280);
   loss.x_axis("step", 0, last).y_axis("loss", low, high, Scale::logarithmic);
   draw(loss, state.history, &TrainRecord::loss, "c1");
   draw(loss, state.history, &TrainRecord::validation, "c2");

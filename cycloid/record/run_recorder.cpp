@@ -1,11 +1,10 @@
 #include "cycloid/record/run_recorder.h"
 
 #ifdef CYCLOID_HDF5
-#include <hdf5.h>
+#include "cycloid/record/run_datasets.h"
 #endif
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "cycloid/base/error.h"
@@ -15,14 +14,7 @@ namespace cycloid::inline record {
 #ifdef CYCLOID_HDF5
 namespace {
 
-constexpr int kSchema = 1;
-constexpr hsize_t kChunkRows = 256;
-
-hid_t checked(hid_t id, const char* what) {
-  if (id < 0) throw Error(message("the recording could not be written: ", what));
-  return id;
-}
-void check(herr_t status, const char* what) { checked(status, what); }
+constexpr std::int64_t kSchema = 1;
 
 void put_text(hid_t file, const std::string& name, const std::string& text) {
   const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
@@ -30,7 +22,7 @@ void put_text(hid_t file, const std::string& name, const std::string& text) {
   H5Tset_cset(type, H5T_CSET_UTF8);
   const hid_t attribute = checked(
       H5Acreate2(file, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), "an attribute");
-  check(H5Awrite(attribute, type, text.data()), "an attribute");
+  checked(H5Awrite(attribute, type, text.data()), "an attribute");
   H5Aclose(attribute), H5Sclose(space), H5Tclose(type);
 }
 
@@ -38,69 +30,35 @@ void put_number(hid_t file, const char* name, std::int64_t value) {
   const hid_t space = H5Screate(H5S_SCALAR);
   const hid_t attribute = checked(
       H5Acreate2(file, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), "an attribute");
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), "an attribute");
+  checked(H5Awrite(attribute, H5T_NATIVE_INT64, &value), "an attribute");
   H5Aclose(attribute), H5Sclose(space);
 }
 
-// Rows along one axis, of which more may come.
-class Growing {
- public:
-  // (environments, rows, width), without the first axis for one environment and without the last
-  // for width 0.
-  Growing(hid_t file, const char* name, hid_t type, std::int64_t environments, std::int64_t width)
-      : environments_(environments > 1 ? static_cast<hsize_t>(environments) : 0),
-        width_(static_cast<hsize_t>(width)) {
-    std::vector<hsize_t> size = shape(0), most = size, chunk = shape(kChunkRows);
-    for (std::size_t i = 0; i < size.size(); ++i) {
-      most[i] = i == axis() ? H5S_UNLIMITED : size[i];
-      if (i < axis()) chunk[i] = 1;
-    }
-    const hid_t space = H5Screate_simple(static_cast<int>(size.size()), size.data(), most.data());
-    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(how, static_cast<int>(chunk.size()), chunk.data());
-    H5Pset_fletcher32(how);
-    set_ = checked(H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT), name);
-    H5Pclose(how), H5Sclose(space);
+std::string text_of(hid_t file, const std::string& name) {
+  const hid_t attribute = H5Aopen(file, name.c_str(), H5P_DEFAULT);
+  if (attribute < 0) return {};
+  const hid_t type = H5Aget_type(attribute);
+  std::string text(H5Tget_size(type), '\0');
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ||
+      H5Aread(attribute, type, text.data()) < 0) {
+    text.clear();
   }
-  Growing(const Growing&) = delete;
-  Growing& operator=(const Growing&) = delete;
-  ~Growing() { H5Dclose(set_); }
+  H5Tclose(type), H5Aclose(attribute);
+  return text;
+}
 
-  // values: (environments, rows, width)
-  void append(const void* values, hid_t type, std::int64_t rows) {
-    const hsize_t more = static_cast<hsize_t>(rows);
-    if (more == 0) return;
-    check(H5Dset_extent(set_, shape(rows_ + more).data()), "more room");
-    std::vector<hsize_t> first = shape(0), count = shape(more);
-    std::fill(first.begin(), first.end(), 0);
-    first[axis()] = rows_;
-    const hid_t there = H5Dget_space(set_);
-    H5Sselect_hyperslab(there, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr);
-    const hid_t here = H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr);
-    const herr_t written = H5Dwrite(set_, type, here, there, H5P_DEFAULT, values);
-    H5Sclose(here), H5Sclose(there);
-    check(written, "rows");
-    rows_ += more;
-  }
+std::int64_t number_of(hid_t file, const char* name) {
+  const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
+  std::int64_t value = INT64_MIN;
+  if (attribute < 0) return value;
+  H5Aread(attribute, H5T_NATIVE_INT64, &value);
+  H5Aclose(attribute);
+  return value;
+}
 
- private:
-  std::size_t axis() const { return environments_ ? 1 : 0; }
-  std::vector<hsize_t> shape(hsize_t rows) const {
-    std::vector<hsize_t> out;
-    if (environments_) out.push_back(environments_);
-    out.push_back(rows);
-    if (width_) out.push_back(width_);
-    return out;
-  }
-
-  hsize_t environments_, width_, rows_ = 0;
-  hid_t set_ = -1;
-};
-
-hid_t opened(const std::string& path) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // what fails is said here
+// Metadata stay in memory until a flush.
+hid_t access_list() {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  // Metadata stay in memory until a flush.
   H5AC_cache_config_t cache{};
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
   H5Pget_mdc_config(access, &cache);
@@ -109,60 +67,129 @@ hid_t opened(const std::string& path) {
   cache.flash_incr_mode = H5C_flash_incr__off;
   cache.decr_mode = H5C_decr__off;
   H5Pset_mdc_config(access, &cache);
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  return access;
+}
+
+hid_t opened(const std::string& path, bool is_there) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // what fails is said here
+  const hid_t access = access_list();
+  const hid_t file = is_there ? H5Fopen(path.c_str(), H5F_ACC_RDWR, access)
+                              : H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   H5Pclose(access);
-  if (file < 0) {
-    throw Error(message("cannot write \"", path,
-                        "\": choose a file in a folder that exists and may be written to"));
-  }
-  return file;
+  if (file >= 0) return file;
+  throw Error(is_there
+                  ? message("it is no recording, or another program writes to it")
+                  : message("cannot write \"", path,
+                            "\": choose a file in a folder that exists and may be written to"));
 }
 
 struct FileHandle {
   hid_t id;
-  explicit FileHandle(const std::string& path) : id(opened(path)) {}
+  FileHandle(const std::string& path, bool is_there) : id(opened(path, is_there)) {}
   FileHandle(const FileHandle&) = delete;
   FileHandle& operator=(const FileHandle&) = delete;
   ~FileHandle() { H5Fclose(id); }
 };
 
+// Where the file's run is another one, what of it.
+void check_same_run(hid_t file, const RunHeader& h) {
+  const std::int64_t schema = number_of(file, "schema"), seed = number_of(file, "seed");
+  if (schema != kSchema) throw Error("it is no recording of this release");
+  for (const auto& [name, text] : h.texts) {
+    if (text_of(file, name) != text) {
+      throw Error(message("it is of another run: its ", name, " is ", text_of(file, name),
+                          ", here it is ", text));
+    }
+  }
+  if (seed != h.seed) {
+    throw Error(message("it is of another run: its seed is ", seed, ", here it is ", h.seed));
+  }
+}
+
 }  // namespace
+
+bool can_record_runs() { return true; }
 
 struct RunRecorder::File {
   FileHandle file;
   RunHeader header;
-  Growing states, times, steps, controls;
+  GrowingDataset states, times, steps, controls, x0, params;
+  CheckpointDataset checkpoints;
   std::chrono::steady_clock::time_point kept = std::chrono::steady_clock::now();
 
-  File(const std::string& path, const RunHeader& h)
-      : file(path),
+  File(const std::string& path, const RunHeader& h, bool is_there, std::size_t numbers)
+      : file(path, is_there),
         header(h),
         states(file.id, "states", number_type(), h.environments, h.states),
         times(file.id, "times", H5T_IEEE_F64LE, 1, 0),
         steps(file.id, "steps", H5T_STD_I64LE, 1, 0),
         controls(file.id, "controls", number_type(), h.environments,
-                 std::max<std::int64_t>(h.inputs, 1)) {
-    Growing x0(file.id, "x0", number_type(), 1, h.environments > 1 ? h.states : 0);
+                 std::max<std::int64_t>(h.inputs, 1)),
+        x0(file.id, "x0", number_type(), 1, h.environments > 1 ? h.states : 0),
+        params(file.id, "params", H5T_IEEE_F64LE, 1, 0),
+        checkpoints(file.id, numbers) {}
+
+  void begin() {
+    const RunHeader& h = header;
     x0.append(h.x0.data(), H5T_NATIVE_DOUBLE, h.environments > 1 ? h.environments : h.states);
-    Growing params(file.id, "params", H5T_IEEE_F64LE, 1, 0);
     params.append(h.params.data(), H5T_NATIVE_DOUBLE, std::ssize(h.params));
     if (!h.model.empty()) {
-      Growing model(file.id, "model", H5T_STD_U8LE, 1, 0);
+      GrowingDataset model(file.id, "model", H5T_STD_U8LE, 1, 0);
       model.append(h.model.data(), H5T_NATIVE_UINT8, std::ssize(h.model));
     }
     for (const auto& [name, text] : h.texts) put_text(file.id, name, text);
     put_number(file.id, "seed", h.seed);
     put_number(file.id, "schema", kSchema);
-    check(H5Fflush(file.id, H5F_SCOPE_GLOBAL), "its beginning");
+  }
+
+  // Rows that came after the last checkpoint are made again.
+  RunCheckpoint go_on() {
+    check_same_run(file.id, header);
+    if (!x0.holds(header.x0, H5T_NATIVE_DOUBLE)) throw Error("it is of a run from other starts");
+    if (!params.holds(header.params, H5T_NATIVE_DOUBLE)) {
+      throw Error("it is of a run with other parameters");
+    }
+    if (!header.model.empty()) {
+      GrowingDataset model(file.id, "model", H5T_STD_U8LE, 1, 0);
+      if (!model.holds(std::vector<char>(header.model.begin(), header.model.end()),
+                       H5T_NATIVE_UINT8)) {
+        throw Error("it is of another model, or of one that has changed since");
+      }
+    }
+    const std::int64_t whole = std::min({states.rows(), times.rows(), steps.rows()});
+    RunCheckpoint last = checkpoints.last(whole);
+    if (last.step < 0) throw Error("it has no checkpoint of this run: record it again");
+    states.cut(last.rows), times.cut(last.rows), steps.cut(last.rows);
+    controls.cut(last.step);
+    return last;
+  }
+
+  void flush(const RunCheckpoint& checkpoint, const char* what) {
+    checkpoints.write(checkpoint);
+    checked(H5Fflush(file.id, H5F_SCOPE_GLOBAL), what);
+    kept = std::chrono::steady_clock::now();
   }
 
   hid_t number_type() const { return header.single ? H5T_IEEE_F32LE : H5T_IEEE_F64LE; }
 };
 
-bool can_record_runs() { return true; }
+RunRecorder::RunRecorder(const std::string& path, const RunHeader& header,
+                         const RunCheckpoint& start)
+    : file_(std::make_unique<File>(path, header, false, start.numbers.size())) {
+  file_->begin();
+  file_->flush(start, "its beginning");
+}
 
-RunRecorder::RunRecorder(const std::string& path, const RunHeader& header)
-    : file_(std::make_unique<File>(path, header)) {}
+RunRecorder RunRecorder::resume(const std::string& path, const RunHeader& header,
+                                RunCheckpoint& checkpoint) {
+  try {
+    auto file = std::make_unique<File>(path, header, true, checkpoint.numbers.size());
+    checkpoint = file->go_on();
+    return RunRecorder(std::move(file));
+  } catch (const Error& error) {
+    throw Error(message("cannot go on with \"", path, "\": ", error.what()));
+  }
+}
 
 void RunRecorder::add_state(std::int64_t step, double t, std::span<const double> states) {
   file_->states.append(states.data(), H5T_NATIVE_DOUBLE, 1);
@@ -174,32 +201,40 @@ void RunRecorder::add_inputs(std::span<const double> inputs, std::int64_t steps)
   file_->controls.append(inputs.data(), H5T_NATIVE_DOUBLE, steps);
 }
 
-void RunRecorder::keep_up() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - file_->kept < std::chrono::seconds(1)) return;
-  check(H5Fflush(file_->file.id, H5F_SCOPE_GLOBAL), "a second of the run");
-  file_->kept = now;
+bool RunRecorder::due() const {
+  return std::chrono::steady_clock::now() - file_->kept >= std::chrono::seconds(1);
 }
 
-void RunRecorder::close() {
+void RunRecorder::keep(const RunCheckpoint& checkpoint) {
+  file_->flush(checkpoint, "a second of the run");
+}
+
+void RunRecorder::close(const RunCheckpoint& checkpoint) {
   if (!file_) return;
-  check(H5Fflush(file_->file.id, H5F_SCOPE_GLOBAL), "its end");
+  file_->flush(checkpoint, "its end");
   file_.reset();
 }
 #else
 struct RunRecorder::File {};
 bool can_record_runs() { return false; }
-RunRecorder::RunRecorder(const std::string&, const RunHeader&) {
+namespace {
+[[noreturn]] void refuse() {
   throw Error(
       "this program was built without libhdf5, which recordings need: install it "
       "(apt-get install libhdf5-dev) and build again, or write a table with --output FILE.csv");
 }
+}  // namespace
+RunRecorder::RunRecorder(const std::string&, const RunHeader&, const RunCheckpoint&) { refuse(); }
+RunRecorder RunRecorder::resume(const std::string&, const RunHeader&, RunCheckpoint&) { refuse(); }
 void RunRecorder::add_state(std::int64_t, double, std::span<const double>) {}
 void RunRecorder::add_inputs(std::span<const double>, std::int64_t) {}
-void RunRecorder::keep_up() {}
-void RunRecorder::close() {}
+bool RunRecorder::due() const { return false; }
+void RunRecorder::keep(const RunCheckpoint&) {}
+void RunRecorder::close(const RunCheckpoint&) {}
 #endif
 
+RunRecorder::RunRecorder(std::unique_ptr<File> file) : file_(std::move(file)) {}
+RunRecorder::RunRecorder(RunRecorder&&) noexcept = default;
 RunRecorder::~RunRecorder() = default;
 
 }  // namespace cycloid::inline record

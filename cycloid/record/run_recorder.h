@@ -4,6 +4,9 @@
 // moments the file on the disk is whole: metadata leave memory only then, so that a program that is
 // killed, or a machine that loses its power, loses what the last second brought and no more.
 //
+// A checkpoint is written at the same moments: what a program needs to go on with the run. There
+// are two places for it, used in turn; the newer one that is whole and that the rows reach counts.
+//
 // libhdf5 is optional when the program is built (hdf5_file.h).
 #pragma once
 
@@ -27,25 +30,38 @@ struct RunHeader {
   std::map<std::string, std::string> texts{};  // further attributes of the root
 };
 
+struct RunCheckpoint {
+  std::int64_t step = 0, rows = 0;  // steps that were made; rows of states among them
+  std::vector<double> numbers{};    // as many in every checkpoint of a run
+};
+
 // Whether this was built with libhdf5.
 bool can_record_runs();
 
 class RunRecorder {
  public:
-  // Throws Error when the file cannot be written, or without libhdf5.
-  RunRecorder(const std::string& path, const RunHeader& header);
+  // A new file. Throws Error when it cannot be written, or without libhdf5.
+  RunRecorder(const std::string& path, const RunHeader& header, const RunCheckpoint& start);
+  // A file that is there, of the same run, cut back to its last checkpoint. Throws Error on one of
+  // another run or without a checkpoint.
+  static RunRecorder resume(const std::string& path, const RunHeader& header,
+                            RunCheckpoint& checkpoint);
+  RunRecorder(RunRecorder&&) noexcept;
   ~RunRecorder();  // closes, and keeps silent
 
   // Of every environment, (environments, states): the state after `step` steps, at time t [s].
   void add_state(std::int64_t step, double t, std::span<const double> states);
   // (environments, steps, inputs): of the steps that follow those that are there.
   void add_inputs(std::span<const double> inputs, std::int64_t steps);
-  // Brings all to the disk, where a second has passed since the last time.
-  void keep_up();
-  void close();
+  // Whether a second has passed since all was brought to the disk.
+  bool due() const;
+  // Brings all to the disk.
+  void keep(const RunCheckpoint& checkpoint);
+  void close(const RunCheckpoint& checkpoint);
 
  private:
   struct File;
+  explicit RunRecorder(std::unique_ptr<File> file);
   std::unique_ptr<File> file_;
 };
 

@@ -56,7 +56,7 @@ def main():
         }
         ticks = np.round(np.linspace(shares.min(), shares.max(), 5), 2)
         title = f"log10 of the error, model: {name}"
-        panels.append(panel(i * HEIGHT, title, shares[order], curves, COLOURS, ticks))
+        panels.append(panel(i * HEIGHT, title, shares[order], curves, COLOURS, ticks, 0.09))
     picture = page(
         "Error of a guarded double pendulum against the share of classical steps",
         "share of classical steps",

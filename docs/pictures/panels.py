@@ -6,8 +6,8 @@ WIDTH, HEIGHT, LEFT, TOP = 720, 230, 70, 30
 PLAIN = "#444444"
 
 
-def panel(top, title, x, curves, colours, ticks):
-    """One plot with its axes; ticks: the numbers below it."""
+def panel(top, title, x, curves, colours, ticks, legend=0.64):
+    """One plot with its axes; ticks: the numbers below it; legend: how far down it is, of 1."""
     values = np.concatenate(list(curves.values()))
     low, high = min(0, values.min()), max(0, values.max())
     inner, tall = WIDTH - LEFT - 20, HEIGHT - TOP - 35
@@ -31,8 +31,8 @@ def panel(top, title, x, curves, colours, ticks):
         points = " ".join("{:.1f},{:.1f}".format(*place(a, b)) for a, b in zip(x, curve))
         out.append(f'<polyline points="{points}" stroke="{colour}" class="curve"/>')
         if len(curves) > 1:
-            y = top + TOP + tall - 60 + 18 * i
-            out.append(f'<text x="{LEFT + inner - 150}" y="{y}" fill="{colour}">{name}</text>')
+            y = round(top + TOP + legend * tall) + 18 * i
+            out.append(f'<text x="{LEFT + inner - 210}" y="{y}" fill="{colour}">{name}</text>')
     return out
 
 

@@ -63,7 +63,9 @@ def main():
         "height at the start [cm]",
         [
             panel(0, "Height after 0.25 s [cm]", x, ends, COLOURS, ticks),
-            panel(HEIGHT, "Its derivative by the height at the start", x, slopes, COLOURS, ticks),
+            panel(
+                HEIGHT, "Its derivative by the height at the start", x, slopes, COLOURS, ticks, 0.38
+            ),
         ],
     )
     Path(__file__).with_suffix(".svg").write_text(picture)

@@ -1,4 +1,4 @@
-"""Makes docs/pictures/room_*.png and swing_up.gif: worlds as the viewer shows them.
+"""Makes docs/pictures/room_*.png and swing_up.gif: worlds and reports as pages show them.
 
     python docs/pictures/views.py [NAME ...]        needs Chromium and Pillow
 """
@@ -51,7 +51,7 @@ CART = """<mujoco> <option timestep="0.02"/> <worldbody>
 
 def laws():
     run = cy.rollout(cy.systems.double_pendulum(), [2.0, 2.5, 0.0, 0.0], 600)
-    return {"trajectory": run}, 240, 5
+    return {"trajectory": run}, 240, 2
 
 
 def contact():
@@ -63,7 +63,7 @@ def contact():
     run = cy.rollout(table, table.initial_state(), plan.controls)
     bar = np.zeros_like(run.states)
     bar[-1, :2] = -1, -0.6
-    return {"trajectory": run, "gradient": bar}, 62, 9
+    return {"trajectory": run, "gradient": bar}, 62, 6
 
 
 def finger():
@@ -75,7 +75,7 @@ def finger():
 
 def soft():
     body = finger()
-    return {"trajectory": cy.rollout(body, body.initial_state(), 40)}, 16, 4
+    return {"trajectory": cy.rollout(body, body.initial_state(), 40)}, 16, 2
 
 
 def spectral():
@@ -101,7 +101,7 @@ def grid():
     disc = cy.fluid.Circle((0.45, 0.48), 0.1)
     flow = cy.fluid.grid((160, 64), (2.5, 1.0), 1.5e-3, boundary=sides, obstacles=[disc], dt=0.008)
     start = flow.state(velocity=lambda x, y: (1 + 0 * x, 0.1 * np.sin(6 * x)))
-    return {"trajectory": cy.rollout(flow, start, 800, save=20)}, 40, 6
+    return {"trajectory": cy.rollout(flow, start, 800, save=20)}, 40, 0
 
 
 def swing():
@@ -114,7 +114,7 @@ def optimise():
     robot, plan = swing()
     early = cy.plan(robot, robot.initial_state(), cy.cost.Reach("state", [0, np.pi, 0, 0], 300)
                     + cy.cost.Effort(1e-3), 120, iterations=4)  # fmt: skip
-    return {"trajectory": plan, "compare": early}, 100, 4
+    return {"trajectory": plan, "compare": early}, 100, 3
 
 
 ROOMS = {f.__name__: f for f in (laws, contact, soft, spectral, grid, optimise)}
@@ -147,12 +147,44 @@ def movie(browser, folder):
                   loop=0, optimize=True)  # fmt: skip
 
 
+def scorecard(path):
+    """A pendulum with a little too much damping, against the true one."""
+    truth, draw = cy.systems.pendulum(dt=0.02, damping=0.1), np.random.default_rng(1)
+    model = cy.systems.pendulum(dt=0.02, damping=0.12)
+    cy.evaluate(model, truth, draw.uniform(-1, 1, (16, 2)), 200, timing=False).plot(path)
+
+
+def recording(path):
+    """A run that was saved, opened and seen."""
+    run = cy.rollout(cy.systems.double_pendulum(), [2.0, 2.5, 0.0, 0.0], 600)
+    run.save(path.with_suffix(".npz"))
+    cy.view(cy.open(path.with_suffix(".npz")), path)
+
+
+PAGES = {"evaluate": (scorecard, 940, 900), "record": (recording, 940, 560)}
+
+
+def whole(browser, folder, name):
+    """A page as it is."""
+    make, width, height = PAGES[name]
+    path = Path(folder, f"{name}.html")
+    make(path)
+    page = browser.open(path, width=width, height=height)
+    page.evaluate("window.cycloid?.seek(240); new Promise((done) => setTimeout(done, 400))")
+    data = page.call("Page.captureScreenshot", format="png")["data"]
+    image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
+    image.quantize(128).save(HERE / f"room_{name}.png", optimize=True)
+
+
 def main():
-    wanted = sys.argv[1:] or [*ROOMS, "movie"]
+    wanted = sys.argv[1:] or [*ROOMS, *PAGES, "movie"]
     with Browser() as browser, tempfile.TemporaryDirectory() as folder:
         for name in wanted:
             if name == "movie":
                 movie(browser, folder)
+                continue
+            if name in PAGES:
+                whole(browser, folder, name)
                 continue
             scene, frame, closer = ROOMS[name]()
             page = shown(browser, folder, scene, 720, 400, closer)

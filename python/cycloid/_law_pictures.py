@@ -19,7 +19,7 @@ Poses = Callable[[np.ndarray], np.ndarray]
 Parts = dict[str, Any]
 
 _BLUE, _TEAL, _GREY = (0.13, 0.42, 0.75, 1.0), (0.05, 0.55, 0.55, 1.0), (0.55, 0.58, 0.63, 1.0)
-_DARK, _GOLD = (0.28, 0.31, 0.36, 1.0), (0.96, 0.72, 0.2, 1.0)
+_DARK, _GOLD = (0.42, 0.45, 0.5, 1.0), (0.96, 0.72, 0.2, 1.0)
 _FRONT = [0.22, -1, 0.16]  # a law in a plane is seen from the front
 _MOST_MASSES = 300
 

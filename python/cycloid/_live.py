@@ -68,11 +68,10 @@ class Live:
 
     def show(self, trajectory: Any, *, compare: Any = None, gradient: Any = None) -> None:
         """Brings another trajectory to every page; arguments as in `view`."""
-        from cycloid._view import as_trajectory
+        from cycloid._view import as_ghosts, as_trajectory
 
         run = as_trajectory(trajectory, "trajectory")
-        other = None if compare is None else as_trajectory(compare, "compare")
-        scene = self._scene_of(run, other, gradient, self._title)
+        scene = self._scene_of(run, as_ghosts(compare), gradient, self._title)
         scene["live"] = f"/events?token={self._token}"
         with self._changed:
             self._scene, self.version = scene, self.version + 1

@@ -128,7 +128,7 @@ class Run:
 
 def scene_of(
     trajectory: Trajectory,
-    compare: Trajectory | None = None,
+    compare: Sequence[Trajectory] = (),
     gradient: Any = None,
     title: str | None = None,
 ) -> Scene:
@@ -148,8 +148,8 @@ def scene_of(
     place = _draw(run, scene)
     scene.setdefault("observed", _energy(run))
     scene["plots"] = _cards(run)
-    if compare is not None:
-        scene["ghost"] = _ghost(run, Run(compare), scene)
+    if compare:
+        scene["ghosts"] = [_ghost(run, Run(other), scene) for other in compare]
     if gradient is not None:
         scene["gradient"] = _arrows(trajectory, run, gradient, place)
     return scene

@@ -28,6 +28,7 @@ from cycloid._results import Events, Report
 from cycloid._robot import Keywords, Robot
 from cycloid._rollout import Batch, Trajectory, rollout
 from cycloid._system import System, check_system
+from cycloid._trajectory_bag import read_bag, write_bag
 from cycloid._trajectory_formats import (
     KINDS,
     csv_text,
@@ -67,8 +68,9 @@ def save(trajectory: Trajectory, path: Any, seed: int | None = None) -> None:
     arrays, about = contents(trajectory, seed)
     if kind == ".npz":
         return write_beside(file, lambda beside: beside.write_bytes(npz_bytes((arrays, about))))
-    if kind == ".mcap":
-        return write_beside(file, lambda beside: write_mcap(trajectory, (arrays, about), beside))
+    if kind in (".mcap", ".bag"):
+        put = write_mcap if kind == ".mcap" else write_bag
+        return write_beside(file, lambda beside: put(trajectory, (arrays, about), beside))
     return write_beside(file, lambda beside: write_hdf5(package, beside, arrays, about))
 
 
@@ -296,7 +298,7 @@ def open(path: str | os.PathLike[str], *, system: System | None = None) -> Traje
 
     system: for a world that a file cannot hold (a law in Python, a closed loop, a large world), the
     same one, made again; a table (.csv) needs it too. HDF5 needs h5py: pip install cycloid[record];
-    .mcap needs mcap; .npz and .csv need nothing.
+    .mcap needs mcap, .bag rosbags; .npz and .csv need nothing.
 
     Raises FileNotFoundError if there is no such file, Error for one that is damaged, cut off, of
     another kind or of a newer release, ModelError where the system is needed.
@@ -342,9 +344,12 @@ def open(path: str | os.PathLike[str], *, system: System | None = None) -> Traje
 
 
 def _read_other(file: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Of .npz and .mcap."""
-    is_npz = file.suffix.lower() == ".npz"
-    arrays, about = read_npz(file.read_bytes()) if is_npz else read_mcap(file)
+    """Of .npz, .mcap and .bag."""
+    kind = file.suffix.lower()
+    if kind == ".npz":
+        arrays, about = read_npz(file.read_bytes())
+    else:
+        arrays, about = read_mcap(file) if kind == ".mcap" else read_bag(file)
     check_schema(about.get("schema"))
     check_arrays(arrays)
     how: dict[str, Any] = about["model"]

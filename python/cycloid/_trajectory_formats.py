@@ -6,6 +6,7 @@
          the table
   .mcap  messages "/states" and "/inputs" (JSON) for tools that play recordings of robots, and the
          whole run beside them; needs the package mcap
+  .bag   the same as a bag of ROS 1; needs the package rosbags (_trajectory_bag.py)
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from cycloid._rollout import Trajectory, rollout
 from cycloid._system import System
 
 _SLACK = 1e-6  # of a step
-KINDS = (".npz", ".csv", ".mcap")
+KINDS = (".npz", ".csv", ".mcap", ".bag")
 # What readers of packed files raise for bytes that make no sense.
-_DAMAGE = (
+DAMAGE = (
     zipfile.BadZipFile, zlib.error, struct.error, lzma.LZMAError, EOFError, NotImplementedError,
     ValueError, KeyError, IndexError, OverflowError, MemoryError, RuntimeError, AttributeError,
 )  # fmt: skip
@@ -77,7 +78,7 @@ def read_npz(data: bytes) -> Contents:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise Error(f"it is damaged, or no recording of cycloid: {error}") from None
     if "about" not in arrays or "digest" not in arrays:
         raise Error("it has no array about: no recording of cycloid")
@@ -159,9 +160,7 @@ def write_mcap(run: Trajectory, contents: Contents, path: Path) -> None:
         from mcap.writer import Writer
     except ImportError:
         raise missing("mcap", "cycloid[mcap]") from None
-    if run.states.ndim != 2:
-        raise Error("messages are of one environment; this run is a batch: save it as .npz or .h5")
-    system = run.system
+    topics = topics_of(run)
     with path.open("wb") as file:
         out = Writer(file)
         out.start(profile="", library="cycloid")
@@ -169,7 +168,7 @@ def write_mcap(run: Trajectory, contents: Contents, path: Path) -> None:
             create_time=0, log_time=0, name="run.npz", media_type="application/x-npz",
             data=npz_bytes(contents),
         )  # fmt: skip
-        for topic, slices, rows in _topics(run, system):
+        for topic, slices, rows in topics:
             schema = {"type": "object", "properties": {k: {"type": "array"} for k in slices}}
             kind = out.register_schema(topic, "jsonschema", json.dumps(schema).encode())
             channel = out.register_channel(topic, "json", kind)
@@ -180,7 +179,11 @@ def write_mcap(run: Trajectory, contents: Contents, path: Path) -> None:
         out.finish()
 
 
-def _topics(run: Trajectory, system: System) -> list[tuple[str, dict[str, slice], np.ndarray]]:
+def topics_of(run: Trajectory) -> list[tuple[str, dict[str, slice], np.ndarray]]:
+    """Names of messages, their blocks and their rows. Raises Error for a batch."""
+    if run.states.ndim != 2:
+        raise Error("messages are of one environment; this run is a batch: save it as .npz or .h5")
+    system = run.system
     topics = [("/states", system.state_slices, run.states)]
     if system.input_size:
         held = np.minimum(np.asarray(run.steps), run.controls.shape[0] - 1)
@@ -197,7 +200,7 @@ def read_mcap(path: Path) -> Contents:
     with path.open("rb") as file:
         try:
             kept = [a for a in make_reader(file).iter_attachments() if a.name == "run.npz"]
-        except (McapError, *_DAMAGE) as error:
+        except (McapError, *DAMAGE) as error:
             raise Error(f"it is damaged, or no recording of cycloid: {error}") from None
     if not kept:
         raise Error("it has no attachment run.npz: no recording of cycloid")

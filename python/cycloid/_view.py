@@ -17,6 +17,7 @@ from cycloid._scene import Scene, scene_of
 _PAGE = Path(__file__).with_name("viewer.html")
 _NOTEBOOK_HEIGHT = 520  # [pixels]
 _MOST_IN_A_NOTEBOOK = 12_000_000  # [bytes]
+_MOST_GHOSTS = 12
 
 
 def view(
@@ -34,9 +35,10 @@ def view(
     batch, the first environment.
 
     trajectory: of `rollout` or `open`, or a `Plan`. compare: another one, drawn as a ghost at the
-    same times. gradient: the derivative of a loss by the states, as `pullback` takes it; arrows
-    show what the loss wants at every time, minus the gradient: how each body would move if the
-    state followed it, and each input. title: the system's name if left out.
+    same times, or a list of up to twelve, such as the iterations of an optimisation, of which later
+    ones are seen more. gradient: the derivative of a loss by the states, as `pullback` takes it;
+    arrows show what the loss wants at every time, minus the gradient: how each body would move if
+    the state followed it, and each input. title: the system's name if left out.
 
     live: serves the page on this machine in place of writing it, and returns a `Live`, whose
     `address` has the token without which nothing is answered; `show` brings the next trajectory,
@@ -54,7 +56,7 @@ def view(
     ('run.html', True)
     """
     run = as_trajectory(trajectory, "trajectory")
-    other = None if compare is None else as_trajectory(compare, "compare")
+    others = as_ghosts(compare)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a text; got {shown(title)}")
     if not isinstance(live, bool):
@@ -62,7 +64,7 @@ def view(
     if live:
         if path is not None:
             raise Error("a live page is served and not written: leave path out")
-        return Live(lambda scene: page_of(scene), scene_of, run, other, gradient, title)
+        return Live(lambda scene: page_of(scene), scene_of, run, others, gradient, title)
     if path is None:
         raise Error('expected where the page goes, such as "run.html", or live=True')
     if not isinstance(path, (str, os.PathLike)):
@@ -70,7 +72,7 @@ def view(
     file = Path(os.fsdecode(path))
     if not file.parent.is_dir():
         raise FileNotFoundError(f'cannot write "{file}": there is no folder "{file.parent}"')
-    text = page_of(scene_of(run, other, gradient, title))
+    text = page_of(scene_of(run, others, gradient, title))
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -87,6 +89,16 @@ def as_trajectory(given: Any, what: str) -> Trajectory:
     if isinstance(given, Plan):
         return rollout(given.system, given.x0, given.controls, given.params, t0=given.t0)
     raise TypeError(f"{what}: expected a cycloid Trajectory or Plan; got {shown(given)}")
+
+
+def as_ghosts(compare: Any) -> list[Trajectory]:
+    """What `compare` names, none, one or several."""
+    if compare is None:
+        return []
+    given = compare if isinstance(compare, (list, tuple)) else [compare]
+    if len(given) > _MOST_GHOSTS:
+        raise Error(f"compare: expected at most {_MOST_GHOSTS} trajectories; got {len(given)}")
+    return [as_trajectory(one, "compare") for one in given]
 
 
 def page_of(scene: Scene) -> str:

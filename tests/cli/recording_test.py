@@ -6,6 +6,7 @@ Where the program was built without libhdf5, it says so, and there is no more to
 import signal
 import time
 
+import h5py
 import numpy as np
 import pytest
 
@@ -84,6 +85,99 @@ def test_an_interrupted_run_is_closed(records):
     assert process.returncode == 130
     run = cy.open(records.folder / "stopped.h5")
     assert run.steps.size > 1000 and (np.diff(run.steps) == 1).all()
+
+
+BOX = """<mujoco model="box"><worldbody><geom type="plane" size="0 0 1"/>
+  <body name="box" pos="0 0 0.4"><freejoint/><geom type="box" size="0.1 0.2 0.3"/></body>
+  </worldbody></mujoco>"""
+
+
+def same(one, other):
+    """Datasets of two files, but checkpoints, bit for bit."""
+    with h5py.File(one) as mine, h5py.File(other) as its:
+        assert set(mine) == set(its)
+        return all(np.array_equal(mine[k][()], its[k][()]) for k in mine if k != "checkpoint")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("model", ["box.xml", "double_pendulum"])
+def test_a_run_goes_on_bit_for_bit(records, how, model):
+    (records.folder / "box.xml").write_text(BOX)
+    words = ["simulate", model, "--batch", 2, "--every", 300, "--record"]
+    process = records.start(*words, "cut.h5", "--steps", 10**9)
+    time.sleep(2.5)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert how == signal.SIGKILL or (process.returncode == 130 and "--resume" in said)
+    with h5py.File(records.folder / "cut.h5") as file:
+        reached = int(file["checkpoint"][:, 0].max())
+    assert reached > 1024
+    steps = (reached // 1024 + 2) * 1024  # whole segments: where the cuts are is part of the run
+    resumed = records.answer(*words, "cut.h5", "--steps", steps, "--resume")
+    assert resumed["resumed_at"] == reached
+    whole = records.answer(*words, "whole.h5", "--steps", steps)
+    assert resumed["final_state"] == whole["final_state"]
+    assert same(records.folder / "cut.h5", records.folder / "whole.h5")
+    again = records.answer(*words, "cut.h5", "--steps", steps, "--resume")
+    assert again["resumed_at"] == steps and again["final_state"] == whole["final_state"]
+    assert cy.open(records.folder / "cut.h5").states.shape[0] == 2
+
+
+def test_a_checkpoint_that_was_cut_off_leaves_the_other(records):
+    words = ["simulate", "lorenz", "--record", "run.h5", "--every", 100, "--resume", "--steps"]
+    for steps in (2048, 4096):
+        records.answer(*words, steps)
+    with h5py.File(records.folder / "run.h5") as file:
+        newer = int(file["checkpoint"][:, 0].argmax())
+        place = file["checkpoint"].id.get_chunk_info_by_coord((newer, 0)).byte_offset
+    data = bytearray((records.folder / "run.h5").read_bytes())
+    data[place + 20] ^= 1
+    (records.folder / "run.h5").write_bytes(data)
+    resumed = records.answer(*words, 6144)
+    assert resumed["resumed_at"] == 2048
+    whole = ["simulate", "lorenz", "--record", "whole.h5", "--every", 100, "--steps", 6144]
+    assert resumed["final_state"] == records.answer(*whole)["final_state"]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("--seed", 1), "its seed is 0, here it is 1"),
+        (("--set", "length=2"), "another run"),
+        (("--batch", 5), "another run"),
+        (("--every", 3), "another run"),
+        (("--push", 0.5), "another run"),
+        (("--x", "0.5,0"), "other starts"),
+        (("--steps", 5), "has 100 steps already"),
+        (("--output", "run.csv"), "a table cannot be resumed"),
+    ],
+)
+def test_a_recording_of_another_run_is_left_alone(records, words, message):
+    begin = {"--batch": 2, "--record": "run.h5", "--steps": 100}
+    records.answer("simulate", "pendulum", *sum(begin.items(), ()))
+    before = cy.open(records.folder / "run.h5").states
+    asked = begin | {"--steps": 200} | dict([words])
+    done = records.run("simulate", "pendulum", "--resume", *sum(asked.items(), ()))
+    assert done.returncode == 2 and message in done.stderr
+    assert np.array_equal(cy.open(records.folder / "run.h5").states, before)
+
+
+def test_only_recordings_go_on(records):
+    done = records.run("simulate", "pendulum", "--resume")
+    assert done.returncode == 2 and "--resume needs --record FILE" in done.stderr
+    (records.folder / "no.h5").write_text("no recording")
+    done = records.run("simulate", "pendulum", "--record", "no.h5", "--resume")
+    assert done.returncode == 2 and 'cannot go on with "no.h5"' in done.stderr
+    assert (records.folder / "no.h5").read_text() == "no recording"
+    with h5py.File(records.folder / "other.h5", "w") as file:
+        file["x"] = 1
+    done = records.run("simulate", "pendulum", "--record", "other.h5", "--resume")
+    assert done.returncode == 2 and "no recording of this release" in done.stderr
+
+
+def test_all_environments_are_recorded(records):
+    records.answer("simulate", "pendulum", "--batch", 5, "--steps", 20, "--record", "all.h5")
+    assert cy.open(records.folder / "all.h5").states.shape == (5, 21, 2)
 
 
 def test_a_place_that_cannot_be_written_is_said(records):

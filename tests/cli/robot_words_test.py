@@ -58,7 +58,7 @@ def test_simulate_ends_with_joints_by_name(walker):
 
 def test_gradcheck_shows_the_worst_ten_and_counts_the_rest(walker):
     text = walker.run("gradcheck", "walker.xml", "--steps", 3).stdout
-    rows = re.findall(r"^(?:x0|controls|params)\S* +(\S+) ", text, re.MULTILINE)
+    rows = re.findall(r"^ *(?:x0|controls|params)\S* +(\S+) ", text, re.MULTILINE)
     assert len(rows) == 10
     errors = [float(r) for r in rows]
     assert errors == sorted(errors, reverse=True)

@@ -191,6 +191,18 @@ def test_slider_and_keys_move_the_frame(page):
     assert page.evaluate("[cycloid.seek(-5), cycloid.seek(1e9)]") == [0, STEPS]
 
 
+def test_iterations_are_ghosts_too(browser, folder):
+    system = cy.systems.pendulum()
+    run = cy.rollout(system, [1.5, 0.0], 50)
+    others = [cy.rollout(system, [angle, 0.0], 50) for angle in (-1.5, -0.5, 0.5)]
+    pages = [cy.view(run, folder / f"{n}.html", compare=others[-n:]) for n in (1, 3)]
+    violet = "r >= g && b > g + 5"  # however faint
+    one, three = (count(opened(browser, page), violet) for page in pages)
+    assert three > 2 * one > 300
+    with pytest.raises(cy.Error, match="at most 12"):
+        cy.view(run, folder / "many.html", compare=others * 5)
+
+
 def test_arrows_ghost_and_their_buttons(page):
     page.evaluate("cycloid.seek(60)")
     with_arrows, with_ghost = count(page, ORANGE), count(page, GHOST)

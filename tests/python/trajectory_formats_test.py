@@ -1,4 +1,4 @@
-"""Runs as NPZ, CSV and MCAP: there and back, resumed, and files that are damaged or newer."""
+"""Runs as NPZ, CSV, MCAP and bags: there and back, resumed, and files that are damaged or newer."""
 
 import json
 
@@ -35,6 +35,30 @@ def test_mcap_has_messages_and_the_run(tmp_path):
     assert found[-1][2].log_time == round(1e9 * float(run.times[-1]))
     with pytest.raises(cy.Error, match="batch"):
         batch().save(path)
+
+
+def test_a_bag_has_messages_and_the_run(tmp_path):
+    rosbag1 = pytest.importorskip("rosbags.rosbag1")
+    typesys = pytest.importorskip("rosbags.typesys")
+    run, path = robot(), tmp_path / "run.bag"
+    run.save(path, seed=2)
+    again = cy.open(path)
+    assert (again.states == run.states).all() and again.seed == 2
+    assert (again.pullback(1.0).x0 == run.pullback(1.0).x0).all()
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    with rosbag1.Reader(path) as bag:
+        found = [row for row in bag.messages() if row[0].topic == "/states"]
+        assert {c.topic for c in bag.connections} == {"/states", "/inputs", "/cycloid/run"}
+    assert len(found) == len(run.times) and found[-1][1] == round(1e9 * float(run.times[-1]))
+    last = store.deserialize_ros1(found[-1][2], found[-1][0].msgtype)
+    assert [d.label for d in last.layout.dim] == ["qpos", "qvel"]
+    assert (last.data == run.states[-1]).all()
+    with pytest.raises(cy.Error, match="batch"):
+        batch().save(path)
+    with rosbag1.Writer(tmp_path / "other.bag") as bag:
+        bag.add_connection("/chatter", "std_msgs/msg/String", typestore=store)
+    with pytest.raises(cy.Error, match="no recording of cycloid"):
+        cy.open(tmp_path / "other.bag")
 
 
 def test_a_table_is_read_with_its_system(tmp_path):
@@ -88,10 +112,10 @@ def test_wrong_tables_are_clean_errors(tmp_path, text, word):
         cy.open(path, system=cy.systems.pendulum())
 
 
-@pytest.mark.parametrize("kind", ["npz", "mcap"])
+@pytest.mark.parametrize("kind", ["npz", "mcap", "bag"])
 def test_flipped_and_cut_files_are_errors_or_have_no_part_in_it(tmp_path, kind):
-    if kind == "mcap":
-        pytest.importorskip("mcap")
+    if kind in ("mcap", "bag"):
+        pytest.importorskip({"mcap": "mcap", "bag": "rosbags"}[kind])
     run, path, spoiled = sampled(), tmp_path / f"run.{kind}", tmp_path / f"spoiled.{kind}"
     run.save(path)
     whole, errors = path.read_bytes(), 0

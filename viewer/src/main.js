@@ -23,7 +23,7 @@ const notice = (text) => {
 function read() {
   times = new Float64Array(bytes(data.times));
   states = columns(data.states);
-  ghost_states = columns(data.ghost?.states);
+  ghost_states = columns(data.ghosts?.at(-1).states);
   controls = columns(data.controls);
 }
 read();
@@ -97,7 +97,9 @@ function legend() {
   if (data.field) bar("field", data.field_name, ...data.field_range);
   if (data.gradient?.places) mark("#e2570f", "minus the gradient of the loss");
   if (data.contacts) mark("#13a06f", "contact forces");
-  if (data.ghost) mark("#9a6cf0", "the other trajectory");
+  if (data.ghosts) {
+    mark("#9a6cf0", data.ghosts.length > 1 ? "other trajectories" : "the other trajectory");
+  }
   $("legend").innerHTML = lines.join("");
 }
 
@@ -205,7 +207,7 @@ function settle() {
   player.frame = Math.min(player.frame, times.length - 1);
   for (const [id, there] of Object.entries({
     trails: data.trails?.length,
-    ghost: data.ghost,
+    ghost: data.ghosts,
     arrows: data.gradient,
     forces: data.contacts,
     "hidden-geoms": data.geoms?.some((g) => g.hidden),

@@ -10,6 +10,7 @@ import { colour } from "./colours.js";
 import { SpringGeometry, checker, geometry_of, rod_geometry, vertices_of } from "./shapes.js";
 
 const UP = new THREE.Vector3(0, 0, 1);
+const MARGIN = 1.12; // around the scene
 const LONGEST_TRAIL = 4000; // points
 
 export function can_draw() {
@@ -83,8 +84,10 @@ export class Stage {
     this.frames = scene.frames;
     this.measure();
     this.solid = this.actor(this.motion, null);
-    this.ghost = null;
-    if (scene.ghost) this.ghost = this.actor(new Motion(scene.ghost), "ghost");
+    // Of several, later ones are seen more.
+    const all = scene.ghosts ?? [];
+    const seen = (k) => 0.4 + (0.6 * (k + 1)) / all.length;
+    this.ghosts = all.map((one, k) => this.actor(new Motion(one), seen(k)));
     this.curves();
     this.trails();
     this.arrows();
@@ -151,16 +154,18 @@ export class Stage {
     const [r, g, b, a] = rgba;
     const made = new THREE.MeshStandardMaterial({ roughness: 0.62, metalness: 0.05 });
     made.color.setRGB(r, g, b, THREE.SRGBColorSpace);
-    const opacity = ghost ? 0.28 : a;
+    const opacity = ghost ? 0.28 * ghost : a;
     if (ghost) made.color.lerp(new THREE.Color(0x8a63d8), 0.75);
     if (opacity < 1) Object.assign(made, { transparent: true, opacity, depthWrite: !ghost });
     return made;
   }
 
-  // One trajectory's things: groups for bodies, links, a surface, a field.
+  // One trajectory's things: groups for bodies, links, a surface, a field. ghost: null, or how much
+  // it is seen, up to 1.
   actor(motion, ghost) {
     const { data } = this;
-    const actor = { motion, groups: [], links: [], all: new THREE.Group(), hidden: [] };
+    const all = new THREE.Group();
+    const actor = { motion, faint: ghost, groups: [], links: [], all, hidden: [] };
     this.content.add(actor.all);
     for (let b = 0; b < motion.bodies; ++b) {
       const group = new THREE.Group();
@@ -330,7 +335,7 @@ export class Stage {
     };
     for (const b of this.data.trails ?? []) {
       add(this.motion, b, 0x2f80d6, 0.85);
-      if (this.ghost) add(this.ghost.motion, b, 0x9a6cf0, 0.5);
+      for (const { motion, faint } of this.ghosts) add(motion, b, 0x9a6cf0, 0.5 * faint);
     }
   }
 
@@ -456,7 +461,7 @@ export class Stage {
 
   show(i) {
     this.pose(this.solid, i);
-    if (this.ghost) this.pose(this.ghost, i);
+    for (const ghost of this.ghosts) this.pose(ghost, i);
     for (const { line, step, total } of this.trail_lines) {
       line.geometry.instanceCount = Math.min(total - 1, Math.floor(i / step));
     }
@@ -531,18 +536,33 @@ export class Stage {
     eye.updateProjectionMatrix();
   }
 
+  // So far that every corner of the box is in the picture, with a margin.
+  distance(away) {
+    const up = Math.tan((this.camera.fov * Math.PI) / 360);
+    const across = up * (this.camera.aspect || 1);
+    const right = new THREE.Vector3().crossVectors(UP, away).normalize();
+    const top = new THREE.Vector3().crossVectors(away, right);
+    const box = this.wanders ? this.start : this.box;
+    let far = 0;
+    for (let k = 0; k < 8; ++k) {
+      const corner = new THREE.Vector3(
+        (k & 1 ? box.max : box.min).x,
+        (k & 2 ? box.max : box.min).y,
+        (k & 4 ? box.max : box.min).z,
+      ).sub(this.middle);
+      const needed = Math.max(Math.abs(corner.dot(right)) / across, Math.abs(corner.dot(top)) / up);
+      far = Math.max(far, corner.dot(away) + MARGIN * needed);
+    }
+    return far;
+  }
+
   reset() {
     this.following = this.wanders && this.lead >= 0;
     this.pose(this.solid, 0);
     this.middle = (this.wanders ? this.start : this.box).getCenter(new THREE.Vector3());
     const flat = this.data.look ?? [0.55, -1, 0.42];
     const away = new THREE.Vector3(...flat).normalize();
-    // So far that the sphere around the scene fits into the narrower angle of view.
-    const aspect = this.camera.aspect || 1;
-    const half = Math.atan(Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, aspect));
-    const distance =
-      ((0.5 * this.size) / Math.sin(half)) *
-      (this.data.field ? 0.72 : this.data.look ? 0.92 : 0.88);
+    const distance = this.distance(away);
     this.controls.target.copy(this.middle);
     this.camera.position.copy(this.middle).addScaledVector(away, distance);
     this.camera.near = distance / 200;
@@ -557,7 +577,7 @@ export class Stage {
   apply(shown) {
     Object.assign(this.shown, shown);
     this.paths.visible = this.shown.trails;
-    if (this.ghost) this.ghost.all.visible = this.shown.ghost;
+    for (const ghost of this.ghosts) ghost.all.visible = this.shown.ghost;
     for (const { line, of_ghost } of this.trail_lines) line.visible = !of_ghost || this.shown.ghost;
     for (const mesh of this.solid.hidden) mesh.visible = this.shown.hidden;
   }
