@@ -10,9 +10,8 @@ import numpy as np
 
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
-from cycloid._options import as_integer, as_names, as_real, shown
-from cycloid._system import System
-from cycloid._vtk import write_image
+from cycloid._fluid_field import FieldFlow
+from cycloid._options import as_integer, as_real, shown
 
 SIDES = (("left", "right"), ("bottom", "top"), ("back", "front"))
 _KINDS = ("periodic", "wall", "slip", "inflow", "outflow")
@@ -230,13 +229,7 @@ def read_box(
     return PlainBox(cells, lengths, ring, sides, plain, np.ascontiguousarray(points).ravel())
 
 
-def cell_points(shape: Sequence[int], size: Sequence[float]) -> np.ndarray:
-    """Centres of cells (*shape, d) [m]."""
-    lines = [(np.arange(n) + 0.5) * s / n for n, s in zip(shape, size, strict=True)]
-    return np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1)
-
-
-class BoxFlow(System):
+class BoxFlow(FieldFlow):
     """A flow in a box of cells."""
 
     def __init__(self, core: Any, box: PlainBox):
@@ -244,38 +237,5 @@ class BoxFlow(System):
         self._shape, self._size, self._ring = box.cells, box.lengths, box.ring
         self._sides = [tuple(_KINDS[kind] for kind, _ in axis) for axis in box.sides]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Cells along each axis."""
-        return self._shape
-
-    @property
-    def size(self) -> tuple[float, ...]:
-        """Of the box [m]."""
-        return self._size
-
-    @property
-    def spacing(self) -> tuple[float, ...]:
-        """Of the cells [m]."""
-        return tuple(length / n for length, n in zip(self._size, self._shape, strict=True))
-
-    @property
-    def points(self) -> np.ndarray:
-        """Centres of the cells (*shape, d) [m]."""
-        return cell_points(self._shape, self._size)
-
-    def field(self, x: Any, name: str = "velocity", params: Any = None) -> np.ndarray:
-        """A field over the cells; each kind of flow says which it has."""
-        raise NotImplementedError
-
-    def save_vtk(
-        self, path: Any, x: Any, names: Sequence[str] | str = ("velocity", "pressure")
-    ) -> None:
-        """Writes fields of one state x (state_size,) at the centres of cells as VTK image data
-        (.vti), for ParaView. names: as `field` takes them.
-        """
-        row = as_numbers(x, np.float64, "x")
-        if row.shape != (self.state_size,):
-            raise Error(f"a file holds one state ({self.state_size},); got {row.shape}")
-        wanted = as_names(names, "names")
-        write_image(path, self.spacing, {name: self.field(row, name) for name in wanted})
+    def _usual(self) -> tuple[str, ...]:
+        return "velocity", "pressure"
