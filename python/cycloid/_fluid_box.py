@@ -23,6 +23,12 @@ class Obstacle:
     _kind: int
     _numbers: np.ndarray
 
+    def _take_motion(self, moves: Any) -> None:
+        if not isinstance(moves, bool | np.bool_):
+            raise TypeError(f"moves is True or False; got {shown(moves)}")
+        self.moves = bool(moves)
+        """Whether it goes through the grid with its velocity, an input."""
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
@@ -35,7 +41,8 @@ def as_row(value: Any, what: str) -> np.ndarray:
 
 
 class Circle(Obstacle):
-    """A disc, in three dimensions a ball: center (d) [m], radius [m].
+    """A disc, in three dimensions a ball: center (d) [m], radius [m]. moves: through the grid (of
+    `grid` only), with the input "obstacle:#0.velocity" that each obstacle has.
 
     >>> Circle((0.2, 0.2), 0.05)
     <Circle at (0.2, 0.2), radius 0.05>
@@ -43,7 +50,8 @@ class Circle(Obstacle):
 
     _kind = 0
 
-    def __init__(self, center: Any, radius: float) -> None:
+    def __init__(self, center: Any, radius: float, *, moves: bool = False) -> None:
+        self._take_motion(moves)
         self.center = as_row(center, "center")
         """(d) [m]"""
         self.radius = as_real(radius, "radius")
@@ -57,7 +65,8 @@ class Circle(Obstacle):
 
 
 class Box(Obstacle):
-    """A rectangle or cuboid along the axes: center (d) [m], lengths of its sides `size` (d) [m].
+    """A rectangle or cuboid along the axes: center (d) [m], lengths of its sides `size` (d) [m];
+    moves as for `Circle`.
 
     >>> Box((1.0, 0.5), (0.2, 0.1))
     <Box at (1.0, 0.5), size (0.2, 0.1)>
@@ -65,7 +74,8 @@ class Box(Obstacle):
 
     _kind = 1
 
-    def __init__(self, center: Any, size: Any) -> None:
+    def __init__(self, center: Any, size: Any, *, moves: bool = False) -> None:
+        self._take_motion(moves)
         self.center = as_row(center, "center")
         """(d) [m]"""
         self.size = as_row(size, "size")
@@ -84,7 +94,7 @@ class Box(Obstacle):
 
 class Shape(Obstacle):
     """Any body, by its signed distance [m] at the corners of cells, negative inside: an array of
-    shape (nx + 1, ny + 1[, nz + 1]).
+    shape (nx + 1, ny + 1[, nz + 1]); moves as for `Circle`.
 
     >>> import numpy as np
     >>> x, y = np.meshgrid(np.linspace(0, 1, 17), np.linspace(0, 1, 17), indexing="ij")
@@ -94,7 +104,8 @@ class Shape(Obstacle):
 
     _kind = 2
 
-    def __init__(self, sdf: Any) -> None:
+    def __init__(self, sdf: Any, *, moves: bool = False) -> None:
+        self._take_motion(moves)
         self.sdf = as_numbers(sdf, np.float64, "sdf")
         """Signed distances [m]."""
         if self.sdf.ndim not in (2, 3) or not np.isfinite(self.sdf).all():
@@ -225,7 +236,7 @@ def read_box(
                 f"probes has shape (p, {len(cells)}), finite [m]; got {points.shape}"
             )
         check_inside(points, lengths, ring, "probes")
-    plain = [(one._kind, np.ascontiguousarray(one._numbers)) for one in obstacles]
+    plain = [(one._kind, np.ascontiguousarray(one._numbers), one.moves) for one in obstacles]
     return PlainBox(cells, lengths, ring, sides, plain, np.ascontiguousarray(points).ravel())
 
 
