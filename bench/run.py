@@ -213,6 +213,26 @@ def hold_fluid(results, held):
         held(f"{what}: loss and gradient / forward", own["over_forward"], "x", 2.5, True)
 
 
+def hold_flows(results, held):
+    """The figures of race_flows.py that are held to something."""
+    for n in (128, 256):
+        own = results[f"jax-cfd {n}"]
+        what = f"periodic Navier-Stokes, float32, at jax-cfd's error on {n} x {n}"
+        held(f"{what}: jax-cfd / ours, forward", own["forward"], "x", 5, False)
+        held(f"{what}: jax-cfd / ours, loss and gradient", own["gradient"], "x", 5, False)
+    for name in ("PhiFlow 128", "PhiFlow channel"):
+        own = results[name]
+        held(f"{name}, float32: PhiFlow / ours, forward", own["forward"], "x", 5, False)
+        held(f"{name}, float32: PhiFlow / ours, loss and gradient", own["gradient"], "x", 5, False)
+
+
+def hold_lattice(results, held):
+    """The figures of roofline_lattice.py that are held to something."""
+    for name, own in results.items():
+        if isinstance(own, dict):
+            held(f"lattice {name}: share of the bandwidth of a copy", own["share"], "", 0.5, False)
+
+
 def hold_parameters(ways, held):
     """The figures of large_parameters.py that are held to something."""
     for way, figures in ways.items():
@@ -261,6 +281,9 @@ RACES = (
     ("a million parameters, through NumPy, PyTorch and JAX", "a million parameters",
      "large_parameters.py", hold_parameters),
     ("periodic flows, against exponax", "fluid", "race_fluid.py", hold_fluid),
+    ("flows, against jax-cfd and PhiFlow (compiles for minutes)", "flows", "race_flows.py",
+     hold_flows),
+    ("lattice Boltzmann, against the memory", "lattice", "roofline_lattice.py", hold_lattice),
     ("separate stacks of boxes, against MuJoCo", "stacks", "race_stacks.py", hold_stacks),
     ("plans, against finite differences of MuJoCo and Crocoddyl", "plan", "race_plan.py",
      hold_plan),

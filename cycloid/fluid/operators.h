@@ -11,19 +11,35 @@ inline constexpr Operator kOperators[] = {
     differentiable("real_inverse"),
     // grid/characteristics.h
     differentiable("follow"),
+    // grid/carried_rate.h
+    differentiable("CarriedRate::carried_rate"),
+    // grid/flow_model.h
+    differentiable("number_at"),
+    // grid/grid_sides.h
+    differentiable("GridSides::fill_ghosts"),
+    differentiable("GridSides::set_sides"),
+    // grid/signed_distance.h, wall_points.h
+    differentiable("signed_distance"),
+    differentiable("WallPoints::friction"),
+    // grid/grid_obstacles.h
+    differentiable("GridObstacles::place"),
+    // grid/projection.h
+    differentiable("Projection::project"),
+    differentiable("Projection::flux"),
+    // grid/grid_scalar.h
+    differentiable("GridScalar::place"),
+    differentiable("GridScalar::load"),
+    differentiable("GridScalar::fill"),
+    differentiable("GridScalar::advance"),
+    differentiable("GridScalar::buoyancy"),
+    // grid/viscous_solve.h
+    differentiable("ViscousSolve::diffuse"),
     // grid/grid_work.h
-    differentiable("GridWork::carried_rate"),
+    differentiable("GridWork::carry"),
+    differentiable("GridWork::implicit_stage"),
     differentiable("GridWork::load"),
-    differentiable("GridWork::fill_ghosts"),
-    differentiable("GridWork::set_sides"),
     differentiable("GridWork::rate"),
     differentiable("GridWork::stage"),
-    differentiable("GridWork::fill_heat"),
-    differentiable("GridWork::heat_stage"),
-    differentiable("GridWork::buoyancy"),
-    // grid/immersed.h
-    differentiable("signed_distance"),
-    differentiable("Immersed::friction"),
     // lattice/collide.h
     differentiable("collide"),
     // lattice/lattice_links.h

@@ -10,9 +10,8 @@ import numpy as np
 
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
-from cycloid._options import as_integer, as_names, as_real, shown
-from cycloid._system import System
-from cycloid._vtk import write_image
+from cycloid._fluid_field import FieldFlow
+from cycloid._options import as_integer, as_real, shown
 
 SIDES = (("left", "right"), ("bottom", "top"), ("back", "front"))
 _KINDS = ("periodic", "wall", "slip", "inflow", "outflow")
@@ -23,6 +22,12 @@ class Obstacle:
 
     _kind: int
     _numbers: np.ndarray
+
+    def _take_motion(self, moves: Any) -> None:
+        if not isinstance(moves, bool | np.bool_):
+            raise TypeError(f"moves is True or False; got {shown(moves)}")
+        self.moves = bool(moves)
+        """Whether it goes through the grid with its velocity, an input."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -36,7 +41,8 @@ def as_row(value: Any, what: str) -> np.ndarray:
 
 
 class Circle(Obstacle):
-    """A disc, in three dimensions a ball: center (d) [m], radius [m].
+    """A disc, in three dimensions a ball: center (d) [m], radius [m]. moves: through the grid (of
+    `grid` only), with the input "obstacle:#0.velocity" that each obstacle has.
 
     >>> Circle((0.2, 0.2), 0.05)
     <Circle at (0.2, 0.2), radius 0.05>
@@ -44,7 +50,8 @@ class Circle(Obstacle):
 
     _kind = 0
 
-    def __init__(self, center: Any, radius: float) -> None:
+    def __init__(self, center: Any, radius: float, *, moves: bool = False) -> None:
+        self._take_motion(moves)
         self.center = as_row(center, "center")
         """(d) [m]"""
         self.radius = as_real(radius, "radius")
@@ -58,7 +65,8 @@ class Circle(Obstacle):
 
 
 class Box(Obstacle):
-    """A rectangle or cuboid along the axes: center (d) [m], lengths of its sides `size` (d) [m].
+    """A rectangle or cuboid along the axes: center (d) [m], lengths of its sides `size` (d) [m];
+    moves as for `Circle`.
 
     >>> Box((1.0, 0.5), (0.2, 0.1))
     <Box at (1.0, 0.5), size (0.2, 0.1)>
@@ -66,7 +74,8 @@ class Box(Obstacle):
 
     _kind = 1
 
-    def __init__(self, center: Any, size: Any) -> None:
+    def __init__(self, center: Any, size: Any, *, moves: bool = False) -> None:
+        self._take_motion(moves)
         self.center = as_row(center, "center")
         """(d) [m]"""
         self.size = as_row(size, "size")
@@ -85,7 +94,7 @@ class Box(Obstacle):
 
 class Shape(Obstacle):
     """Any body, by its signed distance [m] at the corners of cells, negative inside: an array of
-    shape (nx + 1, ny + 1[, nz + 1]).
+    shape (nx + 1, ny + 1[, nz + 1]); moves as for `Circle`.
 
     >>> import numpy as np
     >>> x, y = np.meshgrid(np.linspace(0, 1, 17), np.linspace(0, 1, 17), indexing="ij")
@@ -95,7 +104,8 @@ class Shape(Obstacle):
 
     _kind = 2
 
-    def __init__(self, sdf: Any) -> None:
+    def __init__(self, sdf: Any, *, moves: bool = False) -> None:
+        self._take_motion(moves)
         self.sdf = as_numbers(sdf, np.float64, "sdf")
         """Signed distances [m]."""
         if self.sdf.ndim not in (2, 3) or not np.isfinite(self.sdf).all():
@@ -226,17 +236,11 @@ def read_box(
                 f"probes has shape (p, {len(cells)}), finite [m]; got {points.shape}"
             )
         check_inside(points, lengths, ring, "probes")
-    plain = [(one._kind, np.ascontiguousarray(one._numbers)) for one in obstacles]
+    plain = [(one._kind, np.ascontiguousarray(one._numbers), one.moves) for one in obstacles]
     return PlainBox(cells, lengths, ring, sides, plain, np.ascontiguousarray(points).ravel())
 
 
-def cell_points(shape: Sequence[int], size: Sequence[float]) -> np.ndarray:
-    """Centres of cells (*shape, d) [m]."""
-    lines = [(np.arange(n) + 0.5) * s / n for n, s in zip(shape, size, strict=True)]
-    return np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1)
-
-
-class BoxFlow(System):
+class BoxFlow(FieldFlow):
     """A flow in a box of cells."""
 
     def __init__(self, core: Any, box: PlainBox):
@@ -244,38 +248,5 @@ class BoxFlow(System):
         self._shape, self._size, self._ring = box.cells, box.lengths, box.ring
         self._sides = [tuple(_KINDS[kind] for kind, _ in axis) for axis in box.sides]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Cells along each axis."""
-        return self._shape
-
-    @property
-    def size(self) -> tuple[float, ...]:
-        """Of the box [m]."""
-        return self._size
-
-    @property
-    def spacing(self) -> tuple[float, ...]:
-        """Of the cells [m]."""
-        return tuple(length / n for length, n in zip(self._size, self._shape, strict=True))
-
-    @property
-    def points(self) -> np.ndarray:
-        """Centres of the cells (*shape, d) [m]."""
-        return cell_points(self._shape, self._size)
-
-    def field(self, x: Any, name: str = "velocity", params: Any = None) -> np.ndarray:
-        """A field over the cells; each kind of flow says which it has."""
-        raise NotImplementedError
-
-    def save_vtk(
-        self, path: Any, x: Any, names: Sequence[str] | str = ("velocity", "pressure")
-    ) -> None:
-        """Writes fields of one state x (state_size,) at the centres of cells as VTK image data
-        (.vti), for ParaView. names: as `field` takes them.
-        """
-        row = as_numbers(x, np.float64, "x")
-        if row.shape != (self.state_size,):
-            raise Error(f"a file holds one state ({self.state_size},); got {row.shape}")
-        wanted = as_names(names, "names")
-        write_image(path, self.spacing, {name: self.field(row, name) for name in wanted})
+    def _usual(self) -> tuple[str, ...]:
+        return "velocity", "pressure"

@@ -16,17 +16,13 @@ from cycloid._options import as_integer, as_names, as_precision, as_real, as_tex
 
 _PRESSURES = ("auto", "direct", "multigrid")
 _ADVECTIONS = ("central", "semi_lagrangian", "maccormack")
+_VISCOUS = ("explicit", "implicit")
 
 
-class Temperature:
-    """Heat in a flow, and buoyancy after Boussinesq, an acceleration -expansion T gravity.
+class _Scalar:
+    """What a flow carries along and spreads."""
 
-    diffusivity [m²/s], expansion [1/K] (0: heat is carried along, and that is all), gravity (d)
-    [m/s²]; boundary: temperatures of sides [K]; those that are not named are insulated.
-
-    >>> Temperature(1e-3, expansion=2e-4, gravity=(0, -9.81), boundary={"left": 20.0})
-    <Temperature: diffusivity 0.001, expansion 0.0002>
-    """
+    _name: str
 
     def __init__(
         self,
@@ -37,31 +33,74 @@ class Temperature:
         boundary: Mapping[str, float] | None = None,
     ) -> None:
         self.diffusivity = as_real(diffusivity, "diffusivity")
+        """[m²/s]"""
         self.expansion = as_real(expansion, "expansion")
+        """[1/K]; of a concentration [1]"""
         self.gravity = None if gravity is None else as_row(gravity, "gravity")
+        """(d) [m/s²]"""
         self.boundary = dict(boundary or {})
+        """Values of sides and obstacles."""
 
-    def _plain(self, d: int) -> tuple[Any, ...]:
-        known = [name for axis in SIDES[:d] for name in axis]
+    def _plain(self, d: int, obstacles: int) -> tuple[Any, ...]:
+        walls = [f"obstacle:#{i}" for i in range(obstacles)]
+        known = [name for axis in SIDES[:d] for name in axis] + walls
         for name in self.boundary:
             if name not in known:
-                raise ModelError(f'no side is called {shown(name)}; there are {", ".join(known)}')
-        sides = [
-            [
-                as_real(self.boundary[name], f"temperature:{name}")
-                if name in self.boundary
-                else None
-                for name in axis
-            ]
-            for axis in SIDES[:d]
-        ]
-        if self.gravity is None and self.expansion != 0:
-            raise ModelError("buoyancy needs gravity: Temperature(..., gravity=(0, -9.81))")
-        gravity = [0.0] * d if self.gravity is None else [float(g) for g in self.gravity]
-        return self.diffusivity, self.expansion, gravity, sides
+                raise ModelError(
+                    f"no side or obstacle is called {shown(name)}; there are {', '.join(known)}"
+                )
+
+        def value(name: str) -> float | None:
+            if name not in self.boundary:
+                return None
+            number = as_real(self.boundary[name], f"{self._name}:{name}")
+            if not np.isfinite(number):
+                raise ModelError(f"{self._name}:{name} is finite; got {number}")
+            return number
+
+        sides = [[value(name) for name in axis] for axis in SIDES[:d]]
+        return self.diffusivity, self.expansion, sides, [value(name) for name in walls]
 
     def __repr__(self) -> str:
-        return f"<Temperature: diffusivity {self.diffusivity}, expansion {self.expansion}>"
+        name = type(self).__name__
+        return f"<{name}: diffusivity {self.diffusivity}, expansion {self.expansion}>"
+
+
+class Temperature(_Scalar):
+    """Heat in a flow, and buoyancy after Boussinesq, an acceleration -expansion T gravity.
+
+    diffusivity [m²/s], expansion [1/K] (0: heat is carried along, and that is all), gravity (d)
+    [m/s²]; boundary: temperatures [K] of sides ("left") and obstacles ("obstacle:#0"); those that
+    are not named are insulated.
+
+    >>> Temperature(1e-3, expansion=2e-4, gravity=(0, -9.81), boundary={"left": 20.0})
+    <Temperature: diffusivity 0.001, expansion 0.0002>
+    """
+
+    _name = "temperature"
+
+
+class Concentration(_Scalar):
+    """What is dissolved in a flow: salt, smoke, a dye. As `Temperature`, with a buoyancy of its
+    own, -expansion C gravity; a flow may have both (double diffusion).
+
+    expansion [1] is negative where more of it makes the fluid heavier; gravity is one for both.
+
+    >>> Concentration(1e-5, expansion=-0.02, gravity=(0, -9.81))
+    <Concentration: diffusivity 1e-05, expansion -0.02>
+    """
+
+    _name = "concentration"
+
+
+def _gravity(scalars: Sequence[_Scalar]) -> list[float]:
+    """What both agree on; empty where neither has one."""
+    given = [one.gravity for one in scalars if one.gravity is not None]
+    if not given and any(one.expansion != 0 for one in scalars):
+        raise ModelError("buoyancy needs gravity: Temperature(..., gravity=(0, -9.81))")
+    if len(given) == 2 and not np.array_equal(*given):
+        raise ModelError("temperature and concentration have one gravity; got two that differ")
+    return [float(g) for g in given[0]] if given else []
 
 
 class GridFlow(BoxFlow):
@@ -69,7 +108,8 @@ class GridFlow(BoxFlow):
 
     A state is the components of velocity one after another, each at its faces in C order: of the
     component along an axis with n cells there are n + 1 faces, those on the sides included, or n
-    where the axis is periodic. Temperature, where there is one, follows at cell centres.
+    where the axis is periodic. Temperature and concentration, where they are, follow at cell
+    centres, and of each obstacle that moves its displacement (d) [m].
     """
 
     def faces(self, axis: int) -> np.ndarray:
@@ -109,9 +149,12 @@ class GridFlow(BoxFlow):
             at += n
         return parts
 
-    def state(self, velocity: Any = None, *, temperature: Any = None) -> np.ndarray:
-        """A state (state_size,): at rest, or with the given velocity [m/s]; temperature [K]: a
-        number, an array over cells or a function of their centres, where the flow has one.
+    def state(
+        self, velocity: Any = None, *, temperature: Any = None, concentration: Any = None
+    ) -> np.ndarray:
+        """A state (state_size,): at rest, or with the given velocity [m/s]; temperature [K] and
+        concentration: numbers, arrays over cells or functions of their centres, where the flow has
+        them. Obstacles are where they were built.
 
         velocity: a function f(x, y[, z]) -> components, evaluated where each component lives, or
         one array per component, each of the shape of its faces. It is taken as it is: a step
@@ -151,25 +194,27 @@ class GridFlow(BoxFlow):
                     f"component {a} of velocity is not finite at face {tuple(map(int, where))}"
                 )
             parts.append(part.ravel())
-        if "temperature" in self.state_slices:
-            parts.append(self._cells(0.0 if temperature is None else temperature))
-        elif temperature is not None:
-            raise Error("this flow has no temperature: cycloid.fluid.grid(..., temperature=...)")
-        return np.concatenate(parts).astype(self.dtype)
+        for name, given in (("temperature", temperature), ("concentration", concentration)):
+            if name in self.state_slices:
+                parts.append(self._cells(name, 0.0 if given is None else given))
+            elif given is not None:
+                raise Error(f"this flow has no {name}: cycloid.fluid.grid(..., {name}=...)")
+        row = np.concatenate(parts)
+        return np.append(row, np.zeros(self.state_size - len(row))).astype(self.dtype)
 
-    def _cells(self, given: Any) -> np.ndarray:
+    def _cells(self, name: str, given: Any) -> np.ndarray:
         value = given(*np.moveaxis(self.points, -1, 0)) if callable(given) else given
-        value = as_numbers(value, np.float64, "temperature")
+        value = as_numbers(value, np.float64, name)
         if value.shape not in ((), self._shape) or not np.isfinite(value).all():
             raise Error(
-                f"temperature is finite, one number or of shape {self._shape}; got {value.shape}"
+                f"{name} is finite, one number or of shape {self._shape}; got {value.shape}"
             )
         return np.broadcast_to(value, self._shape).ravel()
 
     def field(self, x: Any, name: str = "velocity", params: Any = None) -> np.ndarray:
         """A field at the centres of cells: "velocity" (..., *shape, d), the mean of both faces, or
-        an observable over cells: "pressure", "temperature" (..., *shape), "vorticity"
-        (..., *shape[, 3]).
+        an observable over cells: "pressure", "temperature", "concentration" (..., *shape),
+        "vorticity" (..., *shape[, 3]).
 
         >>> import cycloid as cy
         >>> flow = cy.fluid.grid((4, 4), (1.0, 1.0), dt=0.1)
@@ -178,7 +223,7 @@ class GridFlow(BoxFlow):
         """
         if as_text(name) != "velocity":
             values = observe(self, x, names=name, params=params)[name]
-            if name == "temperature":
+            if name in ("temperature", "concentration"):
                 return values.reshape(*values.shape[:-1], *self._shape)
             return values
         out = []
@@ -238,8 +283,10 @@ def grid(
     probes: Any = None,
     lines: Any = None,
     temperature: Temperature | None = None,
+    concentration: Concentration | None = None,
     pressure: str = "auto",
     advection: str = "central",
+    viscous: str = "explicit",
     dtype: Any = "float64",
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
@@ -251,19 +298,22 @@ def grid(
     ("inflow", velocity (d), (faces, d) or f(s) -> components at the side's faces) or "outflow".
     obstacles: `Circle`, `Box`, `Shape`. probes: points (p, d) [m]; lines: ends
     (m, 2, 2) [m] of lines in the plane, through which the flux is measured. temperature: a
-    `Temperature`, for flows without obstacles. pressure: "auto", by Fourier series in open boxes,
-    else by a factor, and in space beyond 32³ cells by conjugate gradients; "direct" or "multigrid"
-    choose one. advection: "central" differences with three stages, or along characteristics in one,
-    stable at any Courant number: "semi_lagrangian", or "maccormack", of second order in space, for
-    flows without obstacles; both of first order in time.
+    `Temperature`; concentration: a `Concentration`. pressure: "auto", by Fourier series in open
+    boxes, else by a factor, and in space beyond 32³ cells by conjugate gradients; "direct" or
+    "multigrid" choose one. advection: "central" differences with three stages, or along
+    characteristics in one, stable at any Courant number: "semi_lagrangian", or "maccormack", of
+    second order in space; both of first order in time. viscous: "explicit", or "implicit" after
+    Crank and Nicolson: viscosity bounds no step, two stages of second order in time.
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
-    place; "obstacle:#0.angular_velocity" [rad/s] about its center.
+    place unless the obstacle was built with moves=True; "obstacle:#0.angular_velocity" [rad/s]
+    about its center.
 
     Parameters: viscosity, density, wall:top.velocity (d), inflow:left.velocity (faces, d),
     obstacle:#0.center (d), .radius, .size, .sdf, .velocity, .angular_velocity; diffusivity,
-    expansion, gravity, temperature:left where there is temperature. Observables:
+    expansion, gravity, temperature:left, temperature:obstacle:#0 where there is temperature;
+    concentration.diffusivity, .expansion, concentration:left. Observables:
     kinetic_energy, enstrophy, divergence (the largest), vorticity and pressure (cells), drag:#0,
     lift:#0 (the fluid's force on an obstacle), probe (p, d), probe_pressure (p), flux (m), from
     left to right of who walks along the line [m²/s]. A wall moves along itself: the component of
@@ -292,8 +342,15 @@ def grid(
         raise ModelError(f'pressure is "auto", "direct" or "multigrid"; got {shown(pressure)}')
     if advection not in _ADVECTIONS:
         raise ModelError(f'advection is one of {", ".join(_ADVECTIONS)}; got {shown(advection)}')
-    if temperature is not None and not isinstance(temperature, Temperature):
-        raise TypeError(f"temperature is a cycloid.fluid.Temperature; got {shown(temperature)}")
+    if viscous not in _VISCOUS:
+        raise ModelError(f'viscous is "explicit" or "implicit"; got {shown(viscous)}')
+    scalars: list[_Scalar] = []
+    for given, kind in ((temperature, Temperature), (concentration, Concentration)):
+        if given is None:
+            continue
+        if not isinstance(given, kind):
+            raise TypeError(f"{kind._name} is a cycloid.fluid.{kind.__name__}; got {shown(given)}")
+        scalars.append(given)
     ends = np.empty((0, 2, len(cells)))
     if lines is not None:
         ends = as_numbers(lines, np.float64, "lines")
@@ -311,9 +368,14 @@ def grid(
         [as_text(n) for n in as_names(inputs, "inputs")],
         box.probes,
         np.ascontiguousarray(ends).ravel(),
-        None if temperature is None else temperature._plain(len(cells)),
+        [
+            None if one is None else one._plain(len(cells), len(box.obstacles))
+            for one in (temperature, concentration)
+        ],
+        _gravity(scalars),
         _PRESSURES.index(pressure),
         _ADVECTIONS.index(advection),
+        viscous == "implicit",
         as_precision(dtype),
     )
     return GridFlow(core, box)

@@ -46,7 +46,14 @@ class Outline(Shape):
     True
     """
 
-    def __init__(self, points: Any, shape: Sequence[int], size: Sequence[float] | float) -> None:
+    def __init__(
+        self,
+        points: Any,
+        shape: Sequence[int],
+        size: Sequence[float] | float,
+        *,
+        moves: bool = False,
+    ) -> None:
         self.points = as_numbers(points, np.float64, "points")
         """(m, 2) [m]"""
         if self.points.ndim != 2 or self.points.shape[1] != 2 or len(self.points) < 4:
@@ -58,7 +65,7 @@ class Outline(Shape):
         lines = [np.linspace(0, s, n + 1) for n, s in zip(cells, lengths, strict=True)]
         corners = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1)
         self._curve = _weights(len(self.points))
-        super().__init__(self._distance(corners))
+        super().__init__(self._distance(corners), moves=moves)
 
     def _distance(self, corners: np.ndarray) -> np.ndarray:
         low = self._curve @ self.points
@@ -120,6 +127,7 @@ class Airfoil(Outline):
         *,
         angle: float = 0.0,
         points: int = 60,
+        moves: bool = False,
     ) -> None:
         if not isinstance(digits, str) or len(digits) != 4 or not digits.isdigit():
             raise ModelError(f'an airfoil has four digits, as "2412"; got {shown(digits)}')
@@ -140,4 +148,4 @@ class Airfoil(Outline):
         y = line + np.where(turn < np.pi, half, -half)
         c, w = np.cos(as_real(angle, "angle")), np.sin(as_real(angle, "angle"))
         body = length * np.stack([c * s + w * y, -w * s + c * y], axis=1)
-        super().__init__(body + as_numbers(nose, np.float64, "nose"), shape, size)
+        super().__init__(body + as_numbers(nose, np.float64, "nose"), shape, size, moves=moves)

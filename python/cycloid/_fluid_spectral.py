@@ -10,15 +10,14 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
+from cycloid._fluid_field import FieldFlow
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
-from cycloid._system import System
-from cycloid._vtk import write_image
 
 _MOST = 2**27
 
 
-class SpectralFlow(System):
+class SpectralFlow(FieldFlow):
     """A System in a periodic box: real numbers at nodes i L/n, field after field in C order.
 
     Made by `spectral`. Besides what every System has: `shape`, `size` [m], `points`, `state`,
@@ -30,26 +29,9 @@ class SpectralFlow(System):
     array([0.   , 0.125, 0.25 ])
     """
 
-    _shape: tuple[int, ...]
-    _size: tuple[float, ...]
+    _part = 0.0
     _equation: str
     _options: dict[str, Any]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Nodes along each axis."""
-        return self._shape
-
-    @property
-    def size(self) -> tuple[float, ...]:
-        """Lengths of the box [m]."""
-        return self._size
-
-    @property
-    def points(self) -> np.ndarray:
-        """The nodes (*shape, d) [m], a fresh array."""
-        axes = [np.arange(n) * (length / n) for n, length in zip(self._shape, self._size)]
-        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
     def _varied(self, dt: float, integrator: str, contact: str) -> SpectralFlow:
         orders = {"": self._options["order"], "etdrk2": 2, "etdrk4": 4}
@@ -169,17 +151,6 @@ class SpectralFlow(System):
         for w in weights[1:]:
             out = np.einsum("pi,bpi...->bp...", w, out)
         return out.reshape(*lead, len(at), values.shape[-1])
-
-    def save_vtk(self, path: Any, x: Any, names: Sequence[str] | str | None = None) -> None:
-        """Writes fields of one state x (state_size,) as VTK image data (.vti), for ParaView. names:
-        as `field` takes them; None: the blocks of the state.
-        """
-        rows = self._rows(x)
-        if rows.ndim != 1:
-            raise Error(f"a file holds one state ({self.state_size},); got {rows.shape}")
-        wanted = tuple(self.state_slices) if names is None else as_names(names, "names")
-        spacing = [length / n for n, length in zip(self._shape, self._size)]
-        write_image(path, spacing, {name: self.field(rows, name) for name in wanted})
 
     def velocity(self, x: Any, points: Any) -> np.ndarray:
         """The velocity [m/s] of states x (..., state_size) at points (p, d) [m], by Fourier series:

@@ -16,7 +16,7 @@ Well.
 from __future__ import annotations
 
 from cycloid._fluid_box import Box, Circle, Shape
-from cycloid._fluid_grid import GridFlow, Temperature, grid
+from cycloid._fluid_grid import Concentration, GridFlow, Temperature, grid
 from cycloid._fluid_lattice import LatticeFlow, lattice
 from cycloid._fluid_outline import Airfoil, Outline
 from cycloid._fluid_own import own_spectral
@@ -27,6 +27,7 @@ __all__ = [
     "Airfoil",
     "Box",
     "Circle",
+    "Concentration",
     "GridFlow",
     "LatticeFlow",
     "Outline",

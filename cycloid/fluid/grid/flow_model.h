@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cycloid/fluid/grid/grid_box.h"
-#include "cycloid/fluid/grid/immersed.h"
+#include "cycloid/fluid/grid/signed_distance.h"
 
 namespace cycloid::inline fluid {
 
@@ -24,6 +24,7 @@ struct FlowModel {
   struct ObstaclePlace {
     int numbers = -1;
     Place velocity, spin;
+    int motion = -1;  // in the state: the way gone (d) [m]; -1: it stays in its place
   };
   std::vector<ObstaclePlace> obstacle;
   int parameters = 2, inputs = 0;
@@ -32,5 +33,19 @@ struct FlowModel {
 
   int spins() const { return box.dimensions == 2 ? 1 : 3; }
 };
+
+// A number that is a parameter, an input that is added to it, or both. p, u: null for zero.
+template <class T>
+T number_at(const FlowModel::Place& place, int i, const T* p, const T* u) {
+  T sum = place.parameter < 0 || !p ? T(0) : p[place.parameter + i];
+  if (place.input >= 0 && u) sum += u[place.input + i];
+  return sum;
+}
+
+template <class T>
+void number_at_pullback(const FlowModel::Place& place, int i, double bar, double* p_bar, T* u_bar) {
+  if (place.parameter >= 0) p_bar[place.parameter + i] += bar;
+  if (place.input >= 0 && u_bar) u_bar[place.input + i] += static_cast<T>(bar);
+}
 
 }  // namespace cycloid::inline fluid

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
+#include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
 #include "cycloid/fluid/grid/grid_observables.h"
 #include "cycloid/fluid/grid/grid_stepper.h"
@@ -12,32 +14,78 @@ namespace {
 
 std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 
-void add_heat(const GridHeat& heat, const GridBox& box, GridModel& model, FlowRegistry& registry) {
-  const int d = box.dimensions;
-  if (!model.obstacles.empty()) {
-    throw ModelError("temperature is not there yet for flows with obstacles");
-  }
-  if (heat.gravity.size() != at(d) || heat.sides.size() != at(d)) {
-    throw ModelError(message("gravity has ", d, " numbers [m/s²]; got ", heat.gravity.size()));
-  }
-  check_number("diffusivity", " [m²/s]", heat.diffusivity, true);
-  model.heated = true;
-  model.diffusivity =
-      registry.add("diffusivity", "m²/s", Constraint::non_negative, {}, {heat.diffusivity});
-  model.expansion = registry.add("expansion", "1/K", Constraint::none, {}, {heat.expansion});
-  model.gravity = registry.add("gravity", "m/s²", Constraint::none, {d}, heat.gravity);
+// prefix: of its parameters' names.
+void add_scalar(const CarriedScalar& scalar, const std::string& name, const std::string& prefix,
+                const char* unit, GridModel& model, FlowRegistry& registry) {
+  const GridBox& box = model.box;
+  check_number((prefix + "diffusivity").c_str(), " [m²/s]", scalar.diffusivity, true);
+  ScalarPlaces places;
+  places.name = name;
+  places.diffusivity = registry.add(prefix + "diffusivity", "m²/s", Constraint::non_negative, {},
+                                    {scalar.diffusivity});
+  places.expansion = registry.add(prefix + "expansion", *unit ? "1/K" : "", Constraint::none, {},
+                                  {scalar.expansion});
+  CYCLOID_CHECK(scalar.sides.size() == at(box.dimensions));
   for (int b = box.first; b < 3; ++b) {
     for (int s = 0; s < 2; ++s) {
-      const auto& value = heat.sides[at(b - box.first)][at(s)];
+      const auto& value = scalar.sides[at(b - box.first)][at(s)];
       if (!value) continue;
-      const char* const name = side_name(b - box.first, s);
+      const char* const side = side_name(b - box.first, s);
       if (box.periodic(b)) {
-        throw ModelError(message("\"", name, "\" is periodic: it has no temperature of its own"));
+        throw ModelError(message("\"", side, "\" is periodic: it has no ", name, " of its own"));
       }
-      model.side_temperature[at(b)][at(s)] =
-          registry.add(message("temperature:", name), "K", Constraint::none, {}, {*value});
+      places.side[at(b)][at(s)] =
+          registry.add(message(name, ":", side), unit, Constraint::none, {}, {*value});
     }
   }
+  places.obstacle.assign(model.obstacles.size(), -1);
+  for (std::size_t o = 0; o < scalar.obstacles.size(); ++o) {
+    if (!scalar.obstacles[o]) continue;
+    if (o >= model.obstacles.size()) {
+      throw ModelError(message("there is no obstacle:#", o, " that could have a ", name));
+    }
+    places.obstacle[o] = registry.add(message(name, ":obstacle:#", o), unit, Constraint::none, {},
+                                      {*scalar.obstacles[o]});
+  }
+  model.scalars.push_back(std::move(places));
+}
+
+void add_scalars(const GridOptions& o, GridModel& model, FlowRegistry& registry) {
+  if (!o.temperature && !o.concentration) return;
+  const int d = model.box.dimensions;
+  if (o.advection != Advection::central) {
+    throw ModelError(
+        "temperature and concentration are carried by central differences: take "
+        "advection=\"central\"");
+  }
+  std::vector<double> gravity = o.gravity;
+  if (gravity.empty()) gravity.assign(at(d), 0.0);
+  if (gravity.size() != at(d)) {
+    throw ModelError(message("gravity has ", d, " numbers [m/s²]; got ", gravity.size()));
+  }
+  if (o.temperature) add_scalar(*o.temperature, "temperature", "", "K", model, registry);
+  if (o.concentration) {
+    add_scalar(*o.concentration, "concentration", "concentration.", "", model, registry);
+  }
+  model.gravity = registry.add("gravity", "m/s²", Constraint::none, {d}, gravity);
+}
+
+// Also gives obstacles that move their places in it.
+Space state_of(GridModel& model) {
+  const GridBox& box = model.box;
+  const int d = box.dimensions;
+  std::deque<std::string> names;
+  std::vector<BlockSpec> blocks = {{"velocity", box.states(), "m/s"}};
+  for (const ScalarPlaces& one : model.scalars) {
+    blocks.push_back({one.name.c_str(), box.cells, one.name == "temperature" ? "K" : ""});
+  }
+  for (std::size_t o = 0; o < model.obstacles.size(); ++o) {
+    if (!model.obstacles[o].moves) continue;
+    model.obstacle[o].motion = model.states(), model.motions += d;
+    names.push_back(message("obstacle:#", o, ".displacement"));
+    blocks.push_back({names.back().c_str(), d, "m"});
+  }
+  return Space(blocks);
 }
 
 // Δt Σ |u| / h of a row of states, and of what flows in.
@@ -108,16 +156,8 @@ System grid_flow(const GridOptions& o) {
   registry.input("force", "m/s²", box.dimensions);
   registry.add_sides(o.sides);
   registry.add_obstacles();
-  model->advection = o.advection;
-  if (o.heat && o.advection != Advection::central) {
-    throw ModelError("temperature is carried by central differences: take advection=\"central\"");
-  }
-  if (o.advection == Advection::maccormack && !o.obstacles.empty()) {
-    throw ModelError(
-        "maccormack is for flows without obstacles: take advection=\"central\" or "
-        "\"semi_lagrangian\"");
-  }
-  if (o.heat) add_heat(*o.heat, box, *model, registry);
+  model->advection = o.advection, model->implicit = o.implicit_viscosity;
+  add_scalars(o, *model, registry);
   check_obstacles(box, o.obstacles);
   parts.inputs = registry.place_inputs();
   const bool by_multigrid = o.pressure == PressureMethod::automatic
@@ -125,22 +165,24 @@ System grid_flow(const GridOptions& o) {
                                 : o.pressure == PressureMethod::multigrid;
   if (!o.obstacles.empty() || !solved_by_series(box) || o.pressure != PressureMethod::automatic) {
     model->pattern = std::make_shared<const PressurePattern>(box, !by_multigrid);
+    model->counts_pressure = by_multigrid;
     if (by_multigrid) parts.counters = {"pressure_iterations"};
   }
+  if (o.implicit_viscosity) parts.counters.push_back("viscous_iterations");
   if (o.obstacles.empty()) {
     auto solver = std::make_shared<PressureSolver>(box, model->pattern);
     solver->set(nullptr, 1);
     model->open_box = std::move(solver);
   }
   for (const auto& p : parts.parameters.all()) parts.vary.push_back(p.name);
-  std::vector<BlockSpec> blocks = {{"velocity", box.states(), "m/s"}};
-  if (model->heated) blocks.push_back({"temperature", box.cells, "K"});
-  parts.states = Space(blocks);
+  parts.states = state_of(*model);
   parts.initial_state.assign(at(model->states()), 0.0);
   const std::shared_ptr<const GridModel> done = model;
   parts.admit = [done](const double* p, double, double* x) {
-    const double spreading =
-        std::max(p[GridModel::kViscosity], done->heated ? p[done->diffusivity] : 0.0);
+    double spreading = done->implicit ? 0 : p[GridModel::kViscosity];
+    for (const ScalarPlaces& one : done->scalars) {
+      spreading = std::max(spreading, p[one.diffusivity]);
+    }
     return beyond_stability(*done, spreading, courant_of(*done, p, x));
   };
   parts.float64.one = parts.float64.packed = std::make_shared<GridStepper<double>>(done);

@@ -3,7 +3,9 @@
 //   ∂u/∂t + div(u uᵀ) = -grad p / ρ + ν lap u + force,   div u = 0                 (1)
 // on a staggered grid, in two or three dimensions. Where to start reading:
 //   grid_box.h      cells, faces and sides;  grid_kernels.h  advection and viscosity, row by row
-//   immersed.h      obstacles by signed distance;  pressure.h  the pressure's equation
+//   grid_sides.h    what is given on sides;  signed_distance.h, wall_points.h, immersed.h and
+//   grid_obstacles.h  obstacles, and how they move;  pressure.h  the pressure's equation
+//   projection.h    velocities without divergence;  grid_scalar.h  temperature and concentration
 //   grid_work.h     a projected Euler step and its pullback;  grid_stepper.h  the time scheme
 //   grid_observables.h  energies, pressure, vorticity, forces on obstacles, probes
 #pragma once
@@ -19,13 +21,14 @@
 
 namespace cycloid::inline fluid {
 
-// Temperature, with buoyancy after Boussinesq: an acceleration -expansion T gravity.
-struct GridHeat {
-  double diffusivity = 1e-3;    // [m²/s]
-  double expansion = 0;         // [1/K]
-  std::vector<double> gravity;  // (d) [m/s²]
-  // Sides of given temperature [K]; others are insulated: (axes, 2).
+// A scalar that the flow carries, with buoyancy after Boussinesq: an acceleration
+// -expansion C gravity.
+struct CarriedScalar {
+  double diffusivity = 1e-3;  // [m²/s]
+  double expansion = 0;       // [1/K], of a concentration [1]
+  // Sides (axes, 2) and obstacles of given value [K or 1]; nothing passes through others.
   std::vector<std::array<std::optional<double>, 2>> sides;
+  std::vector<std::optional<double>> obstacles = {};
 };
 
 // How the pressure is solved where no series fits; automatic: directly unless that gets too large.
@@ -42,13 +45,16 @@ struct GridOptions {
   std::vector<std::string> inputs;
   std::vector<double> probes;  // (p, d) [m]
   std::vector<double> lines;   // in the plane: ends (m, 2, 2) [m]
-  std::optional<GridHeat> heat;
+  std::optional<CarriedScalar> temperature, concentration;
+  std::vector<double> gravity;  // (d) [m/s²]; empty: none
   PressureMethod pressure = PressureMethod::automatic;
   Advection advection = Advection::central;
+  bool implicit_viscosity = false;
   Precision precision = Precision::float64;
 };
 
-// State: velocity components one after another (grid_box.h) [m/s]. Throws ModelError or
+// State: velocity components one after another (grid_box.h) [m/s], temperature [K], concentration,
+// and of each obstacle that moves the way that it has gone [m]. Throws ModelError or
 // ParameterError on what makes no sense.
 System grid_flow(const GridOptions& options);
 

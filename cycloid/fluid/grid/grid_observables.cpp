@@ -72,6 +72,20 @@ struct Term {
 };
 using Terms = std::vector<Term>;
 
+// Faces with their share of the box: visit(m, κ).
+template <class Visit>
+void for_each_weighted(const GridBox& box, int a, Visit&& visit) {
+  for (int i = 0; i < box.count(a, 0); ++i) {
+    for (int j = 0; j < box.count(a, 1); ++j) {
+      for (int k = 0; k < box.count(a, 2); ++k) {
+        const int place = a == 0 ? i : a == 1 ? j : k;
+        const bool end = !box.periodic(a) && (place == 0 || place == box.n[at(a)]);
+        visit(box.index(i, j, k), end ? 0.5 : 1.0);
+      }
+    }
+  }
+}
+
 // A flow at one instant, and cotangents of its parts.
 class Instant {
  public:
@@ -89,40 +103,43 @@ class Instant {
         spread(at(box.numbers)),
         div(q),
         edges(at(box.numbers)),
-        heat(work.model.heated ? at(box.numbers) : 0),
-        heat_bar(heat) {}
+        C(work.make_scalars()),
+        C_bar(C),
+        lift(u),
+        lift_bar(u) {}
 
   GridWork<double> work;
   const GridBox& box;
   Velocities<double> u, r, z, u_bar, r_bar, grad_bar;
-  std::vector<double> q, q_bar, spread, div, edges, heat, heat_bar;
-  double mean = 0;  // of q, over open cells
+  std::vector<double> q, q_bar, spread, div, edges;
+  Scalars<double> C, C_bar;
+  Velocities<double> lift, lift_bar;  // buoyancy at the faces
+  double mean = 0;                    // of q, over open cells
 
+  // What presses is what a step from here would make of it, obstacles that move included.
   void set(const double* x, const double* inputs, bool with_pressure) {
-    work.set_inputs(inputs);
+    using Moment = GridWork<double>::Moment;
+    work.set_inputs(inputs, x, with_pressure ? Moment::next : Moment::now);
     work.load(x, u);
-    work.fill_ghosts(u);
-    if (work.model.heated) work.load_heat(x + box.states(), heat);
+    work.sides.fill_ghosts(u);
+    work.load(x, C);
     if (with_pressure) press();
   }
   void clear_bars() {
-    for (Velocities<double>* all : {&u_bar, &r_bar, &grad_bar}) {
+    for (Velocities<double>* all : {&u_bar, &r_bar, &grad_bar, &lift_bar}) {
       for (auto& one : *all) std::fill(one.begin(), one.end(), 0.0);
     }
     std::fill(q_bar.begin(), q_bar.end(), 0.0);
-    std::fill(heat_bar.begin(), heat_bar.end(), 0.0);
+    for (auto& one : C_bar) std::fill(one.begin(), one.end(), 0.0);
   }
   void give_back(double* x_bar, double* inputs_bar, bool with_pressure) {
     if (with_pressure) press_pullback();
-    work.fill_ghosts_pullback(u_bar);
+    work.sides.fill_ghosts_pullback(u_bar);
     work.load_pullback(u_bar, x_bar);
-    if (work.model.heated) {
-      work.fill_heat_pullback(heat_bar);
-      std::vector<double> cells(at(box.cells));
-      work.store_heat(heat_bar, cells.data());
-      for (int i = 0; i < box.cells; ++i) x_bar[box.states() + i] += cells[at(i)];
+    for (std::size_t i = 0; i < work.scalars.size(); ++i) {
+      work.scalars[i].load_pullback(C_bar[i], x_bar + work.model.scalar(i));
     }
-    work.give_back_inputs(inputs_bar);
+    work.give_back_inputs(inputs_bar, nullptr, x_bar);
   }
 
   // Faces whose velocity is not given by a side: visit(m, κ), κ = 2 on outflow.
@@ -142,9 +159,15 @@ class Instant {
       }
     }
   }
-  double D(int a, std::ptrdiff_t m) const { return work.D(a) ? work.D(a)[m] : 1; }
-  double A(int a, std::ptrdiff_t m) const { return work.A(a) ? work.A(a)[m] : 1; }
-  double w(int a, std::ptrdiff_t m) const { return work.w(a) ? work.w(a)[m] : 0; }
+  double D(int a, std::ptrdiff_t m) const {
+    return work.obstacles ? work.obstacles->D[at(a)][at(m)] : 1;
+  }
+  double A(int a, std::ptrdiff_t m) const {
+    return work.obstacles ? work.obstacles->A[at(a)][at(m)] : 1;
+  }
+  double w(int a, std::ptrdiff_t m) const {
+    return work.obstacles ? work.obstacles->w[at(a)][at(m)] : 0;
+  }
   double slope(const std::vector<double>& of, int a, std::ptrdiff_t m) const {
     return (of[at(m)] - of[at(m - box.stride[at(a)])]) / box.h[at(a)];
   }
@@ -160,28 +183,33 @@ class Instant {
       }
     }
   }
-  // z = D y' - (1 - D) (u - w) / Δt, times A.
+  bool moves() const { return work.model.motions > 0; }
+  // z = A (D y' - (1 - D) (u - w) / Δt), and where obstacles move what the flux lacks there.
   void press() {  // (5)
     work.rate(u, r);
-    if (work.model.heated) work.buoyancy(heat, r);
+    for (auto& one : lift) std::fill(one.begin(), one.end(), 0.0);
+    for (std::size_t i = 0; i < work.scalars.size(); ++i) {
+      work.scalars[i].buoyancy(C[i], r), work.scalars[i].buoyancy(C[i], lift);
+    }
     const double over = 1 / work.model.dt;
+    if (moves()) work.projection.flux(u, z);
     for (int a = box.first; a < 3; ++a) {
-      std::fill(z[at(a)].begin(), z[at(a)].end(), 0.0);
+      for (double& one : z[at(a)]) one = moves() ? over * one : 0;
       for_each_free(a, [&](std::ptrdiff_t m, double) {
         const double d = D(a, m);
-        z[at(a)][at(m)] = A(a, m) * (d * (r[at(a)][at(m)] + work.force[a]) -
-                                     (1 - d) * over * (u[at(a)][at(m)] - w(a, m)));
+        z[at(a)][at(m)] += A(a, m) * (d * (r[at(a)][at(m)] + work.force[a]) -
+                                      (1 - d) * over * (u[at(a)][at(m)] - w(a, m)));
       });
     }
     wrap(z);
-    work.divergence(z, q.data());
-    work.solve(q.data());
+    work.projection.divergence(z, q.data());
+    work.projection.solve(q.data());
     mean = 0;
-    if (!work.solver().reaches_outflow()) {
+    if (!work.projection.solver().reaches_outflow()) {
       for (const double one : q) mean += one;  // closed cells hold zero
-      mean /= std::max(1, work.solver().open_cells());
+      mean /= std::max(1, work.projection.solver().open_cells());
     }
-    work.spread(q.data(), GridWork<double>::Beyond::mirrored, spread);
+    work.projection.spread(q.data(), Projection<double>::Beyond::mirrored, spread);
   }
   // Of q_bar and grad_bar (of ∂q/∂x at faces), r_bar and u_bar.
   void press_pullback() {
@@ -192,45 +220,43 @@ class Instant {
       });
     }
     wrap(z);
-    work.divergence(z, div.data());
+    work.projection.divergence(z, div.data());
     for (int i = 0; i < box.cells; ++i) q_bar[at(i)] += div[at(i)];
-    work.solve(q_bar.data());
+    work.projection.solve(q_bar.data());
     std::vector<double>& lambda = edges;
-    work.spread(q_bar.data(), GridWork<double>::Beyond::zero, lambda);
+    work.projection.spread(q_bar.data(), Projection<double>::Beyond::zero, lambda);
     const double over = 1 / work.model.dt;
     for (int a = box.first; a < 3; ++a) {
       for_each_free(a, [&](std::ptrdiff_t m, double) {
         const double down = -slope(lambda, a, m), d = D(a, m), share = A(a, m);
         const double z_bar = share * down;
-        if (work.has_obstacles()) {
+        if (work.obstacles) {
+          GridObstacles<double>& o = *work.obstacles;
           const double y = r[at(a)][at(m)] + work.force[a], v = over * (u[at(a)][at(m)] - w(a, m));
-          work.A_bar(a)[m] += down * (d * y - (1 - d) * v - d * slope(spread, a, m));
-          work.D_bar(a)[m] += z_bar * (y + v - slope(spread, a, m));
-          work.w_bar(a)[m] += (1 - d) * over * z_bar;
+          o.A_bar[at(a)][at(m)] += down * (d * y - (1 - d) * v - d * slope(spread, a, m));
+          o.D_bar[at(a)][at(m)] += z_bar * (y + v - slope(spread, a, m));
+          o.w_bar[at(a)][at(m)] += (1 - d) * over * z_bar;
         }
         u_bar[at(a)][at(m)] -= (1 - d) * over * z_bar;
         r_bar[at(a)][at(m)] += d * z_bar;
         work.force_bar[a] += d * z_bar;
       });
     }
-    work.rate_pullback(u, r_bar, u_bar, true);
-    if (work.model.heated) work.buoyancy_pullback(heat, r_bar, heat_bar);
-  }
-};
-
-// Faces with their share of the box: visit(m, κ).
-template <class Visit>
-void for_each_weighted(const GridBox& box, int a, Visit&& visit) {
-  for (int i = 0; i < box.count(a, 0); ++i) {
-    for (int j = 0; j < box.count(a, 1); ++j) {
-      for (int k = 0; k < box.count(a, 2); ++k) {
-        const int place = a == 0 ? i : a == 1 ? j : k;
-        const bool end = !box.periodic(a) && (place == 0 || place == box.n[at(a)]);
-        visit(box.index(i, j, k), end ? 0.5 : 1.0);
+    if (moves()) {
+      for (int a = box.first; a < 3; ++a) {
+        for_each_weighted(box, a, [&](std::ptrdiff_t m, double) {
+          z[at(a)][at(m)] = -over * slope(lambda, a, m);
+        });
       }
+      work.projection.flux_pullback(u, z, u_bar);
+    }
+    work.rate_pullback(u, r_bar, u_bar, true);
+    for (std::size_t i = 0; i < work.scalars.size(); ++i) {
+      work.scalars[i].buoyancy_pullback(C[i], r_bar, C_bar[i]);
+      work.scalars[i].buoyancy_pullback(C[i], lift_bar, C_bar[i]);
     }
   }
-}
+};
 
 double kinetic_energy(const Instant& p) {
   double sum = 0;
@@ -340,8 +366,8 @@ void vorticity_pullback(Instant& p, const double* bar) {
 
 // (3): the largest, and its cell.
 std::pair<double, int> largest_divergence(Instant& p) {
-  p.work.flux(p.u, p.z);
-  p.work.divergence(p.z, p.div.data());
+  p.work.projection.flux(p.u, p.z);
+  p.work.projection.divergence(p.z, p.div.data());
   int most = 0;
   for (int i = 1; i < p.box.cells; ++i) {
     if (std::abs(p.div[at(i)]) > std::abs(p.div[at(most)])) most = i;
@@ -362,48 +388,49 @@ void divergence_pullback(Instant& p, double bar) {
       const std::ptrdiff_t m = p.box.index(place[0], place[1], place[2]);
       const double flux_bar = (high ? of_value : -of_value) / p.box.h[at(a)];
       p.u_bar[at(a)][at(m)] += p.A(a, m) * flux_bar;
-      if (!p.work.has_obstacles()) continue;
-      p.work.A_bar(a)[m] += (p.u[at(a)][at(m)] - p.w(a, m)) * flux_bar;
-      p.work.w_bar(a)[m] += (1 - p.A(a, m)) * flux_bar;
+      if (!p.work.obstacles) continue;
+      p.work.obstacles->A_bar[at(a)][at(m)] += (p.u[at(a)][at(m)] - p.w(a, m)) * flux_bar;
+      p.work.obstacles->w_bar[at(a)][at(m)] += (1 - p.A(a, m)) * flux_bar;
     }
   }
 }
 
 void pressure(const Instant& p, double* out) {
   for (int i = 0; i < p.box.cells; ++i) {
-    out[i] = p.work.solver().open(i) ? p.work.density * (p.q[at(i)] - p.mean) : 0;
+    out[i] = p.work.projection.solver().open(i) ? p.work.density * (p.q[at(i)] - p.mean) : 0;
   }
 }
 
 void pressure_pullback(Instant& p, const double* bar) {
   double sum = 0;
   for (int i = 0; i < p.box.cells; ++i) {
-    if (!p.work.solver().open(i)) continue;
+    if (!p.work.projection.solver().open(i)) continue;
     p.q_bar[at(i)] += p.work.density * bar[i];
     p.work.density_bar += bar[i] * (p.q[at(i)] - p.mean);
     sum += p.work.density * bar[i];
   }
-  if (p.work.solver().reaches_outflow()) return;
-  const double share = sum / std::max(1, p.work.solver().open_cells());
+  if (p.work.projection.solver().reaches_outflow()) return;
+  const double share = sum / std::max(1, p.work.projection.solver().open_cells());
   for (int i = 0; i < p.box.cells; ++i) {
-    if (p.work.solver().open(i)) p.q_bar[at(i)] -= share;
+    if (p.work.projection.solver().open(i)) p.q_bar[at(i)] -= share;
   }
 }
 
 // (6), with the weight of what the obstacle displaces.
 double force_on(const Instant& p, const Item& item) {
   const int a = item.axis;
+  const Immersed& walls = p.work.obstacles->immersed();
   const double over = 1 / p.work.model.dt;
   double sum = 0;
   p.for_each_free(a, [&](std::ptrdiff_t m, double) {
-    if (p.work.owner(a)[m] != item.obstacle) return;
+    if (walls.owner(a)[m] != item.obstacle) return;
     const double d = p.D(a, m), f = p.work.force[a];
     sum += (1 - d) * (over * (p.u[at(a)][at(m)] - p.w(a, m)) + p.r[at(a)][at(m)] + f -
                       p.slope(p.spread, a, m)) -
-           (1 - p.A(a, m)) * f;
+           (1 - p.A(a, m)) * (f + p.lift[at(a)][at(m)]);
   });
-  for (const WallTerm& t : p.work.wall_terms()) {
-    if (t.component != a || p.work.owner(a)[t.m] != item.obstacle) continue;
+  for (const WallTerm& t : walls.wall_terms(a)) {
+    if (walls.owner(a)[t.m] != item.obstacle) continue;
     sum -= p.work.viscosity * t.E * (p.u[at(a)][at(t.other)] - p.u[at(a)][at(t.m)]);
   }
   return p.work.density * p.box.volume() * sum;
@@ -411,28 +438,31 @@ double force_on(const Instant& p, const Item& item) {
 
 void force_on_pullback(Instant& p, const Item& item, double bar) {
   const int a = item.axis;
+  GridObstacles<double>& o = *p.work.obstacles;
+  const Immersed& walls = o.immersed();
   const double over = 1 / p.work.model.dt, scale = bar * p.work.density * p.box.volume();
   p.work.density_bar += bar * force_on(p, item) / p.work.density;
   p.for_each_free(a, [&](std::ptrdiff_t m, double) {
-    if (p.work.owner(a)[m] != item.obstacle) return;
+    if (walls.owner(a)[m] != item.obstacle) return;
     const double d = p.D(a, m), t = scale * (1 - d), f = p.work.force[a];
-    p.work.D_bar(a)[m] -= scale * (over * (p.u[at(a)][at(m)] - p.w(a, m)) + p.r[at(a)][at(m)] + f -
-                                   p.slope(p.spread, a, m));
+    o.D_bar[at(a)][at(m)] -= scale * (over * (p.u[at(a)][at(m)] - p.w(a, m)) + p.r[at(a)][at(m)] +
+                                      f - p.slope(p.spread, a, m));
     p.u_bar[at(a)][at(m)] += t * over;
-    p.work.w_bar(a)[m] -= t * over;
+    o.w_bar[at(a)][at(m)] -= t * over;
     p.r_bar[at(a)][at(m)] += t;
     p.grad_bar[at(a)][at(m)] -= t;
     p.work.force_bar[a] += t - scale * (1 - p.A(a, m));
-    p.work.A_bar(a)[m] += scale * f;
+    p.lift_bar[at(a)][at(m)] -= scale * (1 - p.A(a, m));
+    o.A_bar[at(a)][at(m)] += scale * (f + p.lift[at(a)][at(m)]);
   });
   const double nu = p.work.viscosity;
-  for (std::size_t i = 0; i < p.work.wall_terms().size(); ++i) {
-    const WallTerm& t = p.work.wall_terms()[i];
-    if (t.component != a || p.work.owner(a)[t.m] != item.obstacle) continue;
+  for (std::size_t i = 0; i < walls.wall_terms(a).size(); ++i) {
+    const WallTerm& t = walls.wall_terms(a)[i];
+    if (walls.owner(a)[t.m] != item.obstacle) continue;
     const double gap = p.u[at(a)][at(t.other)] - p.u[at(a)][at(t.m)];
     p.u_bar[at(a)][at(t.other)] -= scale * nu * t.E, p.u_bar[at(a)][at(t.m)] += scale * nu * t.E;
     p.work.viscosity_bar -= scale * t.E * gap;
-    p.work.E_bar[i] -= scale * nu * gap;
+    o.E_bar[at(a)][i] -= scale * nu * gap;
   }
 }
 
@@ -466,7 +496,8 @@ Terms probe_terms(const GridBox& box, int a, const double* point) {
 // obstacles by what lies next to them.
 class PressureProbe {
  public:
-  explicit PressureProbe(const GridWork<double>& work) : box_(work.box), solver_(work.solver()) {}
+  explicit PressureProbe(const GridWork<double>& work)
+      : box_(work.box), solver_(work.projection.solver()) {}
 
   Terms terms(const double* point) const {
     int low[3] = {};
@@ -638,9 +669,7 @@ class GridObserver final : public DifferentiableObserver {
   GridObserver(std::shared_ptr<const GridModel> model, std::vector<Item> items)
       : DifferentiableObserver(1, total(items)),
         model_(std::move(model)),
-        items_(std::move(items)) {
-    for (const Item& item : items_) presses_ = presses_ || presses(item);
-  }
+        items_(std::move(items)) {}
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources& r) const override {
     return std::make_unique<Workspace>(model_, r.threads);
@@ -651,42 +680,46 @@ class GridObserver final : public DifferentiableObserver {
   void observe(const ObservedPoint<double>& point, double* values,
                StepWorkspace& w) const override {
     Instant& p = instant(w);
-    p.set(point.x, point.u, presses_);
-    for (const Item& item : items_) {
-      switch (item.what) {
-        case Shown::kinetic_energy: *values = kinetic_energy(p); break;
-        case Shown::enstrophy: *values = enstrophy(p); break;
-        case Shown::divergence: *values = std::abs(largest_divergence(p).first); break;
-        case Shown::vorticity: vorticity(p, values); break;
-        case Shown::pressure: pressure(p, values); break;
-        case Shown::force: *values = force_on(p, item); break;
-        case Shown::probe: probe(p, values); break;
-        case Shown::probe_pressure: probe_pressure(p, values); break;
-        case Shown::flux: flux(p, values); break;
-      }
-      values += item.observable.size();
+    for (const bool pressing : passes()) {
+      p.set(point.x, point.u, pressing);
+      for_each_item(pressing, [&](const Item& item, int at_value) {
+        double* const out = values + at_value;
+        switch (item.what) {
+          case Shown::kinetic_energy: *out = kinetic_energy(p); break;
+          case Shown::enstrophy: *out = enstrophy(p); break;
+          case Shown::divergence: *out = std::abs(largest_divergence(p).first); break;
+          case Shown::vorticity: vorticity(p, out); break;
+          case Shown::pressure: pressure(p, out); break;
+          case Shown::force: *out = force_on(p, item); break;
+          case Shown::probe: probe(p, out); break;
+          case Shown::probe_pressure: probe_pressure(p, out); break;
+          case Shown::flux: flux(p, out); break;
+        }
+      });
     }
   }
-  void pullback(const ObservedPoint<double>& point, const double* bar, double* x_bar, double* u_bar,
-                StepWorkspace& w) const override {
+  void pullback(const ObservedPoint<double>& point, const double* bars, double* x_bar,
+                double* u_bar, StepWorkspace& w) const override {
     Instant& p = instant(w);
-    p.set(point.x, point.u, presses_);
-    p.clear_bars();
-    for (const Item& item : items_) {
-      switch (item.what) {
-        case Shown::kinetic_energy: kinetic_energy_pullback(p, *bar); break;
-        case Shown::enstrophy: enstrophy_pullback(p, *bar); break;
-        case Shown::divergence: divergence_pullback(p, *bar); break;
-        case Shown::vorticity: vorticity_pullback(p, bar); break;
-        case Shown::pressure: pressure_pullback(p, bar); break;
-        case Shown::force: force_on_pullback(p, item, *bar); break;
-        case Shown::probe: probe_pullback(p, bar); break;
-        case Shown::probe_pressure: probe_pressure_pullback(p, bar); break;
-        case Shown::flux: flux_pullback(p, bar); break;
-      }
-      bar += item.observable.size();
+    for (const bool pressing : passes()) {
+      p.set(point.x, point.u, pressing);
+      p.clear_bars();
+      for_each_item(pressing, [&](const Item& item, int at_value) {
+        const double* const bar = bars + at_value;
+        switch (item.what) {
+          case Shown::kinetic_energy: kinetic_energy_pullback(p, *bar); break;
+          case Shown::enstrophy: enstrophy_pullback(p, *bar); break;
+          case Shown::divergence: divergence_pullback(p, *bar); break;
+          case Shown::vorticity: vorticity_pullback(p, bar); break;
+          case Shown::pressure: pressure_pullback(p, bar); break;
+          case Shown::force: force_on_pullback(p, item, *bar); break;
+          case Shown::probe: probe_pullback(p, bar); break;
+          case Shown::probe_pressure: probe_pressure_pullback(p, bar); break;
+          case Shown::flux: flux_pullback(p, bar); break;
+        }
+      });
+      p.give_back(x_bar, u_bar, pressing);
     }
-    p.give_back(x_bar, u_bar, presses_);
   }
   void finish(StepWorkspace& w, double* p_bar) const override { instant(w).work.give_back(p_bar); }
 
@@ -703,9 +736,25 @@ class GridObserver final : public DifferentiableObserver {
     return n;
   }
 
+  // Obstacles that move are in one place for what presses, in another for the rest.
+  std::vector<bool> passes() const {
+    bool any = false, all = true;
+    for (const Item& item : items_) any = any || presses(item), all = all && presses(item);
+    if (model_->motions == 0 || any == all) return {any};
+    return {false, true};
+  }
+  // Those of a pass, with their first values.
+  template <class Visit>
+  void for_each_item(bool pressing, Visit&& visit) const {
+    int at_value = 0;
+    for (const Item& item : items_) {
+      if (model_->motions == 0 || presses(item) == pressing) visit(item, at_value);
+      at_value += item.observable.size();
+    }
+  }
+
   std::shared_ptr<const GridModel> model_;
   std::vector<Item> items_;
-  bool presses_ = false;
 };
 
 std::shared_ptr<const GridObserver> observer_of(const std::shared_ptr<const GridModel>& model,

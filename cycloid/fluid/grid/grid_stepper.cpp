@@ -12,18 +12,14 @@ namespace {
 
 std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 
-constexpr double kRealEnd = 2.51, kImaginaryEnd = 1.73;  // (2)
+constexpr double kRealEnd = 2.51, kImaginaryEnd = 1.73;      // (2)
+constexpr double kRealEndOfTwo = 2, kImaginaryEndOfTwo = 1;  // (3)
 
 template <class T>
-StageRule<T> rule(int stage, double dt) {
-  constexpr double kBeta[3] = {1, 1.0 / 4, 2.0 / 3};  // (1)
-  return {static_cast<T>(1 - kBeta[stage]), static_cast<T>(kBeta[stage]), static_cast<T>(dt)};
-}
-
-// The larger of viscosity and diffusivity.
-template <class T>
-double spreading(const GridWork<T>& work) {
-  return static_cast<double>(std::max(work.viscosity, work.diffusivity));
+StageRule<T> rule_of(const GridModel& model, int stage) {
+  constexpr double kExplicit[3] = {1, 1.0 / 4, 2.0 / 3}, kImplicit[2] = {1, 1.0 / 2};  // (1) (3)
+  const double beta = model.implicit ? kImplicit[stage] : kExplicit[stage];
+  return {static_cast<T>(1 - beta), static_cast<T>(beta), static_cast<T>(model.dt)};
 }
 
 template <class T>
@@ -31,6 +27,13 @@ bool all_finite(const T* x, int count) {
   T sum = 0;
   for (int i = 0; i < count; ++i) sum += x[i] * T(0);
   return sum == T(0);
+}
+
+template <class All>
+void add(const All& from, All& to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    for (std::size_t m = 0; m < from[i].size(); ++m) to[i][m] += from[i][m];
+  }
 }
 
 // 4 ν Σ 1/h²
@@ -43,9 +46,10 @@ double viscous_rate(const GridBox& box, double viscosity) {
 }  // namespace
 
 std::string beyond_stability(const GridModel& model, double viscosity, double courant) {
-  const bool carried = model.stages() == 1;
-  const double v = viscous_rate(model.box, viscosity) / (carried ? 2 : kRealEnd),
-               c = carried ? 0 : courant / model.dt / kImaginaryEnd;
+  const bool three = model.stages() == 3;
+  const double v = viscous_rate(model.box, viscosity) / (three ? kRealEnd : kRealEndOfTwo);
+  const double c =
+      model.stages() == 1 ? 0 : courant / model.dt / (three ? kImaginaryEnd : kImaginaryEndOfTwo);
   const double share = v * model.dt + c * c * model.dt * model.dt;
   if (!(share > 1)) return {};
   // v Δt + c² Δt² = 1
@@ -58,26 +62,19 @@ std::string beyond_stability(const GridModel& model, double viscosity, double co
 template <class T>
 struct GridStepper<T>::Workspace final : StepWorkspace {
   Workspace(const std::shared_ptr<const GridModel>& model, int threads)
-      : work(model, threads),
-        u0(work.make()),
-        u1(u0),
-        u2(u0),
-        u3(u0),
-        bar(u0),
-        bar0(u0),
-        next_bar(u0) {
-    if (!model->heated) return;
-    const std::vector<T> none(at(model->box.numbers), T(0));
-    for (auto* all :
-         {&heat[0], &heat[1], &heat[2], &heat[3], &heat_bar, &heat_bar0, &heat_next_bar}) {
-      *all = none;
+      : work(model, threads), bar(work.make()), bar0(bar), next_bar(bar) {
+    for (auto& one : u) one = bar;
+    for (auto* one : {&C[0], &C[1], &C[2], &C[3], &C_bar, &C_bar0, &C_next_bar}) {
+      *one = work.make_scalars();
     }
   }
   GridWork<T> work;
   LaneNote note;
-  std::vector<T> heat[4], heat_bar, heat_bar0, heat_next_bar;  // temperatures of the stages
-  Velocities<T> u0, u1, u2, u3, bar, bar0, next_bar;           // of tangents too
-  std::optional<GridTangents<T>> tangents;                     // made when first asked for
+  std::array<Velocities<T>, 4> u;  // at the beginning of the stages, and at the end of the last
+  std::array<Scalars<T>, 4> C;
+  Velocities<T> bar, bar0, next_bar;  // of tangents too
+  Scalars<T> C_bar, C_bar0, C_next_bar;
+  std::optional<GridTangents<T>> tangents;  // made when first asked for
 };
 
 template <class T>
@@ -88,8 +85,10 @@ GridStepper<T>::GridStepper(std::shared_ptr<const GridModel> model)
         s.input = model->inputs;
         s.parameters = model->parameters;
         // Stages, and where there are obstacles the last one and the pressures too.
-        s.record = 2 * s.state;
-        if (!model->obstacles.empty()) s.record = 3 * (s.state + model->box.cells);
+        s.record = (model->stages() - 1) * s.state;
+        if (!model->obstacles.empty() && !model->implicit) {
+          s.record = model->stages() * (s.state + model->box.cells);
+        }
         s.record_is_costly = s.spreads = true;
         return s;
       }()),
@@ -110,62 +109,74 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
                                 StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
   GridWork<T>& work = w.work;
-  const int n = model_->states(), faces = model_->box.states();
-  work.set_inputs(in.u);
-  work.load(in.x, w.u0);
-  work.fill_ghosts(w.u0);
-  const double courant = work.courant(w.u0, nullptr);
-  if (!std::isfinite(courant) || work.solver().blocked() ||
-      !beyond_stability(*model_, spreading(work), courant).empty()) {
+  const int n = model_->states(), stages = model_->stages();
+  begin_step(in, w);
+  if (!trouble(in, w).reason.empty()) {
     std::fill_n(x_next, n, std::numeric_limits<T>::quiet_NaN());
     return StepStatus::non_finite;
   }
-  work.iterations = 0, work.residual = 0;
+  work.projection.iterations = 0, work.projection.residual = 0;
+  if (work.viscous) work.viscous->iterations = 0, work.viscous->residual = 0;
   T* const kept = record ? record->numbers<T>() : nullptr;
-  T* const q = kept && work.has_obstacles() ? kept + 3 * n : nullptr;
-  const auto q_of = [&](int stage) { return q ? q + stage * model_->box.cells : nullptr; };
-  Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
-  if (model_->heated) work.load_heat(in.x + faces, w.heat[0]);
-  const int stages = model_->stages();
   for (int stage = 0; stage < stages; ++stage) {
-    const StageRule<T> now = rule<T>(stage, model_->dt);
-    const std::vector<T>* const heat = model_->heated ? &w.heat[stage] : nullptr;
-    work.stage(now, w.u0, *u[stage], *u[stage + 1], q_of(stage), heat);
-    if (heat) work.heat_stage(now, *u[stage], w.heat[0], *heat, w.heat[stage + 1]);
+    const StageRule<T> now = rule_of<T>(*model_, stage);
+    T* const q = kept && work.obstacles && !model_->implicit
+                     ? kept + stages * n + stage * model_->box.cells
+                     : nullptr;
+    if (model_->implicit) {
+      work.implicit_stage(stage, w.u[0], w.u[at(stage)], w.C[0], w.C[at(stage)],
+                          w.u[at(stage + 1)]);
+    } else {
+      work.stage(now, w.u[0], w.u[at(stage)], w.C[at(stage)], w.u[at(stage + 1)], q);
+    }
+    work.carry(now, w.u[at(stage)], w.C[0], w.C[at(stage)], w.C[at(stage + 1)]);
     if (stage + 1 == stages) break;
-    work.fill_ghosts(*u[stage + 1]);
-    if (heat) work.fill_heat(w.heat[stage + 1]);
-  }
-  work.store(*u[stages], x_next);
-  if (model_->heated) work.store_heat(w.heat[3], x_next + faces);
-  if (kept) {
-    for (int stage = 1; stage < stages + (work.has_obstacles() ? 1 : 0); ++stage) {
-      work.store(*u[stage], kept + (stage - 1) * n);
-      if (model_->heated) work.store_heat(w.heat[stage], kept + (stage - 1) * n + faces);
+    work.sides.fill_ghosts(w.u[at(stage + 1)]);
+    for (std::size_t i = 0; i < work.scalars.size(); ++i) {
+      work.scalars[i].fill(w.C[at(stage + 1)][i]);
     }
   }
-  w.note.counters[0] = work.iterations, w.note.residual = work.residual;
+  work.store(w.u[at(stages)], x_next);
+  work.store(w.C[at(stages)], x_next);
+  if (work.obstacles) work.obstacles->store(x_next + model_->scalar(model_->scalars.size()));
+  for (int stage = 1; kept && stage < kept_stages(); ++stage) {
+    work.store(w.u[at(stage)], kept + (stage - 1) * n);
+    work.store(w.C[at(stage)], kept + (stage - 1) * n);
+  }
+  const bool by_multigrid = model_->counts_pressure;
+  if (by_multigrid) w.note.counters[0] = work.projection.iterations;
+  if (work.viscous) w.note.counters[by_multigrid ? 1 : 0] = work.viscous->iterations;
+  w.note.residual = std::max(work.projection.residual, work.viscous ? work.viscous->residual : 0.0);
   if (!all_finite(x_next, n)) return StepStatus::non_finite;
-  return work.residual > 0 ? StepStatus::short_of : StepStatus::ok;
+  return w.note.residual > 0 ? StepStatus::short_of : StepStatus::ok;
+}
+
+// Stages 1 … are kept, and where there are obstacles the end of the last too, unless viscosity is
+// implicit: such a stage is made again.
+template <class T>
+int GridStepper<T>::kept_stages() const {
+  return model_->stages() + (model_->obstacles.empty() || model_->implicit ? 0 : 1);
+}
+
+template <class T>
+void GridStepper<T>::begin_step(const StepInput<T>& in, Workspace& w) const {
+  w.work.set_inputs(in.u, in.x, GridObstacles<T>::Moment::next);
+  w.work.load(in.x, w.u[0]);
+  w.work.sides.fill_ghosts(w.u[0]);
+  w.work.load(in.x, w.C[0]);
 }
 
 template <class T>
 void GridStepper<T>::load_stages(const StepInput<T>& in, const StepRecord& record,
                                  Workspace& w) const {
-  GridWork<T>& work = w.work;
-  const int n = model_->states(), faces = model_->box.states();
+  const int n = model_->states();
   const T* const kept = record.numbers<const T>();
-  work.set_inputs(in.u);
-  if (model_->heated) {
-    work.load_heat(in.x + faces, w.heat[0]), work.load_heat(kept + faces, w.heat[1]);
-    work.load_heat(kept + n + faces, w.heat[2]);
-  }
-  Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
-  work.load(in.x, w.u0), work.fill_ghosts(w.u0);
-  const int stages = model_->stages();
-  for (int stage = 1; stage < stages + (work.has_obstacles() ? 1 : 0); ++stage) {
-    work.load(kept + (stage - 1) * n, *u[stage]);
-    if (stage < stages) work.fill_ghosts(*u[stage]);
+  begin_step(in, w);
+  for (int stage = 1; stage < kept_stages(); ++stage) {
+    w.work.load(kept + (stage - 1) * n, w.u[at(stage)]);
+    if (stage == model_->stages()) break;
+    w.work.sides.fill_ghosts(w.u[at(stage)]);
+    w.work.load(kept + (stage - 1) * n, w.C[at(stage)]);
   }
 }
 
@@ -174,73 +185,45 @@ void GridStepper<T>::pullback(const StepInput<T>& in, const StepRecord& record, 
                               T* x_bar, T* u_bar, StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
   GridWork<T>& work = w.work;
-  const int n = model_->states(), faces = model_->box.states();
-  const T* const kept = record.numbers<const T>();
-  const auto q_of = [&](int stage) { return kept + 3 * n + stage * model_->box.cells; };
+  const int stages = model_->stages();
+  const T* const q = record.numbers<const T>() + stages * model_->states();
   load_stages(in, record, w);
 
-  const auto clear = [](Velocities<T>& u) {
-    for (auto& component : u) std::fill(component.begin(), component.end(), T(0));
+  const auto clear = [](auto& all) {
+    for (auto& one : all) std::fill(one.begin(), one.end(), T(0));
   };
-  // ū of a stage's end, of its beginning, and of the step's.
+  // Cotangents of a stage's end, of its beginning, and of the step's.
   Velocities<T>*end = &w.next_bar, *begin = &w.bar;
-  clear(*end), clear(w.bar0);
-  const GridBox& box = model_->box;
-  for (int a = box.first; a < 3; ++a) {
-    const int length = box.count(a, 2);
-    for (int i = 0, row = 0; i < box.count(a, 0); ++i) {
-      for (int j = 0; j < box.count(a, 1); ++j, ++row) {
-        std::copy_n(x_next_bar + box.offset[at(a)] + static_cast<std::ptrdiff_t>(row) * length,
-                    length, (*end)[at(a)].data() + box.index(i, j, 0));
-      }
+  Scalars<T>*C_end = &w.C_next_bar, *C_begin = &w.C_bar;
+  clear(*end), clear(w.bar0), clear(*C_end), clear(w.C_bar0);
+  work.add_row(x_next_bar, *end);
+  work.add_row(x_next_bar, *C_end);
+  for (int stage = stages - 1; stage >= 0; --stage) {
+    const StageRule<T> now = rule_of<T>(*model_, stage);
+    const Velocities<T>& u = w.u[at(stage)];
+    const Scalars<T>& C = w.C[at(stage)];
+    clear(*begin), clear(*C_begin);
+    work.carry_pullback(now, u, C, *C_end, w.C_bar0, *C_begin, *begin);
+    if (model_->implicit) {
+      work.implicit_stage_pullback(stage, w.u[0], u, w.C[0], C, *end, w.bar0, *begin, w.C_bar0,
+                                   *C_begin, in.wants_parameters);
+    } else {
+      work.stage_pullback(now, u, C, q + stage * model_->box.cells, w.u[at(stage + 1)], *end,
+                          w.bar0, *begin, *C_begin, in.wants_parameters);
     }
-  }
-  const Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
-  std::vector<T>*heat_end = &w.heat_next_bar, *heat_begin = &w.heat_bar;
-  if (model_->heated) {
-    std::fill(heat_end->begin(), heat_end->end(), T(0));
-    std::fill(w.heat_bar0.begin(), w.heat_bar0.end(), T(0));
-    for (int i = 0, row = 0; i < box.n[0]; ++i) {
-      for (int j = 0; j < box.n[1]; ++j, ++row) {
-        std::copy_n(x_next_bar + faces + static_cast<std::ptrdiff_t>(row) * box.n[2], box.n[2],
-                    heat_end->data() + box.index(i, j, 0));
-      }
+    work.sides.fill_ghosts_pullback(*begin);
+    for (std::size_t i = 0; stage > 0 && i < work.scalars.size(); ++i) {
+      work.scalars[i].fill_pullback((*C_begin)[i]);
     }
+    std::swap(begin, end), std::swap(C_begin, C_end);
   }
-  for (int stage = model_->stages() - 1; stage >= 0; --stage) {
-    const StageRule<T> now = rule<T>(stage, model_->dt);
-    const std::vector<T>* const heat = model_->heated ? &w.heat[stage] : nullptr;
-    clear(*begin);
-    if (heat) {
-      std::fill(heat_begin->begin(), heat_begin->end(), T(0));
-      work.heat_stage_pullback(now, *u[stage], *heat, *heat_end, w.heat_bar0, *heat_begin, *begin);
-    }
-    work.stage_pullback(now, *u[stage], q_of(stage), *u[stage + 1], *end, w.bar0, *begin,
-                        in.wants_parameters, heat, heat_begin);
-    work.fill_ghosts_pullback(*begin);
-    if (heat) {
-      work.fill_heat_pullback(*heat_begin);
-      std::swap(heat_begin, heat_end);
-    }
-    std::swap(begin, end);
-  }
-  if (model_->heated) {
-    for (int i = 0, cell = 0; i < box.n[0]; ++i) {
-      for (int j = 0; j < box.n[1]; ++j) {
-        for (int k = 0; k < box.n[2]; ++k, ++cell) {
-          const std::size_t m = at(box.index(i, j, k));
-          x_bar[faces + cell] += (*heat_end)[m] + w.heat_bar0[m];
-        }
-      }
-    }
-  }
-  for (int a = box.first; a < 3; ++a) {
-    T* const to = w.bar0[at(a)].data();
-    const T* const from = (*end)[at(a)].data();
-    for (std::ptrdiff_t m = 0; m < box.numbers; ++m) to[m] += from[m];
-  }
+  if (model_->implicit) work.sides.fill_ghosts_pullback(w.bar0);
+  add(*end, w.bar0), add(*C_end, w.C_bar0);
   work.load_pullback(w.bar0, x_bar);
-  work.give_back_inputs(u_bar);
+  for (std::size_t i = 0; i < work.scalars.size(); ++i) {
+    work.scalars[i].load_pullback(w.C_bar0[i], x_bar + model_->scalar(i));
+  }
+  work.give_back_inputs(u_bar, x_next_bar, x_bar);
 }
 
 template <class T>
@@ -248,25 +231,28 @@ bool GridStepper<T>::pushforward(const StepInput<T>& in, const StepRecord& recor
                                  const StepTangents<T>& tangents, T* x_next_tan,
                                  StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
-  if (model_->heated || model_->advection != Advection::central) return false;
+  if (!model_->scalars.empty() || model_->stages() != 3) return false;
   GridWork<T>& work = w.work;
-  const int n = model_->box.states();
-  const T* const q = record.numbers<const T>() + 3 * n;
+  const T* const q = record.numbers<const T>() + 3 * model_->states();
   load_stages(in, record, w);
   if (!w.tangents) w.tangents = work.make_tangents();
-  work.set_tangents(tangents.p, tangents.u, *w.tangents);
-  const Velocities<T>* const u[4] = {&w.u0, &w.u1, &w.u2, &w.u3};
+  work.set_tangents(tangents.p, tangents.u, tangents.x, *w.tangents);
   Velocities<T>*from = &w.bar, *to = &w.next_bar;
   work.load_pushforward(tangents.x, *w.tangents, w.bar0);
-  work.fill_ghosts_pushforward(*w.tangents, w.bar0);
+  work.sides.fill_ghosts(w.bar0, w.tangents->W);
   *from = w.bar0;
   for (int stage = 0; stage < 3; ++stage) {
-    if (stage > 0) work.fill_ghosts_pushforward(*w.tangents, *from);
-    work.stage_pushforward(rule<T>(stage, model_->dt), *u[stage], q + stage * model_->box.cells,
-                           *u[stage + 1], *w.tangents, w.bar0, *from, *to);
+    if (stage > 0) work.sides.fill_ghosts(*from, w.tangents->W);
+    work.stage_pushforward(rule_of<T>(*model_, stage), w.u[at(stage)],
+                           q + stage * model_->box.cells, w.u[at(stage + 1)], *w.tangents, w.bar0,
+                           *from, *to);
     std::swap(from, to);
   }
   work.store(*from, x_next_tan);
+  if (work.obstacles) {
+    work.obstacles->store_tangents(*w.tangents->obstacles,
+                                   x_next_tan + model_->scalar(model_->scalars.size()));
+  }
   return true;
 }
 
@@ -280,40 +266,58 @@ const LaneNote* GridStepper<T>::notes(const StepWorkspace& workspace) const {
   return &static_cast<const Workspace&>(workspace).note;
 }
 
+// The fastest cell, or one that is not finite.
+template <class T>
+std::string GridStepper<T>::where(const Velocities<T>& u) const {
+  const GridBox& box = model_->box;
+  double most = -1;
+  std::string place;
+  for (int i = 0; i < box.n[0]; ++i) {
+    for (int j = 0; j < box.n[1]; ++j) {
+      for (int k = 0; k < box.n[2]; ++k) {
+        double sum = 0;
+        for (int a = box.first; a < 3; ++a) {
+          sum += std::abs(static_cast<double>(u[at(a)][at(box.index(i, j, k))])) / box.h[at(a)];
+        }
+        if (!std::isfinite(sum)) return box.place("cell", i, j, k);
+        if (sum > most) most = sum, place = box.place("cell", i, j, k);
+      }
+    }
+  }
+  return place;
+}
+
+// Why a step cannot be taken from what `begin_step` has loaded; no reason: it can.
+template <class T>
+StepTrouble GridStepper<T>::trouble(const StepInput<T>& in, const Workspace& w) const {
+  const double time = in.t0 + static_cast<double>(in.step) * model_->dt;
+  if (w.work.projection.solver().blocked()) {
+    return {"pressure", "inflow", "obstacles part an inflow from every outflow: there is no way"};
+  }
+  if (w.work.obstacles) {
+    const auto [obstacle, why] = w.work.obstacles->astray();
+    if (obstacle >= 0) {
+      return {"motion", message("obstacle:#", obstacle), message(why, " (at t = ", time, " s)")};
+    }
+  }
+  const double courant = w.work.courant(w.u[0], nullptr);
+  if (!std::isfinite(courant)) {
+    return {"time step", where(w.u[0]), message("the velocity is not finite at t = ", time, " s")};
+  }
+  const std::string cfl = beyond_stability(*model_, w.work.spreading(), courant);
+  if (cfl.empty()) return {};
+  return {"time step", where(w.u[0]), message(cfl, " (at t = ", time, " s)")};
+}
+
 template <class T>
 StepTrouble GridStepper<T>::explain(const StepInput<T>& in, int, StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
-  const GridBox& box = model_->box;
-  const double time = in.t0 + static_cast<double>(in.step) * model_->dt;
-  const auto where = [&](const Velocities<T>& u) {
-    double most = -1;
-    std::string place;
-    for (int i = 0; i < box.n[0]; ++i) {
-      for (int j = 0; j < box.n[1]; ++j) {
-        for (int k = 0; k < box.n[2]; ++k) {
-          double sum = 0;
-          for (int a = box.first; a < 3; ++a) {
-            sum += std::abs(static_cast<double>(u[at(a)][at(box.index(i, j, k))])) / box.h[at(a)];
-          }
-          if (!std::isfinite(sum)) return box.place("cell", i, j, k);
-          if (sum > most) most = sum, place = box.place("cell", i, j, k);
-        }
-      }
-    }
-    return place;
-  };
-  if (w.work.solver().blocked()) {
-    return {"pressure", "inflow", "obstacles part an inflow from every outflow: there is no way"};
-  }
-  w.work.set_inputs(in.u);
-  w.work.load(in.x, w.u0);
-  w.work.fill_ghosts(w.u0);
-  const double courant = w.work.courant(w.u0, nullptr);
-  const std::string cfl = beyond_stability(*model_, spreading(w.work), courant);
-  if (!cfl.empty()) return {"time step", where(w.u0), message(cfl, " (at t = ", time, " s)")};
+  begin_step(in, w);
+  if (const StepTrouble found = trouble(in, w); !found.reason.empty()) return found;
   std::vector<T> next(at(model_->states()));
   this->step(in, next.data(), nullptr, workspace);
-  return {"rk3", where(model_->stages() == 1 ? w.u1 : w.u3),
+  const double time = in.t0 + static_cast<double>(in.step) * model_->dt;
+  return {"momentum", where(w.u[at(model_->stages())]),
           message("the velocity is not finite after t = ", time, " s")};
 }
 

@@ -7,7 +7,10 @@
 //   4 ν Δt Σ 1/h² / 2.51 + (Δt Σ |u| / h / 1.73)² ≤ 1                              (2)
 // (the ends of its region of stability on both axes); a step that starts beyond is not taken. Along
 // characteristics (characteristics.h) a step is E alone, of first order in time, and stable where
-// 4 ν Δt Σ 1/h² ≤ 2, whatever the Courant number.
+// 4 ν Δt Σ 1/h² ≤ 2, whatever the Courant number. Where viscosity is implicit, the two stages of
+// grid_work.h (7) (8), scalars by
+//   C¹ = E(C⁰),  C² = ½ C⁰ + ½ E(C¹)                                               (3)
+// with 2 and 1 in (2), and diffusivities for ν; along characteristics the first stage alone.
 #pragma once
 
 #include "cycloid/fluid/grid/grid_work.h"
@@ -38,7 +41,11 @@ class GridStepper final : public Stepper<T> {
 
  private:
   struct Workspace;
+  int kept_stages() const;
+  void begin_step(const StepInput<T>& in, Workspace& w) const;
   void load_stages(const StepInput<T>& in, const StepRecord& record, Workspace& w) const;
+  StepTrouble trouble(const StepInput<T>& in, const Workspace& w) const;
+  std::string where(const Velocities<T>& u) const;
   std::shared_ptr<const GridModel> model_;
 };
 

@@ -66,6 +66,29 @@ TEST_CASE("grid step: float follows double") {
   CHECK(difference < 2e-5 * most);
 }
 
+TEST_CASE(
+    "grid step: cotangents of parameters are those since begin, however often they are read") {
+  GridOptions o = channel();
+  o.obstacles = {{ObstacleKind::circle, {0.43, 0.38, 0.14}}};
+  o.temperature = {.diffusivity = 0.02,
+                   .expansion = 0.3,
+                   .sides = {{1.0, std::nullopt}, {std::nullopt, std::nullopt}},
+                   .obstacles = {0.5}};
+  o.gravity = {0.0, -9.81};
+  const System flow = grid_flow(o);
+  OneStep<double> one(flow);
+  const std::vector<double> bar = one.next();
+  std::vector<double> x_bar(bar.size(), 0.0), u_bar(one.u.size(), 0.0), once(one.parameters.size()),
+      twice(once);
+  one.stepper.pullback({one.x.data(), one.u.data(), 0, 0.0}, one.record, bar.data(), x_bar.data(),
+                       u_bar.data(), *one.workspace);
+  one.stepper.finish(*one.workspace, once.data());
+  one.stepper.finish(*one.workspace, twice.data());
+  CHECK(once == twice);
+  for (const double number : once) CHECK(std::isfinite(number));
+  CHECK(std::abs(once[0]) > 1e-3);
+}
+
 TEST_CASE("grid step: any start is without divergence after a step") {
   for (const bool obstructed : {false, true}) {
     GridOptions o = channel();

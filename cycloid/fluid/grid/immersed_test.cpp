@@ -18,7 +18,7 @@ GridBox space_box() { return {{6, 7, 8}, {0.6, 0.7, 0.8}, {kWalls, kWalls, kRing
 // A number for each face that is the same every time.
 double weight(std::ptrdiff_t m, int a) { return std::sin(1.7 * static_cast<double>(m) + a); }
 
-// <D, .> + <A, .> + <E, .>, and its gradient.
+// <D, .> + <A, .> + <E, .>, and its gradient by the obstacle's numbers and the way it has gone.
 struct Sums {
   GridBox box;
   FluidObstacle obstacle;
@@ -26,33 +26,42 @@ struct Sums {
 
   double value(const std::vector<double>& p, double nu_dt) const {
     Immersed at(box, {obstacle});
-    at.set({p.data()}, nu_dt);
+    const std::vector<double> way(p.end() - box.dimensions, p.end());
+    at.set({{p.data()}, {way.data()}}, nu_dt);
     double sum = 0;
     for (int a = box.first; a < 3; ++a) {
       for (std::ptrdiff_t m = 0; m < box.numbers; ++m) {
         sum += weight(m, a) * at.D(a)[m] + weight(m, a + 3) * at.A(a)[m];
       }
     }
-    for (const WallTerm& t : at.wall_terms()) sum += weight(t.m, t.component + 6) * t.E * 1e-3;
+    for (int a = box.first; a < 3; ++a) {
+      for (const WallTerm& t : at.wall_terms(a)) sum += weight(t.m, a + 6) * t.E * 1e-3;
+    }
     return sum;
   }
   std::vector<double> gradient(const std::vector<double>& p, double& nu_dt_bar) const {
     Immersed at(box, {obstacle});
-    at.set({p.data()}, viscosity_dt);
-    std::vector<double> bars[6], E_bar;
+    const std::size_t ways = p.size() - static_cast<std::size_t>(box.dimensions);
+    const ObstacleNumbers numbers = {{p.data()}, {p.data() + ways}};
+    at.set(numbers, viscosity_dt);
+    std::vector<double> bars[6];
+    std::array<std::vector<double>, 3> E_bar;
     const double *D[3] = {}, *A[3] = {};
     for (int a = box.first; a < 3; ++a) {
       for (std::ptrdiff_t m = 0; m < box.numbers; ++m) {
         bars[a].push_back(weight(m, a)), bars[a + 3].push_back(weight(m, a + 3));
       }
       D[a] = bars[a].data(), A[a] = bars[a + 3].data();
+      for (const WallTerm& t : at.wall_terms(a)) {
+        E_bar[GridBox::u(a)].push_back(weight(t.m, a + 6) * 1e-3);
+      }
     }
-    for (const WallTerm& t : at.wall_terms()) E_bar.push_back(weight(t.m, t.component + 6) * 1e-3);
     std::vector<double> p_bar(p.size(), 0.0);
-    at.pullback({p.data()}, D, A, E_bar, {p_bar.data()}, nu_dt_bar);
+    at.pullback(numbers, D, A, E_bar, {{p_bar.data()}, {p_bar.data() + ways}}, nu_dt_bar);
     return p_bar;
   }
-  void check() const {
+  void check() {
+    for (int a = 0; a < box.dimensions; ++a) obstacle.numbers.push_back(0.013 * (a + 1));
     double nu_dt_bar = 0;
     const std::vector<double> p_bar = gradient(obstacle.numbers, nu_dt_bar);
     const double e = 1e-6;
@@ -87,14 +96,15 @@ TEST_CASE("immersed: pullbacks equal differences, circle, box, array, ball") {
   }
   Sums{box, array}.check();
   test::mark_operator_tested("signed_distance");
-  test::mark_operator_tested("Immersed::friction");
+  test::mark_operator_tested("WallPoints::friction");
 }
 
 TEST_CASE("immersed: a wall at a known distance gives the mobility of the law") {
   const GridBox box = plane_box();
   Immersed at(box, {{ObstacleKind::box, {0.6, 0.5, 0.5, 4.0}}});  // x from 0.35 to 0.85
   const std::vector<double> p = {0.6, 0.5, 0.5, 4.0};
-  at.set({p.data()}, 0.002);
+  const double stays[2] = {};
+  at.set({{p.data()}, {stays}}, 0.002);
   // The u-face at x = 0.3 is 0.05 = h/2 before the wall: c = 2 / (θ (1 + θ)) / h² - 1 / h².
   const double c = (2 / (0.5 * 1.5) - 1) / 0.01;
   CHECK(at.D(1)[box.index(0, 3, 4)] == doctest::Approx(1 / (1 + 0.002 * c)));

@@ -176,7 +176,7 @@ PressureSolver::PressureSolver(const GridBox& box, std::shared_ptr<const Pressur
   if (pattern_->dissection) factor_.emplace(pattern_->dissection);
   else multigrid_.emplace(box);
   values_.resize(pattern_->sparse.column.size());
-  group_.resize(at(box.cells));
+  group_.resize(at(box.cells)), held_.resize(at(box.cells));
 }
 
 void PressureSolver::set(const double* const* k, int threads) {
@@ -185,7 +185,8 @@ void PressureSolver::set(const double* const* k, int threads) {
   const GridBox& box = p.box;
   std::fill(values_.begin(), values_.end(), 0.0);
   std::iota(group_.begin(), group_.end(), 0);
-  std::vector<char> held(at(box.cells), 0);  // by an outflow
+  std::vector<char>& held = held_;
+  std::fill(held.begin(), held.end(), 0);
   open_cells_ = 0, reaches_outflow_ = blocked_ = false;
   for (int cell = 0; cell < box.cells; ++cell) {
     double sum = 0;
@@ -230,9 +231,10 @@ void PressureSolver::set(const double* const* k, int threads) {
 // Couplings to upper neighbours, and what is left of each cell's own entry.
 void PressureSolver::set_multigrid(int threads) {
   const PressurePattern& p = *pattern_;
-  std::array<std::vector<double>, 3> coupling;
+  std::array<std::vector<double>, 3>& coupling = coupling_;
+  std::vector<double>& extra = extra_;
   for (auto& c : coupling) c.assign(at(cells_), 0.0);
-  std::vector<double> extra(at(cells_));
+  extra.resize(at(cells_));
   for (int cell = 0; cell < cells_; ++cell) {
     double rest = values_[at(p.diagonal[at(cell)])];
     const auto first = p.sparse.first[at(cell)], last = p.sparse.first[at(cell + 1)];

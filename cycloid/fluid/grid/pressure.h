@@ -105,6 +105,9 @@ class PressureSolver {
   std::vector<double> values_;
   std::vector<char> open_;
   std::vector<int> group_;  // of cells that are connected
+  std::vector<char> held_;  // of groups, by an outflow
+  std::array<std::vector<double>, 3> coupling_;
+  std::vector<double> extra_;
   int open_cells_ = 0;
   bool reaches_outflow_ = false, blocked_ = false;
 };

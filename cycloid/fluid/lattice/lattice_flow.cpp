@@ -63,6 +63,12 @@ System lattice_flow(const LatticeOptions& o) {
   auto model = std::make_shared<LatticeModel>();
   model->box = make_box(o.shape, o.size, o.sides);
   check_cubes(model->box);
+  for (const FluidObstacle& one : o.obstacles) {
+    if (one.moves) {
+      throw ModelError(
+          "obstacles stay in their places in a lattice; cycloid.fluid.grid moves them");
+    }
+  }
   model->dt = o.dt, model->obstacles = o.obstacles, model->relaxation = o.relaxation;
   model->probes = o.probes;
 

@@ -31,6 +31,9 @@ LatticeWork<T>::LatticeWork(std::shared_ptr<const LatticeModel> of, int threads_
       chunk_sums_(at(7 * ((nodes + kChunk - 1) / kChunk))) {
   view_.nodes = nodes, view_.one_rate = model.relaxation == Relaxation::one;
   for (int i = 0; i < set.directions; ++i) view_.offset[i] = links_.offset(i);
+  wide_p_.resize(p_.size());
+  numbers_ = obstacle_numbers(wide_p_);
+  for (const auto& one : model.obstacle) numbers_bar_.push_back(p_bar_.data() + one.numbers);
   walls_have_inputs_ = model.inputs > (model.force_input >= 0 ? model.box.dimensions : 0);
 }
 
@@ -45,7 +48,7 @@ typename LatticeWork<T>::Numbers LatticeWork<T>::obstacle_numbers(
 template <class T>
 void LatticeWork<T>::read(const T* p) {
   std::copy_n(p, p_.size(), p_.begin());
-  wide_p_.assign(p_.begin(), p_.end());
+  std::copy(p_.begin(), p_.end(), wide_p_.begin());
   std::fill(p_bar_.begin(), p_bar_.end(), 0.0);
   std::fill_n(rates_bar_, 4, 0.0);
   density = wide_p_[FlowModel::kDensity], density_bar = 0;
@@ -58,7 +61,7 @@ void LatticeWork<T>::read(const T* p) {
   }
   if (linked_ && shapes == linked_numbers_) return;
   linked_numbers_ = shapes, linked_ = true;
-  links_.set(obstacle_numbers(wide_p_));
+  links_.set(numbers_);
   terms_.assign(link_count(), T(0)), values_ = terms_;
   make_patches();
 }
@@ -93,6 +96,7 @@ void LatticeWork<T>::give_back(double* p_bar) {
   }
   p_bar_[FlowModel::kViscosity] += domega * omega_bar;
   p_bar_[FlowModel::kDensity] += density_bar;
+  std::fill_n(rates_bar_, 4, 0.0), density_bar = 0;  // they are given
   std::copy(p_bar_.begin(), p_bar_.end(), p_bar);
 }
 
@@ -341,10 +345,8 @@ void LatticeWork<T>::link_pullback(std::size_t link, const T* x, T value_bar, T*
   const int i = opposite(l.direction);
   const double first = static_cast<double>(here[i]),
                second = static_cast<double>(near ? back[i] : here[l.direction]);
-  std::vector<double*> bars;
-  for (const auto& one : model.obstacle) bars.push_back(p_bar_.data() + one.numbers);
-  links_.theta_pullback(l, obstacle_numbers(wide_p_),
-                        bar * (a * first + b * second + s * term_scale(l) * speed), bars);
+  links_.theta_pullback(l, numbers_, bar * (a * first + b * second + s * term_scale(l) * speed),
+                        numbers_bar_);
 }
 
 template <class T>
@@ -392,6 +394,7 @@ void LatticeWork<T>::step_pushforward(const T* x, const T* x_tan, const T* p_tan
   });
   std::vector<double> numbers_tan(p_.size(), 0.0);
   if (p_tan) numbers_tan.assign(p_tan, p_tan + p_.size());
+  const Numbers tangents_of_numbers = obstacle_numbers(numbers_tan);
   const auto ignore = [](const FlowModel::Place&, int, double) {};
   for (std::size_t n = 0; n < link_count(); ++n) {
     const LatticeLink& l = links_.all()[n];
@@ -427,8 +430,7 @@ void LatticeWork<T>::step_pushforward(const T* x, const T* x_tan, const T* p_tan
         double a, b, s;
         links_.slopes(l, a, b, s);
         if (l.cut) {
-          value += links_.theta_pushforward(l, obstacle_numbers(wide_p_),
-                                            obstacle_numbers(numbers_tan)) *
+          value += links_.theta_pushforward(l, numbers_, tangents_of_numbers) *
                    (a * static_cast<double>(X[l.from]) + b * static_cast<double>(X[l.second]) +
                     s * term_scale(l) * wall_speed(l, p_.data(), inputs_, ignore));
         }

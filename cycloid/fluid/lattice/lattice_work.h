@@ -83,6 +83,8 @@ class LatticeWork {
   LatticeLinks links_;
   std::vector<T> p_;
   std::vector<double> wide_p_, p_bar_, linked_numbers_;
+  Numbers numbers_;  // of each obstacle, in wide_p_ and p_bar_
+  std::vector<double*> numbers_bar_;
   std::vector<T> terms_, values_, room_;
   std::vector<LatticePatch<T>> patches_;
   std::vector<int> first_patch_;
