@@ -105,13 +105,14 @@ void read_training(const Json& json, const System& system, TrainOptions& o, Loss
   double energy = 0, smooth = 0;
   part.take("steps", o.steps), part.take("batch", o.batch), part.take("horizon", o.horizon);
   part.take("grow_from", o.first_horizon), part.take("learning_rate", o.learning_rate);
-  part.choose("method", {"adam", "adamw", "lbfgs"}, method);
-  part.choose("schedule", {"constant", "cosine"}, schedule);
+  part.choose("method", {"adam", "adamw", "lbfgs", "gauss_newton"}, method);
+  part.choose("schedule", {"constant", "cosine", "linear", "exponential"}, schedule);
   part.take("weight_decay", o.weight_decay), part.take("clip", o.clip);
   part.take("validation", o.validation), part.take("validate_every", o.validate_every);
   part.take("patience", o.patience), part.take("params", o.params), part.take("seed", o.seed);
   part.take("noise", noise), part.take("scale", scale);
   part.take("energy", energy), part.take("smoothness", smooth);
+  part.take("clip_each", of_loss.clip_each), part.take("shooting", of_loss.shooting);
   part.finish();
   o.method = static_cast<TrainMethod>(method), o.schedule = static_cast<RateSchedule>(schedule);
   of_loss.horizon = o.horizon, of_loss.seed = o.seed;

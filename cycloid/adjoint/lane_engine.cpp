@@ -111,7 +111,7 @@ void ChunkPullback<T>::clear_parts() {
   const std::size_t numbers = task_.inputs_per_run();
   const bool sum = task_.sum_controls(), own = task_.own_parameters();
   const std::int64_t array_bytes = 8 * sizes_.array_numbers();
-  if (own && array_bytes > 0 && sizes_.lanes > 1 && run_.pair_width != 1) {
+  if (own && array_bytes > 0 && sizes_.lanes > 1 && run_.pair_width == 0) {
     throw Error(
         "environments share the arrays among these parameters and have one gradient of them; give "
         "each environment a row of parameters of its own for a gradient of its own");

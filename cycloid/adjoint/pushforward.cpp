@@ -19,18 +19,25 @@ struct Tangents {
   std::vector<double> x0_numbers;
 };
 
-// Where environment e and its tangent lie among pairs of W rows.
+// Where environment e and its tangent lie among pairs of W rows, `each` environments to a pair.
 struct PairRows {
-  std::int64_t W, batch;
-  std::int64_t rows() const { return (batch + W - 1) / W * 2 * W; }
-  std::int64_t value(std::int64_t e) const { return e / W * 2 * W + e % W; }
+  std::int64_t W, batch, each;
+  std::int64_t rows() const { return (batch + each - 1) / each * 2 * W; }
+  std::int64_t value(std::int64_t e) const { return e / each * 2 * W + e % each; }
   std::int64_t tangent(std::int64_t e) const { return value(e) + W; }
-  // The environment that a value row repeats: its own, or the last one in the padding.
-  std::int64_t environment(std::int64_t padded) const { return std::min(padded, batch - 1); }
+  // The environment that place i among the values has: its own, or the last one in the padding.
+  std::int64_t environment(std::int64_t i) const {
+    return std::min(i / W * each + std::min(i % W, each - 1), batch - 1);
+  }
 };
 
+// Lanes share arrays of parameters and one cotangent of them: environments with their own are
+// alone in their pairs.
 PairRows pair_rows(const Run<double>& run) {
-  return {double_engine_of(run.system).pair_width(run.system), run.batch};
+  const std::int64_t W = double_engine_of(run.system).pair_width(run.system);
+  const Parameters& p = run.system.parameters();
+  const bool alone = run.parameter_rows > 1 && p.size() > p.lane_size();
+  return {W, run.batch, alone ? 1 : W};
 }
 
 Rows checked_rows(std::span<const double> part, std::int64_t row, std::int64_t rows,
@@ -110,8 +117,9 @@ std::vector<double> paired(const PairRows& at, const Rows& values, const Rows& t
   std::vector<double> pairs(static_cast<std::size_t>(at.rows()) * row, 0.0);
   for (std::int64_t e = 0; e < at.rows() / 2; ++e) {
     const std::int64_t from = at.environment(e);
-    double *value = pairs.data() + static_cast<std::size_t>(at.value(e)) * row,
-           *tangent = pairs.data() + static_cast<std::size_t>(at.tangent(e)) * row;
+    const std::size_t place = static_cast<std::size_t>(e / at.W * 2 * at.W + e % at.W),
+                      width = static_cast<std::size_t>(at.W);
+    double *value = pairs.data() + place * row, *tangent = pairs.data() + (place + width) * row;
     if (!values.none()) std::copy_n(values.of(from), row, value);
     if (!tangents.none()) std::copy_n(tangents.of(from), row, tangent);
   }
@@ -142,6 +150,7 @@ Run<double> paired_run(const Run<double>& run, const Tangents& tangents, const M
   const std::size_t nx = row(run.system.states().size());
   pairs.batch = at.rows();
   pairs.pair_width = at.W;
+  pairs.pairs_alone = at.each == 1;
   pairs.steps = run.steps;
   pairs.t0 = run.t0;
   pairs.saved = run.saved;
@@ -400,6 +409,12 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
   check_finite(states_bar, "states_bar", system.states().size(), &system.states());
   check_finite(states_bar_tan, "states_bar_tan", system.states().size(), &system.states());
   const PairRows at = pair_rows(*run_);
+  if (each && at.each > 1 && run_->batch > 1 &&
+      system.parameters().size() > system.parameters().lane_size()) {
+    throw Error(
+        "environments share the arrays among these parameters and have one gradient of them; give "
+        "each environment a row of parameters of its own for a gradient of its own");
+  }
   const std::size_t nx = static_cast<std::size_t>(system.states().size()),
                     row = run_->saved.size() * nx;
   std::vector<double> bar(pairs_->states().size(), 0.0);

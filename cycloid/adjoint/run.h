@@ -50,6 +50,7 @@ struct Run {
   ParameterDirections parameter_directions;  // ... or of these directions of them
   // W, when rows come as W values and their W tangents (pushforward.h)
   std::int64_t pair_width = 0;
+  bool pairs_alone = false;  // one environment in each pair of W rows, in its first
 
   // What the engine decides.
   const Stepper<T>* stepper = nullptr;
@@ -59,7 +60,9 @@ struct Run {
 
   // The user's number of the environment in this row.
   std::int64_t user_environment(std::int64_t row) const {
-    return pair_width == 0 ? row : row / (2 * pair_width) * pair_width + row % pair_width;
+    if (pair_width == 0) return row;
+    const std::int64_t each = pairs_alone ? 1 : pair_width;
+    return row / (2 * pair_width) * each + std::min(row % pair_width, each - 1);
   }
   // Whether samples lie on the path between the ends of their step (interpolation.h), since the
   // stepper takes whole steps only.

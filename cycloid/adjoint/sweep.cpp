@@ -6,6 +6,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/system/event_spec.h"
 #include "cycloid/system/interpolation.h"
+#include "cycloid/system/run_lanes.h"
 
 namespace cycloid::inline adjoint {
 
@@ -228,6 +229,11 @@ void Sweep<T>::begin(double* const* arrays_bar, const bool* left_out,
   run_.point_to_arrays(map_.environment(0), arrays_);
   const bool pairs = run_.pair_width > 0;
   if (pairs) run_.point_to_arrays(map_.environment(static_cast<int>(run_.pair_width)), arrays_tan_);
+  environments_.resize(static_cast<std::size_t>(map_.lanes));
+  for (int l = 0; l < map_.lanes; ++l) {
+    environments_[static_cast<std::size_t>(l)] = run_.user_environment(map_.environment(l));
+  }
+  const RunLanes lanes(environments_.data());
   run_.stepper->begin({buffers_.parameters.data(), arrays_.data(), arrays_bar, left_out,
                        pairs ? arrays_tan_.data() : nullptr, arrays_bar_tan},
                       workspace());

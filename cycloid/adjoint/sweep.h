@@ -158,6 +158,7 @@ class Sweep {
   LaneMap map_;
   const StopToken& stop_;
   std::vector<const T*> arrays_, arrays_tan_;  // of parameters
+  std::vector<std::int64_t> environments_;     // (lanes) the user's numbers of them
   std::int64_t *failed_step_, *ended_step_;
   std::vector<TapeEvent>& events_;
   const LaneNote* notes_;                                  // of the last step, or null

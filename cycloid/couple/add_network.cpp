@@ -5,6 +5,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/couple/lane_array.h"
+#include "cycloid/couple/mass_feedback.h"
 #include "cycloid/math/rotation.h"
 #include "cycloid/system/interpolation.h"
 
@@ -156,13 +157,17 @@ class AddedStepper final : public Stepper<T> {
 
 template <class T>
 Steppers<T> added(const Steppers<T>& inner, const FeedbackLaw& law, const SystemParts& parts) {
-  const auto add =
-      [&](const std::shared_ptr<const Stepper<T>>& s) -> std::shared_ptr<const Stepper<T>> {
+  const auto add = [&](const std::shared_ptr<const Stepper<T>>& s,
+                       bool dual) -> std::shared_ptr<const Stepper<T>> {
     if (!s) return nullptr;
-    return std::make_shared<AddedStepper<T>>(s, law.in_lanes<T>(s->sizes().lanes, false), law,
-                                             parts.states, parts.timestep);
+    auto network = law.in_lanes<T>(s->sizes().lanes, dual);
+    if (!network) return nullptr;
+    return std::make_shared<AddedStepper<T>>(s, std::move(network), law, parts.states,
+                                             parts.timestep);
   };
-  return {add(inner.one), add(inner.packed), nullptr};
+  // What is added to vectors is added to their tangents too; a turn's derivative is another.
+  return {add(inner.one, false), add(inner.packed, false),
+          parts.states.flat() ? add(inner.dual, true) : nullptr};
 }
 
 int count_arrays(const SystemParts& parts) {
@@ -186,7 +191,7 @@ System add_network_to_next(const System& system, const Network& network,
   const int nu = parts.inputs.size();
   const Network own = checked_network(network, sight->size() + nu, parts.states.tangent_size(),
                                       "add_network", kSees, "those of the state's tangents");
-  const auto law = network_loop(own.shape, sight, nu, count_arrays(parts), {}, Clip::none);
+  const auto law = network_loop(own.shape, sight, nu, count_arrays(parts));
   for (const AddedParameter& a : network_parameters(own, "residual")) {
     parts.parameters.add(a.parameter, a.value);
   }
@@ -203,7 +208,7 @@ System add_network_to_next(const System& system, const Network& network,
   return System(std::move(parts));
 }
 
-System add_network_to_force(const System& system, const Network& network, int open,
+System add_network_to_robot(const System& system, const Network& network, int open, TermPlace place,
                             const std::optional<std::vector<std::string>>& observe) {
   const SystemParts& inner = system.parts();
   const Block* force = nullptr;
@@ -218,10 +223,11 @@ System add_network_to_force(const System& system, const Network& network, int op
   const Network own = checked_network(network, sight->size() + open, force->size, "add_network",
                                       kSees, "the degrees of freedom");
   Closing closing;
-  closing.law = network_loop(own.shape, sight, open, count_arrays(inner), {}, Clip::none);
+  closing.law = network_loop(own.shape, sight, open, count_arrays(inner));
+  if (place == TermPlace::acceleration) closing.law = mass_feedback(closing.law, system, open);
   closing.open = open, closing.at = force->offset, closing.outputs = force->size;
-  closing.again = [network, open, observe](const System& other) {
-    return add_network_to_force(other, network, open, observe);
+  closing.again = [network, open, place, observe](const System& other) {
+    return add_network_to_robot(other, network, open, place, observe);
   };
   return close_with(system, closing, message(inner.name, " with network"),
                     network_parameters(own, "residual"));
@@ -246,7 +252,7 @@ System add_network_to_law(std::string_view law,
   const Network own =
       checked_network(network, sight->size() + nu, rate ? nx : nx / 2, "add_network", kSees,
                       rate ? "those of the state" : "those of the velocities");
-  const auto term = network_loop(own.shape, sight, nu, 0, {}, Clip::none);
+  const auto term = network_loop(own.shape, sight, nu, 0);
   SystemParts parts = systems::make_with_term(law, values, settings, n, *term, place);
   for (const AddedParameter& a : network_parameters(own, "residual")) {
     parts.parameters.add(a.parameter, a.value);

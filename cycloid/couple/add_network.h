@@ -3,6 +3,7 @@
 //   next    x⁺ = step(x, u, p) ⊕ N([o(x), u]; w)            (1)  in tangents of the next state
 //   force   u' = [u, 0] + [0, N([o(x), u]; w)]              (2)  of a robot, at "qfrc_applied",
 //           once per step, at its start: the contact solver sees it as a force of the user's
+//   acceleration of a robot: (2) with M(q) N in place of N           mass_feedback.h
 //   rate, acceleration, force of a law, in every stage      (3)  system/term_law.h
 // New parameters are the arrays `residual.weight0` (out, in), `residual.bias0`, … (normalisation
 // folded in). The physical parameters stay as they are, and free.
@@ -18,8 +19,9 @@ namespace cycloid::inline couple {
 System add_network_to_next(const System& system, const Network& network,
                            const std::optional<std::vector<std::string>>& observe = std::nullopt);
 
-// (2), of a robot with an input "qfrc_applied" that has the first `open` inputs of it afterwards.
-System add_network_to_force(const System& system, const Network& network, int open,
+// (2), of a robot with an input "qfrc_applied" that has the first `open` inputs of it afterwards;
+// place: force or acceleration.
+System add_network_to_robot(const System& system, const Network& network, int open, TermPlace place,
                             const std::optional<std::vector<std::string>>& observe = std::nullopt);
 
 // (3), of a law by name as systems::make makes it. Throws Error on sizes that do not fit and on a

@@ -145,10 +145,10 @@ TEST_CASE("add_network_to_next: the next state moves by the network's output, in
   check_step_gradient(hybrid, x, u);
 }
 
-TEST_CASE("add_network_to_force: adds to the force, whether it stays an input or not") {
+TEST_CASE("add_network_to_robot: adds to the force, whether it stays an input or not") {
   const System open = make_system(Pushed{});
   for (const int kept : {1, 4}) {
-    const System hybrid = add_network_to_force(open, residual(7 + kept, 3), kept);
+    const System hybrid = add_network_to_robot(open, residual(7 + kept, 3), kept, TermPlace::force);
     CHECK(hybrid.inputs().size() == kept);
     const Numbers x = start(open, 5), zeros(6, 0.0);
     Numbers u = test::FixedNumbers(7).vector(4);
@@ -210,7 +210,7 @@ TEST_CASE("add_network: what does not fit is refused by name") {
                        "add_network: the network must have 2 outputs (those of the state's "
                        "tangents); it has 1",
                        Error);
-  CHECK_THROWS_AS(add_network_to_force(pendulum, residual(3, 1), 1), ModelError);
+  CHECK_THROWS_AS(add_network_to_robot(pendulum, residual(3, 1), 1, TermPlace::force), ModelError);
   CHECK_THROWS_AS(add_network_to_next(systems::bouncing_ball(), residual(2, 2)), ModelError);
   const System twice = add_network_to_next(pendulum, residual(3, 2));
   CHECK_THROWS_AS(add_network_to_next(twice, residual(3, 2)), ModelError);

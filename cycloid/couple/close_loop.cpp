@@ -23,6 +23,25 @@ void check_inputs(const SystemParts& inner) {
       message("close_loop: system \"", inner.name, "\" has no inputs that a feedback could give"));
 }
 
+// The arrays policy.noise and policy.key.
+void add_noise(const PolicyNoise& noise, int inputs, std::vector<AddedParameter>& added) {
+  check_size(noise.deviation, inputs, "noise", "inputs");
+  for (const double s : noise.deviation) {
+    if (s >= 0 && std::isfinite(s)) continue;
+    throw Error(message("close_loop: noise must be zero or more, and finite; got ", s));
+  }
+  if (noise.key < 0 || noise.key > kMostKey) {
+    throw Error(message("close_loop: key must lie in 0 … ", kMostKey, "; got ", noise.key));
+  }
+  Parameter deviation, key;
+  deviation.name = "policy.noise", deviation.shape = {inputs};
+  key.name = "policy.key", key.shape = {};
+  key.not_differentiable = "it chooses which noise is drawn";
+  deviation.array = key.array = true;
+  added.push_back({std::move(deviation), noise.deviation});
+  added.push_back({std::move(key), {static_cast<double>(noise.key)}});
+}
+
 }  // namespace
 
 System close_loop(const System& system, const LinearFeedback& feedback) {
@@ -53,7 +72,8 @@ System close_loop(const System& system, const LinearFeedback& feedback) {
 }
 
 System close_loop(const System& system, const Network& network,
-                  const std::optional<std::vector<std::string>>& observe, Clip clip) {
+                  const std::optional<std::vector<std::string>>& observe, Clip clip,
+                  const PolicyNoise& noise) {
   const SystemParts& inner = system.parts();
   check_inputs(inner);
   const int nu = inner.inputs.size();
@@ -62,10 +82,10 @@ System close_loop(const System& system, const Network& network,
       checked_network(network, sight->size(), nu, "close_loop",
                       observe ? "the numbers of what it observes" : "the numbers of the state",
                       "those of the system's inputs");
-  std::vector<Bounds> bounds;
+  NetworkOutput output{.clip = clip, .noisy = !noise.deviation.empty()};
   for (int i = 0; i < nu && !inner.input_bounds.empty(); ++i) {
-    bounds.push_back(system.input_bounds(i));
-    const Bounds& b = bounds.back();
+    output.bounds.push_back(system.input_bounds(i));
+    const Bounds& b = output.bounds.back();
     if (clip == Clip::tanh && std::isfinite(b.low) != std::isfinite(b.high)) {
       throw Error(message("close_loop: clip = tanh needs two bounds, and input ", i,
                           " has one; choose hard or none"));
@@ -75,13 +95,14 @@ System close_loop(const System& system, const Network& network,
   const int arrays =
       static_cast<int>(std::count_if(inner.parameters.all().begin(), inner.parameters.all().end(),
                                      [](const Parameter& p) { return p.array; }));
-  closing.law = network_loop(own.shape, sight, 0, arrays, std::move(bounds), clip);
-  closing.outputs = nu;
-  closing.again = [network, observe, clip](const System& other) {
-    return close_loop(other, network, observe, clip);
+  closing.law = network_loop(own.shape, sight, 0, arrays, output);
+  closing.outputs = nu, closing.noisy = output.noisy;
+  closing.again = [network, observe, clip, noise](const System& other) {
+    return close_loop(other, network, observe, clip, noise);
   };
-  return close_with(system, closing, message(inner.name, " closed"),
-                    network_parameters(own, "policy"));
+  std::vector<AddedParameter> added = network_parameters(own, "policy");
+  if (output.noisy) add_noise(noise, nu, added);
+  return close_with(system, closing, message(inner.name, " closed"), added);
 }
 
 }  // namespace cycloid::inline couple

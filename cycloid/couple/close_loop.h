@@ -3,7 +3,9 @@
 //   close_loop.h        a System whose inputs are a function of its state
 //   closing.h           ... the step under it; such a function in lanes is system/feedback.h
 //   linear_feedback.h, linear_loop.h      linear
-//   network_feedback.h, sight.h     a network of what is observed
+//   network_feedback.h, sight.h     a network of what is observed, with noise
+//   mass_feedback.h     accelerations as the forces that a robot's mass takes
+//   paired_lanes.h, tangent_arrays.h     what these share in dual numbers
 //   closed_observables.h   ... and what such a System shows
 //   guarded.h           a fast model that the classical solver watches and corrects
 //
@@ -35,11 +37,20 @@ struct LinearFeedback {
 // of these names already (its loop is closed).
 System close_loop(const System& system, const LinearFeedback& feedback);
 
+// Noise on what a network gives (network_feedback.h (2)): the arrays `policy.noise` (inputs), which
+// is differentiated, and `policy.key`, which is not.
+struct PolicyNoise {
+  std::vector<double> deviation = {};  // standard deviations (inputs); empty: no noise
+  std::int64_t key = 0;                // 0 … kMostKey
+};
+// A float holds it.
+inline constexpr std::int64_t kMostKey = (1 << 24) - 1;
+
 // The inputs are the network's outputs, clipped to their bounds; it sees what goes by these names,
 // or the whole state. Throws Error on sizes that do not fit and on clip = tanh of an input with one
-// bound only.
+// bound only. Observables are those of the policy without its noise.
 System close_loop(const System& system, const Network& network,
                   const std::optional<std::vector<std::string>>& observe = std::nullopt,
-                  Clip clip = Clip::hard);
+                  Clip clip = Clip::hard, const PolicyNoise& noise = {});
 
 }  // namespace cycloid::inline couple

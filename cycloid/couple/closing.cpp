@@ -143,6 +143,8 @@ class ClosedStepper final : public Stepper<T> {
     s.parameters += closing.law->numbers();
     for (const std::int64_t n : closing.law->arrays()) s.arrays.push_back(n);
     s.input = closing.open;
+    // A lane by itself is not told which environment it is.
+    if (closing.noisy) s.jacobian_by_lane = false;
     return s;
   }
 
@@ -151,7 +153,8 @@ class ClosedStepper final : public Stepper<T> {
     return static_cast<std::size_t>(n) * static_cast<std::size_t>(lanes());
   }
   FeedbackPoint<T> point(const StepInput<T>& in) const {
-    return {in.x, in.u, in.t0 + static_cast<double>(in.step) * timestep_};
+    const std::int64_t before = timestep_ > 0 ? std::llround(in.t0 / timestep_) : 0;
+    return {in.x, in.u, in.t0 + static_cast<double>(in.step) * timestep_, before + in.step};
   }
   const T* fed(const LaneArray<T>& u_bar) const { return u_bar.data() + closing_.at * lanes(); }
   void add_fed(const LaneArray<T>& fed, T* u) const {

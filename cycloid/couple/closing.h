@@ -12,6 +12,7 @@ namespace cycloid::inline couple {
 struct Closing {
   std::shared_ptr<const FeedbackLaw> law;
   int open = 0, at = 0, outputs = 0;
+  bool noisy = false;  // what it gives depends on the environment and the step
   std::function<System(const System& other)> again;  // the same around another inner System
 };
 

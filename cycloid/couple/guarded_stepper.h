@@ -11,6 +11,7 @@
 #include "cycloid/couple/inner_run.h"
 #include "cycloid/math/rotation.h"
 #include "cycloid/system/interpolation.h"
+#include "cycloid/system/run_lanes.h"
 
 namespace cycloid::inline couple {
 
@@ -58,6 +59,8 @@ class GuardedStepper final : public Stepper<T> {
   void begin(const StepParameters<T>& p, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
     w.p = p;
+    w.of_run = RunLanes::now() != nullptr;
+    if (w.of_run) w.environment = *RunLanes::now();
     w.model.begin(p);
     w.truth.begin(p);
   }
@@ -162,6 +165,7 @@ class GuardedStepper final : public Stepper<T> {
     for (std::size_t i = 0; i < numbers; ++i) {
       for (std::vector<T>* v : {&bar, &x_bar, &u_bar}) std::fill(v->begin(), v->end(), T(0));
       bar[i] = T(1);
+      const RunLanes lane(own(workspace).of_run ? &own(workspace).environment : nullptr);
       begin(StepParameters<T>(own(workspace).p), workspace);  // clears what has been added
       pullback(asked, record, bar.data(), x_bar.data(), u_bar.data(), workspace);
       double sum = 0;
@@ -220,6 +224,8 @@ class GuardedStepper final : public Stepper<T> {
     std::span<const StepEvent> happened;
     bool jumped = false;  // nothing was learned of the model: it is lost, or there was an event
     StepParameters<T> p;
+    std::int64_t environment = 0;  // of this run
+    bool of_run = false;
   };
   static Workspace& own(StepWorkspace& w) { return static_cast<Workspace&>(w); }
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }

@@ -4,7 +4,7 @@
 
 #include "cycloid/couple/lane_array.h"
 #include "cycloid/couple/linear_feedback.h"
-#include "cycloid/math/dual.h"
+#include "cycloid/couple/paired_lanes.h"
 
 namespace cycloid::inline couple {
 namespace {
@@ -95,27 +95,16 @@ class LinearLoop final : public Feedback<T> {
     return static_cast<std::size_t>(n) * static_cast<std::size_t>(lanes_);
   }
 
-  // (n, W values and W tangents) as (n, W) dual numbers, and back.
+  PairedLanes pairs() const { return {lanes_ / 2}; }
+  // As (n, W) dual numbers; returns where the next begin.
   template <class Number>
   Tangent* take(const Number* from, int n, Tangent* to) const {
-    const int W = lanes_ / 2;
-    for (int i = 0; i < n; ++i) {
-      for (int l = 0; l < W; ++l) {
-        to[i * W + l] = Tangent(static_cast<double>(from[i * 2 * W + l]));
-        to[i * W + l].tangent[0] = static_cast<double>(from[(i * 2 + 1) * W + l]);
-      }
-    }
-    return to + n * W;
+    pairs().take(from, n, to, pairs().W);
+    return to + n * pairs().W;
   }
   template <class Number>
   void give(const Tangent* from, int n, Number* to) const {
-    const int W = lanes_ / 2;
-    for (int i = 0; i < n; ++i) {
-      for (int l = 0; l < W; ++l) {
-        to[i * 2 * W + l] = static_cast<Number>(from[i * W + l].value);
-        to[(i * 2 + 1) * W + l] = static_cast<Number>(from[i * W + l].tangent[0]);
-      }
-    }
+    pairs().give(from, n, pairs().W, to);
   }
 
   void input_in_duals(const T* x, Workspace& w, T* out) const {

@@ -4,26 +4,29 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
+#include "cycloid/base/random.h"
 #include "cycloid/couple/lane_array.h"
 #include "cycloid/network/mlp_block.h"
+#include "cycloid/system/run_lanes.h"
 
 namespace cycloid::inline couple {
 namespace {
 
 // Few enough that a float sum loses no more than the steps themselves did.
 constexpr int kStepsPerFlush = 16;
+// Apart from what others draw by the same seeds.
+constexpr std::uint64_t kNoiseSeed = 0x706f6c6963790000;
 
 template <class T>
 class NetworkLoop final : public Feedback<T> {
  public:
   NetworkLoop(const MlpShape& shape, std::shared_ptr<const Sight> sight, int open, int first_array,
-              std::vector<Bounds> bounds, Clip clip, int lanes)
+              const NetworkOutput& output, int lanes)
       : plan_(shape),
         sight_(std::move(sight)),
         open_(open),
         first_array_(first_array),
-        bounds_(std::move(bounds)),
-        clip_(clip),
+        output_(output),
         lanes_(lanes),
         columns_(block_columns<T>(lanes)),
         kernels_(mlp_kernels<T>()) {}
@@ -40,14 +43,21 @@ class NetworkLoop final : public Feedback<T> {
     std::fill(w.sums.begin(), w.sums.end(), T(0));
     w.pending = 0;
     w.sight.begin(p);
+    w.environments.clear();
+    if (const std::int64_t* const now = RunLanes::now(); now && output_.noisy) {
+      w.environments.assign(now, now + lanes_);
+    }
   }
 
   void input(const FeedbackPoint<T>& at, T* u, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
     MlpBlock<T> block = observed(at, w, false);
+    draw(at, w);
     kernels_.run(MlpCall::value, block);
     for (int i = 0; i < plan_.shape.outputs(); ++i) {
-      for (int l = 0; l < lanes_; ++l) u[i * lanes_ + l] = clipped(i, w.y.data()[i * columns_ + l]);
+      for (int l = 0; l < lanes_; ++l) {
+        u[i * lanes_ + l] = output_.clipped(i, noisy(w, i, l, w.y.data()[i * columns_ + l]));
+      }
     }
   }
 
@@ -55,6 +65,7 @@ class NetworkLoop final : public Feedback<T> {
                 T* v_bar, StepWorkspace& workspace) const override {
     Workspace& w = own(workspace);
     MlpBlock<T> block = observed(at, w, true);
+    draw(at, w);
     w.o_bar.clear();
     block.x_bar = w.o_bar.data();
     if (wants_parameters && w.bars) block.w_bar = w.sum_pointers.data();
@@ -62,17 +73,19 @@ class NetworkLoop final : public Feedback<T> {
     struct Way {
       const NetworkLoop& loop;
       const T* u_bar;
-      const bool* left_out;
-    } way{*this, u_bar, w.left_out};
+      const Workspace& w;
+    } way{*this, u_bar, w};
     block.user = &way;
     block.between = [](void* user, const T* y, T* y_bar) {
       const Way& own = *static_cast<const Way*>(user);
       const int W = own.loop.lanes_, columns = own.loop.columns_;
       for (int i = 0; i < own.loop.plan_.shape.outputs(); ++i) {
         for (int l = 0; l < columns; ++l) {
-          const bool none = l >= W || (own.left_out && own.left_out[l]);
-          y_bar[i * columns + l] =
-              none ? T(0) : own.u_bar[i * W + l] * own.loop.clip_slope(i, y[i * columns + l]);
+          const bool none = l >= W || (own.w.left_out && own.w.left_out[l]);
+          const T slope = none ? T(0)
+                               : own.loop.output_.clip_slope(
+                                     i, own.loop.noisy(own.w, i, l, y[i * columns + l]));
+          y_bar[i * columns + l] = none ? T(0) : own.u_bar[i * W + l] * slope;
         }
       }
     };
@@ -84,6 +97,7 @@ class NetworkLoop final : public Feedback<T> {
         v_bar[i * lanes_ + l] += w.o_bar.data()[(seen + i) * columns_ + l];
       }
     }
+    if (block.w_bar) pull_noise_back(w);
     if (block.w_bar && ++w.pending == kStepsPerFlush) flush(w);
   }
 
@@ -112,6 +126,8 @@ class NetworkLoop final : public Feedback<T> {
     double* const* bars = nullptr;
     const bool* left_out = nullptr;
     int pending = 0;
+    std::vector<std::int64_t> environments;  // (lanes) of a run with noise; else empty
+    std::vector<double> xi;                  // (lanes, outputs)
   };
   static Workspace& own(StepWorkspace& w) { return static_cast<Workspace&>(w); }
 
@@ -138,29 +154,34 @@ class NetworkLoop final : public Feedback<T> {
     return block;
   }
 
-  // (3)
-  T clipped(int i, T y) const {
-    if (bounds_.empty() || clip_ == Clip::none) return y;
-    const Bounds& b = bounds_[static_cast<std::size_t>(i)];
-    if (clip_ == Clip::hard) {
-      const T low = static_cast<T>(b.low), high = static_cast<T>(b.high);
-      return y < low ? low : y > high ? high : y;
+  // ξ of all lanes; nothing without a run.
+  void draw(const FeedbackPoint<T>& at, Workspace& w) const {
+    if (w.environments.empty()) return;
+    const int n = plan_.shape.outputs();
+    w.xi.resize(static_cast<std::size_t>(n) * w.environments.size());
+    const double key = static_cast<double>(w.weights[2 * plan_.shape.layers() + 1][0]);
+    for (std::size_t l = 0; l < w.environments.size(); ++l) {
+      policy_noise(key, w.environments[l], at.step, n,
+                   w.xi.data() + l * static_cast<std::size_t>(n));
     }
-    if (!std::isfinite(b.low)) return y;
-    const T middle = static_cast<T>((b.low + b.high) / 2),
-            reach = static_cast<T>((b.high - b.low) / 2);
-    return middle + reach * std::tanh((y - middle) / reach);
   }
-  T clip_slope(int i, T y) const {
-    if (bounds_.empty() || clip_ == Clip::none) return T(1);
-    const Bounds& b = bounds_[static_cast<std::size_t>(i)];
-    if (clip_ == Clip::hard) {
-      return y < static_cast<T>(b.low) || y > static_cast<T>(b.high) ? T(0) : T(1);
+  T xi(const Workspace& w, int i, int l) const {
+    return static_cast<T>(w.xi[static_cast<std::size_t>(l * plan_.shape.outputs() + i)]);
+  }
+  // (2) of what the network gives.
+  T noisy(const Workspace& w, int i, int l, T y) const {
+    if (w.environments.empty()) return y;
+    return y + w.weights[2 * plan_.shape.layers()][i] * xi(w, i, l);
+  }
+  // Adds to σ̄, given ȳ of the lanes that count.
+  void pull_noise_back(const Workspace& w) const {
+    if (w.environments.empty()) return;
+    double* const bar = w.bars[2 * plan_.shape.layers()];
+    for (int i = 0; i < plan_.shape.outputs(); ++i) {
+      for (int l = 0; l < lanes_; ++l) {
+        bar[i] += static_cast<double>(w.y_bar.data()[i * columns_ + l] * xi(w, i, l));  // (2)
+      }
     }
-    if (!std::isfinite(b.low)) return T(1);
-    const T t = std::tanh((y - static_cast<T>((b.low + b.high) / 2)) /
-                          static_cast<T>((b.high - b.low) / 2));
-    return T(1) - t * t;
   }
 
   void flush(Workspace& w) const {
@@ -180,8 +201,7 @@ class NetworkLoop final : public Feedback<T> {
   MlpPlan<T> plan_;
   std::shared_ptr<const Sight> sight_;
   int open_, first_array_;
-  std::vector<Bounds> bounds_;
-  Clip clip_;
+  NetworkOutput output_;
   int lanes_, columns_;
   const MlpKernels<T>& kernels_;
 };
@@ -189,52 +209,51 @@ class NetworkLoop final : public Feedback<T> {
 class NetworkLaw final : public FeedbackLaw {
  public:
   NetworkLaw(const MlpShape& shape, std::shared_ptr<const Sight> sight, int open, int first_array,
-             std::vector<Bounds> bounds, Clip clip)
+             const NetworkOutput& output)
       : shape_(shape),
         sight_(std::move(sight)),
         open_(open),
         first_array_(first_array),
-        bounds_(std::move(bounds)),
-        clip_(clip) {}
+        output_(output) {}
   int numbers() const override { return 0; }
   std::vector<std::int64_t> arrays() const override {
-    std::vector<std::int64_t> all;
-    for (int l = 0; l < shape_.layers(); ++l) {
-      all.push_back(std::int64_t{shape_.out(l)} * shape_.in(l));
-      all.push_back(shape_.out(l));
-    }
+    std::vector<std::int64_t> all = shape_.array_sizes();
+    if (output_.noisy) all.push_back(shape_.outputs()), all.push_back(1);
     return all;
   }
   std::shared_ptr<const Feedback<float>> float32(int lanes, bool dual) const override {
-    return make<float>(lanes, dual);
+    if (dual) return nullptr;
+    return std::make_shared<NetworkLoop<float>>(shape_, sight_, open_, first_array_, output_,
+                                                lanes);
   }
   std::shared_ptr<const Feedback<double>> float64(int lanes, bool dual) const override {
-    return make<double>(lanes, dual);
+    if (dual) {
+      return network_loop_in_duals(shape_, sight_, open_, first_array_, output_, lanes);
+    }
+    return std::make_shared<NetworkLoop<double>>(shape_, sight_, open_, first_array_, output_,
+                                                 lanes);
   }
 
  private:
-  template <class T>
-  std::shared_ptr<const Feedback<T>> make(int lanes, bool dual) const {
-    if (dual) return nullptr;
-    return std::make_shared<NetworkLoop<T>>(shape_, sight_, open_, first_array_, bounds_, clip_,
-                                            lanes);
-  }
-
   MlpShape shape_;
   std::shared_ptr<const Sight> sight_;
   int open_, first_array_;
-  std::vector<Bounds> bounds_;
-  Clip clip_;
+  NetworkOutput output_;
 };
 
 }  // namespace
 
 std::shared_ptr<const FeedbackLaw> network_loop(const MlpShape& shape,
                                                 std::shared_ptr<const Sight> sight, int open,
-                                                int first_array, std::vector<Bounds> bounds,
-                                                Clip clip) {
-  return std::make_shared<NetworkLaw>(shape, std::move(sight), open, first_array, std::move(bounds),
-                                      clip);
+                                                int first_array, const NetworkOutput& output) {
+  return std::make_shared<NetworkLaw>(shape, std::move(sight), open, first_array, output);
+}
+
+void policy_noise(double key, std::int64_t environment, std::int64_t step, int outputs,
+                  double* xi) {
+  RandomStream random(static_cast<std::uint64_t>(std::llround(key)) ^ kNoiseSeed,
+                      static_cast<std::uint32_t>(environment), static_cast<std::uint64_t>(step));
+  for (int i = 0; i < outputs; ++i) xi[i] = random.normal();
 }
 
 Network checked_network(const Network& given, int inputs, int outputs, const char* what,

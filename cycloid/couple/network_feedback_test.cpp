@@ -8,6 +8,7 @@
 #include "cycloid/couple/close_loop.h"
 #include "cycloid/couple/network_value_test.h"
 #include "cycloid/system/make_system.h"
+#include "cycloid/system/run_lanes.h"
 #include "cycloid/system/systems.h"
 #include "tests/support/pullback_check.h"
 #include "tests/support/stepper_run.h"
@@ -147,6 +148,52 @@ TEST_CASE(
       CHECK(largest > 1e-4);
     }
   }
+}
+
+TEST_CASE(
+    "network_feedback: noise is drawn by key, environment and step, and held on the way back") {
+  const System open = spinning(0.5);
+  const Network net = policy(7, 2);
+  const System closed = close_loop(open, net, {}, Clip::tanh, {{0.3, 0.2}, 11});
+  const Numbers x = spin(5), p = closed.parameters().default_values(),
+                bar = test::FixedNumbers(6).vector(6);
+  const auto at = [&](std::int64_t environment, std::int64_t step, const Numbers& params) {
+    const RunLanes lanes(&environment);
+    return test::run_step(*closed.steppers<double>().one, {x}, {{}}, {params}, {bar}, step);
+  };
+  double xi[2];
+  policy_noise(11, 3, 7, 2, xi);
+  Numbers u = value(net, x);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Bounds b = open.input_bounds(static_cast<int>(i));
+    const double m = (b.low + b.high) / 2, r = (b.high - b.low) / 2;
+    u[i] = m + r * std::tanh((u[i] + (i == 0 ? 0.3 : 0.2) * xi[i] - m) / r);
+  }
+  const auto out = at(3, 7, p);
+  CHECK(test::relative_error(out.x_next[0], step(open, x, u, open.parameters().default_values())) <
+        1e-13);
+  CHECK(at(4, 7, p).x_next != out.x_next);
+  CHECK(at(3, 8, p).x_next != out.x_next);
+  // Without a run there is no noise.
+  CHECK(run(closed, x, {}, p, bar).x_next ==
+        run(close_loop(open, net, {}, Clip::tanh), x, {}, Numbers(p.begin(), p.end() - 3), bar)
+            .x_next);
+  const Parameter& sigma = closed.parameters().find("policy.noise");
+  for (int i = 0; i < 2; ++i) {
+    const auto moved = [&](double by) {
+      Numbers to = p, d(6);
+      to[static_cast<std::size_t>(sigma.offset + i)] += by;
+      closed.states().difference(out.x_next[0].data(), at(3, 7, to).x_next[0].data(), d.data());
+      return test::dot(bar, d);
+    };
+    const double difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+    CHECK(std::abs(difference) > 1e-5);
+    CHECK(out.arrays_bar[static_cast<std::size_t>(sigma.offset - closed.parameters().lane_size() +
+                                                  i)] == doctest::Approx(difference).epsilon(1e-6));
+  }
+  CHECK_THROWS_AS(close_loop(open, net, {}, Clip::tanh, {{0.3}, 0}), ModelError);
+  CHECK_THROWS_AS(close_loop(open, net, {}, Clip::tanh, {{0.3, -0.1}, 0}), Error);
+  CHECK_THROWS_AS(close_loop(open, net, {}, Clip::tanh, {{0.3, 0.1}, 1 << 24}), Error);
 }
 
 TEST_CASE("network_feedback: what does not fit is refused by name") {

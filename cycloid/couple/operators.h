@@ -10,7 +10,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("add_in_tangents"),  // add_network.h
     not_differentiable("close_loop", "makes a System, whose step is differentiable"),
     not_differentiable("add_network_to_next", "makes a System, whose step is differentiable"),
-    not_differentiable("add_network_to_force", "makes a System, whose step is differentiable"),
+    not_differentiable("add_network_to_robot", "makes a System, whose step is differentiable"),
     not_differentiable("guarded", "makes a System, whose step is differentiable"),
     not_differentiable("add_network_to_law", "makes a System, whose step is differentiable"),
 };

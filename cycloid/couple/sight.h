@@ -16,16 +16,21 @@ class Sight {
   // Throws ModelError with the nearest name.
   Sight(const System& system, const std::optional<std::vector<std::string>>& names);
 
+  // Rows of what is seen that are numbers of the state, or computed.
+  struct Piece {
+    int place, from, count;  // in the row of observations, and in the state or among the computed
+  };
+
   int size() const { return size_; }
+  const std::vector<Piece>& of_state() const { return of_state_; }
+  bool computes() const { return observer_ != nullptr; }
+  const Space& states() const { return parts_.states; }
 
   // What a chunk of W lanes needs between begin and finish.
   template <class T>
   class Lanes;
 
  private:
-  struct Piece {
-    int place, from, count;  // in the row of observations, and in the state or among the computed
-  };
   SystemParts parts_;
   std::vector<Piece> of_state_, computed_;
   std::shared_ptr<const DifferentiableObserver> observer_;  // null: all is of the state

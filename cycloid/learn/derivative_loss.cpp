@@ -99,6 +99,31 @@ class DerivativeLoss final : public TrainingLoss {
     return loss;
   }
 
+  std::size_t residual_count(const LossCall& call) const override {
+    return call.chosen.size() * static_cast<std::size_t>(nx_);
+  }
+  bool residuals(std::span<const double> p, const LossCall& call, std::span<double> r,
+                 double* jacobian) override {
+    const std::size_t lanes = static_cast<std::size_t>(system_.parameters().lane_size());
+    weights_.assign(p.begin() + static_cast<std::ptrdiff_t>(lanes), p.end());
+    const std::int64_t count = static_cast<std::int64_t>(call.chosen.size()),
+                       groups = std::min(count, kGroups);
+    while (static_cast<std::int64_t>(workers_.size()) < groups) {
+      workers_.push_back(std::make_unique<Worker>(*this));
+    }
+    const double weight = std::sqrt(2 / (static_cast<double>(count) * nx_));
+    if (jacobian) std::fill_n(jacobian, r.size() * p.size(), 0.0);
+    parallel_for(static_cast<std::size_t>(groups), options_.threads, [&](std::size_t g) {
+      const std::int64_t k = static_cast<std::int64_t>(g);
+      for (std::int64_t b = k * count / groups; b < (k + 1) * count / groups; ++b) {
+        const std::size_t first = static_cast<std::size_t>(b) * static_cast<std::size_t>(nx_);
+        compare_row(*workers_[g], call, b, weight, r.data() + first,
+                    jacobian ? jacobian + first * p.size() : nullptr, p.size(), lanes);
+      }
+    });
+    return std::all_of(r.begin(), r.end(), [](double x) { return std::isfinite(x); });
+  }
+
  private:
   struct Worker {
     explicit Worker(const DerivativeLoss& of)
@@ -122,9 +147,43 @@ class DerivativeLoss final : public TrainingLoss {
     return *w.fields.back();
   }
 
-  void run(Worker& w, const LossCall& call, std::int64_t first, std::int64_t count,
-           std::int64_t all, double factor, bool back) const {
-    const int C = all == 1 ? 1 : block_columns<T>(std::max(static_cast<int>(count), 2));
+  std::vector<const T*> weight_pointers() const {
+    std::vector<const T*> arrays;
+    const T* next = weights_.data();
+    for (const std::int64_t n : plan_->arrays) arrays.push_back(next), next += n;
+    return arrays;
+  }
+  double scale(int i) const {
+    return options_.scale.empty() ? 1 : 1 / options_.scale[static_cast<std::size_t>(i)];
+  }
+
+  // Residuals of one row, and the rows of their Jacobian by a pullback for each.
+  void compare_row(Worker& w, const LossCall& call, std::int64_t b, double weight, double* r,
+                   double* jacobian, std::size_t columns, std::size_t lanes) const {
+    take_rows(w, call, b, 1, 1);
+    Field<T>& f = field(w, 1);
+    const std::vector<const T*> arrays = weight_pointers();
+    f.use(arrays.data(), jacobian ? w.sums.pointers.data() : nullptr);
+    f.rate(w.x.data(), w.u.data(), w.x_dot.data());
+    for (int i = 0; i < nx_; ++i) {
+      r[i] = weight * scale(i) * static_cast<double>(w.x_dot.data()[i] - w.target.data()[i]);
+      if (!jacobian) continue;
+      w.sums.clear();
+      const auto one = [&](const T*, T* bar) {
+        std::fill_n(bar, nx_, T(0));
+        bar[i] = T(1);
+      };
+      f.rate_pullback(w.x.data(), w.u.data(), one, nullptr, nullptr);
+      double* const row = jacobian + static_cast<std::size_t>(i) * columns + lanes;
+      for (std::size_t k = 0; k < w.sums.values.size(); ++k) {
+        row[k] = weight * scale(i) * static_cast<double>(w.sums.values[k]);
+      }
+    }
+  }
+
+  // Chosen rows into C columns.
+  void take_rows(Worker& w, const LossCall& call, std::int64_t first, std::int64_t count,
+                 int C) const {
     w.x.clear(), w.u.clear(), w.target.clear();
     for (std::int64_t r = 0; r < count; ++r) {
       const std::int64_t row = call.chosen[static_cast<std::size_t>(first + r)];
@@ -143,16 +202,19 @@ class DerivativeLoss final : public TrainingLoss {
         w.u.data()[i * C + r] = u_[static_cast<std::size_t>(row * nu_ + i)];
       }
     }
-    std::vector<const T*> arrays;
-    const T* next = weights_.data();
-    for (const std::int64_t n : plan_->arrays) arrays.push_back(next), next += n;
+  }
+
+  void run(Worker& w, const LossCall& call, std::int64_t first, std::int64_t count,
+           std::int64_t all, double factor, bool back) const {
+    const int C = all == 1 ? 1 : block_columns<T>(std::max(static_cast<int>(count), 2));
+    take_rows(w, call, first, count, C);
     Field<T>& f = field(w, C);
+    const std::vector<const T*> arrays = weight_pointers();
     f.use(arrays.data(), back ? w.sums.pointers.data() : nullptr);
     const auto compare = [&](const T* x_dot, T* bar) {
       double sum = 0;
       for (int i = 0; i < nx_; ++i) {
-        const double scale =
-            options_.scale.empty() ? 1 : 1 / options_.scale[static_cast<std::size_t>(i)];
+        const double scale = this->scale(i);
         for (std::int64_t r = 0; r < C; ++r) {
           if (r >= count) {
             if (bar) bar[i * C + r] = T(0);
@@ -198,6 +260,11 @@ std::unique_ptr<TrainingLoss> derivative_loss(const System& system, const Deriva
   check_rows(data.x, rows * static_cast<std::size_t>(nx), nx, "x");
   check_rows(data.x_dot, rows * static_cast<std::size_t>(nx), nx, "x_dot");
   if (!data.u.empty()) check_rows(data.u, rows * static_cast<std::size_t>(nu), nu, "u");
+  if (options.shooting > 0 || options.clip_each > 0) {
+    throw Error(
+        "shooting and clip_each are for windows of recordings, and derivatives have none; give "
+        "recordings");
+  }
   if (!options.terms.empty()) {
     throw Error("terms are functions of runs, and derivatives have none; give recordings");
   }

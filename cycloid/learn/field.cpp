@@ -1,6 +1,7 @@
 #include "cycloid/learn/field.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cycloid/math/lu.h"
 
@@ -21,6 +22,13 @@ void add_product(const T* a, const T* b, int C, T* sum) {
 template <class T>
 void add_rows(const T* from, int numbers, T* to) {
   for (int i = 0; i < numbers; ++i) to[i] += from[i];
+}
+
+// A number with a tangent is zero where both are.
+template <class T>
+bool is_zero(const T& x) {
+  if constexpr (BuiltinScalar<T>) return x == T(0);
+  else return x.value == 0 && x.tangent[0] == 0;
 }
 
 // With a lower triangle A of rows of columns, n by n: out += A b and out += Aᵀ b.
@@ -56,10 +64,7 @@ FieldPlan<T>::FieldPlan(const LearnedLaw& of) : law(of) {
     else if (n.name == "input") input = place;
     else if (place == 1) second = place;
     first_array.push_back(static_cast<int>(arrays.size()));
-    for (int l = 0; l < n.shape.layers(); ++l) {
-      arrays.push_back(std::int64_t{n.shape.out(l)} * n.shape.in(l));
-      arrays.push_back(n.shape.out(l));
-    }
+    for (const std::int64_t size : n.shape.array_sizes()) arrays.push_back(size);
     networks.emplace_back(n.shape);
     ++place;
   }
@@ -71,7 +76,7 @@ FieldPlan<T>::FieldPlan(const LearnedLaw& of) : law(of) {
 }
 
 template <class T>
-Field<T>::Field(std::shared_ptr<const FieldPlan<T>> plan, int columns)
+Field<T>::Field(std::shared_ptr<const FieldPlan<Scalar<T>>> plan, int columns)
     : plan_(std::move(plan)),
       C_(columns),
       n_(plan_->law.n),
@@ -310,7 +315,7 @@ void Field<T>::factor() {
     const bool ok = lu_factor(n_, A.data(), e.data());
     for (int i = 0; i < n_ * n_; ++i) {
       M_.data()[i * C_ + c] =
-          ok ? A[static_cast<std::size_t>(i)] : std::numeric_limits<T>::quiet_NaN();
+          ok ? A[static_cast<std::size_t>(i)] : T(std::numeric_limits<Scalar<T>>::quiet_NaN());
     }
     for (int i = 0; i < n_; ++i) exchanged_.data()[i * C_ + c] = e[static_cast<std::size_t>(i)];
   }
@@ -325,7 +330,7 @@ void Field<T>::solve(T* b) {
     for (int i = 0; i < n_; ++i) {
       e[static_cast<std::size_t>(i)] = exchanged_.data()[i * C_ + c];
       x[static_cast<std::size_t>(i)] = b[i * C_ + c];
-      zero = zero && b[i * C_ + c] == T(0);
+      zero = zero && is_zero(b[i * C_ + c]);
     }
     if (zero) continue;  // a column that is not used may have no M
     lu_solve(n_, A.data(), e.data(), x.data());
@@ -615,5 +620,6 @@ template struct FieldPlan<float>;
 template struct FieldPlan<double>;
 template class Field<float>;
 template class Field<double>;
+template class Field<Tangent1>;
 
 }  // namespace cycloid::inline learn

@@ -7,6 +7,8 @@
 // which for (5) is ⟨(λ, 0), ∂L⟩ - ⟨(0, λ), ∂²L (v, a)⟩: one gradient and one Hessian product to
 // pull back, whatever n. For (7), with Ḟ = J v and Z = J λ tangents of the network along v and λ:
 //   λᵀ(B u - D v - ∂V) - λᵀ(Ḟ Fᵀ + F Ḟᵀ) v + vᵀ Z Fᵀ v - λᵀ (F Fᵀ + ε) a          (9)
+// T is float, double, or Tangent1 (network/mlp_block.h): then everything comes with its derivative
+// in a direction, which of pullbacks is a second one.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +37,7 @@ template <class T>
 class Field {
  public:
   // columns: 1, or whole registers (block_columns).
-  Field(std::shared_ptr<const FieldPlan<T>> plan, int columns);
+  Field(std::shared_ptr<const FieldPlan<Scalar<T>>> plan, int columns);
 
   int columns() const { return C_; }
   // Arrays in the order of FieldPlan::arrays; w_bar null: no cotangents of weights.
@@ -53,7 +55,7 @@ class Field {
 
  private:
   struct Net {
-    const MlpPlan<T>* plan = nullptr;
+    const MlpPlan<Scalar<T>>* plan = nullptr;
     const T* const* w = nullptr;
     T* const* w_bar = nullptr;
     std::unique_ptr<LaneArray<T>> memory, y, y_bar, y_tan, y_bar_tan, g, v, u, x_bar, x_tan;
@@ -97,7 +99,7 @@ class Field {
   // Rows of x_bar that a second-order law has: kinematics, then λ from the acceleration.
   void from_rates(const T* x_dot_bar, T* x_bar);
 
-  std::shared_ptr<const FieldPlan<T>> plan_;
+  std::shared_ptr<const FieldPlan<Scalar<T>>> plan_;
   int C_, n_, m_, nx_;
   bool to_weights_ = false;
   std::vector<Net> nets_;
@@ -114,5 +116,6 @@ extern template struct FieldPlan<float>;
 extern template struct FieldPlan<double>;
 extern template class Field<float>;
 extern template class Field<double>;
+extern template class Field<Tangent1>;
 
 }  // namespace cycloid::inline learn

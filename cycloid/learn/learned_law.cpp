@@ -7,6 +7,7 @@
 #include "cycloid/couple/network_feedback.h"
 #include "cycloid/learn/field_lanes.h"
 #include "cycloid/learn/learned_observables.h"
+#include "cycloid/learn/learned_tangents.h"
 
 namespace cycloid::inline learn {
 namespace {
@@ -92,7 +93,8 @@ class LearnedFeedbackLaw final : public FeedbackLaw {
     return dual ? nullptr : std::make_shared<LearnedFeedback<float>>(plan32_, lanes);
   }
   std::shared_ptr<const Feedback<double>> float64(int lanes, bool dual) const override {
-    return dual ? nullptr : std::make_shared<LearnedFeedback<double>>(plan64_, lanes);
+    if (dual) return learned_in_duals(plan64_, lanes);
+    return std::make_shared<LearnedFeedback<double>>(plan64_, lanes);
   }
 
  private:

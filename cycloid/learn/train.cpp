@@ -11,6 +11,7 @@
 #include "cycloid/base/random.h"
 #include "cycloid/network/adam.h"
 #include "cycloid/optimise/lbfgs.h"
+#include "cycloid/optimise/levenberg_marquardt.h"
 
 namespace cycloid::inline learn {
 namespace {
@@ -115,6 +116,7 @@ class Training {
 
   TrainRun run() {
     if (o_.method == TrainMethod::lbfgs) return run_lbfgs();
+    if (o_.method == TrainMethod::gauss_newton) return run_gauss_newton();
     TrainRun out;
     out.message = "all steps were made";
     while (s_.step < o_.steps) {
@@ -187,7 +189,11 @@ class Training {
     if (o_.schedule == RateSchedule::constant) return o_.learning_rate;
     const double done =
         static_cast<double>(k) / static_cast<double>(std::max<std::int64_t>(1, o_.steps));
-    return o_.learning_rate * 0.5 * (1 + std::cos(std::numbers::pi * done));  // (3)
+    switch (o_.schedule) {  // (3)
+      case RateSchedule::linear: return o_.learning_rate * (1 - done);
+      case RateSchedule::exponential: return o_.learning_rate * std::pow(100.0, -done);
+      default: return o_.learning_rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
+    }
   }
 
   double step() {
@@ -287,6 +293,60 @@ class Training {
       return watched(now.value);
     };
     const LbfgsResult found = lbfgs(objective, s_.z, options);
+    s_.z = found.x;
+    out.ended = found.status != OptimiserStatus::max_iterations;
+    out.message = !why.empty() ? why : advice(found.status);
+    return finish(std::move(out));
+  }
+
+  TrainRun run_gauss_newton() {
+    const LossCall all{learn_, o_.horizon, 0};
+    const std::size_t count = loss_.residual_count(all), n = s_.z.size();
+    if (count == 0) {
+      throw Error(
+          "gauss_newton is for losses that are sums of squares, without terms and dropout; choose "
+          "lbfgs");
+    }
+    if (n > kMostGaussNewton) {
+      throw Error(message("gauss_newton trains ", kMostGaussNewton, " numbers at most; there are ",
+                          n, ": choose lbfgs, or name fewer in params"));
+    }
+    const double decay = std::sqrt(o_.weight_decay);
+    std::vector<double> jacobian;  // by the parameters
+    const auto residuals = [&](std::span<const double> at, std::span<double> r,
+                               std::span<double> J) {
+      const std::vector<double> p = params({at.begin(), at.end()});
+      if (!J.empty()) jacobian.resize(count * p.size());
+      if (!loss_.residuals(p, all, r.first(count), J.empty() ? nullptr : jacobian.data())) {
+        std::fill(r.begin(), r.end(), kNaN);
+      }
+      for (std::size_t k = 0; k < count && !J.empty(); ++k) {
+        const std::vector<double> row =
+            free_bar({jacobian.begin() + static_cast<std::ptrdiff_t>(k * p.size()),
+                      jacobian.begin() + static_cast<std::ptrdiff_t>((k + 1) * p.size())});
+        std::copy(row.begin(), row.end(), J.data() + k * n);
+      }
+      for (std::size_t i = 0; i < n && decay > 0; ++i) {
+        r[count + i] = decay * at[i];
+        for (std::size_t j = 0; j < n && !J.empty(); ++j) {
+          J[(count + i) * n + j] = i == j ? decay : 0;
+        }
+      }
+    };
+    LmOptions options;
+    options.max_iterations = static_cast<int>(std::max<std::int64_t>(0, o_.steps - s_.step));
+    options.first_damping = 1e-2;
+    TrainRun out;
+    std::string why;
+    options.watch = [&](const LmIterate& now) {
+      if (now.iteration == 0) return true;
+      ++s_.step;
+      s_.z.assign(now.x.begin(), now.x.end());
+      if (why = judge(now.value); !why.empty()) return false;
+      return watched(now.value);
+    };
+    const LmResult found =
+        levenberg_marquardt(residuals, count + (decay > 0 ? n : 0), s_.z, options);
     s_.z = found.x;
     out.ended = found.status != OptimiserStatus::max_iterations;
     out.message = !why.empty() ? why : advice(found.status);

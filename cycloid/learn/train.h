@@ -4,12 +4,14 @@
 // the free variables z of the trained parameters (system/constraint.h) along the gradient:
 //   z̄ = ∂loss/∂z (+ λ z, adam),  |z̄| cut to `clip`                                (1)
 //   Adam [Kingma2015], or AdamW, whose decay acts apart from it [Loshchilov2019]    (2)
-//   rate: constant, or α (1 + cos(π k / steps)) / 2                                (3)
+//   rate: constant, α (1 + cos(π k / steps)) / 2, α (1 - k / steps), α 100^(-k / steps)  (3)
 //   horizon: from `first_horizon` up by equal shares of the first half of the steps  (4)
 // L-BFGS (optimise/lbfgs.h) minimises the loss over all samples with λ/2 |z|² instead; steps are
-// its iterations. Everything that chance decides depends on seed and step alone, so that a run that
-// goes on from its state is the same, bit for bit, as one that never stopped (L-BFGS: it begins
-// anew from the numbers).
+// its iterations. Gauss-Newton (optimise/levenberg_marquardt.h) does so too, of a loss that is a
+// sum of squares, with the Jacobian of every difference: for few numbers, and few steps. Everything
+// that chance decides depends on seed and step alone, so that a run that goes on from its state is
+// the same, bit for bit, as one that never stopped (L-BFGS and Gauss-Newton begin anew from the
+// numbers).
 //
 // Validation: every `validate_every` steps the loss of what is held back, without noise and terms.
 // The numbers that did best there are the result, and `patience` evaluations without a better one
@@ -24,8 +26,11 @@
 
 namespace cycloid::inline learn {
 
-enum class TrainMethod { adam, adamw, lbfgs };
-enum class RateSchedule { constant, cosine };
+enum class TrainMethod { adam, adamw, lbfgs, gauss_newton };
+enum class RateSchedule { constant, cosine, linear, exponential };
+
+// Numbers that Gauss-Newton trains at most: a step takes the cube of them.
+inline constexpr std::size_t kMostGaussNewton = 3000;
 
 struct TrainProgress {
   std::int64_t step = 0, steps = 0;

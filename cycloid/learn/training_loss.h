@@ -6,6 +6,9 @@
 // from there over the next `horizon` samples:
 //   loss = mean over windows and measured numbers of (difference / scale)²                    (2)
 //        + Σ weight × term(states of the runs)                                                (3)
+// With multiple shooting windows lie end to end, and begin at states s of their own, which are
+// trained too; they are compared with what was measured there, and to (2) comes
+//        + shooting × mean over neighbours of ((end of the run from s_w - s_{w+1}) / scale)²  (4)
 // Differences of angles (learned_law.h) are taken around the circle. Noise: normal numbers of a
 // given size that are added to x, and to a window's first state, each time by seed and step.
 // Recordings hold whole states, or blocks of it that are the whole state together; times are
@@ -47,6 +50,10 @@ struct LossOptions {
   std::vector<double> scale = {};  // one per state; empty: ones
   std::vector<double> noise = {};  // likewise; empty: none
   std::vector<LossTerm> terms = {};
+  double shooting = 0;  // weight of (4); 0: windows begin at measured states
+  // A window whose gradient by its first state is so many times longer than the median's is cut to
+  // that; 0: none.
+  double clip_each = 0;
   std::uint64_t seed = 0;
   int threads = 0;
 };
@@ -73,6 +80,15 @@ class TrainingLoss {
   // Writes the gradient (all parameters), unless null; infinite where a run failed.
   virtual double value(std::span<const double> p, const LossCall& call,
                        std::vector<double>* p_bar) = 0;
+  // The loss as half a sum of squares, for Gauss-Newton: what is compared, each times its weight.
+  // 0: it is none.
+  virtual std::size_t residual_count(const LossCall& /*call*/) const { return 0; }
+  // Writes the residuals, and their Jacobian (residuals, numbers of p) by rows, unless null; false
+  // where a run failed.
+  virtual bool residuals(std::span<const double> /*p*/, const LossCall& /*call*/,
+                         std::span<double> /*r*/, double* /*jacobian*/) {
+    return false;
+  }
 };
 
 // Throws Error on wrong sizes and on numbers that are not finite, with row and column; on a System

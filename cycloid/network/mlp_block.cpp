@@ -41,4 +41,17 @@ const MlpKernels<double>& mlp_kernels() {
   }
 }
 
+template <>
+const MlpKernels<Tangent1>& mlp_kernels() {
+  switch (active_instruction_set()) {
+#if CYCLOID_HAS_V4
+    case InstructionSet::v4: return isa::v4::mlp_kernels_tangent();
+#endif
+#if CYCLOID_HAS_V3
+    case InstructionSet::v3: return isa::v3::mlp_kernels_tangent();
+#endif
+    default: return isa::narrowest::mlp_kernels_tangent();
+  }
+}
+
 }  // namespace cycloid::inline network

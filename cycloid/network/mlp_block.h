@@ -2,12 +2,17 @@
 //
 // A block has `columns` environments or samples side by side, (width, columns), as the lanes of a
 // stepper lie: a whole number of registers (block_columns), or one column, which goes by products
-// of matrix and vector. Weights are shared; their cotangents are sums over the columns.
+// of matrix and vector. Weights are shared; their cotangents are sums over the columns. Numbers are
+// float, double, or double with a tangent, Tangent1: whatever a call gives is then given with its
+// derivative in the direction of its arguments' tangents, those of the weights included, so that
+// the pullbacks' are second derivatives.
 #pragma once
 
 #include "cycloid/network/mlp_pass.h"
 
 namespace cycloid::inline network {
+
+using Tangent1 = Dual<double, 1>;
 
 enum class MlpCall {
   value,                     // x -> y
@@ -25,7 +30,7 @@ MlpOrder order_of(MlpCall call);
 // x_bar_tan (H ḡ) of `fit`.
 template <class T>
 struct MlpBlock {
-  const MlpPlan<T>* plan;
+  const MlpPlan<Scalar<T>>* plan;
   const T* const* w;
   int columns;
   T* memory;  // block_numbers(plan, columns, order_of(call)), aligned for registers
@@ -49,9 +54,9 @@ struct MlpBlock {
 template <class T>
 struct MlpKernels {
   int lanes;  // of a register
-  std::size_t (*numbers)(const MlpPlan<T>& plan, int columns, MlpOrder order);
+  std::size_t (*numbers)(const MlpPlan<Scalar<T>>& plan, int columns, MlpOrder order);
   void (*run)(MlpCall call, const MlpBlock<T>& block);
-  // w -= rate m̂ / (sqrt(v̂) + epsilon), see adam.h.
+  // w -= rate m̂ / (sqrt(v̂) + epsilon), see adam.h. Null for Tangent1.
   void (*adam)(std::size_t n, const T* bar, T* w, T* m, T* v, const double* constants);
 };
 
@@ -62,6 +67,8 @@ template <>
 const MlpKernels<float>& mlp_kernels();
 template <>
 const MlpKernels<double>& mlp_kernels();
+template <>
+const MlpKernels<Tangent1>& mlp_kernels();
 
 // Columns that hold n: 1, or whole registers.
 template <class T>
@@ -75,12 +82,15 @@ int block_columns(int n) {
 namespace cycloid::isa::portable {
 const MlpKernels<float>& mlp_kernels_float();
 const MlpKernels<double>& mlp_kernels_double();
+const MlpKernels<Tangent1>& mlp_kernels_tangent();
 }  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 const MlpKernels<float>& mlp_kernels_float();
 const MlpKernels<double>& mlp_kernels_double();
+const MlpKernels<Tangent1>& mlp_kernels_tangent();
 }  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 const MlpKernels<float>& mlp_kernels_float();
 const MlpKernels<double>& mlp_kernels_double();
+const MlpKernels<Tangent1>& mlp_kernels_tangent();
 }  // namespace cycloid::isa::v4

@@ -1,5 +1,6 @@
 #include "cycloid/network/matrix_product.h"
 #include "cycloid/network/mlp_block.h"
+#include "cycloid/network/tangent_columns.h"
 
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
@@ -62,17 +63,38 @@ std::size_t turned_numbers(const MlpPlan<T>& plan, int columns) {
          static_cast<std::size_t>(columns);
 }
 
+// Ops in numbers T, and what they need of memory besides the pass.
 template <class T>
-std::size_t numbers(const MlpPlan<T>& plan, int columns, MlpOrder order) {
-  return turned_numbers(plan, columns) +
-         MlpPass<Columns<T>>::numbers(plan, {columns, nullptr}, order);
+struct OpsOf {
+  using Type = Columns<T>;
+  static std::size_t numbers(const MlpPlan<T>& plan, int columns) {
+    return turned_numbers(plan, columns);
+  }
+  static Type make(const MlpPlan<T>&, int columns, T* memory) { return {columns, memory}; }
+};
+template <>
+struct OpsOf<Tangent1> {
+  using Type = TangentColumns;
+  static std::size_t numbers(const MlpPlan<double>& plan, int columns) {
+    return (TangentColumns::plain_numbers(plan.widest, columns) + 1) / 2;
+  }
+  static Type make(const MlpPlan<double>& plan, int columns, Tangent1* memory) {
+    return {columns, plan.widest, reinterpret_cast<double*>(memory)};
+  }
+};
+
+template <class T>
+std::size_t numbers(const MlpPlan<Scalar<T>>& plan, int columns, MlpOrder order) {
+  return OpsOf<T>::numbers(plan, columns) +
+         MlpPass<typename OpsOf<T>::Type>::numbers(plan, OpsOf<T>::make(plan, columns, nullptr),
+                                                   order);
 }
 
 template <class T>
 void run(MlpCall call, const MlpBlock<T>& b) {
-  const Columns<T> ops{b.columns, b.memory};
-  MlpPass<Columns<T>> pass(*b.plan, ops, order_of(call), b.w, b.w_bar,
-                           b.memory + turned_numbers(*b.plan, b.columns));
+  const auto ops = OpsOf<T>::make(*b.plan, b.columns, b.memory);
+  MlpPass<typename OpsOf<T>::Type> pass(*b.plan, ops, order_of(call), b.w, b.w_bar,
+                                        b.memory + OpsOf<T>::numbers(*b.plan, b.columns));
   pass.forward(b.x, b.y);
   switch (call) {
     case MlpCall::value: return;
@@ -125,10 +147,14 @@ void adam(std::size_t n, const T* bar, T* w, T* m, T* v, const double* c) {
 
 template <class T>
 constexpr MlpKernels<T> kKernels = {kNativeLanes<T>, &numbers<T>, &run<T>, &adam<T>};
+template <>
+constexpr MlpKernels<Tangent1> kKernels<Tangent1> = {1, &numbers<Tangent1>, &run<Tangent1>,
+                                                     nullptr};
 
 }  // namespace
 
 const MlpKernels<float>& mlp_kernels_float() { return kKernels<float>; }
 const MlpKernels<double>& mlp_kernels_double() { return kKernels<double>; }
+const MlpKernels<Tangent1>& mlp_kernels_tangent() { return kKernels<Tangent1>; }
 
 }  // namespace cycloid::isa::CYCLOID_ISA

@@ -136,6 +136,63 @@ TEST_CASE("blocks: every call equals mlp.h, for every feature, lone rows, few an
   }
 }
 
+TEST_CASE("blocks: numbers with tangents equal dual numbers in one column, weights' tangents too") {
+  const MlpShape no_angles = wide();
+  std::vector<MlpShape> all = test::shapes(1);
+  all.push_back(no_angles);
+  for (const MlpShape& shape : all) {
+    for (const int columns : {1, 3, 9}) {
+      const MlpPlan<double> plan(shape);
+      const std::size_t n = static_cast<std::size_t>(shape.inputs()),
+                        C = static_cast<std::size_t>(columns), np = shape.numbers();
+      const auto numbers = [](std::uint64_t seed, std::size_t count) {
+        test::FixedNumbers random(seed);
+        std::vector<Tangent1> out(count);
+        for (Tangent1& d : out) d.value = random.next(), d.tangent[0] = random.next();
+        return out;
+      };
+      const std::vector<Tangent1> w = numbers(1, np), x = numbers(2, n * C), u = numbers(3, n * C);
+      std::vector<Tangent1> v = numbers(4, n * C), x_bar(n * C, Tangent1(0.0)), v_bar(x_bar),
+                            w_bar(np, Tangent1(0.0)), own_w(w_bar);
+      const auto& kernels = mlp_kernels<Tangent1>();
+      alignas(64) static Tangent1 room[40000];
+      REQUIRE(kernels.numbers(plan, columns, MlpOrder::second) <= std::size(room));
+      MlpBlock<Tangent1> b{&plan, layer_pointers(shape, w.data()).data(), columns, room};
+      const auto weights = layer_pointers(shape, w.data());
+      const auto bars = layer_pointers(shape, w_bar.data()),
+                 own_bars = layer_pointers(shape, own_w.data());
+      b.w = weights.data(), b.x = x.data(), b.v = v.data(), b.u = u.data();
+      b.x_bar = x_bar.data(), b.v_bar = v_bar.data(), b.w_bar = bars.data();
+      kernels.run(MlpCall::hessian_product_pullback, b);
+      std::vector<Tangent1> memory(mlp_numbers<Tangent1>(plan, MlpOrder::second));
+      double largest = 0;
+      for (std::size_t c = 0; c < C; ++c) {
+        std::vector<Tangent1> own[3], own_x(n, Tangent1(0.0)), own_v(own_x);
+        for (std::size_t i = 0; i < n; ++i) {
+          own[0].push_back(x[i * C + c]), own[1].push_back(v[i * C + c]);
+          own[2].push_back(u[i * C + c]);
+        }
+        mlp_hessian_product_pullback(plan, weights.data(), own[0].data(), own[1].data(),
+                                     own[2].data(), memory.data(), own_x.data(), own_v.data(),
+                                     own_bars.data());
+        for (std::size_t i = 0; i < n; ++i) {
+          for (const auto& [got, want] :
+               {std::pair(x_bar[i * C + c], own_x[i]), std::pair(v_bar[i * C + c], own_v[i])}) {
+            CHECK(std::abs(got.value - want.value) < 1e-11);
+            CHECK(std::abs(got.tangent[0] - want.tangent[0]) < 1e-11 * (1 + np));
+            largest = std::max(largest, std::abs(want.tangent[0]));
+          }
+        }
+      }
+      for (std::size_t i = 0; i < np; ++i) {
+        CHECK(std::abs(w_bar[i].value - own_w[i].value) < 1e-11 * (1 + np));
+        CHECK(std::abs(w_bar[i].tangent[0] - own_w[i].tangent[0]) < 1e-11 * (1 + np));
+      }
+      if (shape.activation != Activation::relu) CHECK(largest > 1e-6);
+    }
+  }
+}
+
 TEST_CASE("blocks: the derivative of a pullback in a direction equals dual numbers of it") {
   const MlpShape shape = test::shapes(2)[7];
   const Rows rows(shape, 1);

@@ -42,6 +42,15 @@ struct MlpShape {
     return static_cast<std::size_t>(out(l)) * (static_cast<std::size_t>(in(l)) + 1);
   }
   std::size_t numbers() const;
+  // Of W_0, b_0, W_1, …
+  std::vector<std::int64_t> array_sizes() const {
+    std::vector<std::int64_t> all;
+    for (int l = 0; l < layers(); ++l) {
+      all.push_back(std::int64_t{out(l)} * in(l));
+      all.push_back(out(l));
+    }
+    return all;
+  }
   // F (waves, inputs).
   std::vector<double> wave_matrix() const;
   // Throws Error, with what is wrong.

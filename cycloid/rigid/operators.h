@@ -21,6 +21,7 @@ inline constexpr Operator kOperators[] = {
     // inverse_dynamics.h
     differentiable("inverse_dynamics"),
     differentiable("inertia_matrix"),
+    differentiable("mass_force"),  // mass_force.h
     // impedance.h, reference.h, hunt_crossley.h, row_law.h, pyramid_law.h, elliptic_law.h,
     // constraint_newton_pullback.h
     differentiable("impedance"),

@@ -19,9 +19,10 @@ enum class TermPlace { rate, acceleration, force };
 
 template <class T>
 struct FeedbackPoint {
-  const T* x;  // (states, W)
-  const T* v;  // (inputs, W)
-  double t;    // [s]
+  const T* x;             // (states, W)
+  const T* v;             // (inputs, W)
+  double t;               // [s]
+  std::int64_t step = 0;  // the time as a number of steps, of a feedback that is asked once in each
 };
 
 template <class T>

@@ -1,6 +1,7 @@
 #include "cycloid/system/observer.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "cycloid/base/error.h"
 #include "cycloid/base/nearest_name.h"
@@ -9,6 +10,37 @@ namespace cycloid::inline system {
 namespace {
 
 Observable of_block(const Block& b) { return {b.name, b.unit, {b.size}, {{b.offset, b.size}}}; }
+
+// A whole number that is all of the text.
+std::optional<int> number_in(const std::string& text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (text.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return value;
+}
+
+// "name[2]", "name[1:4]", "name[1:]": some numbers of a block of the state; nothing where the name
+// is not so made.
+std::optional<Observable> part_of(const System& system, const std::string& name) {
+  const std::size_t open = name.find('[');
+  if (open == std::string::npos || name.back() != ']') return std::nullopt;
+  const std::string within = name.substr(open + 1, name.size() - open - 2);
+  const auto called = [&](const Block& b) { return b.name == name.substr(0, open); };
+  const auto& blocks = system.states().blocks();
+  const auto block = std::find_if(blocks.begin(), blocks.end(), called);
+  if (block == blocks.end()) return std::nullopt;
+  const std::size_t colon = within.find(':');
+  const std::string last = colon == std::string::npos ? "" : within.substr(colon + 1);
+  const std::optional<int> from = number_in(within.substr(0, colon));
+  std::optional<int> to = last.empty() ? std::optional(block->size) : number_in(last);
+  if (colon == std::string::npos && from) to = *from + 1;
+  if (!from || !to || *from < 0 || *from >= *to || *to > block->size) {
+    throw ModelError(message("\"", name, "\": expected numbers within 0 … ", block->size,
+                             ", as in \"", block->name, "[0:", block->size, "]\""));
+  }
+  return Observable{name, block->unit, {*to - *from}, {{block->offset + *from, *to - *from}}};
+}
 
 }  // namespace
 
@@ -48,6 +80,7 @@ Observable find_observable(const System& system, const std::string& name) {
     if (b.name == name) return of_block(b);
     known.push_back(b.name);
   }
+  if (std::optional<Observable> part = part_of(system, name)) return *std::move(part);
   throw ModelError(message("no ", own ? own->noun() : "observable", " is called \"", name, "\"",
                            did_you_mean(name, known)));
 }

@@ -5,7 +5,8 @@
 //   force         x_dot' = x_dot(t, x, u + f(x, u, t), p): inputs are forces  (3)
 // f is a Feedback (feedback.h), evaluated wherever the law is: in every stage of every integrator.
 // It has a workspace of its own, with the chunk's parameters; TermStepper puts it where the law
-// finds it for as long as a call lasts, which stays on its thread. Flat spaces, no events.
+// finds it for as long as a call lasts, which stays on its thread. Flat spaces, no events. In dual
+// numbers the feedback is its own form for them; one without has no second derivatives.
 #pragma once
 
 #include "cycloid/system/any_law.h"
@@ -105,8 +106,11 @@ class TermLaw {
 
  private:
   FeedbackPoint<T> point(const S& t, const S* x, const S* u) const {
-    return {reinterpret_cast<const T*>(x), reinterpret_cast<const T*>(u),
-            static_cast<double>(lane(t, 0))};
+    return {reinterpret_cast<const T*>(x), reinterpret_cast<const T*>(u), time_of(t)};
+  }
+  static double time_of(const S& t) {
+    if constexpr (requires { t.tangent; }) return static_cast<double>(lane(t.value, 0));
+    else return static_cast<double>(lane(t, 0));
   }
   const S* with_force(const S* u, const S* y, const TermCall<T>& c) const {
     S* const pushed = reinterpret_cast<S*>(c.u);

@@ -23,6 +23,11 @@ namespace {
 template <class S>
 using Made = std::shared_ptr<const Stepper<Scalar<S>>>;
 
+template <class S>
+inline constexpr bool kIsDual = false;
+template <class S>
+inline constexpr bool kIsDual<Dual<S, 1>> = true;
+
 template <class Scheme, class S>
 void try_scheme(const TermLaw<S>& law, const TermKey& key, Made<S>& out) {
   if (key.integrator != Scheme::kName) return;
@@ -32,9 +37,10 @@ void try_scheme(const TermLaw<S>& law, const TermKey& key, Made<S>& out) {
 
 template <class S, class Law>
 Made<S> stepper(const Law& law, const TermKey& key) {
-  const auto term = key.term->in_lanes<Scalar<S>>(TermLaw<S>::W, false);
-  const TermLaw<S> with(law, term, key.place);
+  const auto term = key.term->in_lanes<Scalar<S>>(TermLaw<S>::W, kIsDual<S>);
   Made<S> out;
+  if (!term) return out;
+  const TermLaw<S> with(law, term, key.place);
   try_scheme<Rk4>(with, key, out);
   try_scheme<Euler>(with, key, out);
   try_scheme<ImplicitMidpoint>(with, key, out);
@@ -61,6 +67,7 @@ void fill(const Law& law, const TermKey& key, TermEntry& entry) {
   if (key.law != Law::kName) return;
   entry.float64.one = stepper<double>(law, key);
   entry.float64.packed = stepper<Pack<double, kLawLanes<double>>>(law, key);
+  entry.float64.dual = stepper<Dual<Pack<double, kLawLanes<double>>, 1>>(law, key);
   if (key.precision != Precision::float32) return;
   entry.float32.one = stepper<float>(law, key);
   entry.float32.packed = stepper<Pack<float, kLawLanes<float>>>(law, key);

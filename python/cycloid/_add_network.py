@@ -28,8 +28,9 @@ def add_network(system: System, network: MLP, to: str, observe: Any = None) -> S
     to: "next": its output (tangent_size) is added to the next state, for any System without events.
     "rate": to the rate of change of a closed-form law without events, in every stage of its
     integrator; "acceleration": to that of its velocities; "force": to its forces (those of its
-    inputs), and of a robot generalised forces (nv) that act as qfrc_applied, computed once per step
-    at its start.
+    inputs). Of a robot "force" are generalised forces (nv) that act as qfrc_applied, and
+    "acceleration" (nv) acts as the forces M(q) y that it takes: both are computed once per step, at
+    its start, and contacts and limits see them as every other force.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -50,7 +51,7 @@ def add_network(system: System, network: MLP, to: str, observe: Any = None) -> S
     given = (network._core, network.weights.astype(np.float64), names)
     if to == "next":
         return closed(system, _core.add_network_to_next(system._core, *given))
-    if to == "force" and isinstance(system, Robot):
+    if to in ("force", "acceleration") and isinstance(system, Robot):
         inputs = list(system.input_slices)
         if "qfrc_applied" not in inputs:
             inputs.append("qfrc_applied")
@@ -63,11 +64,12 @@ def add_network(system: System, network: MLP, to: str, observe: Any = None) -> S
             system._contact,
             system._refine,
         )
-        return closed(system, _core.add_network_to_force(pushed, *given, open_))
+        made = _core.add_network_to_robot(pushed, *given, open_, to == "acceleration")
+        return closed(system, made)
     if to in _TERMS and system._recipe is not None:
         made = _core.add_network_to_law(*system._recipe, *given, _TERMS.index(to))
         return closed(system, made)
     raise Error(
-        f'to="{to}" is for closed-form laws{" and robots" if to == "force" else ""}; '
+        f'to="{to}" is for closed-form laws{"" if to == "rate" else " and robots"}; '
         f'got {system!r}; "next" is for any System without events'
     )

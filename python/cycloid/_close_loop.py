@@ -10,7 +10,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error
-from cycloid._options import as_names, check_one_of, shown
+from cycloid._options import as_integer, as_names, check_one_of, shown
 from cycloid._system import System, check_system
 from cycloid.networks import MLP
 
@@ -41,6 +41,9 @@ def close_loop(
     feedback: LinearFeedback | MLP,
     observe: Any = None,
     clip: str | None = "hard",
+    *,
+    noise: Any = None,
+    key: int = 0,
 ) -> System:
     """The System in which every input is given by the feedback. It has no inputs of its own.
 
@@ -53,6 +56,12 @@ def close_loop(
     observables by name, or the whole state. They are clipped to the system's bounds, `clip`: "hard"
     (with a zero gradient beyond), "tanh" (smoothly) or None. Its parameters are "policy.weight0"
     (out, in), "policy.bias0", …, shared by all environments; its normalisation is folded in.
+
+    noise: standard deviation of normal numbers that are added to what the network gives, before it
+    is clipped; one number, or one per input. They depend on `key`, the environment's row and the
+    step, counted from t = 0, alone. Gradients hold them (reparametrisation). Parameters are
+    "policy.noise" (input_size,) and "policy.key", which is not differentiated: params of rollout
+    with another key draw others. Observables are those without noise.
 
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(damping=0.1)
@@ -74,8 +83,11 @@ def close_loop(
         core = _core.close_loop_by_network(
             *(system._core, feedback._core, feedback.weights.astype(np.float64), names),
             len(_CLIPS) if clip is None else _CLIPS.index(clip),
+            *(_deviations(system, noise), as_integer(key, "key", 0, 2**24 - 1)),
         )
         return closed(system, core)
+    if noise is not None:
+        raise Error("noise is for networks; a linear feedback has none")
     if not isinstance(feedback, LinearFeedback):
         raise TypeError(
             f"expected a cycloid.LinearFeedback or a cycloid.networks.MLP; got {shown(feedback)}"
@@ -99,6 +111,18 @@ def close_loop(
             raise Error(f"feedback: {name} must be finite")
         arrays[name] = np.ascontiguousarray(array)
     return closed(system, _core.close_loop(system._core, *arrays.values()))
+
+
+def _deviations(system: System, noise: Any) -> list[float]:
+    if noise is None:
+        return []
+    given = as_numbers(noise, np.float64, "noise")
+    if given.shape not in ((), (system.input_size,)):
+        raise Error(
+            f"noise must be one number or one for each of {system.input_size} inputs; "
+            f"got shape {given.shape}"
+        )
+    return np.broadcast_to(given, (system.input_size,)).tolist()
 
 
 def closed(system: System, core: Any) -> System:

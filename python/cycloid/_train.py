@@ -14,6 +14,7 @@ from cycloid._arrays import as_numbers
 from cycloid._core import Error
 from cycloid._identify import as_recordings
 from cycloid._live import Live
+from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_real, as_text, as_threads, check_one_of
 from cycloid._options import shown
 from cycloid._progress import Progress
@@ -22,8 +23,8 @@ from cycloid._recording import Recording
 from cycloid._rollout import rollout
 from cycloid._system import System, check_system
 
-_METHODS = ("adam", "adamw", "lbfgs")
-_SCHEDULES = ("constant", "cosine")
+_METHODS = ("adam", "adamw", "lbfgs", "gauss_newton")
+_SCHEDULES = ("constant", "cosine", "linear", "exponential")
 _COLUMNS = ("step", "loss", "validation", "rate", "seconds")
 _MOST = 2**62
 
@@ -143,6 +144,90 @@ class Term:
         return ("function", self.weight, call)
 
 
+class Conserved(Term):
+    """A term of the loss: weight x mean square of what an observable of `system` changes along the
+    predicted runs: a momentum, a sensor, a block of the state. Its parameters are the defaults.
+
+    >>> import cycloid as cy
+    >>> cy.learn.Conserved(cy.systems.kepler(), "energy", 0.1)
+    Conserved('energy', 0.1)
+    """
+
+    def __init__(self, system: System, name: str, weight: float = 1.0) -> None:
+        check_system(system)
+        self.system, self.name = system, as_text(name)
+        super().__init__(self._value, weight)
+
+    def _off(self, seen: np.ndarray) -> np.ndarray:
+        return seen - seen[:, :1]
+
+    def _back(self, off_bar: np.ndarray) -> np.ndarray:
+        bar = off_bar.copy()
+        bar[:, 0] -= off_bar.sum(axis=1)
+        return bar
+
+    def _value(self, x: np.ndarray, u: np.ndarray) -> tuple[float, np.ndarray]:
+        seen = observe(self.system, x, names=[self.name])
+        off = self._off(seen.values)
+        back = seen.pullback(self._back(2 * off / off.size)).x
+        return float((off**2).mean()), back
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.weight:g})"
+
+
+class Violation(Conserved):
+    """A term of the loss: weight x mean square of an observable of `system` that should be zero
+    along the predicted runs: a constraint.
+
+    >>> import cycloid as cy
+    >>> cy.learn.Violation(cy.systems.pendulum(), "angle")
+    Violation('angle', 1)
+    """
+
+    def _off(self, seen: np.ndarray) -> np.ndarray:
+        return seen
+
+    def _back(self, off_bar: np.ndarray) -> np.ndarray:
+        return off_bar
+
+
+class PhysicsResidual(Term):
+    """A term of the loss: weight x mean square of what the predicted runs miss of the steps of
+    another System with the same state and inputs: physics that is believed to hold nearly.
+
+    >>> import cycloid as cy
+    >>> cy.learn.PhysicsResidual(cy.systems.pendulum(), 0.01)
+    PhysicsResidual(<System pendulum: 2 states, 1 input, dt 10 ms>, 0.01)
+    """
+
+    def __init__(self, system: System, weight: float = 1.0) -> None:
+        check_system(system)
+        self.system = system
+        super().__init__(self._value, weight)
+
+    def _value(self, x: np.ndarray, u: np.ndarray) -> tuple[float, np.ndarray]:
+        n, m = self.system.state_size, self.system.input_size
+        if x.shape[-1] != n or u.shape[-1] != m:
+            raise Error(
+                f"PhysicsResidual: {self.system!r} must have the states and inputs of what is "
+                f"trained, {x.shape[-1]} and {u.shape[-1]}"
+            )
+        rows = x[:, :-1].reshape((-1, n))
+        run = rollout(self.system, rows, u.reshape((-1, 1, m)) if m else 1)
+        off = x[:, 1:] - np.asarray(run.states[:, 1], np.float64).reshape(x[:, 1:].shape)
+        off_bar = 2 * off / off.size
+        bar = np.zeros_like(x)
+        bar[:, 1:] += off_bar
+        back = np.zeros_like(run.states)
+        back[:, 1] = -off_bar.reshape((-1, n))
+        bar[:, :-1] += run.pullback(back, wrt=("x0",)).x0.reshape(x[:, :-1].shape)
+        return float((off**2).mean()), bar
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.system!r}, {self.weight:g})"
+
+
 class Training:
     """What `train` did.
 
@@ -161,6 +246,11 @@ class Training:
         rows = history.reshape((-1, len(_COLUMNS)))
         self.history = {name: rows[:, i].copy() for i, name in enumerate(_COLUMNS)}
         """{"step", "loss", "validation", "rate", "seconds"}, each (lines,)."""
+
+    @property
+    def starts(self) -> np.ndarray:
+        """(windows, n): where windows begin, of multiple shooting; empty otherwise."""
+        return self._own.reshape((-1, self.system.state_size))
 
     @property
     def steps(self) -> int:
@@ -269,6 +359,8 @@ def train(
     schedule: str = "constant",
     weight_decay: float = 0.0,
     clip: float | None = None,
+    clip_each: float | None = None,
+    shooting: float = 0.0,
     validation: float = 0.0,
     validate_every: int | None = None,
     patience: int | None = None,
@@ -293,12 +385,18 @@ def train(
 
     steps count from the first run's start. batch: rows or windows of a step, None: all.
     grow_from: the horizon begins there and grows over the first half of the steps. method: "adam"
-    (weight decay in the gradient), "adamw" (apart from it) or "lbfgs" (all samples; steps are
-    iterations). schedule: "constant" or "cosine" of the learning rate. clip: longest gradient.
+    (weight decay in the gradient), "adamw" (apart from it), "lbfgs" or "gauss_newton" (all samples;
+    steps are iterations; the latter is Levenberg-Marquardt, for up to 3000 numbers and losses
+    without terms). schedule: of the learning rate, "constant", "cosine", "linear" (to zero) or
+    "exponential" (to a hundredth). clip: longest gradient. clip_each: a window whose gradient by
+    its first state is so many times longer than the median's is cut to that. shooting: multiple
+    shooting; windows of `horizon` samples lie end to end and begin at states that are trained too,
+    with this weight on the mean square of their gaps; `Training.starts` has them.
     validation: share that is held back (rows by chance, whole recordings, or the end of each);
     the best numbers there are the result, and `patience` looks without a better one end the run.
     noise: standard deviation that is added to x, or to the first state of a window. scale: of
-    each state, by which differences are divided. terms: `Energy`, `Smoothness`, `Term`. dropout:
+    each state, by which differences are divided. terms: `Energy`, `Smoothness`, `Conserved`,
+    `Violation`, `PhysicsResidual`, `Term`. dropout:
     share of the networks' hidden units that each step leaves out by chance. params:
     names that are trained, or their beginnings ("residual"); None: all but the time step. resume:
     a file of `Training.save`, from which training goes on, bit for bit. progress: a line on the
@@ -330,6 +428,8 @@ def train(
         "learning_rate": as_real(learning_rate, "learning_rate"),
         "weight_decay": as_real(weight_decay, "weight_decay"),
         "clip": 0.0 if clip is None else as_real(clip, "clip"),
+        "clip_each": 0.0 if clip_each is None else as_real(clip_each, "clip_each"),
+        "shooting": as_real(shooting, "shooting"),
         "validation": as_real(validation, "validation"),
         "validate_every": 0
         if validate_every is None
@@ -344,6 +444,8 @@ def train(
         "score": data.score if isinstance(data, Transitions) else "",
         "threads": as_threads(threads, law._threads),
     }
+    if shooting and grow_from is not None:
+        raise Error("windows that lie end to end have one horizon; leave out grow_from or shooting")
     state = None
     if resume is not None:
         _, state, *_ = _core.load_law(os.fspath(resume), law._core)

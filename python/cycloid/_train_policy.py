@@ -21,7 +21,8 @@ from cycloid._system import System, check_system
 from cycloid._train import with_parameters
 from cycloid.networks import MLP, as_sizes
 
-_COLUMNS = ("steps", "return", "episode", "loss", "value_loss", "seconds")
+_COLUMNS = ("steps", "return", "episode", "loss", "value_loss", "first_order", "seconds")
+_ORDERS = ("first", "mix")
 
 
 class Policy:
@@ -30,7 +31,8 @@ class Policy:
     system: the closed loop, with the learned weights as its defaults. network: the policy, an MLP
     with its learned weights in `weights`. params: {name: array}. history: arrays "steps" of all
     environments, "return" (mean reward per step of a window), "episode" (mean undiscounted reward
-    of the episodes that ended; NaN where none did), "loss", "value_loss", "seconds".
+    of the episodes that ended; NaN where none did), "loss", "value_loss", "first_order" (share of
+    the gradient through the physics), "seconds".
     """
 
     def __init__(
@@ -130,6 +132,8 @@ def train_policy(
     seed: int = 0,
     observe: Any = None,
     clip: str | None = "hard",
+    noise: Any = None,
+    order: str = "first",
     environments: int = 64,
     learning_rate: float = 2e-3,
     value_hidden: Sequence[int] = (64, 64),
@@ -155,7 +159,11 @@ def train_policy(
     many times longer than the median is cut to that, and the policy's gradient to length 1.
     randomise(rng, n) -> {name: (n, ...)}: parameters in `vary`, drawn anew for each window.
 
-    The System runs as it is: without noise, so that exploration comes from the starts.
+    noise: standard deviation that is added to what the network gives before it is clipped, as in
+    `close_loop`, by seed, window, environment and step; None: exploration comes from the starts
+    alone. The policy that is found has none. order: "first": the gradient through the physics;
+    "mix": with noise, its mean with the score function's, which needs no derivative of the physics,
+    each by the other's variance (after Suh et al. 2022).
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -176,6 +184,9 @@ def train_policy(
         raise TypeError("reward must be a function of states and inputs")
     if clip is not None:
         check_one_of(clip, ("hard", "tanh"), "clip", " or None")
+    check_one_of(order, _ORDERS, "order")
+    if order == "mix" and noise is None:
+        raise Error('order="mix" needs noise: the score function is that of its distribution')
     names = None if observe is None else list(as_names(observe, "observe"))
     E = as_integer(environments, "environments", 1, 10**7)
     T = as_integer(horizon, "horizon", 1, 10**6)
@@ -187,9 +198,14 @@ def train_policy(
     rate = as_real(learning_rate, "learning_rate")
     workers = as_threads(threads, system._threads) or None
     rng = np.random.default_rng(as_integer(seed, "seed", 0, 2**63))
-    loop = close_loop(system, net, names, clip=clip)
-    offset = loop.parameters.info("policy.weight0").offset
-    weights = np.array(loop.parameters.default[offset:])
+    quiet = close_loop(system, net, names, clip=clip)
+    loop = quiet if noise is None else close_loop(system, net, names, clip=clip, noise=noise)
+    sigma = None if noise is None else loop.parameters["policy.noise"]
+    if order == "mix" and not np.all(sigma > 0):
+        raise Error('order="mix" needs noise on every input')
+    offset = quiet.parameters.info("policy.weight0").offset
+    own = slice(offset, quiet.parameters.size)
+    weights = np.array(quiet.parameters.default[own])
     if weights.size != net.weights.size:
         raise Error("the policy's network must have no normalisation that is folded into features")
     plain = MLP(net._sizes, net._activation, **_features(net))
@@ -218,13 +234,13 @@ def train_policy(
     with Progress("training a policy", progress=progress, callback=callback) as watcher:
         for k in range(windows):
             p = dict(randomise(rng, E)) if randomise is not None else {}
-            flat = np.array(loop.parameters.default)
-            flat[offset:] = weights
-            params: Any = flat
-            if p:
-                flat_rows = loop.parameters.pack(p)
-                flat_rows[..., offset:] = weights
-                params = flat_rows
+            params = loop.parameters.pack(p) if p else np.array(loop.parameters.default)
+            params[..., own] = weights
+            xi: Any = 0.0
+            if sigma is not None:
+                key = (int(seed) * 65537 + k) % 2**24
+                params[..., loop.parameters.info("policy.key").offset] = key
+                xi = _core.policy_noise(key, E, 0, T, len(bounds)).reshape((E, T, -1))
             run = rollout(loop, x, T, params, threads=workers)
             states = np.asarray(run.states, np.float64)
             failed = {f.environment: f.step for f in run.report.failed}
@@ -233,7 +249,8 @@ def train_policy(
             o = sight.look(states)
             if k == 0:
                 shift, scale = o.reshape((-1, seen)).mean(0), o.reshape((-1, seen)).std(0) + 1e-3
-            u, slope = _clipped(plain(o[:, :-1], weights), bounds, clip)
+            y = plain(o[:, :-1], weights)
+            u, slope = _clipped(y if sigma is None else y + sigma * xi, bounds, clip)
             r, rx, ru = _called(reward, states[:, 1:], u)
             ended = np.zeros((E, T), bool)
             if done is not None:
@@ -246,25 +263,36 @@ def train_policy(
             gammas = gamma ** np.arange(T + 1)
             # J = sum gamma^t r_t + gamma^T V(x_T), of what is alive; loss = -mean J / T
             factor = -1 / (E * T)
-            xi = (o - shift) / scale
-            v_end = unit * value(xi[:, -1], w_target)[:, 0]
+            xi_seen = (o - shift) / scale
+            v_end = unit * value(xi_seen[:, -1], w_target)[:, 0]
             bar = np.zeros_like(states)
             reach = (gammas[:T] * alive)[..., None]
             bar[:, 1:] += factor * reach * rx
             u_bar = factor * reach * ru
-            end_slope = unit * value.gradient(xi[:, -1], w_target) / scale
+            end_slope = unit * value.gradient(xi_seen[:, -1], w_target) / scale
             o_bar = np.zeros_like(o)
             o_bar[:, -1] += factor * gammas[T] * np.where(over, 0.0, 1.0)[:, None] * end_slope
             through = plain.pullback(o[:, :-1], u_bar * slope, weights)
             o_bar[:, :-1] += through.x
             bar += sight.back(o_bar)
             bar, cut = _cut(run, bar, clip_gradient)
-            if cut.any():  # the direct part of an environment's gradient is cut with the rest
-                left = u_bar * slope * (1 - cut)[:, None, None]
-                through = plain.pullback(o[:, :-1], left, weights)
-            g = run.pullback(bar.astype(system.dtype), wrt=("params",), failed="skip")
-            grad = np.asarray(g.params).reshape((-1, loop.parameters.size)).sum(0)[offset:]
-            grad = grad + through.weights
+            direct = u_bar * slope * (1 - cut)[:, None, None]  # cut with the rest
+
+            def first_order(of: np.ndarray) -> np.ndarray:
+                back = (bar * of).astype(system.dtype)
+                g = run.pullback(back, wrt=("params",), failed="skip").params
+                rows = np.asarray(g).reshape((-1, loop.parameters.size))
+                return rows.sum(0)[own] + plain.pullback(o[:, :-1], direct * of, weights).weights
+
+            grad, share = first_order(np.ones((E, 1, 1))), 1.0
+            if order == "mix":
+                gains = _to_go(r, ended, np.where(over, 0.0, v_end), gamma)
+                gains -= unit * value(xi_seen[:, :-1], w_target)[..., 0]
+                y_bar = factor * reach * gains[..., None] * xi / sigma
+                grad, share = _mixed(
+                    *(grad, first_order(_half(E))),
+                    *(plain.pullback(o[:, :-1], y_bar * h, weights).weights for h in (1, _half(E))),
+                )
             norm = float(np.linalg.norm(grad))
             loss = factor * float((gammas[:T] * alive * r).sum()) + factor * float(
                 (gammas[T] * v_end * ~over).sum()
@@ -274,14 +302,14 @@ def train_policy(
                 here = rate * (1 - done_share) + 1e-5
                 weights = adam.move(weights, grad * min(1.0, 1.0 / norm), here)
             # The value: TD(lambda) targets along the windows.
-            values = unit * value(xi, w_target)[..., 0]
+            values = unit * value(xi_seen, w_target)[..., 0]
             target = np.zeros((E, T))
             ahead = np.where(over, 0.0, values[:, -1])
             for t in range(T - 1, -1, -1):
                 boot = np.where(ended[:, t], 0.0, (1 - trace) * values[:, t + 1] + trace * ahead)
                 ahead = r[:, t] + gamma * boot
                 target[:, t] = ahead
-            rows, want = xi[:, :-1][alive], target[alive] / unit
+            rows, want = xi_seen[:, :-1][alive], target[alive] / unit
             value_loss = 0.0
             for _ in range(value_steps):
                 pick = rng.integers(0, len(rows), min(len(rows), 1024))
@@ -304,16 +332,16 @@ def train_policy(
             if mean > best:
                 best, best_weights = mean, weights.copy()
             seconds = time.perf_counter() - begun
-            history.append((made, mean, episodes, loss, value_loss, seconds))
+            history.append((made, mean, episodes, loss, value_loss, share, seconds))
             if watcher.watch(k + 1, windows, -mean, seconds, made) is False:
                 break
     if not np.isfinite(weights).all():
         weights = best_weights
-    flat = np.array(loop.parameters.default)
-    flat[offset:] = weights
+    flat = np.array(quiet.parameters.default)
+    flat[own] = weights
     columns = np.array(history).T
     return Policy(
-        with_parameters(loop, flat),
+        with_parameters(quiet, flat),
         *(plain, weights, dict(zip(_COLUMNS, columns))),
     )
 
@@ -328,6 +356,33 @@ def _features(net: MLP) -> dict[str, Any]:
 def _drawn_rows(x0: Any, rng: np.random.Generator, n: int) -> np.ndarray:
     rows = np.atleast_2d(as_numbers(x0, np.float64, "x0"))
     return rows[rng.integers(0, len(rows), n)]
+
+
+def _half(n: int) -> np.ndarray:
+    """Ones for the first half of the environments."""
+    return (np.arange(n) < n // 2).astype(float)[:, None, None]
+
+
+def _to_go(r: np.ndarray, ended: np.ndarray, end: np.ndarray, gamma: float) -> np.ndarray:
+    """Discounted rewards from each step on, with a value behind the last."""
+    out, ahead = np.zeros_like(r), end
+    for t in range(r.shape[1] - 1, -1, -1):
+        ahead = r[:, t] + gamma * np.where(ended[:, t], 0.0, ahead)
+        out[:, t] = ahead
+    return out
+
+
+def _mixed(
+    first: np.ndarray, first_half: np.ndarray, zeroth: np.ndarray, zeroth_half: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The mean of two estimates of a gradient, each by the other's variance, which half of its
+    samples tell; and the share of the first."""
+    of_first = float(((2 * first_half - first) ** 2).sum())
+    of_zeroth = float(((2 * zeroth_half - zeroth) ** 2).sum())
+    if not np.isfinite(of_first):
+        return zeroth, 0.0
+    share = of_zeroth / (of_first + of_zeroth) if of_first + of_zeroth > 0 else 1.0
+    return share * first + (1 - share) * zeroth, share
 
 
 def _cut(run: Any, bar: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:

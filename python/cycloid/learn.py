@@ -18,12 +18,14 @@ from cycloid._learned_laws import deep_lagrangian, hamiltonian, lagrangian, neur
 from cycloid._members import EnsembleRollout
 from cycloid._model_file import load
 from cycloid._train_policy import Policy, train_policy
-from cycloid._train import Derivatives, Energy, Smoothness, Term, Training, train
+from cycloid._train import Conserved, Derivatives, Energy, PhysicsResidual, Smoothness, Term
+from cycloid._train import Training, Violation, train
 from cycloid._uncertain import Dropout, Gaussian, Laplace, dropout, gaussian, laplace
 
 __all__ = [
     "Conformal",
     "ConformalRollout",
+    "Conserved",
     "Coverage",
     "Derivatives",
     "Dropout",
@@ -32,10 +34,12 @@ __all__ = [
     "EnsembleRollout",
     "Gaussian",
     "Laplace",
+    "PhysicsResidual",
     "Policy",
     "Smoothness",
     "Term",
     "Training",
+    "Violation",
     "conformal",
     "deep_lagrangian",
     "dropout",

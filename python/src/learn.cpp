@@ -83,6 +83,7 @@ LossOptions loss_options_of(const nb::dict& d) {
   o.horizon = of<int>(d, "horizon");
   o.scale = of<std::vector<double>>(d, "scale"), o.noise = of<std::vector<double>>(d, "noise");
   for (const nb::handle t : nb::cast<nb::list>(d["terms"])) o.terms.push_back(term_of(t));
+  o.shooting = of<double>(d, "shooting"), o.clip_each = of<double>(d, "clip_each");
   o.seed = of<std::uint64_t>(d, "seed"), o.threads = of<int>(d, "threads");
   return o;
 }
@@ -130,6 +131,7 @@ nb::tuple run_of(TrainRun run) {
 void bind_learn(nb::module_& m) {
   nb::class_<TrainState>(m, "TrainState")
       .def_ro("step", &TrainState::step)
+      .def_ro("m", &TrainState::m)
       .def_ro("seconds", &TrainState::seconds);
   m.def(
       "make_learned",
@@ -200,6 +202,30 @@ void bind_learn(nb::module_& m) {
       },
       nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),
       nb::arg("u").none(), nb::arg("options"), nb::arg("params"), nb::arg("with_gradient"));
+  // Numbers that the loss trains besides the parameters; and the loss's residuals over all samples
+  // with their Jacobian.
+  m.def("own_numbers",
+        [](const System& system, const std::optional<std::vector<RecordingRows>>& recordings,
+           const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
+           const std::optional<Rows<double>>& u, const nb::dict& given) {
+          const GivenData data(recordings, x, x_dot, u);
+          return to_numpy(data.loss(system, loss_options_of(given))->own_numbers());
+        });
+  m.def("training_residuals",
+        [](const System& system, const std::optional<std::vector<RecordingRows>>& recordings,
+           const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
+           const std::optional<Rows<double>>& u, const nb::dict& given,
+           const std::vector<double>& params) {
+          const LossOptions of_loss = loss_options_of(given);
+          const GivenData data(recordings, x, x_dot, u);
+          const std::unique_ptr<TrainingLoss> loss = data.loss(system, of_loss);
+          std::vector<std::int64_t> learn, none;
+          loss->split(0, learn, none);
+          const LossCall all{learn, of_loss.horizon, 0};
+          std::vector<double> r(loss->residual_count(all)), J(r.size() * params.size());
+          if (!loss->residuals(params, all, r, J.data())) throw Error("a run failed");
+          return nb::make_tuple(to_numpy(std::move(r)), to_numpy(std::move(J)));
+        });
   // The same learned law with other first weights, or None.
   m.def("reseeded", [](const System& system, std::uint64_t seed) -> std::optional<System> {
     const LearnedLaw* const law = learned_law(system);

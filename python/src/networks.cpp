@@ -170,11 +170,23 @@ void bind_networks(nb::module_& m) {
   m.def(
       "close_loop_by_network",
       [](const System& system, const Mlp& net, const Rows<double>& weights,
-         const std::optional<std::vector<std::string>>& observe, int clip) {
-        return close_loop(system, network_of(net, weights), observe, static_cast<Clip>(clip));
+         const std::optional<std::vector<std::string>>& observe, int clip,
+         const std::vector<double>& noise, std::int64_t key) {
+        return close_loop(system, network_of(net, weights), observe, static_cast<Clip>(clip),
+                          {noise, key});
       },
       nb::arg("system"), nb::arg("network"), nb::arg("weights"), nb::arg("observe").none(),
-      nb::arg("clip"));
+      nb::arg("clip"), nb::arg("noise"), nb::arg("key"));
+  // ξ of environments × steps × inputs (couple/network_feedback.h).
+  m.def("policy_noise", [](std::int64_t key, std::int64_t environments, std::int64_t first,
+                           std::int64_t steps, int inputs) {
+    std::vector<double> xi(static_cast<std::size_t>(environments * steps * inputs));
+    for (std::int64_t i = 0; i < environments * steps; ++i) {
+      policy_noise(static_cast<double>(key), i / steps, first + i % steps, inputs,
+                   xi.data() + i * inputs);
+    }
+    return to_numpy(std::move(xi));
+  });
   using Names = std::optional<std::vector<std::string>>;
   m.def(
       "add_network_to_next",
@@ -183,13 +195,15 @@ void bind_networks(nb::module_& m) {
       },
       nb::arg("system"), nb::arg("network"), nb::arg("weights"), nb::arg("observe").none());
   m.def(
-      "add_network_to_force",
+      "add_network_to_robot",
       [](const System& system, const Mlp& net, const Rows<double>& weights, const Names& observe,
-         int open) {
-        return add_network_to_force(system, network_of(net, weights), open, observe);
+         int open, bool acceleration) {
+        return add_network_to_robot(system, network_of(net, weights), open,
+                                    acceleration ? TermPlace::acceleration : TermPlace::force,
+                                    observe);
       },
       nb::arg("system"), nb::arg("network"), nb::arg("weights"), nb::arg("observe").none(),
-      nb::arg("open"));
+      nb::arg("open"), nb::arg("acceleration"));
   m.def(
       "add_network_to_law",
       [](const std::string& law, const std::map<std::string, std::vector<double>>& values,

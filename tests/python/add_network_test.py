@@ -115,6 +115,42 @@ def test_a_network_pushes_a_robot():
     assert g.params @ direction + np.sum(g.controls * turn) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["gymnasium/hopper", "gymnasium/ant"])
+def test_an_acceleration_of_a_robot_is_the_force_that_its_mass_takes(name):
+    robot = cy.load(models.MODELS[name])
+    n, nv = robot.state_size + robot.input_size, robot.nv
+    net = small((n, 8, nv), scale=2.0)
+    hybrid = cy.add_network(robot, net, to="acceleration")
+    assert hybrid.input_size == robot.input_size
+    random = np.random.default_rng(2)
+    x = robot.initial_state() + 0.02 * random.normal(size=(5, robot.state_size))
+    x[2:, 2 if nv > 6 else 1] += 1.0  # some in the air
+    u = 0.1 * random.normal(size=(5, robot.input_size))
+    x = cy.step(robot, x, u)  # quaternions are unit
+    y = net(np.hstack([x, u]))
+    mass = cy.forward(robot, x, u).mass_matrix
+    pushed = cy.load(models.MODELS[name], inputs=("ctrl", "qfrc_applied"))
+    force = np.einsum("eij,ej->ei", mass, y)
+    expected = cy.step(pushed, x, np.hstack([u, force]))
+    np.testing.assert_allclose(cy.step(hybrid, x, u), expected, rtol=1e-9, atol=1e-10)
+    # Free of contact and damping, it is what the velocity gains.
+    gained = cy.step(hybrid, x, u) - cy.step(robot, x, u)
+    assert np.abs(gained[:, -nv:]).max() > 1e-3
+
+
+def test_a_robot_with_an_acceleration_conforms():
+    robot = cy.load(models.MODELS["gymnasium/hopper"], vary=("body:torso.mass",))
+    n = robot.state_size + robot.input_size
+    hybrid = cy.add_network(robot, small((n, 5, robot.nv), scale=2.0), to="acceleration")
+    draw = np.random.default_rng(3)
+    x = robot.initial_state() + 0.01 * draw.normal(size=(9, robot.state_size))
+    conform(hybrid, x, 0.1 * draw.normal(size=(9, 5, robot.input_size)))
+    x[:, 1] += 0.5
+    check = cy.check_gradient(hybrid, x[0], 0.1 * draw.normal(size=(10, robot.input_size)))
+    assert check.ok, check
+    assert {"params.residual.weight1", "params.body:torso.mass"} <= set(check.by_block)
+
+
 def test_a_hybrid_can_be_closed_by_a_policy():
     hybrid = cy.add_network(cy.systems.pendulum(damping=0.1), small((3, 6, 1)), to="force")
     closed = cy.close_loop(hybrid, small((2, 6, 1), seed=2))

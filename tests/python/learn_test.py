@@ -95,6 +95,8 @@ def loss_and_gradient(law, data, params, **options):
         "scale": per_state(options.get("scale"), law, "scale", True),
         "noise": per_state(options.get("noise"), law, "noise", False),
         "terms": [_core_term(t, law) for t in options.get("terms", ())],
+        "shooting": options.get("shooting", 0.0),
+        "clip_each": 0.0,
         "seed": 1,
         "threads": 1,
     }

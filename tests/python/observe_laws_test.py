@@ -291,3 +291,18 @@ def test_what_a_law_of_your_own_cannot_show():
     )
     with pytest.raises(cy.Error, match="as it did"):
         cy.observe(odd, np.ones((3, 2)), names="odd")
+
+
+def test_numbers_of_a_block_are_observed_by_their_places():
+    system = cy.systems.double_pendulum()
+    x = np.arange(8.0).reshape((2, 4))
+    blocks = list(system.state_slices)
+    seen = cy.observe(system, x, names=[f"{blocks[1]}[1]", f"{blocks[0]}[0:2]", f"{blocks[1]}[1:]"])
+    np.testing.assert_array_equal(seen.values, x[:, [3, 0, 1, 3]])
+    bar = seen.pullback(np.ones((2, 4))).x
+    np.testing.assert_array_equal(bar, [[1, 1, 0, 2]] * 2)
+    closed = cy.close_loop(system, cy.networks.MLP((1, 4, 2)), observe=f"{blocks[1]}[1:]")
+    assert cy.check_gradient(closed, [0.3, 0.2, 0.1, 0.5], 10).ok
+    for name in ("[2]", "[1:1]", "[-1]", "[a]", "[:]"):
+        with pytest.raises(cy.ModelError, match="expected numbers within 0 … 2"):
+            cy.observe(system, x, names=[blocks[0] + name])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import MODELS
 
 import cycloid as cy
 
@@ -53,6 +54,39 @@ def test_a_cart_pole_is_balanced_in_under_a_minute():
     assert np.abs(run.states[:, -1, 1]).max() < 0.05  # [rad]
     idle = cy.rollout(system, x, 500)
     assert fallen(idle.states).any(axis=1).mean() > 0.9
+
+
+def test_a_hopper_is_balanced_in_under_a_minute():
+    """Gymnasium's hopper, on one leg for 8 s: without a policy all fall."""
+    system = cy.load(MODELS["gymnasium/hopper"], dtype="float32").variant(dt=0.008)
+    upright = np.array(system.initial_state(), float)
+    # Of [x, height, angle, three joints] and velocities.
+    weights = np.array([0, 4, 10, 0.1, 0.1, 0.1, 0.1, 0.01, 0.05, 0.01, 0.01, 0.01])
+
+    def stand(x, u):
+        off = x - upright
+        r = 1 - (weights * off**2).sum(-1) - 0.001 * (u**2).sum(-1)
+        return r, -2 * weights * off, -0.002 * u
+
+    def down(x):
+        return (x[..., 1] < 0.9) | (np.abs(x[..., 2]) > 0.6)
+
+    def near(rng, n):
+        away = [0, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+        return upright + away * rng.uniform(-1, 1, (n, 12))
+
+    net = cy.networks.MLP((12, 32, 32, 3), seed=0)
+    policy = cy.learn.train_policy(
+        *(system, net, stand, near),
+        steps=200_000,
+        episode=400,
+        done=down,
+        clip="tanh",
+        learning_rate=5e-3,
+    )
+    x = near(np.random.default_rng(9), 50)
+    assert not down(cy.rollout(policy.system, x, 1000).states).any()
+    assert down(cy.rollout(system, x, 1000).states).any(axis=1).all()
 
 
 def reach(x, u):

@@ -1,5 +1,6 @@
 #include "cycloid/rigid/tree/inverse_dynamics.h"
 
+#include "cycloid/rigid/tree/mass_force.h"
 #include "cycloid/rigid/tree/rigid_case_test.h"
 
 namespace cycloid::inverse_dynamics_test {
@@ -87,6 +88,25 @@ TEST_CASE("inverse_dynamics: pullback equals dual numbers in everything, tendons
     bars.add_to_row(c, x, in, in_bar);
   };
   test::check_pullback("inverse_dynamics", nv, value, pullback, points(c));
+}
+
+TEST_CASE("mass_force: pullback equals dual numbers in everything, tendons included") {
+  const RigidCase c(test::with_cables());
+  const int nv = c.nv();
+  const auto value = [&](const auto* in, auto* out) {
+    using S = std::remove_cvref_t<decltype(*in)>;
+    const Placed<S> x(c, in);
+    mass_force(x.r, x.work(), x.qacc, out);
+  };
+  const auto pullback = [&](const auto* in, const auto* out_bar, auto* in_bar) {
+    using S = std::remove_cvref_t<decltype(*in_bar)>;
+    const Placed<S> x(c, in);
+    Bars<S> bars(c, in_bar);
+    mass_force_pullback(x.r, x.at, x.work(), x.qacc, out_bar,
+                        in_bar + 2 * nv + c.tree.parameters.size(), bars.instant);
+    bars.add_to_row(c, x, in, in_bar);
+  };
+  test::check_pullback("mass_force", nv, value, pullback, points(c));
 }
 
 TEST_CASE("inertia_matrix: pullback equals dual numbers in every entry, tendons included") {
