@@ -71,6 +71,19 @@ const Switch* find_same(const std::vector<Switch>& in, const Switch& wanted) {
   return at == in.end() ? nullptr : &*at;
 }
 
+// Whether the same rows push. One that comes or goes without a force is none of a step's business.
+bool push_alike(const std::vector<Switch>& a, const std::vector<Switch>& b) {
+  const auto next = [](const std::vector<Switch>& in, std::size_t i) {
+    while (i < in.size() && !in[i].pushes) ++i;
+    return i;
+  };
+  std::size_t i = next(a, 0), j = next(b, 0);
+  for (; i < a.size() && j < b.size(); i = next(a, i + 1), j = next(b, j + 1)) {
+    if (!a[i].is_same(b[j])) return false;
+  }
+  return i == a.size() && j == b.size();
+}
+
 // Contacts that come or go have a gap of zero; others have other features from here on, and stay.
 void keep_smallest_gaps(std::vector<Switch>& moved, double rounding) {
   double least = std::numeric_limits<double>::infinity();
@@ -301,7 +314,7 @@ class RefinedStepper final : public Stepper<T> {
       const T share = enough ? T(1) - used : std::min(std::ldexp(T(1), -halvings), T(1) - used);
       const T h = left * share;
       const T error = double_step(in, w.x.data(), h, w.y.data(), w);
-      const bool far = !(error <= tolerance_), passed = w.at_a != w.at_x;
+      const bool far = !(error <= tolerance_), passed = !push_alike(w.at_a, w.at_x);
       if ((far || passed) && halvings < kMostHalvings && !enough) {
         ++halvings;
         continue;
@@ -314,7 +327,7 @@ class RefinedStepper final : public Stepper<T> {
         break;
       }
       list_at(in, w.y.data(), w.at_y, w);
-      if (w.at_y != w.at_x && located < kMostSwitches && !enough) {
+      if (!push_alike(w.at_y, w.at_x) && located < kMostSwitches && !enough) {
         s = locate(in, h, w);
         s.used = used;
         left = left * (T(1) - used) - s.h;  // (6)
@@ -343,7 +356,7 @@ class RefinedStepper final : public Stepper<T> {
       if (!(middle > low && middle < high)) break;
       double_step(in, w.x.data(), middle, w.found.data(), w);
       list_at(in, w.found.data(), w.at_found, w);
-      if (w.at_found == before) {
+      if (push_alike(w.at_found, before)) {
         low = middle;
         at_low = w.at_found;
         continue;

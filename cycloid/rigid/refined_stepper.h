@@ -16,7 +16,7 @@
 //   g(Ψ_{h*}(x)) = 0,   R⁺ = (1 - Σ c_j) R - h*                                                (6)
 // g: the gap of the row that comes or goes while it pushes, the force of one that begins or ceases
 // to push; the mean over those that switch at once. A row that comes or goes without a force
-// changes nothing.
+// changes nothing, and no substep ends there: where it ended would move with the state.
 //
 // Pullback, in reverse: through (5) and (3), shares held, with h̄_j adding c_j h̄_j to R̄. Through
 // (6), given x̄⁺ and R̄⁺ (docs/events.md has the same for laws):
