@@ -67,11 +67,11 @@ template <class Law>
 void fill(const Law& law, const CatalogueKey& key, CatalogueEntry& entry) {
   if (key.law != Law::kName) return;
   entry.float64.one = stepper<double>(law, key);
-  entry.float64.packed = stepper<Pack<double, kLawLanes<double>>>(law, key);
-  entry.float64.dual = stepper<Dual<Pack<double, kLawLanes<double>>, 1>>(law, key);
+  entry.float64.packed = stepper<LawLanes<double>>(law, key);
+  entry.float64.dual = stepper<Dual<LawLanes<double>, 1>>(law, key);
   if (key.precision != Precision::float32) return;
   entry.float32.one = stepper<float>(law, key);
-  entry.float32.packed = stepper<Pack<float, kLawLanes<float>>>(law, key);
+  entry.float32.packed = stepper<LawLanes<float>>(law, key);
 }
 
 // semi_implicit and verlet take the first half of x_dot for the velocities: nothing is added there.
@@ -101,10 +101,10 @@ template <class Law>
 void fill(const Law& law, const TermKey& key, TermEntry& entry) {
   if (key.law != Law::kName) return;
   entry.float64.one = stepper_with_term<double>(law, key);
-  entry.float64.packed = stepper_with_term<Pack<double, kLawLanes<double>>>(law, key);
+  entry.float64.packed = stepper_with_term<LawLanes<double>>(law, key);
   if (key.precision != Precision::float32) return;
   entry.float32.one = stepper_with_term<float>(law, key);
-  entry.float32.packed = stepper_with_term<Pack<float, kLawLanes<float>>>(law, key);
+  entry.float32.packed = stepper_with_term<LawLanes<float>>(law, key);
 }
 
 // Key and entry of a law, or of a law with a term.
