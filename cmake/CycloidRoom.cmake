@@ -47,8 +47,8 @@ function(cycloid_compile_together target count)
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
 endfunction()
 
-# It takes units of a folder together in groups, each "a,b,c", and those in no group alone: where not
-# all names in anonymous namespaces differ.
+# It takes units of a folder together in groups, each "a,b,c", and those in no group alone: where
+# names in anonymous namespaces do not all differ.
 function(cycloid_group target folder)
   cycloid_compile_together(${target} 8)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)

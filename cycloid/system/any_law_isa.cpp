@@ -1,5 +1,5 @@
-// Every integrator, each compiled once for all laws and for laws with a term (term_law.h), which are
-// laws like any other here. rk4 of a law without a term is in catalogue_isa.cpp.
+// Every integrator, each compiled once for all laws and for laws with a term (term_law.h), which
+// are laws like any other here. rk4 of a law without a term is in catalogue_isa.cpp.
 #include "cycloid/system/any_law.h"
 #include "cycloid/system/catalogue.h"
 #include "cycloid/system/dopri5.h"

@@ -211,8 +211,7 @@ TEST_CASE("systems: lanes are two registers of the chosen instruction set, or on
     const System system = systems::pendulum({}, {.precision = Precision::float32});
     const int lanes = system.steppers<float>().packed->sizes().lanes;
     CHECK(lanes > before);  // wider from set to set
-    CHECK(system.in_double().steppers<double>().packed->sizes().lanes ==
-          std::max(lanes / 2, 1));
+    CHECK(system.in_double().steppers<double>().packed->sizes().lanes == std::max(lanes / 2, 1));
     before = lanes;
   }
 }

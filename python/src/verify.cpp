@@ -15,9 +15,9 @@ std::vector<double> numbers(const Rows<double>& rows) {
 }
 
 VerifyOptions verify_options(int delay, double noise, int draws, double spread,
-                         std::map<std::string, std::vector<double>> std,
-                         std::vector<std::vector<double>> parameters, std::uint64_t seed,
-                         int threads) {
+                             std::map<std::string, std::vector<double>> std,
+                             std::vector<std::vector<double>> parameters, std::uint64_t seed,
+                             int threads) {
   VerifyOptions options;
   options.delay = delay, options.noise = noise, options.draws = draws, options.spread = spread;
   options.std = std::move(std), options.parameters = std::move(parameters);
