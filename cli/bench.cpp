@@ -182,7 +182,7 @@ Answer bench(const BenchOptions& options, const Terminal& terminal) {
   return {json, text};
 }
 
-Run declare(Options& options) {
+Run declare_bench(Options& options) {
   const auto o = std::make_shared<BenchOptions>();
   o->law.declare(options);
   o->run.declare(options);
@@ -201,6 +201,6 @@ const Command kBench = {
     "Measures what a step costs per environment: forward (\"forward_us\"), together with\n"
     "its gradient (\"forward_backward_us\"), and linearised (\"linearise_us\"); and counts\n"
     "what touches (\"contacts\").",
-    "cycloid bench pendulum --batch 1024 --dtype float32 --threads 1 --json", declare};
+    "cycloid bench pendulum --batch 1024 --dtype float32 --threads 1 --json", declare_bench};
 
 }  // namespace cycloid::cli

@@ -14,7 +14,7 @@ std::string spaced(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string names_of(const std::vector<KnownCommand>& commands) {
+std::string command_names(const std::vector<KnownCommand>& commands) {
   std::vector<std::string> names;
   for (const KnownCommand& c : commands) names.push_back(c.name);
   return spaced(names);
@@ -33,7 +33,7 @@ std::string bash(const std::vector<KnownCommand>& commands) {
       "  local word=${COMP_WORDS[COMP_CWORD]} words=\n"
       "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
       "    words='" +
-      names_of(commands) +
+      command_names(commands) +
       "'\n"
       "  else\n"
       "    case ${COMP_WORDS[1]} in\n";
@@ -55,7 +55,7 @@ std::string zsh(const std::vector<KnownCommand>& commands) {
       "_cycloid() {\n"
       "  if (( CURRENT == 2 )); then\n"
       "    compadd -- " +
-      names_of(commands) +
+      command_names(commands) +
       "\n"
       "    return\n"
       "  fi\n"
@@ -87,7 +87,7 @@ std::string fish(const std::vector<KnownCommand>& commands) {
   return text;
 }
 
-Run declare(Options& options) {
+Run declare_completion(Options& options) {
   const auto shell = std::make_shared<std::string>();
   options.positional("SHELL", *shell, "bash, zsh or fish");
   return [shell](const Terminal&) {
@@ -108,6 +108,6 @@ const Command kCompletion = {
     "completion", "a script that completes commands in a shell",
     "Prints a script for bash, zsh or fish, which then complete commands, options and\n"
     "laws: source <(cycloid completion bash).",
-    "cycloid completion bash", declare};
+    "cycloid completion bash", declare_completion};
 
 }  // namespace cycloid::cli

@@ -289,7 +289,7 @@ Answer doctor(const Terminal& terminal) {
   return {json, text, worst == Health::failed ? kAnswerIsNo : kSuccess};
 }
 
-Run declare(Options&) { return doctor; }
+Run declare_doctor(Options&) { return doctor; }
 
 }  // namespace
 
@@ -298,6 +298,6 @@ const Command kDoctor = {
     "Examines this installation: build, processor, threads, memory, clock, packages, and the\n"
     "gradient in every instruction set. Says what is wrong and what to do. Warnings are\n"
     "about speed; only a failure makes the exit status 1.",
-    "cycloid doctor", declare};
+    "cycloid doctor", declare_doctor};
 
 }  // namespace cycloid::cli

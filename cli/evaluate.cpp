@@ -102,7 +102,7 @@ Answer evaluate_command(const EvaluateWords& words, const Terminal& terminal) {
   return {json, text, kSuccess};
 }
 
-Run declare(Options& options) {
+Run declare_evaluate(Options& options) {
   const auto o = std::make_shared<EvaluateWords>();
   o->random.spread = 0.5, o->random.push = 0;
   o->law.declare(options);
@@ -132,6 +132,6 @@ const Command kEvaluate = {
     "Scores a model against a truth from random starts: errors, physics that is kept,\n"
     "generalisation, gradients, cost, each with an interval, and a verdict in words.\n"
     "docs/scorecard.schema.json describes the JSON.",
-    "cycloid evaluate pendulum --dt 0.04 --truth pendulum --runs 4 --steps 100", declare};
+    "cycloid evaluate pendulum --dt 0.04 --truth pendulum --runs 4 --steps 100", declare_evaluate};
 
 }  // namespace cycloid::cli

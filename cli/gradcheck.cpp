@@ -119,7 +119,7 @@ Answer gradcheck(const GradcheckOptions& options, const Terminal& terminal) {
           check.ok ? kSuccess : kAnswerIsNo};
 }
 
-Run declare(Options& options) {
+Run declare_gradcheck(Options& options) {
   const auto o = std::make_shared<GradcheckOptions>();
   o->law.declare(options);
   o->run.declare(options);
@@ -139,6 +139,6 @@ const Command kGradcheck = {
     "gradcheck", "hold the gradient of a rollout to central differences",
     "Holds the gradient of a rollout to central differences, block by block: initial\n"
     "state, inputs and every parameter. The exit status is 1 when they disagree.",
-    "cycloid gradcheck pendulum --steps 200", declare};
+    "cycloid gradcheck pendulum --steps 200", declare_gradcheck};
 
 }  // namespace cycloid::cli

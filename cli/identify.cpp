@@ -220,7 +220,7 @@ Answer identify_command(const IdentifyWords& words, const Terminal& terminal) {
   return {json, text, fit.converged ? kSuccess : kAnswerIsNo};
 }
 
-Run declare(Options& options) {
+Run declare_identify(Options& options) {
   const auto o = std::make_shared<IdentifyWords>();
   o->law.declare(options);
   options.positional("[DATA]", o->data,
@@ -257,6 +257,6 @@ const Command kIdentify = {
     "the data do not determine, and whether residuals are white. Ctrl-C ends it with\n"
     "the best so far. The exit status is 1 when it did not converge.\n"
     "The table of the example may come from `cycloid simulate pendulum --output run.csv`.",
-    "cycloid identify pendulum run.csv --params length", declare};
+    "cycloid identify pendulum run.csv --params length", declare_identify};
 
 }  // namespace cycloid::cli

@@ -150,7 +150,7 @@ Answer about_the_law(const LawOptions& options, bool full) {
                     (full ? "\n" + table.text() : parameters_in_words(system.parameters()))};
 }
 
-Run declare(Options& options) {
+Run declare_info(Options& options) {
   const auto o = std::make_shared<LawOptions>();
   const auto full = std::make_shared<bool>(false);
   o->declare(options, "[MODEL]");
@@ -166,6 +166,6 @@ const Command kInfo = {
     "info", "this version and machine, or a law and its parameters",
     "Says what this program is and found here. With MODEL: the states, inputs and\n"
     "parameters of a law, with units, constraints and values.",
-    "cycloid info pendulum --set length=0.5", declare};
+    "cycloid info pendulum --set length=0.5", declare_info};
 
 }  // namespace cycloid::cli

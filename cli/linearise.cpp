@@ -139,7 +139,7 @@ Answer linearise_step(const LineariseCommandOptions& options) {
   return {json, text + stability(magnitudes, system.precision())};
 }
 
-Run declare(Options& options) {
+Run declare_linearise(Options& options) {
   const auto o = std::make_shared<LineariseCommandOptions>();
   o->law.declare(options);
   options.numbers("--u", o->u, "inputs of the step (default: zero)");
@@ -154,6 +154,6 @@ const Command kLinearise = {
     "Prints the Jacobians of one step at a state: A with respect to the state, B with\n"
     "respect to the inputs, and the magnitudes of A's eigenvalues. All are exact to\n"
     "rounding, in tangent coordinates.",
-    "cycloid linearise pendulum --x 3.14159,0 --dt 0.001", declare};
+    "cycloid linearise pendulum --x 3.14159,0 --dt 0.001", declare_linearise};
 
 }  // namespace cycloid::cli

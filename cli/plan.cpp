@@ -162,7 +162,7 @@ Answer make_plan(const PlanCommandOptions& o, const Terminal& terminal) {
   return {json, text, found.converged ? kSuccess : kAnswerIsNo};
 }
 
-Run declare(Options& options) {
+Run declare_plan(Options& options) {
   const auto o = std::make_shared<PlanCommandOptions>();
   o->law.declare(options);
   options.texts("--target", "NAME=…", o->targets,
@@ -193,6 +193,6 @@ const Command kPlan = {
     "Plans the inputs of so many steps that bring the model to its targets at least\n"
     "cost, within the inputs' limits. The answer has controls and states, and the exit\n"
     "status is 0 where the plan has converged. Ctrl-C ends it with the best so far.",
-    "cycloid plan pendulum --target state=3.14159,0 --steps 150 --low -8 --high 8", declare};
+    "cycloid plan pendulum --target state=3.14159,0 --steps 150 --low -8 --high 8", declare_plan};
 
 }  // namespace cycloid::cli

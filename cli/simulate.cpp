@@ -464,7 +464,7 @@ Answer simulate(const SimulateOptions& options, const Terminal& terminal) {
           run.report.failed.empty() ? kSuccess : kAnswerIsNo};
 }
 
-Run declare(Options& options) {
+Run declare_simulate(Options& options) {
   const auto o = std::make_shared<SimulateOptions>();
   o->law.declare(options);
   o->run.declare(options);
@@ -492,6 +492,6 @@ const Command kSimulate = {
     "The answer has the steps per second of all environments together, those that\n"
     "diverged, how many events there were (\"event_counts\"), and of the first\n"
     "environment its events and its last state (\"final_state\").",
-    "cycloid simulate pendulum --steps 1000 --batch 64 --seed 0 --json", declare};
+    "cycloid simulate pendulum --steps 1000 --batch 64 --seed 0 --json", declare_simulate};
 
 }  // namespace cycloid::cli

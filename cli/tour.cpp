@@ -35,7 +35,7 @@ Answer show(const TourCommandOptions& options, const Terminal& terminal) {
   return {tour::to_json(result), "", result.ok() ? kSuccess : kAnswerIsNo};
 }
 
-Run declare(Options& options) {
+Run declare_tour(Options& options) {
   const auto o = std::make_shared<TourCommandOptions>();
   options.text("--report", "FILE", o->report, "the page to write");
   options.count("--seed", o->seed, 0, INT64_MAX, "of the noise");
@@ -53,6 +53,6 @@ const Command kTour = {
     "shows how far a gradient can be trusted, a slide is bent into the curve of fastest\n"
     "descent, a robot swings a pole up; a humanoid falls, a block is pushed, a soft finger\n"
     "bends, water flows around a disc and a network learns a pendulum. Writes a page to read.",
-    "cycloid tour --report tour.html", declare};
+    "cycloid tour --report tour.html", declare_tour};
 
 }  // namespace cycloid::cli

@@ -197,7 +197,7 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
   return {json, text, std::isfinite(last.loss) ? kSuccess : kAnswerIsNo};
 }
 
-Run declare(Options& options) {
+Run declare_train(Options& options) {
   const auto o = std::make_shared<TrainWords>();
   options.positional("[CONFIG]", o->config, "what to train on what, as JSON (see above)");
   options.text("--output", "FILE", o->output, "where the trained law goes (safetensors)");
@@ -218,6 +218,6 @@ const Command kTrain = {
     "Keys of law and train are the keywords of Python's cycloid.learn; tables have a column\n"
     "t [s], states (q, velocity, p, x[0]) and inputs (u) by name. Ctrl-C ends it and writes\n"
     "what there is.",
-    "cycloid train config.json", declare};
+    "cycloid train config.json", declare_train};
 
 }  // namespace cycloid::cli

@@ -56,7 +56,7 @@ Answer view(const ViewOptions& o) {
   return {json, text, kSuccess};
 }
 
-Run declare(Options& options) {
+Run declare_view(Options& options) {
   const auto o = std::make_shared<ViewOptions>();
   options.positional("MODEL", o->model,
                      "a closed-form law, a robot's file (MJCF, URDF, .cym),\nor a run's (.h5)");
@@ -77,6 +77,6 @@ const Command kView = {
     "view", "write a page on which a model moves",
     "Runs a model and writes one HTML file on which it moves: shapes, plots, time\n"
     "slider; it needs no network. The Python package does the work.",
-    "cycloid view pendulum --steps 200 --output pendulum.html", declare};
+    "cycloid view pendulum --steps 200 --output pendulum.html", declare_view};
 
 }  // namespace cycloid::cli

@@ -52,10 +52,15 @@ elseif(CYCLOID_INSTRUCTION_SETS STREQUAL "widest")
 else()
   set(CYCLOID_SETS ${CYCLOID_INSTRUCTION_SETS})
 endif()
-# Where there are wider sets, few machines fall back on `portable`.
+# Where there are wider sets, few machines fall back on `portable`: it computes one environment at a
+# time there (math/batch_lanes.h).
 set(CYCLOID_FLAGS_portable "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(CYCLOID_FLAGS_portable "$<$<CONFIG:Release>:-O2>")
+endif()
+list(LENGTH CYCLOID_SETS set_count)
+if(set_count GREATER 1)
+  set(CYCLOID_DEFINITIONS_portable CYCLOID_IS_FALLBACK=1)
 endif()
 set(CYCLOID_FLAGS_v3 -march=x86-64-v3)
 set(CYCLOID_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)

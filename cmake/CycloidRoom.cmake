@@ -16,7 +16,7 @@ function(cycloid_instruction_set_objects target)
     add_library(${objects} OBJECT EXCLUDE_FROM_ALL ${ARG_SOURCES})
     target_link_libraries(${objects} PRIVATE cycloid_flags ${ARG_LINK})
     target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}")
-    target_compile_definitions(${objects} PRIVATE CYCLOID_ISA=${set})
+    target_compile_definitions(${objects} PRIVATE CYCLOID_ISA=${set} ${CYCLOID_DEFINITIONS_${set}})
     target_compile_options(${objects} PRIVATE ${CYCLOID_FLAGS_${set}} -fno-gnu-unique)
     string(LENGTH ${set} length)
     set(merged "${CMAKE_CURRENT_BINARY_DIR}/${objects}.o")
@@ -45,6 +45,20 @@ function(cycloid_compile_together target count)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   # A unit that another one includes is taken for a header, whose types must have linkage.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
+# It takes units of a folder together in groups, each "a,b,c", and those in no group alone: where
+# names in anonymous namespaces do not all differ.
+function(cycloid_group target folder)
+  cycloid_compile_together(${target} 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  foreach(group IN LISTS ARGN)
+    string(REPLACE "," ";" units "${group}")
+    list(TRANSFORM units REPLACE "(.+)" "${folder}/\\1.cpp")
+    list(GET units 0 first)
+    get_filename_component(name "${first}" NAME_WE)
+    set_source_files_properties(${units} PROPERTIES UNITY_GROUP ${name})
+  endforeach()
 endfunction()
 
 # Where a sanitizer watches the other rooms: those that are only linked, in the form that compiles

@@ -20,7 +20,7 @@ bool contains(std::string_view name, std::string_view word) {
                      [](char a, char b) { return lower(a) == lower(b); }) != name.end();
 }
 
-std::string quoted(std::string_view name) { return message('"', name, '"'); }
+std::string in_quotes(std::string_view name) { return message('"', name, '"'); }
 
 }  // namespace
 
@@ -69,16 +69,16 @@ std::optional<std::string> nearest_name(std::string_view word,
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
   if (candidates.empty()) return "; there are none";
   if (const auto nearest = nearest_name(word, candidates))
-    return message("; did you mean ", quoted(*nearest), "?");
+    return message("; did you mean ", in_quotes(*nearest), "?");
 
   const bool few = candidates.size() <= kNamesListed;
   std::string text =
       few ? "; there are " : message("; there are ", candidates.size(), " names, among them ");
-  if (candidates.size() == 1) return message("; there is only ", quoted(candidates[0]));
+  if (candidates.size() == 1) return message("; there is only ", in_quotes(candidates[0]));
   const std::size_t listed = few ? candidates.size() : kNamesSampled;
   for (std::size_t i = 0; i < listed; ++i) {
     if (i > 0) text += few && i + 1 == listed ? " and " : ", ";
-    text += quoted(candidates[i]);
+    text += in_quotes(candidates[i]);
   }
   return text;
 }

@@ -22,8 +22,6 @@ constexpr double kIsSymplectic = 1e-4;      // of the truth's own step
 constexpr double kComesBack = 0.02;         // [σ] of the truth's own run
 constexpr double kIsSymmetric = 1e-7;       // of the truth's own step
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool is_finite_row(const double* x, std::int64_t n) {
   return std::all_of(x, x + n, [](double v) { return std::isfinite(v); });
 }

@@ -13,8 +13,6 @@ constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kRanges = 10;  // beyond which a run is lost
 constexpr double kLeastSpread = 1e-12;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 template <class T>
 RunRows simulate_in(const System& system, std::span<const double> start,
                     std::span<const double> controls, std::int64_t rows, std::int64_t steps,

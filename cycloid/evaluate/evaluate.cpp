@@ -27,8 +27,6 @@ constexpr std::int64_t kMostNumbers = 4'000'000;
 constexpr std::int64_t kNoveltySteps = 32;  // of each run
 constexpr double kLevels[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95};
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 double mean_of(const Numbers& values, Picked runs) {
   double sum = 0;
   for (const std::int64_t r : runs) sum += values[at(r)];

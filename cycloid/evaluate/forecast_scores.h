@@ -22,6 +22,9 @@
 
 namespace cycloid::inline evaluate {
 
+// A number of ours as containers take it.
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
 // (runs, samples, numbers), one after another.
 struct RunRows {
   std::int64_t runs = 0, samples = 0, numbers = 0;

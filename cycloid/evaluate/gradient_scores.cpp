@@ -19,8 +19,6 @@ constexpr double kMove = 0.01;                             // [σ]
 constexpr double kDifferenceSteps[] = {1e-4, 1e-5, 1e-6};  // [σ]
 constexpr std::uint32_t kMoveStream = 0x6d6f7665;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // Gradients of w · x at one sample, for each run: by the start and by the inputs of every sample's
 // stretch, on the coarser of the two clocks.
 class GradientRun {

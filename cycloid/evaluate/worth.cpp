@@ -18,8 +18,6 @@ constexpr std::int64_t kMostCoarse = 16;  // steps of the truth in one
 constexpr double kLeastTime = 0.02;       // [s] that a measurement takes
 constexpr int kTrials = 3;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // The least time of one call [s].
 template <class F>
 double seconds_of(const F& call) {

@@ -10,7 +10,7 @@
 namespace cycloid::inline learn {
 namespace {
 
-constexpr std::uint64_t kNoiseStream = 0x6e6f6973;
+constexpr std::uint64_t kGaussianNoise = 0x6e6f6973;
 
 class GaussianLoss final : public TrainingLoss {
  public:
@@ -153,7 +153,7 @@ std::vector<double> sample_runs(const System& given, const NoiseNetwork& noise,
     for (const Failure& f : run.report().failed) lost[static_cast<std::size_t>(f.environment)] = 1;
     for (std::int64_t r = 0; r < all; ++r) {
       if (lost[static_cast<std::size_t>(r)]) continue;  // stands at its last finite state
-      RandomStream random(seed ^ kNoiseStream, static_cast<std::uint32_t>(r),
+      RandomStream random(seed ^ kGaussianNoise, static_cast<std::uint32_t>(r),
                           static_cast<std::uint64_t>(t));
       for (std::int64_t i = 0; i < nt; ++i) {
         moved[static_cast<std::size_t>(i)] =

@@ -10,9 +10,8 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFirstDamping = 1e-3;  // μ, in units of D²
-constexpr double kLeastDamping = 1e-15, kMostDamping = 1e20;
+constexpr double kLeastFitDamping = 1e-15, kMostFitDamping = 1e20;
 constexpr double kStepTolerance = 1e-10;  // of D (θ, s), relative
 
 std::vector<bool> chained(const FitProblem& problem) {
@@ -252,7 +251,7 @@ std::optional<OptimiserStatus> FitDescent::iterate(double value_tolerance) {
   at_ = std::move(trial);
   take(std::move(seen));
   history_.push_back(cost_);
-  mu_ = std::max(kLeastDamping, mu_ * std::max(1.0 / 3, 1 - std::pow(2 * rho - 1, 3)));
+  mu_ = std::max(kLeastFitDamping, mu_ * std::max(1.0 / 3, 1 - std::pow(2 * rho - 1, 3)));
   nu_ = 2;
   build();
   if (!effort_.say(cost_, problem_.parameters(at_.theta))) return OptimiserStatus::stopped;
@@ -264,7 +263,7 @@ bool FitDescent::refuse() {
   taken_ = false;
   mu_ *= nu_;
   nu_ *= 2;
-  return mu_ <= kMostDamping;
+  return mu_ <= kMostFitDamping;
 }
 
 // The fall of the quadratic model of F along a step.

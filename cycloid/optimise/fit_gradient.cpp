@@ -16,7 +16,6 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kAdamTolerance = 1e-4;
 constexpr int kSettled = 5;  // small falls in a row: L-BFGS learns the curvature on its way
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "cycloid/base/error.h"
@@ -14,7 +13,6 @@ namespace {
 using Numbers = std::vector<double>;
 using Kind = SensorUnknown::Kind;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostSteps = 1e9;
 
 std::string label_of(std::size_t recording, std::size_t count) {

@@ -14,7 +14,6 @@ namespace {
 using Numbers = std::vector<double>;
 using Kind = SensorUnknown::Kind;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kDelayShare = 1e-3;  // of a step, for the derivative by a delay
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGap = 1e-6;              // what multiple shooting may leave
 constexpr double kValueTolerance = 1e-10;  // promised fall of F, relative
 constexpr double kLooseTolerance = 1e-4;   // of the rounds before the last

@@ -27,10 +27,6 @@ double largest(std::span<const double> a) {
   return most;
 }
 
-bool all_finite(std::span<const double> a) {
-  return std::all_of(a.begin(), a.end(), [](double v) { return std::isfinite(v); });
-}
-
 struct Point {
   Vector x, gradient;
   double value = 0;

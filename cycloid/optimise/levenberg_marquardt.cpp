@@ -21,10 +21,6 @@ double half_square(std::span<const double> r) {
   return sum / 2;
 }
 
-bool all_finite(std::span<const double> a) {
-  return std::all_of(a.begin(), a.end(), [](double v) { return std::isfinite(v); });
-}
-
 class Fit {
  public:
   Fit(const Residuals& residuals, std::size_t m, std::span<const double> x0,

@@ -6,6 +6,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/math/rotation.h"
+#include "cycloid/optimise/output.h"
 #include "cycloid/optimise/stretch_run.h"
 
 namespace cycloid::inline optimise {
@@ -17,11 +18,6 @@ std::vector<std::string> names_of(const std::vector<RecordedOutput>& outputs) {
   std::vector<std::string> names;
   for (const RecordedOutput& o : outputs) names.push_back(o.name);
   return names;
-}
-
-// Robots give quaternions without a unit, by fours.
-bool shows_quaternions(const Observable& o) {
-  return o.of_state.empty() && o.unit == "1" && !o.shape.empty() && o.shape.back() == 4;
 }
 
 }  // namespace

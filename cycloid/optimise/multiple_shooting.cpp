@@ -10,7 +10,7 @@ namespace cycloid::inline optimise {
 namespace {
 
 constexpr double kLengths[] = {1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125};
-constexpr double kShare = 1e-4, kMostDamping = 1e10, kClosed = 1e-9;
+constexpr double kShare = 1e-4, kMostShootingDamping = 1e10, kClosed = 1e-9;
 constexpr double kMostOpen = 10;
 constexpr int kMostOuter = 30;
 constexpr double kPenaltyGrowth = 5;
@@ -94,7 +94,7 @@ class MultipleShooting {
       }
       while (!backward_.run({mu_, p_.options.regularise_state}, gains_)) {
         mu_ = std::max(1e-8, 10 * mu_);
-        if (mu_ > kMostDamping) return OptimiserStatus::line_search_failed;
+        if (mu_ > kMostShootingDamping) return OptimiserStatus::line_search_failed;
       }
       direction();
       const double scale = std::max(std::abs(cost_), 1e-9 * std::abs(first_));
@@ -112,7 +112,7 @@ class MultipleShooting {
       }
       if (closed && expected <= 1e-10 * scale) return OptimiserStatus::converged_value;
       mu_ = std::max(1e-6, 10 * mu_);
-      if (mu_ > kMostDamping) return OptimiserStatus::line_search_failed;
+      if (mu_ > kMostShootingDamping) return OptimiserStatus::line_search_failed;
       if (closed) continue;
       stuck_ = true;
       return OptimiserStatus::line_search_failed;

@@ -42,11 +42,6 @@ bool add_state_numbers(const Space& states, StateNumbers numbers, Layout& layout
   return true;
 }
 
-// Robots give quaternions without a unit, by fours.
-bool shows_quaternions(const Observable& o) {
-  return o.of_state.empty() && o.unit == "1" && !o.shape.empty() && o.shape.back() == 4;
-}
-
 // "tip[2]" without its index.
 std::string without_index(const std::string& name) { return name.substr(0, name.find('[')); }
 

@@ -27,6 +27,11 @@ struct OutputRows {
   KeepGoing keep_going = {};
 };
 
+// Robots give quaternions without a unit, by fours.
+inline bool shows_quaternions(const Observable& o) {
+  return o.of_state.empty() && o.unit == "1" && !o.shape.empty() && o.shape.back() == 4;
+}
+
 // Where residuals depend on the state directly: numbers of a piece of the output.
 struct OutputPart {
   bool quaternion = false;

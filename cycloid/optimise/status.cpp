@@ -1,5 +1,8 @@
 #include "cycloid/optimise/status.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace cycloid::inline optimise {
 
 const char* name(OptimiserStatus status) {
@@ -49,6 +52,10 @@ std::string advice(OptimiserStatus status) {
 bool is_converged(OptimiserStatus status) {
   return status == OptimiserStatus::converged_gradient ||
          status == OptimiserStatus::converged_step || status == OptimiserStatus::converged_value;
+}
+
+bool all_finite(std::span<const double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double v) { return std::isfinite(v); });
 }
 
 }  // namespace cycloid::inline optimise

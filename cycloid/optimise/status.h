@@ -1,6 +1,7 @@
 // Why an optimiser stopped, as a word and as advice.
 #pragma once
 
+#include <span>
 #include <string>
 
 namespace cycloid::inline optimise {
@@ -24,5 +25,8 @@ std::string advice(OptimiserStatus status);
 
 // True for the three kinds of converged.
 bool is_converged(OptimiserStatus status);
+
+// False: OptimiserStatus::non_finite.
+bool all_finite(std::span<const double> numbers);
 
 }  // namespace cycloid::inline optimise

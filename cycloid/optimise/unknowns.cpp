@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 
@@ -12,7 +11,6 @@
 namespace cycloid::inline optimise {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLeastShare = 0.1;  // of a positive number that one step leaves
 
 // A name and the component that follows it in brackets.

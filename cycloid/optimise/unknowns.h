@@ -15,6 +15,7 @@
 // the stars stand for the same.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline optimise {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What is unknown: a name, or several patterns that are tied. The guess has one number for each
 // number of a member, or one for all; empty: where the parameters stand.

@@ -13,7 +13,6 @@ namespace cycloid::inline optimise {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kInvolved = 1e-7;     // share of a number in a null direction that counts, squared
 constexpr double kWhole = 1e-3;        // how near to a whole number counts as one
 constexpr int kMostWhole = 6;          // largest exponent or factor
@@ -225,7 +224,7 @@ Weakness find_weakness(const WeakInput& input) {
       }
       const bool known = out.determined[i] && out.determined[j];
       out.covariance[i * K + j] = known ? sum * size[i] * size[j] / (length(at(i)) * length(at(j)))
-                                  : i == j ? kInfinity
+                                  : i == j ? std::numeric_limits<double>::infinity()
                                            : 0;
     }
     const double error = std::sqrt(out.covariance[i * K + i]),

@@ -7,7 +7,7 @@ void robot_steppers(const RobotKey& key, Steppers<double>& out) { fill_steppers(
 
 void robot_observers64(const ObserverKey& key, RobotObservers& out) {
   out.one64 = std::make_shared<RobotSenses<double>>(key);
-  out.packed64 = std::make_shared<RobotObserver<Pack<double, kNativeLanes<double>>>>(key);
+  out.packed64 = std::make_shared<RobotObserver<BatchLanes<double, kNativeLanes<double>>>>(key);
 }
 
 }  // namespace cycloid::isa::CYCLOID_ISA

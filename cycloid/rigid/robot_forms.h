@@ -6,14 +6,14 @@
 // all of them.
 #pragma once
 
-#include "cycloid/math/pack.h"
+#include "cycloid/math/batch_lanes.h"
 #include "cycloid/rigid/robot_stepper.h"
 
 namespace cycloid::inline rigid {
 
 template <bool kConstrained, class T>
 void fill_steppers(const RobotKey& key, Steppers<T>& out) {
-  using Lanes = Pack<T, kNativeLanes<T>>;
+  using Lanes = BatchLanes<T, kNativeLanes<T>>;
   out.one = std::make_shared<RobotStepper<T, T, kConstrained>>(key);
   if (key.vary) {
     out.packed = std::make_shared<RobotStepper<Lanes, Lanes, kConstrained>>(key);

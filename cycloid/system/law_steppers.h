@@ -1,6 +1,7 @@
 // A law and an integrator in every form that a System computes in.
 #pragma once
 
+#include "cycloid/math/batch_lanes.h"
 #include "cycloid/system/law_stepper.h"
 #include "cycloid/system/system.h"
 #include "cycloid/system/tolerances.h"
@@ -11,6 +12,8 @@ namespace cycloid::inline system {
 // side by side fill the processor's pipelines.
 template <class T>
 inline constexpr int kLawLanes = 2 * kNativeLanes<T>;
+template <class T>
+using LawLanes = BatchLanes<T, kLawLanes<T>>;
 
 // The integrator with its settings.
 template <class Scheme>
@@ -22,7 +25,7 @@ Scheme make_scheme(const Tolerances& tolerances) {
 template <class Law, class Scheme>
 Steppers<float> float32_steppers(const Law& law, const Tolerances& tolerances = {}) {
   const Scheme scheme = make_scheme<Scheme>(tolerances);
-  using Lanes = Pack<float, kLawLanes<float>>;
+  using Lanes = LawLanes<float>;
   return {std::make_shared<LawStepper<Law, Scheme, float>>(law, scheme),
           std::make_shared<LawStepper<Law, Scheme, Lanes>>(law, scheme), nullptr};
 }
@@ -30,7 +33,7 @@ Steppers<float> float32_steppers(const Law& law, const Tolerances& tolerances = 
 template <class Law, class Scheme>
 Steppers<double> float64_steppers(const Law& law, const Tolerances& tolerances = {}) {
   const Scheme scheme = make_scheme<Scheme>(tolerances);
-  using Lanes = Pack<double, kLawLanes<double>>;
+  using Lanes = LawLanes<double>;
   Steppers<double> steppers{std::make_shared<LawStepper<Law, Scheme, double>>(law, scheme),
                             std::make_shared<LawStepper<Law, Scheme, Lanes>>(law, scheme), nullptr};
   if constexpr (!HasEvents<Law>) {

@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-EstimateOptions options_of(const nb::dict& given) {
+EstimateOptions estimate_options(const nb::dict& given) {
   EstimateOptions o;
   const auto numbers = [&](const char* name) { return nb::cast<Numbers>(given[name]); };
   o.forces = nb::cast<std::vector<std::string>>(given["forces"]);
@@ -64,7 +64,7 @@ void bind_estimate(nb::module_& m) {
       [](const System& system, const RecordingRows& rows, const nb::dict& given,
          const nb::object& watch) {
         const Recording recording = recording_of(rows);
-        EstimateOptions options = options_of(given);
+        EstimateOptions options = estimate_options(given);
         options.watch = watch_of(watch);
         Estimate found;
         {

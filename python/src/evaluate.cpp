@@ -64,7 +64,7 @@ Candidate candidate_of(const GivenModel& given) {
   return out;
 }
 
-EvaluateOptions options_of(const nb::dict& given) {
+EvaluateOptions evaluate_options(const nb::dict& given) {
   EvaluateOptions o;
   const auto take = [&]<class T>(const char* name, T& value) {
     if (given.contains(name)) value = nb::cast<T>(given[name]);
@@ -130,7 +130,7 @@ void bind_evaluate(nb::module_& m) {
       [](const GivenModel& model, const System& truth, const Rows<double>& x0,
          const std::optional<Rows<double>>& controls, std::int64_t steps, const nb::object& cost,
          const nb::dict& options) {
-        EvaluateOptions o = options_of(options);
+        EvaluateOptions o = evaluate_options(options);
         const Candidate candidate = candidate_of(model);
         if (!cost.is_none()) o.cost = cost_of(nb::cast<nb::list>(cost), truth, steps);
         const Controls<double> given =
@@ -144,7 +144,7 @@ void bind_evaluate(nb::module_& m) {
   m.def(
       "evaluate_recordings",
       [](const GivenModel& model, const std::vector<RecordingRows>& rows, const nb::dict& options) {
-        EvaluateOptions o = options_of(options);
+        EvaluateOptions o = evaluate_options(options);
         const Candidate candidate = candidate_of(model);
         std::vector<Recording> recordings;
         for (const RecordingRows& r : rows) recordings.push_back(recording_of(r));

@@ -35,7 +35,7 @@ FitMethod method_of(const std::string& word) {
 }
 
 // What Python says about a call, besides the recordings and the unknowns.
-IdentifyOptions options_of(const nb::dict& given) {
+IdentifyOptions identify_options(const nb::dict& given) {
   IdentifyOptions o;
   o.x0.known = nb::cast<bool>(given["known"]);
   o.x0.rows = nb::cast<std::vector<double>>(given["x0"]);
@@ -139,7 +139,7 @@ void bind_identify(nb::module_& m) {
       "identify",
       [](const System& system, const std::vector<RecordingRows>& recordings,
          const std::vector<Request>& params, const nb::dict& given, const nb::object& watch) {
-        IdentifyOptions options = options_of(given);
+        IdentifyOptions options = identify_options(given);
         options.watch = watch_of(watch);
         std::vector<Recording> all;
         for (const RecordingRows& rows : recordings) all.push_back(recording_of(rows));
@@ -161,7 +161,7 @@ void bind_identify(nb::module_& m) {
          const std::vector<double>& parameters, const nb::dict& given) {
         const Recording recording = recording_of(rows);
         IdentifyOptions options =
-            start_options(system, fit_from(kept), recording, options_of(given));
+            start_options(system, fit_from(kept), recording, identify_options(given));
         Fit fit;
         {
           const Unlocked call;
@@ -199,7 +199,7 @@ void bind_identify(nb::module_& m) {
          double spread, const std::map<std::string, std::vector<double>>& std, std::uint64_t seed,
          int threads) {
         const Fit fit = fit_from(kept);
-        IdentifyOptions fitted = options_of(given);
+        IdentifyOptions fitted = identify_options(given);
         std::vector<Recording> all;
         for (const RecordingRows& rows : recordings) all.push_back(recording_of(rows));
         VerifyOptions options;

@@ -63,7 +63,7 @@ LossTerm term_of(const nb::handle& given) {
   return term;
 }
 
-TrainOptions options_of(const nb::dict& d) {
+TrainOptions train_options(const nb::dict& d) {
   TrainOptions o;
   o.steps = of<std::int64_t>(d, "steps"), o.batch = of<std::int64_t>(d, "batch");
   o.horizon = of<int>(d, "horizon"), o.first_horizon = of<int>(d, "first_horizon");
@@ -78,7 +78,7 @@ TrainOptions options_of(const nb::dict& d) {
   return o;
 }
 
-LossOptions loss_options_of(const nb::dict& d) {
+LossOptions loss_train_options(const nb::dict& d) {
   LossOptions o;
   o.horizon = of<int>(d, "horizon");
   o.scale = of<std::vector<double>>(d, "scale"), o.noise = of<std::vector<double>>(d, "noise");
@@ -148,8 +148,8 @@ void bind_learn(nb::module_& m) {
          const std::optional<Rows<double>>& u, const nb::dict& given,
          const std::optional<TrainState>& from, const nb::object& watch,
          const NoiseNetwork* noise) {
-        TrainOptions options = options_of(given);
-        const LossOptions of_loss = loss_options_of(given);
+        TrainOptions options = train_options(given);
+        const LossOptions of_loss = loss_train_options(given);
         const GivenData data(recordings, x, x_dot, u);
         const double dropout = of<double>(given, "dropout");
         const std::string score = of<std::string>(given, "score");
@@ -186,7 +186,7 @@ void bind_learn(nb::module_& m) {
          const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
          const std::optional<Rows<double>>& u, const nb::dict& given,
          const std::vector<double>& params, bool with_gradient) {
-        const LossOptions of_loss = loss_options_of(given);
+        const LossOptions of_loss = loss_train_options(given);
         const GivenData data(recordings, x, x_dot, u);
         double value = 0;
         std::vector<double> p_bar;

@@ -100,7 +100,7 @@ Cost cost_of(const nb::list& terms, const System& system, std::int64_t steps) {
 
 namespace {
 
-PlanOptions options_of(const nb::dict& given) {
+PlanOptions plan_options(const nb::dict& given) {
   PlanOptions o;
   const auto take = [&]<class T>(const char* name, T& value) {
     if (given.contains(name)) value = nb::cast<T>(given[name]);
@@ -187,7 +187,7 @@ void bind_plan(nb::module_& m) {
       "plan",
       [](const System& system, const Rows<double>& x0, const nb::list& terms, std::int64_t steps,
          const nb::dict& options, const nb::object& watch) {
-        PlanOptions o = options_of(options);
+        PlanOptions o = plan_options(options);
         o.watch = watch_until_interrupted(watch);
         const Cost cost = cost_of(terms, system, steps);
         std::optional<FreeTime> time;
@@ -284,7 +284,7 @@ void bind_plan(nb::module_& m) {
             MpcOptions o;
             o.every = every;
             o.first_iterations = first_iterations;
-            o.plan = options_of(options);
+            o.plan = plan_options(options);
             new (self) Mpc(system, cost_of(terms, system, horizon), horizon, o);
           },
           nb::arg("system"), nb::arg("terms"), nb::arg("horizon"), nb::arg("every"),

@@ -14,10 +14,10 @@ std::vector<double> numbers(const Rows<double>& rows) {
   return {all.begin(), all.end()};
 }
 
-VerifyOptions options_of(int delay, double noise, int draws, double spread,
-                         std::map<std::string, std::vector<double>> std,
-                         std::vector<std::vector<double>> parameters, std::uint64_t seed,
-                         int threads) {
+VerifyOptions verify_options(int delay, double noise, int draws, double spread,
+                             std::map<std::string, std::vector<double>> std,
+                             std::vector<std::vector<double>> parameters, std::uint64_t seed,
+                             int threads) {
   VerifyOptions options;
   options.delay = delay, options.noise = noise, options.draws = draws, options.spread = spread;
   options.std = std::move(std), options.parameters = std::move(parameters);
@@ -85,7 +85,7 @@ void bind_verify(nb::module_& m) {
         };
         const std::vector<double> p = numbers(params);
         VerifyOptions options =
-            options_of(delay, noise, draws, spread, std, parameters, seed, threads);
+            verify_options(delay, noise, draws, spread, std, parameters, seed, threads);
         Unlocked call;
         options.keep_going = call.keep_going();
         return verify(with_parameters(system, p), plan, options);
