@@ -115,7 +115,11 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
   const ContactSlot<S>& c = w.slot[slot];
   SlotCotangents<S> bar(c, s.tree.sticks, w.velocity + slot * kMostRows, at, problem, g, results,
                         sink.options_bar);
-  if (w.adheres && !results.alone) bar.rows[0][0] += w.adhesion[slot];  // adhesion.h (2)
+  if (results.pull) {
+    bar.rows[0][0] += results.pull[slot];
+  } else if (w.adheres && !results.alone) {
+    bar.rows[0][0] += w.adhesion[slot];  // adhesion.h (2)
+  }
   SlotSide<S> one, two;
   const auto link = [&](int body) { return s.tree.last_link[static_cast<std::size_t>(body)]; };
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
