@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -123,16 +125,46 @@ void judge_condim(const mjModel& m, const CandidatePair& pair) {
   throw ModelError(message(where, ": condim is ", dim, "; expected 1, 3, 4 or 6"));
 }
 
-// Pairs are kept and looked at one by one: more than these are a scene for another engine.
+// How many geoms have the same contype and conaffinity: those that move, and those that stand.
+struct GeomCount {
+  std::int64_t moving = 0, standing = 0;
+};
+using GeomCounts = std::map<std::pair<int, int>, GeomCount>;
+
+// Pairs of such geoms of which one moves.
+std::int64_t meetings(const GeomCounts& counts) {
+  std::int64_t pairs = 0;
+  for (auto one = counts.begin(); one != counts.end(); ++one) {
+    const auto [type, affinity] = one->first;
+    const auto [moving, standing] = one->second;
+    if (type & affinity) pairs += moving * (moving - 1) / 2 + moving * standing;
+    for (auto two = std::next(one); two != counts.end(); ++two) {
+      if (!(type & two->first.second) && !(two->first.first & affinity)) continue;
+      pairs += moving * (two->second.moving + two->second.standing) + standing * two->second.moving;
+    }
+  }
+  return pairs;
+}
+
+// Pairs are kept and looked at one by one: more than these are a scene for another engine. Geoms of
+// one body never meet.
 void refuse_too_many(const mjModel& m) {
   constexpr std::int64_t kMostPairs = 330000;  // their contacts are numbered in float too
   std::int64_t moving = 0, all = 0;
+  GeomCounts counts;
+  std::map<int, GeomCounts> of_body;
   for (mjtSize i = 0; i < m.ngeom; ++i) {
-    if (m.geom_contype[i] == 0 && m.geom_conaffinity[i] == 0) continue;
+    const std::pair<int, int> kind{m.geom_contype[i], m.geom_conaffinity[i]};
+    if (kind.first == 0 && kind.second == 0) continue;
+    const int body = m.body_weldid[m.geom_bodyid[i]];
     ++all;
-    moving += m.body_weldid[m.geom_bodyid[i]] != 0;
+    ++(body != 0 ? counts[kind].moving : counts[kind].standing);
+    if (body == 0) continue;
+    ++moving;
+    ++of_body[body][kind].moving;
   }
-  const std::int64_t pairs = moving * all - moving * (moving + 1) / 2;
+  std::int64_t pairs = meetings(counts);
+  for (const auto& [body, own] : of_body) pairs -= meetings(own);
   if (pairs <= kMostPairs) return;
   throw ModelError(message("the model has ", moving, " geoms that move and ", all - moving,
                            " that stand, which makes ", pairs, " pairs that may collide; at most ",

@@ -107,6 +107,18 @@ TEST_CASE("colliding_pairs: a scene with too many pairs is refused before they a
                          "4498500 pairs"));
 }
 
+TEST_CASE("colliding_pairs: geoms that cannot meet do not count among too many") {
+  std::string own, shy;
+  for (int i = 0; i < 3000; ++i) {
+    own += "<geom size='.1'/>";
+    shy += "<body><joint/><geom size='.1' contype='2' conaffinity='4'/></body>";
+  }
+  const std::string floor = "<geom type='plane' size='1 1 1' contype='4'/>";
+  CHECK(refusal("<mujoco><worldbody>" + floor + "<body><freejoint/>" + own +
+                "</body></worldbody></mujoco>") == "");
+  CHECK(refusal("<mujoco><worldbody>" + floor + shy + "</worldbody></mujoco>") == "");
+}
+
 TEST_CASE("contact_pairs: adhesion is the pair's own; under the override that of the geoms") {
   const auto pairs = [](const std::string& xml) {
     const auto m = compile_model(xml, {});

@@ -331,6 +331,27 @@ std::array<double, 4> picture_of(const mjModel& m, int camera) {
   return {focal, focal, width / 2.0, height / 2.0};
 }
 
+// The rays of a rangefinder. A lens's centre is its principal point; of parallel rays fovy is the
+// height of the picture [m].
+void set_rays(const mjModel& m, mjtSize i, Sensor& s) {
+  s.fields = m.sensor_intprm[mjNSENS * i];
+  if (s.object_type != mjOBJ_CAMERA) return;
+  const int camera = s.object;
+  s.columns = m.cam_resolution[2 * camera];
+  s.rows = m.cam_resolution[2 * camera + 1];
+  s.parallel = m.cam_projection[camera] == mjPROJ_ORTHOGRAPHIC;
+  s.numbers = picture_of(m, camera);
+  if (s.parallel) {
+    s.numbers[0] = s.numbers[1] = s.rows / m.cam_fovy[camera];
+    s.numbers[2] = s.columns / 2.0, s.numbers[3] = s.rows / 2.0;
+  } else if (const float* size = m.cam_sensorsize + 2 * camera; size[0] != 0 && size[1] != 0) {
+    const float* lens = m.cam_intrinsic + 4 * camera;
+    const double across = static_cast<double>(size[0]) / s.columns,
+                 down = static_cast<double>(size[1]) / s.rows;
+    s.numbers = {lens[0] / across, lens[1] / down, lens[2] / across, lens[3] / down};
+  }
+}
+
 bool measures_distance(int type) {
   return type == mjSENS_GEOMDIST || type == mjSENS_GEOMNORMAL || type == mjSENS_GEOMFROMTO;
 }
@@ -358,6 +379,7 @@ ListedSensor sensor_of(const mjModel& m, mjtSize i) {
     s.reduction = m.sensor_intprm[mjNSENS * i + 1];
   }
   if (s.type == mjSENS_MAGNETOMETER) std::copy_n(m.opt.magnetic, 3, s.numbers.begin());
+  if (s.type == mjSENS_RANGEFINDER) set_rays(m, i, s);
   if (s.type == mjSENS_CAMPROJECTION) s.numbers = picture_of(m, s.reference);
   s.unsupported = unsupported_sensor(m, static_cast<int>(i));
   return s;
@@ -439,7 +461,7 @@ std::array<double, 6> inertia_in_body_axes(const std::array<double, 3>& moments,
   return {J(0, 0), J(1, 1), J(2, 2), J(0, 1), J(0, 2), J(1, 2)};
 }
 
-// A geom that a ray from a site of this body could meet and that is of no shape for it, or -1.
+// A geom that a ray from this body could meet and that is of no shape for it, or -1.
 static int unseen_solid(const mjModel& m, int body) {
   for (mjtSize i = 0; i < m.ngeom; ++i) {
     if (m.geom_type[i] == mjGEOM_SDF && m.geom_bodyid[i] != body && is_drawn(m, i)) {
@@ -477,27 +499,6 @@ static std::string unmeasured_shape(const mjModel& m, int sensor) {
   return {};
 }
 
-// Of an orientation actuator: three numbers each, or its share in the forces of joints.
-static bool measures_orientation(const mjModel& m, int sensor) {
-  const auto turns = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_SO3; };
-  const int type = m.sensor_type[sensor];
-  if (type == mjSENS_ACTUATORPOS || type == mjSENS_ACTUATORVEL || type == mjSENS_ACTUATORFRC) {
-    return turns(m.sensor_objid[sensor]);
-  }
-  bool some = false;
-  for (mjtSize i = 0; i < m.nactuator; ++i) some = some || turns(i);
-  return some && type == mjSENS_JOINTACTFRC;
-}
-
-// What MuJoCo makes of the contacts that an adhesion actuator acts on.
-static bool measures_adhesion(const mjModel& m, int sensor) {
-  const auto adheres = [&](mjtSize i) { return m.actuator_trntype[i] == mjTRN_BODY; };
-  if (m.sensor_type[sensor] == mjSENS_ACTUATORVEL) return adheres(m.sensor_objid[sensor]);
-  bool some = false;
-  for (mjtSize i = 0; i < m.nactuator; ++i) some = some || adheres(i);
-  return some && m.sensor_type[sensor] == mjSENS_JOINTACTFRC;
-}
-
 std::string unsupported_sensor(const mjModel& m, int i) {
   if (!can_be_observed(m.sensor_type[i])) return "sensors of this type are not supported";
   if (m.sensor_historyadr[i] >= 0 || m.sensor_delay[i] > 0 || m.sensor_interval[2 * i] > 0) {
@@ -510,23 +511,11 @@ std::string unsupported_sensor(const mjModel& m, int i) {
       moves(m.sensor_reftype[i], m.sensor_refid[i])) {
     return "sensors at a camera that tracks or targets a body are not supported";
   }
-  if (measures_adhesion(m, i)) {
-    return "the rate and the joint forces of an adhesion actuator are not supported";
-  }
-  if (measures_orientation(m, i)) {
-    return "length, rate and force of an orientation actuator are not supported";
-  }
   const int type = m.sensor_type[i];
-  if ((type == mjSENS_JOINTLIMITPOS || type == mjSENS_JOINTLIMITVEL) &&
-      m.jnt_type[m.sensor_objid[i]] == mjJNT_BALL) {
-    return "sensors of a ball's limit are not supported";
-  }
   if (type == mjSENS_RANGEFINDER) {
-    if (m.sensor_objtype[i] != mjOBJ_SITE) return "rangefinders of a camera are not supported";
-    if (m.sensor_intprm[mjNSENS * i] != 1 << mjRAYDATA_DIST) {
-      return "rangefinders that show more than the distance are not supported";
-    }
-    const int solid = unseen_solid(m, m.site_bodyid[m.sensor_objid[i]]);
+    const int id = m.sensor_objid[i];
+    const bool on_site = m.sensor_objtype[i] == mjOBJ_SITE;
+    const int solid = unseen_solid(m, on_site ? m.site_bodyid[id] : m.cam_bodyid[id]);
     if (solid >= 0) {
       return message("rays do not meet signed distance fields, which would be in the way (",
                      element(m, "ngeom", solid), ")");

@@ -129,25 +129,11 @@ void judge_equalities(const mjModel& m) {
   }
 }
 
-// Their pull rides on the weights of rows as they are at the start.
-void judge_sticky_geoms(const mjModel& m) {
-  const auto judge = [&](const char* table, mjtSize n, const mjtNum* adhesion) {
-    for (mjtSize i = 0; i < n; ++i) {
-      if (adhesion[i] == 0) continue;
-      refuse(element(m, table, i), "adhesion together with the flag diagexact",
-             "disable one of them or load with constraints=False");
-    }
-  };
-  judge("ngeom", m.ngeom, m.geom_adhesion);
-  judge("npair", m.npair, m.pair_adhesion);
-}
-
 void judge_constraints(const mjModel& m) {
   if (!(m.opt.impratio > 0)) {
     throw ModelError(
         message("options: impratio is ", m.opt.impratio, "; expected a positive number"));
   }
-  if (m.opt.enableflags & mjENBL_DIAGEXACT) judge_sticky_geoms(m);
   if (!(m.opt.disableflags & mjDSBL_EQUALITY)) judge_equalities(m);
   if (!(m.opt.disableflags & mjDSBL_CONTACT)) refuse_unsupported_contacts(m);
 }

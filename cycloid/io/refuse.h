@@ -9,8 +9,8 @@
 //   their actuators
 //   adhesion actuators where joints limit their actuators, or with a bias or a gain that varies
 //   tendons with armature that wrap around geoms
-//   with constraints: geoms that stick under diagexact, noslip unless it is ignored on request,
-//   equalities of flexes, and what contacts.h lists
+//   with constraints: noslip unless it is ignored on request, equalities of flexes, and what
+//   contacts.h lists
 // What only leads to the constrained optimum and does not change it (solver, iterations,
 // tolerances, warm start, islands, sparse or dense matrices) is never looked at.
 #pragma once

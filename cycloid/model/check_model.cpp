@@ -350,13 +350,14 @@ std::size_t objects(const Model& m, int type) {
 struct SensorRule {
   int first, last, object, dimension;
 };
-constexpr SensorRule kSensors[] = {
-    {0, 0, kSite, 1},       {1, 5, kSite, 3},     {9, 10, kJoint, 1},   {11, 12, kTendon, 1},
-    {13, 15, kActuator, 1}, {16, 16, kJoint, 1},  {17, 17, kTendon, 1}, {18, 18, kJoint, 4},
-    {19, 19, kJoint, 3},    {26, 26, kNone, 3},   {27, 27, kNone, 4},   {28, 34, kNone, 3},
-    {35, 37, kBody, 3},     {6, 6, kSite, 3},     {8, 8, kSite, 2},     {20, 22, kJoint, 1},
-    {7, 7, kSite, 1},       {23, 25, kTendon, 1}, {38, 38, kNone, 1}};
-constexpr int kProjection = 8, kInsideSite = 38, kJointLimits[] = {20, 21};
+constexpr SensorRule kSensors[] = {{0, 0, kSite, 1},     {1, 5, kSite, 3},    {9, 10, kJoint, 1},
+                                   {11, 12, kTendon, 1}, {16, 16, kJoint, 1}, {17, 17, kTendon, 1},
+                                   {18, 18, kJoint, 4},  {19, 19, kJoint, 3}, {26, 26, kNone, 3},
+                                   {27, 27, kNone, 4},   {28, 34, kNone, 3},  {35, 37, kBody, 3},
+                                   {6, 6, kSite, 3},     {8, 8, kSite, 2},    {20, 22, kJoint, 1},
+                                   {23, 25, kTendon, 1}, {38, 38, kNone, 1}};
+constexpr int kRangefinder = 7, kProjection = 8, kInsideSite = 38, kJointLimits[] = {20, 21};
+constexpr int kActuatorSensors[] = {13, 14, 15};
 constexpr int kContactSensor = 42, kContactFields = 9, kGlobalSensors[] = {43, 44, 45};
 
 bool has_frame(int type) {
@@ -365,6 +366,24 @@ bool has_frame(int type) {
 
 void check_object(Where at, std::string_view field, const Model& m, int type, int id) {
   if (id >= 0 || type != kNone) at.between(field, id, 0, objects(m, type));
+}
+
+// Of a site one ray, of a camera one for each pixel; numbers by the bits of `fields`.
+void check_rangefinder(Where at, const Sensor& s) {
+  constexpr int kFields = 6, kNumbers[kFields] = {1, 3, 3, 3, 3, 1};
+  if (s.fields <= 0 || s.fields >= 1 << kFields) at.fail("fields", message("is ", s.fields));
+  if (s.object_type != kSite && s.object_type != kCamera) at.fail("object_type", "has no rays");
+  long long expected = 0;
+  for (int k = 0; k < kFields; ++k) expected += (s.fields >> k & 1) * kNumbers[k];
+  if (s.object_type == kCamera) {
+    constexpr int kMost = 1 << 15;
+    at.between("columns", s.columns, 1, kMost);
+    at.between("rows", s.rows, 1, kMost);
+    expected *= static_cast<long long>(s.columns) * s.rows;
+  } else {
+    at.equal("columns", s.columns, 0);
+  }
+  at.equal("dimension", s.dimension, expected);
 }
 
 void check_sensors(const Model& m) {
@@ -386,6 +405,14 @@ void check_sensors(const Model& m) {
       at.between("reduction", s.reduction, 0, 4);
       return;
     }
+    if (s.type == kRangefinder) return check_rangefinder(at, s);
+    if (std::find(std::begin(kActuatorSensors), std::end(kActuatorSensors), s.type) !=
+        std::end(kActuatorSensors)) {
+      at.equal("object_type", s.object_type, kActuator);
+      const Actuator& a = m.actuators[static_cast<std::size_t>(s.object)];
+      at.equal("dimension", s.dimension, a.law == ActuatorLaw::orientation ? 3 : 1);
+      return;
+    }
     for (const SensorRule& rule : kSensors) {
       if (s.type < rule.first || s.type > rule.last) continue;
       at.equal("dimension", s.dimension, rule.dimension);
@@ -400,7 +427,8 @@ void check_sensors(const Model& m) {
         at.between("reference", s.reference, 0, objects(m, s.reference_type));
       }
       if (s.type == kJointLimits[0] || s.type == kJointLimits[1]) {
-        check_scalar(at, "object", s.object, m);
+        const JointKind kind = m.joints[static_cast<std::size_t>(s.object)].kind;
+        if (kind != JointKind::ball) check_scalar(at, "object", s.object, m);
       }
     }
   });

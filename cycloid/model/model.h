@@ -263,7 +263,10 @@ struct Sensor {
   double cutoff = 0;
   Shape zone = Shape::sphere;  // the volume of the site that touch and contact sensors look at
   std::array<double, 3> zone_size{};  // [m]
-  int fields = 0, reduction = 0;      // contact sensors: bits of mjtConDataField, way to reduce
+  int fields = 0, reduction = 0;      // contact sensors: bits of mjtConDataField, way to reduce;
+                                      // rangefinders: bits of mjtRayDataField
+  int columns = 0, rows = 0;          // rangefinders of a camera: its pixels
+  bool parallel = false;              // ... whose rays are parallel
   // Magnetometers: the flux. Pictures of a camera: focal lengths and centre [pixels].
   std::array<double, 4> numbers{};
 };

@@ -328,6 +328,9 @@ void fields(Archive& a, T& s) {
   a("zone_size", s.zone_size);
   a("fields", s.fields);
   a("reduction", s.reduction);
+  a("columns", s.columns);
+  a("rows", s.rows);
+  a("parallel", s.parallel);
   a("numbers", s.numbers);
 }
 

@@ -144,6 +144,19 @@ struct RobotRows {
     adhesion_rates(s, memory.contacts, problem, first_contact(problem), mu, w.adhesion_rate);
   }
 
+  // Geoms that stick, where rows have been weighed (sticky_contact.h), and the way back.
+  template <class P>
+  void stick(const Robot<S, P>& r, const ConstraintProblem<S>& problem) const {
+    if (r.tree.sticks) stick_weighed_rows(memory.contacts, first_contact(problem), problem);
+  }
+  template <class P>
+  void stick_back(const Robot<S, P>& r, const ConstraintProblem<S>& problem,
+                  const RowCotangents<S>& bar) const {
+    if (!r.tree.sticks) return;
+    gather_weighed_rows(memory.contacts, first_contact(problem), problem,
+                        static_cast<const S*>(bar.a_ref), bar.D);
+  }
+
   // To be called before the problem is pulled back at the acceleration a, padded.
   void settle(const ConstraintProblem<S>& problem, const S* a, S* scratch) const {
     if (near_width > 0) settle_near_rows(memory.near, a, problem, scratch);

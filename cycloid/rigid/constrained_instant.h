@@ -110,6 +110,7 @@ void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
   rows.fill(r, row_instant(r, x, w), problem);
   if (r.tree.model.options.acting.exact_diagonal) {
     weigh_rows(r.tree, static_cast<const S*>(own.M), own.weights, problem);
+    if constexpr (requires { rows.stick(r, problem); }) rows.stick(r, problem);
   }
 }
 
@@ -328,6 +329,9 @@ void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x
 
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   if (tree.model.options.acting.exact_diagonal) {
+    if constexpr (requires { rows.stick_back(r, problem, own.bars); }) {
+      rows.stick_back(r, problem, own.bars);
+    }
     weigh_rows_pullback(tree, problem, own.weights, own.bars);
     gather_weights(r, x, w, own, rows, bar);
   }

@@ -256,7 +256,8 @@ ROWS = """
     <motor joint="slide"/> </actuator>"""
 TOUCHING = (
     "exact weights", "exact weights, elliptic", "adhesion",
-    "belts", "belts, elliptic", "sticky", "sticky, elliptic",
+    "belts", "belts, elliptic", "sticky", "sticky, elliptic", "exact weights, sticky",
+    "exact weights, sticky, elliptic",
 )
 
 
@@ -298,6 +299,8 @@ PARTS = {
     "belts": lambda: [BELTS.format(cone="pyramidal")],
     "belts, elliptic": lambda: [BELTS.format(cone="elliptic")],
     "sticky": lambda: [STICKY.format(cone="pyramidal")],
+    "exact weights, sticky": lambda: [STICKY.format(cone="pyramidal")],
+    "exact weights, sticky, elliptic": lambda: [STICKY.format(cone="elliptic")],
     "sticky, elliptic": lambda: [STICKY.format(cone="elliptic")],
     "exact weights": lambda: [ROWS.format(cone="pyramidal", condim=1, off=OFF)],
     "exact weights, elliptic": lambda: [ROWS.format(cone="elliptic", condim=4, off=OFF)],

@@ -45,11 +45,13 @@ struct RowInstant {
 };
 
 // What the solver's pullback leaves, for all rows of the problem. `alone`: (1) and nothing else,
-// without adhesion, which rides on the rows of contacts.
+// without adhesion, which rides on the rows of contacts. pull: (slots) forces along the normals of
+// contacts in its place, or null.
 template <class S>
 struct RowResults {
   const S *f, *r_bar, *a_ref_bar, *D_bar, *friction_bar;
   bool alone = false;
+  const S* pull = nullptr;
 };
 
 // Accumulators: q̄, q̇̄ (nv), parameters (may be null) and those of the time step and impratio.

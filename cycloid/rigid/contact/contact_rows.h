@@ -159,7 +159,7 @@ CYCLOID_INLINE void put_contact_rows(RowLaw law, int n, const ReferenceOptions<S
   if (law != RowLaw::given) {
     contact_reference(law, n, options, c.numbers, c.rows, x, velocity, problem.D + row,
                       problem.a_ref + row, problem.friction + row);
-    if (sticks) {
+    if (sticks && !options.unit_weights) {  // else when the weights are known
       stick(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row),
             problem.a_ref + row);
     }
@@ -193,6 +193,34 @@ int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, cons
     });
   }
   return first;
+}
+
+// (2) of sticky_contact.h where rows have been weighed (exact_diagonal.h), and its pullback to D:
+// visit(slot, law, row count, row).
+template <class S, class Visit>
+void for_each_sticky_slot(const ContactSpace<S>& w, const ConstraintProblem<S>& problem, int first,
+                          Visit visit) {
+  for (int slot = 0; slot < w.slots; ++slot) {
+    const RowGroup& group = problem.group[first + slot];
+    if (group.law == RowLaw::given) continue;
+    visit(w.slot[slot], group.law, group.rows, problem.group_row(first + slot));
+  }
+}
+template <class S>
+void stick_weighed_rows(const ContactSpace<S>& w, int first, const ConstraintProblem<S>& problem) {
+  for_each_sticky_slot(w, problem, first, [&](const ContactSlot<S>& c, RowLaw law, int n, int row) {
+    stick(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row), problem.a_ref + row);
+  });
+}
+// a_ref_bar, D_bar: (all rows); the adhesion's own cotangent comes with the other rows'.
+template <class S>
+void gather_weighed_rows(const ContactSpace<S>& w, int first, const ConstraintProblem<S>& problem,
+                         const S* a_ref_bar, S* D_bar) {
+  for_each_sticky_slot(w, problem, first, [&](const ContactSlot<S>& c, RowLaw law, int n, int row) {
+    S unused(0);
+    stick_pullback(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row),
+                   a_ref_bar + row, unused, D_bar + row);
+  });
 }
 
 }  // namespace cycloid::inline rigid

@@ -86,11 +86,12 @@ struct SlotCotangents {
         compliant_force_pullback(n, at.options, c.numbers, c.rows, gap, velocity,
                                  results.D_bar + row, options_bar, numbers, x, rows[2]);
       } else {
-        S D_bar[n];
-        for (int i = 0; i < n; ++i) D_bar[i] = results.D_bar[row + i];
+        S D_bar[n], weighed[n];  // the latter has gone before: gather_weighed_rows
+        for (int i = 0; i < n; ++i) D_bar[i] = weighed[i] = results.D_bar[row + i];
         if (sticks) {
           stick_pullback(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row),
-                         static_cast<const S*>(results.a_ref_bar + row), adhesion, D_bar);
+                         static_cast<const S*>(results.a_ref_bar + row), adhesion,
+                         at.options.unit_weights ? weighed : D_bar);
         }
         contact_reference_pullback(law, n, at.options, c.numbers, c.rows, gap, velocity,
                                    static_cast<const S*>(D_bar), results.a_ref_bar + row,
@@ -114,7 +115,11 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
   const ContactSlot<S>& c = w.slot[slot];
   SlotCotangents<S> bar(c, s.tree.sticks, w.velocity + slot * kMostRows, at, problem, g, results,
                         sink.options_bar);
-  if (w.adheres && !results.alone) bar.rows[0][0] += w.adhesion[slot];  // adhesion.h (2)
+  if (results.pull) {
+    bar.rows[0][0] += results.pull[slot];
+  } else if (w.adheres && !results.alone) {
+    bar.rows[0][0] += w.adhesion[slot];  // adhesion.h (2)
+  }
   SlotSide<S> one, two;
   const auto link = [&](int body) { return s.tree.last_link[static_cast<std::size_t>(body)]; };
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
@@ -134,7 +139,7 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
                             static_cast<const S*>(bar.rows[2]), touch_bar.pos, F_bar,
                             sink.bodies.pose, sink.p_bar);
   }
-  if (s.tree.sticks) {  // (3) of sticky_contact.h
+  if (s.tree.sticks && !results.alone) {  // (3) of sticky_contact.h
     Vec3<S> moved{};
     if (two.moves) moved += field_at(two.y[0], c.touch.pos);
     if (one.moves) moved -= field_at(one.y[0], c.x1);

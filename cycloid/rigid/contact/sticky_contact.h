@@ -5,8 +5,9 @@
 //   τ -= J_0ᵀ δ                                    a pull along the normal row J_0             (1)
 //   a_ref,0 += R δ                                 so that what presses does so as before      (2)
 // with R = 1/D of the normal row; in a pyramid of n rows δ is shared by its 2 (n - 1) edges and
-// R = 1/D of an edge. Between margin and margin + gap the contact is there too, with its normal row
-// alone. What is seen of the contact's force is f₀ - δ.
+// R = 1/D of an edge; D = 0 is that of a row that moves nothing, and adds nothing. Between margin
+// and margin + gap the contact is there too, with its normal row alone. What is seen of the
+// contact's force is f₀ - δ.
 //
 // Pullback of (2), with g the cotangent of a_ref,0:  δ̄ += g R,  D̄ -= g δ/D²; of (1), given μ:
 // δ̄ -= J_0 μ, and J_0 by way of the normal force of adhesion.h (2).                         (3)
@@ -34,7 +35,7 @@ template <class S>
 CYCLOID_HD void stick(RowLaw law, int n, const S& rows, const S& delta, const S* D, S* a_ref) {
   const StickyRow<S> row = sticky_row(law, n, rows);
   const S own = select(row.edges, n > 1 ? D[1] : D[0], D[0]);
-  const Mask<S> present = rows > S(0);
+  const Mask<S> present = (rows > S(0)) & (own > S(0));
   a_ref[0] += select(present, delta * row.share / select(present, own, S(1)), S(0));
 }
 
@@ -43,8 +44,9 @@ template <class S>
 CYCLOID_HD void stick_pullback(RowLaw law, int n, const S& rows, const S& delta, const S* D,
                                const S* a_ref_bar, S& delta_bar, S* D_bar) {
   const StickyRow<S> row = sticky_row(law, n, rows);
-  const Mask<S> present = rows > S(0);
-  const S own = select(present, select(row.edges, n > 1 ? D[1] : D[0], D[0]), S(1));
+  const S weight = select(row.edges, n > 1 ? D[1] : D[0], D[0]);
+  const Mask<S> present = (rows > S(0)) & (weight > S(0));
+  const S own = select(present, weight, S(1));
   const S bar = select(present, a_ref_bar[0] * row.share, S(0));
   delta_bar += bar / own;
   const S own_bar = -bar * delta / (own * own);

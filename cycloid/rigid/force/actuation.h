@@ -334,6 +334,35 @@ void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& 
   }
 }
 
+// What the law of an orientation servo looks at, its force, and cotangents of ω and of a turn of
+// q_rel.
+template <class S>
+struct OrientationBars {
+  OrientationPoint<S> at;
+  OrientationForce<S> out;
+  Vec3<S> rate{}, turn{};
+};
+// Its pullback, given that of its force. Adds to the cotangents of controls, activations, h and p.
+template <class S, class P>
+OrientationBars<S> gather_orientation_law(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                                          const Workspace<S>& w, const OrientationForce<S>& out_bar,
+                                          const InstantBars<S>& bar) {
+  const Actuator& a = r.tree.model.actuators[i];
+  OrientationBars<S> law{orientation_point(r, i, x, w), {}};
+  OrientationValues<S> kept;
+  law.out = orientation_force(r.tree, r.p, i, r.timestep(), law.at, kept);
+  OrientationPoint<S> at_bar;
+  at_bar.q = Quat<S>{S(0), S(0), S(0), S(0)};
+  orientation_force_pullback(r.tree, r.p, i, r.timestep(), law.at, law.out, kept, out_bar, at_bar,
+                             law.turn, bar.h, bar.p);
+  for (int k = 0; k < a.controls && r.inputs.ctrl >= 0; ++k) {
+    bar.u[r.inputs.ctrl + a.control + k] += at_bar.u[k];
+  }
+  if (integrates(a)) add_to(bar.act + a.act, at_bar.w);
+  law.rate = at_bar.rate;
+  return law;
+}
+
 // The same for an orientation servo; slope_bar: the cotangent of dp/dω, of all rows.
 template <class S, class P>
 void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
@@ -342,9 +371,6 @@ void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
-  const OrientationPoint<S> at = orientation_point(r, i, x, w);
-  OrientationValues<S> kept;
-  const OrientationForce<S> out = orientation_force(tree, r.p, i, r.timestep(), at, kept);
   OrientationForce<S> out_bar;
   if (acts(tree, a)) {
     out_bar.slope = slope_bar;
@@ -359,26 +385,18 @@ void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x
     if (act_dot_bar) out_bar.w_dot = load_vec3(act_dot_bar + a.act);
     if (act_next_bar) out_bar.w_next = load_vec3(act_next_bar + a.act);
   }
-  OrientationPoint<S> at_bar;
-  at_bar.q = Quat<S>{S(0), S(0), S(0), S(0)};
-  Vec3<S> q_bar{};
-  orientation_force_pullback(tree, r.p, i, r.timestep(), at, out, kept, out_bar, at_bar, q_bar,
-                             bar.h, bar.p);
-  for (int k = 0; k < a.controls && r.inputs.ctrl >= 0; ++k) {
-    bar.u[r.inputs.ctrl + a.control + k] += at_bar.u[k];
-  }
-  if (integrates(a)) add_to(bar.act + a.act, at_bar.w);
+  const OrientationBars<S> law = gather_orientation_law(r, i, x, w, out_bar, bar);
   const RowSinks<S> to{w.bars, bar.q, bar.v, bar.p};
   const Vec3<S> none{};
   if (tree.limits_actuators) {
     gather_limited_row(
         r, x, w, S(1), mu_act, bar,
         [&](const RowPoint<S>& point, const RowBars<S>& row_bar, const RowSinks<S>& sinks) {
-          orientation_pullback(tree, r.p, id, point, out.force * row_bar.m, none, none, sinks);
+          orientation_pullback(tree, r.p, id, point, law.out.force * row_bar.m, none, none, sinks);
         });
   }
   orientation_pullback(tree, r.p, id, RowPoint<S>{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel},
-                       tree.limits_actuators ? none : out.force, at_bar.rate, q_bar, to);
+                       tree.limits_actuators ? none : law.out.force, law.rate, law.turn, to);
 }
 
 // (1) and (3) of the tendons, after their actuators. w.tendon_slope_bar: of tendon_damping_slope.

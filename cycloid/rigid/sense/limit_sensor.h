@@ -4,11 +4,13 @@
 //   low side   d = x - low,   ḋ = ẋ          where d < m                                     (1)
 //   high side  d = high - x,  ḋ = -ẋ         where d < m, and not at the low side           (2)
 //   position   d - m,   velocity   ḋ;   both zero where no limit acts                        (3)
-// They jump where a limit begins to act. Balls have no such sensor here.
+// A ball turns within a cone: x = |φ| and ẋ = u·q̇ of limit_rows.h (2), high its larger number, and
+// no low side.                                                                               (4)
+// They jump where a limit begins to act.
 // Source: MuJoCo's manual, sensors jointlimitpos and the like.
 #pragma once
 
-#include "cycloid/rigid/force/actuator.h"
+#include "cycloid/rigid/constraint/limit_rows.h"
 
 namespace cycloid::inline rigid {
 
@@ -42,6 +44,16 @@ CYCLOID_INLINE void limit_sensor_pullback(bool rate, const S& x, const S& low, c
   if (!range_bar) return;
   range_bar[0] -= select(side > zero, bar, zero);
   range_bar[1] += select(side < zero, bar, zero);
+}
+
+// Pullback of (4): adds to q_bar and v_bar, the joint's own three.
+template <class S>
+CYCLOID_INLINE void ball_turn_pullback(const BallTurn<S>& turn, const Vec3<S>& rate, const S& x_bar,
+                                       const S& x_dot_bar, S* q_bar, S* v_bar) {
+  const Vec3<S> u_bar = rate * x_dot_bar;
+  const Vec3<S> phi_bar = (u_bar - turn.u * dot(turn.u, u_bar)) * turn.inverse + turn.u * x_bar;
+  add_to(q_bar, right_jacobian_inverse_apply(-turn.phi, phi_bar));
+  add_to(v_bar, turn.u * x_dot_bar);
 }
 
 }  // namespace cycloid::inline rigid

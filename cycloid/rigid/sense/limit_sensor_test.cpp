@@ -35,4 +35,27 @@ TEST_CASE("limit_sensor: pullback equals dual numbers") {
                        {{-0.95, 2.0, -1.0, 3.0}, {3.2, 2.0, -1.0, 3.0}});
 }
 
+TEST_CASE("ball_turn: pullback equals dual numbers") {
+  // [a turn of quat, rate] to the angle and its rate.
+  const double quat[4] = {0.8, 0.4, -0.2, 0.4};
+  const auto turned = [&]<class S>(const S* in) {
+    const Quat<S> q =
+        Quat<S>{S(quat[0]), S(quat[1]), S(quat[2]), S(quat[3])} * quaternion_exp(load_vec3(in));
+    std::array<S, 4> out;
+    store(out.data(), q);
+    return BallTurn<S>(out.data());
+  };
+  test::check_pullback(
+      "ball_turn", 2,
+      [&](const auto* in, auto* out) {
+        const auto turn = turned(in);
+        out[0] = turn.angle, out[1] = dot(turn.u, load_vec3(in + 3));
+      },
+      [&](const auto* in, const auto* out_bar, auto* in_bar) {
+        ball_turn_pullback(turned(in), load_vec3(in + 3), out_bar[0], out_bar[1], in_bar,
+                           in_bar + 3);
+      },
+      {{0, 0, 0, 0.3, -1.2, 0.7}});
+}
+
 }  // namespace cycloid::limit_sensor_test

@@ -73,6 +73,9 @@ int numbers_of(const Model& m, const FieldEntry& f, int i) {
   if (f.kind == SensorKind::actuator_activation) return activations(m.actuators[k]);
   if (f.kind == SensorKind::actuator_control)
     return m.actuators[k].control >= 0 ? m.actuators[k].controls : 0;
+  if (f.kind == SensorKind::actuator_force) {
+    return m.actuators[k].law == ActuatorLaw::orientation ? 3 : 1;
+  }
   if (f.width > 0) return f.width;
   const JointKind kind = m.joints[k].kind;
   return f.kind == SensorKind::joint_qpos ? qpos_numbers(kind) : dof_numbers(kind);
@@ -116,19 +119,6 @@ std::optional<ObservedField> find_field(const Model& m, const std::string& name)
   const std::size_t colon = name.find(':');
   const FieldEntry* const f = entry_of(name.substr(0, colon));
   if (!f) return std::nullopt;
-  const auto adheres = [](const Actuator& a) { return a.transmission == TransmissionKind::body; };
-  if (f->kind == SensorKind::joint_actuation &&
-      std::any_of(m.actuators.begin(), m.actuators.end(), adheres)) {
-    throw ModelError(message("field \"", f->name,
-                             "\" is not supported in a model with adhesion actuators, which act by "
-                             "way of contacts; actuator_force is"));
-  }
-  const auto turns = [](const Actuator& a) { return a.law == ActuatorLaw::orientation; };
-  if ((f->kind == SensorKind::joint_actuation || f->kind == SensorKind::actuator_force) &&
-      std::any_of(m.actuators.begin(), m.actuators.end(), turns)) {
-    throw ModelError(
-        message("field \"", f->name, "\" is not supported in a model with orientation actuators"));
-  }
   ObservedField out;
   const bool all = colon == std::string::npos;
   const int count =

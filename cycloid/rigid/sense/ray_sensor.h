@@ -1,23 +1,24 @@
-// The distance from a site to the nearest geom along the site's z axis (rangefinder).
+// The distance along a ray to the nearest geom, and its normal there (rangefinder).
 //
-// In the axes of a geom at x_g, R_g, with the site at x_o and its z axis e:
+// In the axes of a geom at x_g, R_g, with the ray's begin x_o and its direction e:
 //   p = R_gᵀ (x_o - x_g),   d = R_gᵀ e                                                        (1)
 //   t: the first t ≥ 0 at which p + t d is on the geom's surface, from inside as well          (2)
-// The sensor shows the least t of all geoms that are drawn and not on the site's own body, and -1
-// where there is none. Which geom that is, and where its surface is met, is a decision: t jumps
+// The least t counts, of all geoms that are drawn and not on the ray's own body, and -1 where there
+// is none. Which geom that is, and where its surface is met, is a decision: t jumps
 // where the ray grazes a shape. A plane is met from above alone, and within its size; meshes and
 // height fields are ray_solid.h.
 //
 // Pullback: the surface is φ(x; size) = 0 (ray_surface), so that with the normal n = ∇φ at the hit
 //   λ = -t̄/(n·d),   p̄ = λ n,   d̄ = λ t n,   the size's cotangent λ ∂φ/∂size              (3)
 // In the world x̄_o = R_g p̄ = -x̄_g, ē = R_g d̄, and R_g turns by -(x_o - x_g) × x̄_o - e × ē. (4)
+// The normal R_g n (ray_normal.h) turns with R_g; its n depends on x = p + t d, so that
+//   p̄ += x̄,   d̄ += t x̄,   t̄ += x̄·d                                                    (5)
 // Source: MuJoCo's manual, sensor rangefinder.
 #pragma once
 
 #include "cycloid/rigid/force/ellipsoid_force.h"
-#include "cycloid/rigid/sense/ray_solid.h"
+#include "cycloid/rigid/sense/ray_normal.h"
 #include "cycloid/rigid/sense/sensed_frame.h"
-#include "cycloid/rigid/sense/site_zone.h"
 
 namespace cycloid::inline rigid {
 
@@ -81,47 +82,6 @@ S ray_distance(Shape shape, const Vec3<S>& size, const Vec3<S>& p, const Vec3<S>
                 none);
 }
 
-// ∇φ and ∂φ/∂size at a point x of the surface.
-template <class S>
-struct RaySurface {
-  Vec3<S> n{}, size{};
-};
-
-template <class S>
-RaySurface<S> ray_surface(Shape shape, const Vec3<S>& size, const Vec3<S>& x) {
-  const S zero(0), one(1);
-  const auto sign = [&](const S& a) { return select(a < zero, -one, one); };
-  RaySurface<S> out;
-  switch (shape) {
-    case Shape::plane: out.n.z = one; return out;
-    case Shape::sphere: return {x, {-size.x, zero, zero}};
-    case Shape::ellipsoid: {
-      const Vec3<S> q = divided(x, size), n = divided(q, size);
-      return {n, {-q.x * n.x, -q.y * n.y, -q.z * n.z}};
-    }
-    case Shape::capsule: {
-      const S over = x.z - min(max(x.z, -size.y), size.y);
-      return {{x.x, x.y, over}, {-size.x, -sign(x.z) * over, zero}};
-    }
-    case Shape::cylinder: {  // the end that is met, or the side
-      const S at_end = size.y - abs(x.z), at_side = size.x - sqrt(x.x * x.x + x.y * x.y);
-      const Mask<S> end = abs(at_end) < abs(at_side);
-      out.n = select(end, Vec3<S>{zero, zero, sign(x.z)}, Vec3<S>{x.x, x.y, zero});
-      out.size = select(end, Vec3<S>{zero, -one, zero}, Vec3<S>{-size.x, zero, zero});
-      return out;
-    }
-    default: {  // the face that is met
-      const Vec3<S> gap{abs(size.x - abs(x.x)), abs(size.y - abs(x.y)), abs(size.z - abs(x.z))};
-      const Mask<S> on_x = (gap.x <= gap.y) & (gap.x <= gap.z), on_y = (!on_x) & (gap.y <= gap.z);
-      out.n.x = select(on_x, sign(x.x), zero), out.size.x = select(on_x, -one, zero);
-      out.n.y = select(on_y, sign(x.y), zero), out.size.y = select(on_y, -one, zero);
-      out.n.z = select(on_x | on_y, zero, sign(x.z));
-      out.size.z = select(on_x | on_y, zero, -one);
-      return out;
-    }
-  }
-}
-
 // (3): adds to size_bar, p_bar and d_bar.
 template <class S>
 void ray_distance_pullback(Shape shape, const Vec3<S>& size, const Vec3<S>& p, const Vec3<S>& d,
@@ -136,35 +96,58 @@ void ray_distance_pullback(Shape shape, const Vec3<S>& size, const Vec3<S>& p, c
   size_bar += at.size * lambda;
 }
 
+// A ray in the world: from x, which is seen from the origin of a tree, along e. body: its own.
+template <class S>
+struct Ray {
+  int body;
+  Vec3<S> origin, x, e;
+};
+template <class S>
+struct RayBars {
+  Vec3<S> x{}, e{};
+};
+
 // The nearest geom of each lane, and its distance; -1 without one.
 template <class S>
 struct RayHit {
   S t, geom;
 };
+// Cotangents of t and of the normal.
+template <class S>
+struct HitBars {
+  S t{};
+  Vec3<S> n{};
+};
+
+// A geom and a ray in its axes.
+template <class S>
+struct RayTarget {
+  FrameMount on;
+  SensedFrame<S> at;
+  Vec3<S> from, p, d;  // x_o - x_g in the world, and (1)
+
+  template <class P>
+  RayTarget(const TreeView& tree, const P* parameters, int geom, const Ray<S>& ray,
+            const Frames<S>& f, const Motion<S>* v, const Motion<S>* a)
+      : on(frame_mount(tree, static_cast<int>(ObjectKind::geom), geom)),
+        at(sensed_frame(tree, parameters, on, f, v, a)),
+        from((ray.origin - at.origin) + (ray.x - at.x)),
+        p(rotate_inverse(at.q, from)),
+        d(rotate_inverse(at.q, ray.e)) {}
+};
 
 template <class S, class P>
-SensedFrame<S> ray_target(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
-                          const Motion<S>* v, const Motion<S>* a) {
-  return sensed_frame(tree, p, frame_mount(tree, static_cast<int>(ObjectKind::geom), geom), f, v,
-                      a);
-}
-
-// o: the site's frame, on its body.
-template <class S, class P>
-RayHit<S> cast_ray(const TreeView& tree, const P* p, const SensedFrame<S>& o, const Frames<S>& f,
+RayHit<S> cast_ray(const TreeView& tree, const P* p, const Ray<S>& ray, const Frames<S>& f,
                    const Motion<S>* v, const Motion<S>* a, const RaySolids& solids = {}) {
-  const Vec3<S> e = rotate(o.q, Vec3<S>{S(0), S(0), S(1)});
   RayHit<S> hit{S(-1), S(-1)};
   for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
     const Geom& g = tree.model.geoms[i];
     const int id = static_cast<int>(i);
-    if (!g.drawn || g.body == o.body || !solids.has_surface(g, id)) continue;
-    const SensedFrame<S> at = ray_target(tree, p, id, f, v, a);
-    const Vec3<S> from = (o.origin - at.origin) + (o.x - at.x);
-    const Vec3<S> begin = rotate_inverse(at.q, from), along = rotate_inverse(at.q, e);
+    if (!g.drawn || g.body == ray.body || !solids.has_surface(g, id)) continue;
+    const RayTarget<S> to(tree, p, id, ray, f, v, a);
     const S t = is_ray_solid(g.shape)
-                    ? ray_solid_distance(solids.mesh(g), *solids.seen.at(id), begin, along)
-                    : ray_distance(g.shape, geom_size<S>(tree, p, id), begin, along);
+                    ? ray_solid_distance(solids.mesh(g), *solids.seen.at(id), to.p, to.d)
+                    : ray_distance(g.shape, geom_size<S>(tree, p, id), to.p, to.d);
     const Mask<S> nearer = (t >= S(0)) & ((hit.t < S(0)) | (t < hit.t));
     hit.t = select(nearer, t, hit.t);
     hit.geom = select(nearer, S(id), hit.geom);
@@ -172,39 +155,63 @@ RayHit<S> cast_ray(const TreeView& tree, const P* p, const SensedFrame<S>& o, co
   return hit;
 }
 
-// Adds to o_bar, to the bodies of the geoms that are hit, and to p_bar unless it is null.
+// The normal where it hits, in the world.
 template <class S, class P>
-void cast_ray_pullback(const TreeView& tree, const P* p, const SensedFrame<S>& o,
-                       const Frames<S>& f, const Motion<S>* v, const Motion<S>* a,
-                       const RayHit<S>& hit, const S& t_bar, SensedFrameBars<S>& o_bar,
-                       const BodyBars<S>& bars, S* p_bar, const RaySolids& solids = {}) {
-  const Vec3<S> e = rotate(o.q, Vec3<S>{S(0), S(0), S(1)});
+Vec3<S> hit_normal(const TreeView& tree, const P* p, const Ray<S>& ray, const Frames<S>& f,
+                   const Motion<S>* v, const Motion<S>* a, const RayHit<S>& hit,
+                   const RaySolids& solids = {}) {
+  Vec3<S> out{};
   for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
     const Geom& g = tree.model.geoms[i];
     const int id = static_cast<int>(i);
     const Mask<S> own = hit.geom == S(id);
     if (!any(own)) continue;
-    const FrameMount on = frame_mount(tree, static_cast<int>(ObjectKind::geom), id);
-    const SensedFrame<S> at = sensed_frame(tree, p, on, f, v, a);
-    const Vec3<S> from = (o.origin - at.origin) + (o.x - at.x);
-    Vec3<S> size{}, x_bar{}, e_bar{};
-    const Vec3<S> begin = rotate_inverse(at.q, from), along = rotate_inverse(at.q, e);
-    const S own_bar = select(own, t_bar, S(0));
+    const RayTarget<S> to(tree, p, id, ray, f, v, a);
+    const Vec3<S> n = is_ray_solid(g.shape)
+                          ? ray_solid_normal(solids.mesh(g), *solids.seen.at(id), to.p, to.d)
+                          : ray_normal(g.shape, geom_size<S>(tree, p, id), to.p + to.d * hit.t);
+    out = select(own, rotate(to.at.q, n), out);
+  }
+  return out;
+}
+
+// Adds to ray_bar, to the bodies of the geoms that are hit, and to p_bar unless it is null.
+template <class S, class P>
+void cast_ray_pullback(const TreeView& tree, const P* p, const Ray<S>& ray, const Frames<S>& f,
+                       const Motion<S>* v, const Motion<S>* a, const RayHit<S>& hit,
+                       const HitBars<S>& hit_bar, RayBars<S>& ray_bar, const BodyBars<S>& bars,
+                       S* p_bar, const RaySolids& solids = {}) {
+  for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
+    const Geom& g = tree.model.geoms[i];
+    const int id = static_cast<int>(i);
+    const Mask<S> own = hit.geom == S(id);
+    if (!any(own)) continue;
+    const RayTarget<S> to(tree, p, id, ray, f, v, a);
+    const Vec3<S> n_bar = rotate_inverse(to.at.q, select(own, hit_bar.n, Vec3<S>{}));
+    S t_bar = select(own, hit_bar.t, S(0));
+    Vec3<S> size_bar{}, x_bar{}, e_bar{}, n{};
     if (is_ray_solid(g.shape)) {
-      ray_solid_distance_pullback(solids.mesh(g), *solids.seen.at(id), begin, along, own_bar,
-                                  p_bar != nullptr, x_bar, e_bar);
+      const SolidShape& solid = *solids.seen.at(id);
+      n = ray_solid_normal(solids.mesh(g), solid, to.p, to.d);
+      ray_solid_normal_bar(solids.mesh(g), solid, to.p, to.d, n_bar, p_bar != nullptr);
+      ray_solid_distance_pullback(solids.mesh(g), solid, to.p, to.d, t_bar, p_bar != nullptr, x_bar,
+                                  e_bar);
     } else {
-      ray_distance_pullback(g.shape, geom_size<S>(tree, p, id), begin, along, hit.t, own_bar, size,
-                            x_bar, e_bar);
+      const Vec3<S> size = geom_size<S>(tree, p, id), x = to.p + to.d * hit.t;
+      n = ray_normal(g.shape, size, x);
+      ray_normal_pullback(g.shape, size, x, n_bar, size_bar, x_bar);
+      t_bar += dot(x_bar, to.d);  // (5)
+      e_bar += x_bar * hit.t;
+      ray_distance_pullback(g.shape, size, to.p, to.d, hit.t, t_bar, size_bar, x_bar, e_bar);
     }
-    x_bar = rotate(at.q, x_bar), e_bar = rotate(at.q, e_bar);  // (4)
+    x_bar = rotate(to.at.q, x_bar), e_bar = rotate(to.at.q, e_bar);  // (4)
     SensedFrameBars<S> at_bar;
-    o_bar.x += x_bar;
+    ray_bar.x += x_bar;
     at_bar.x -= x_bar;
-    o_bar.turn += cross(e, e_bar);
-    at_bar.turn -= cross(from, x_bar) + cross(e, e_bar);
-    sensed_frame_pullback(tree, on, f, v, a, at, at_bar, bars, p_bar);
-    if (p_bar && tree.geoms[i].size >= 0) add_to(p_bar + tree.geoms[i].size, size);
+    ray_bar.e += e_bar;
+    at_bar.turn += rotate(to.at.q, cross(n, n_bar)) - cross(to.from, x_bar) - cross(ray.e, e_bar);
+    sensed_frame_pullback(tree, to.on, f, v, a, to.at, at_bar, bars, p_bar);
+    if (p_bar && tree.geoms[i].size >= 0) add_to(p_bar + tree.geoms[i].size, size_bar);
   }
 }
 

@@ -179,28 +179,50 @@ inline MetFacet ray_solid(const Mesh* mesh, const SolidShape& s, const Vec3<doub
   return mesh ? ray_mesh(*mesh, s, p, d) : ray_field(s, p, d);
 }
 
+// The same for lane l of a ray.
+template <class S>
+MetFacet met_in_lane(const Mesh* mesh, const SolidShape& s, const Vec3<S>& p, const Vec3<S>& d,
+                     int l) {
+  const auto plain = [&](const Vec3<S>& v) {
+    const auto own = take_lane(v, l);
+    return Vec3<double>{primal(own.x), primal(own.y), primal(own.z)};
+  };
+  return ray_solid(mesh, s, plain(p), plain(d));
+}
+
+template <class T>
+RayFacet<T> met_facet(const Mesh* mesh, const SolidShape& s, const MetFacet& met) {
+  if (met.facet <= kFirstPlane) return box_plane<T>(s.field, kFirstPlane - met.facet);
+  if (mesh) return mesh_facet<T>(s.hull, mesh->faces.data() + 3 * met.facet);
+  return prism_facet<T>(Prism(s.field, met.facet));
+}
+
+// Adds to the cotangents of points and heights; the planes of a box have none.
+template <class T>
+void give_facet(const Mesh* mesh, const SolidShape& s, const MetFacet& met,
+                const RayFacet<T>& bar) {
+  if (met.facet <= kFirstPlane) return;
+  const Vec3<T>* const corner[3] = {&bar.a, &bar.b, &bar.c};
+  if (mesh) {
+    const int* const face = mesh->faces.data() + 3 * met.facet;
+    for (int k = 0; k < 3; ++k) s.hull_bar.add_vertex(face[k], *corner[k]);
+    return;
+  }
+  Prism prism(s.field, met.facet);
+  const HullBar to = prism.bar();
+  for (int k = 0; k < 3; ++k) to.add_vertex(3 + k, *corner[k]);
+  prism.give(s.field, s.field_bar);
+}
+
 // mesh: null for a height field. -1 in lanes whose ray passes by.
 template <class S>
 S ray_solid_distance(const Mesh* mesh, const SolidShape& s, const Vec3<S>& p, const Vec3<S>& d) {
   using T = LaneScalar<S>;
   S out(-1);
   for (int l = 0; l < kLanes<S>; ++l) {
-    const Vec3<T> from = take_lane(p, l), along = take_lane(d, l);
-    const auto plain = [](const Vec3<T>& v) {
-      return Vec3<double>{primal(v.x), primal(v.y), primal(v.z)};
-    };
-    const MetFacet met = ray_solid(mesh, s, plain(from), plain(along));
+    const MetFacet met = met_in_lane(mesh, s, p, d, l);
     if (met.t < 0) continue;
-    if (met.facet <= kFirstPlane) {
-      const RayFacet<T> f = box_plane<T>(s.field, kFirstPlane - met.facet);
-      put_lane(out, l, facet_distance(f, from, along));
-    } else if (mesh) {
-      const RayFacet<T> f = mesh_facet<T>(s.hull, mesh->faces.data() + 3 * met.facet);
-      put_lane(out, l, facet_distance(f, from, along));
-    } else {
-      const Prism prism(s.field, met.facet);
-      put_lane(out, l, facet_distance(prism_facet<T>(prism), from, along));
-    }
+    put_lane(out, l, facet_distance(met_facet<T>(mesh, s, met), take_lane(p, l), take_lane(d, l)));
   }
   return out;
 }
@@ -213,32 +235,15 @@ void ray_solid_distance_pullback(const Mesh* mesh, const SolidShape& s, const Ve
                                  Vec3<S>& d_bar) {
   using T = LaneScalar<S>;
   for (int l = 0; l < kLanes<S>; ++l) {
-    const Vec3<T> from = take_lane(p, l), along = take_lane(d, l);
     const T bar = take_lane(t_bar, l);
     if (primal(bar) == 0) continue;
-    const Vec3<double> plain_p{primal(from.x), primal(from.y), primal(from.z)},
-        plain_d{primal(along.x), primal(along.y), primal(along.z)};
-    const MetFacet met = ray_solid(mesh, s, plain_p, plain_d);
+    const MetFacet met = met_in_lane(mesh, s, p, d, l);
     if (met.t < 0) continue;
-    const bool counts = gives && !(s.left_out && s.left_out[l]);
     Vec3<T> own_p{}, own_d{};
     RayFacet<T> facet_bar{};
-    if (met.facet <= kFirstPlane) {
-      facet_distance_bar(box_plane<T>(s.field, kFirstPlane - met.facet), from, along, bar, own_p,
-                         own_d, facet_bar);
-    } else if (mesh) {
-      const int* const face = mesh->faces.data() + 3 * met.facet;
-      facet_distance_bar(mesh_facet<T>(s.hull, face), from, along, bar, own_p, own_d, facet_bar);
-      const Vec3<T>* const corner[3] = {&facet_bar.a, &facet_bar.b, &facet_bar.c};
-      for (int k = 0; counts && k < 3; ++k) s.hull_bar.add_vertex(face[k], *corner[k]);
-    } else {
-      Prism prism(s.field, met.facet);
-      facet_distance_bar(prism_facet<T>(prism), from, along, bar, own_p, own_d, facet_bar);
-      const HullBar to = prism.bar();
-      const Vec3<T>* const corner[3] = {&facet_bar.a, &facet_bar.b, &facet_bar.c};
-      for (int k = 0; k < 3; ++k) to.add_vertex(3 + k, *corner[k]);
-      if (counts) prism.give(s.field, s.field_bar);
-    }
+    facet_distance_bar(met_facet<T>(mesh, s, met), take_lane(p, l), take_lane(d, l), bar, own_p,
+                       own_d, facet_bar);
+    if (gives && !(s.left_out && s.left_out[l])) give_facet(mesh, s, met, facet_bar);
     add_lane(p_bar, l, own_p);
     add_lane(d_bar, l, own_d);
   }

@@ -2,28 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include "cycloid/rigid/sense/ray_case_test.h"
 #include "tests/support/pullback_check.h"
 
 namespace cycloid::ray_solid_test {
 
+using test::hills;
+using test::hollow;
 using test::Numbers;
 using V = Vec3<double>;
-
-// A tetrahedron with a hollow: a face that its hull does not have.
-Mesh hollow() {
-  Mesh m;
-  m.vertex = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0.25, 0.25, 0.1};
-  m.faces = {0, 1, 3, 0, 3, 2, 0, 2, 1, 1, 2, 4, 2, 3, 4, 3, 1, 4};
-  return m;
-}
-
-HeightData hills() {
-  HeightData h;
-  h.rows = 3, h.columns = 4;
-  h.size = {1.5, 1, 0.5, 0.2};
-  h.data = {0, 0.2, 0.5, 0.1, 0.3, 1, 0.4, 0.2, 0.6, 0.1, 0, 0.8};
-  return h;
-}
 
 TEST_CASE("ray_solid_distance: faces from either side, hills, their sides, and the box below") {
   const Mesh mesh = hollow();

@@ -176,6 +176,7 @@ RobotObservers RobotObservables::observers(const std::vector<std::string>& names
       looks = looks || sees_solids(kind_of(part));
     }
   }
+  key.list.look_at(*key_.tree);
   if (looks) key.list.solids = std::make_shared<const SeenSolids>(*key_.tree);
   return choose_observers(key);
 }

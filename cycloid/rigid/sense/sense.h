@@ -3,7 +3,8 @@
 //   joints       q, q̇; a ball's quaternion and angular velocity                        (1)
 //   tendons      length l and rate J q̇ (tendon.h)                                      (2)
 //   actuators    length and rate of the transmission, force p scaled by its tendon's   (3)
-//                limit (actuation.h)
+//                limit (actuation.h); three numbers each of an orientation servo; those of adhesion
+//                adhesion_sensor.h
 //   forces       a tendon's Σ p, a joint's actuator force after its limit, gravity     (4)
 //                compensation included where the joint counts it
 //   frames       frame_sensor.h, accelerations of instant_dynamics.h                   (5)
@@ -15,7 +16,7 @@
 //   fields       of mjData, field_sensor.h                                             (12)
 //   flux, pixels camera_sensor.h                                                       (13)
 //   limits       distance and rate, limit_sensor.h; force, limit_force.h               (14)
-//   rays         distance to the nearest geom, ray_sensor.h                            (16)
+//   rays         of sites and of a camera's pixels, to the nearest geom, ray_picture.h (16)
 //   distances    of two geoms, geom_distance.h                                         (17)
 //   inside       1 where a frame's origin is in the volume of a site, else 0           (15)
 // A sensor with a cutoff s shows min(max(y, -s), s); outside, its derivative is zero. Noise is left
@@ -29,6 +30,7 @@
 // of its own (field_sweep.h).
 #pragma once
 
+#include "cycloid/rigid/sense/adhesion_sensor.h"
 #include "cycloid/rigid/sense/camera_sensor.h"
 #include "cycloid/rigid/sense/contact_sensor.h"
 #include "cycloid/rigid/sense/field_sensor.h"
@@ -65,6 +67,7 @@ void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
   }
   if (list.joint_forces) {
     limited_actuator_forces(r, x, w);
+    if (list.adhesion && space.plan) add_adhesion_share(r, x, space, w.tau_act);
     if (counts_compensation(tree)) compensation_on_dofs(r, w);
   }
   if (list.roots) {
@@ -83,7 +86,7 @@ S transmission_length(const Robot<S, P>& r, int i, const Instant<S>& x, const Wo
     case TransmissionKind::slider_crank:
     case TransmissionKind::site: return site_transmission_length(r.tree, r.p, i, w.frames);
     case TransmissionKind::body:
-    case TransmissionKind::orientation: return S(0);  // never asked for
+    case TransmissionKind::orientation: return S(0);  // zero; three numbers, below
     default: return joint_transmission_length(r.tree, r.p, i, x.qpos);
   }
 }
@@ -98,15 +101,35 @@ S transmission_rate(const Robot<S, P>& r, int i, const Instant<S>& x, const Work
     case TransmissionKind::site:
       return site_transmission_rate(r.tree, r.p, i, w.frames, static_cast<const Motion<S>*>(w.v));
     case TransmissionKind::body:
-    case TransmissionKind::orientation: return S(0);  // never asked for
+    case TransmissionKind::orientation: return S(0);  // adhesion_sensor.h; three numbers, below
     default: return joint_transmission_rate(r.tree, r.p, i, x.qpos, x.qvel);
   }
+}
+
+// A sensor of an orientation servo, with three numbers.
+inline bool sees_orientation(const TreeView& tree, const Sensor& s) {
+  const SensorKind k = kind_of(s);
+  return k >= SensorKind::actuator_position && k <= SensorKind::actuator_force &&
+         turns_frame(tree.model.actuators[static_cast<std::size_t>(s.object)]);
 }
 
 template <class S>
 CYCLOID_INLINE S shown_force(const TreeView& tree, int i, const Workspace<S>& w) {
   return w.actuator_force[i] *
          force_scale(tree, tree.model.actuators[static_cast<std::size_t>(i)], w);
+}
+
+// (3) of an orientation servo: log q_rel, ω and p of orientation.h.
+template <class S, class P>
+Vec3<S> orientation_sensor(const Robot<S, P>& r, SensorKind kind, int i, const Instant<S>& x,
+                           const Workspace<S>& w) {
+  const std::size_t k = static_cast<std::size_t>(i);
+  if (kind == SensorKind::actuator_force) {
+    return acts(r.tree, r.tree.model.actuators[k]) ? load_vec3(w.orientation_force + 3 * i)
+                                                   : Vec3<S>{};
+  }
+  const OrientationPoint<S> at = orientation_point(r, k, x, w);
+  return kind == SensorKind::actuator_position ? quaternion_log(at.q) : at.rate;
 }
 
 // What (14) looks at: position or length and its rate, the limit's range and margin.
@@ -129,6 +152,13 @@ LimitPoint<S> limit_point(const Robot<S, P>& r, const Sensor& s, const Instant<S
   at.low = place >= 0 ? S(r.p[place]) : number<S>(range.low);
   at.high = place >= 0 ? S(r.p[place + 1]) : number<S>(range.high);
   at.margin = number<S>(on_joint ? tree.model.joints[k].margin : tree.model.tendons[k].margin);
+  if (on_joint && tree.model.joints[k].kind == JointKind::ball) {  // limit_sensor.h (4)
+    const BallTurn<S> turn(x.qpos + tree.model.joints[k].qpos);
+    at.x = turn.angle;
+    at.rate = dot(turn.u, load_vec3(x.qvel + tree.model.joints[k].dof));
+    at.high = max(at.low, at.high);
+    at.low = S(-1e30f);
+  }
   return at;
 }
 inline bool is_limit_rate(SensorKind k) {
@@ -178,8 +208,7 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
   if (kind_of(s) == SensorKind::rangefinder) {  // (16)
     const SensedFrame<S> o =
         sensed_frame(tree, r.p, frame_mount(tree, s.object_type, i), w.frames, v, a);
-    out[0] = cast_ray(tree, r.p, o, w.frames, v, a, space.solids).t;
-    return;
+    return ray_picture(tree, r.p, s, o, w.frames, v, a, space.solids, out);
   }
   if (sees_distance(kind_of(s))) {  // (17)
     return distance_sensor(s, seen_distance(tree, r.p, space.solids.seen, s, w.frames, v, a), out);
@@ -191,6 +220,12 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
                                  : S(0);
     return;
   }
+  if (kind_of(s) == SensorKind::actuator_velocity && adheres(tree.model.actuators[k])) {
+    if (space.plan) measure_adhesion_rates(r, x, x.qvel, space);  // (3)
+    out[0] = space.plan ? w.adhesion_rate[k] : S(0);
+    return;
+  }
+  if (sees_orientation(tree, s)) return store(out, orientation_sensor(r, kind_of(s), i, x, w));
   if (sees_limit_force(kind_of(s))) {
     out[0] = limit_force(tree, s, space);
     return;

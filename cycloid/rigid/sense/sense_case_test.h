@@ -134,6 +134,7 @@ struct SenseCase {
     input_size = inputs.mocap_quat + 4 * m.nmocap;
     tangents = 2 * m.nv + m.na;
     for (const Sensor& s : m.sensors) list.add(s);
+    list.look_at(tree);
     RandomStream random(12);
     x0 = RigidCase(m, spread).q0;
     for (int i = 0; i < m.nv + m.na; ++i) x0.push_back(spread * random.uniform(-1.0, 1.0));

@@ -5,6 +5,24 @@
 
 namespace cycloid::inline rigid {
 
+// (14) of a ball.
+template <class S, class P>
+void gather_ball_limit(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
+                       const LimitPoint<S>& at, const S& y_bar, const InstantBars<S>& bar) {
+  const std::size_t k = static_cast<std::size_t>(s.object);
+  const Joint& j = r.tree.model.joints[k];
+  S x_bar(0), rate_bar(0), range_bar[2] = {S(0), S(0)};
+  limit_sensor_pullback(is_limit_rate(kind_of(s)), at.x, at.low, at.high, at.margin, y_bar, x_bar,
+                        rate_bar, range_bar);
+  ball_turn_pullback(BallTurn<S>(x.qpos + j.qpos), load_vec3(x.qvel + j.dof), x_bar, rate_bar,
+                     bar.q + j.dof, bar.v + j.dof);
+  const int place = r.tree.joints[k].range;
+  if (!bar.p || place < 0) return;
+  const Mask<S> second = S(r.p[place + 1]) > S(r.p[place]);  // as limit_rows.h has it
+  bar.p[place] += select(second, S(0), range_bar[1]);
+  bar.p[place + 1] += select(second, range_bar[1], S(0));
+}
+
 // One sensor: y_bar is that of its numbers before the cutoff. Adds to space, its work.bars and bar;
 // the cotangent of T is added to kinetic_bar.
 template <class S, class P>
@@ -52,9 +70,8 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     const FrameMount on = frame_mount(tree, s.object_type, i);
     const SensedFrame<S> o = sensed_frame(tree, r.p, on, w.frames, v, a);
     SensedFrameBars<S> o_bar;
-    const RayHit<S> hit = cast_ray(tree, r.p, o, w.frames, v, a, space.solids);
-    cast_ray_pullback(tree, r.p, o, w.frames, v, a, hit, y_bar[0], o_bar, w.bars, bar.p,
-                      space.solids);
+    ray_picture_pullback(tree, r.p, s, o, w.frames, v, a, space.solids, y_bar, o_bar, w.bars,
+                         bar.p);
     sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
     return;
   }
@@ -68,11 +85,20 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     const bool on_joint =
         kind == SensorKind::joint_limit_position || kind == SensorKind::joint_limit_velocity;
     const int place = on_joint ? tree.joints[k].range : tree.tendons[k].range;
+    if (on_joint && tree.model.joints[k].kind == JointKind::ball) {
+      return gather_ball_limit(r, s, x, at, y_bar[0], bar);
+    }
     S& x_bar = on_joint ? bar.q[tree.model.joints[k].dof] : space.tendon_length_bar[k];
     S& rate_bar = on_joint ? bar.v[tree.model.joints[k].dof] : space.tendon_rate_bar[k];
     limit_sensor_pullback(is_limit_rate(kind), at.x, at.low, at.high, at.margin, y_bar[0], x_bar,
                           rate_bar, bar.p && place >= 0 ? bar.p + place : nullptr);
     return;
+  }
+  if (sees_orientation(tree, s)) {
+    S* const to = kind == SensorKind::actuator_position   ? space.turn_bar
+                  : kind == SensorKind::actuator_velocity ? space.turn_rate_bar
+                                                          : space.turn_force_bar;
+    return add_to(to + 3 * i, load_vec3(y_bar));
   }
   if (sees_limit_force(kind)) return limit_force_pullback(tree, s, space, y_bar[0]);
   if (sees_interaction(kind)) {  // (10)
@@ -138,7 +164,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
 // (4): c of the joints' forces Jᵀ p goes to the forces p in space.force_bar, and to J by a sweep of
 // its own.
 template <class S, class P>
-void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>& space,
+void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, SenseSpace<S>& space,
                          const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
@@ -167,13 +193,28 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
         space.force_bar[i] += site_transmission_rate(tree, r.p, id, w.frames, field);
         site_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
         break;
-      case TransmissionKind::body:
-      case TransmissionKind::orientation: break;  // never asked for
+      case TransmissionKind::orientation: {
+        const Vec3<S> none{};
+        add_to(space.turn_force_bar + 3 * i, orientation_rate(tree, r.p, id, w.frames, field, c));
+        orientation_pullback(tree, r.p, id, at, load_vec3(w.orientation_force + 3 * i), none, none,
+                             to);
+        break;
+      }
+      case TransmissionKind::body: break;  // below
       default:
         space.force_bar[i] += joint_transmission_rate(tree, r.p, id, x.qpos, c);
         joint_transmission_pullback(tree, r.p, id, at, RowBars<S>{S(0), shown, S(0)}, to);
         break;
     }
+  }
+  if (holds_contacts(tree, space)) {
+    const BodyBars<S>& sinks = form.sweep.bars;
+    measure_adhesion_rates(r, x, c, space);
+    for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
+      if (adheres(tree.model.actuators[i])) space.force_bar[i] += w.adhesion_rate[i];
+    }
+    gather_adhesion_form(r, x, space, static_cast<const S*>(w.actuator_force), field,
+                         {sinks.m, sinks.a, sinks.a, sinks.v, sinks.pose}, bar);
   }
   field_sweep_pullback(tree, r.p, w.frames, x.qpos, c, field, form.sweep, bar.q, bar.p,
                        w.row_mocap_bar);
@@ -188,6 +229,22 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, const SenseS
   if (bar.p && tree.model.options.acting.gravity) {
     add_to(bar.p + tree.options.gravity, gravity_bar);
   }
+}
+
+// (3) of an orientation servo: of its force through its law, then of what it turns.
+template <class S, class P>
+void gather_turn(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                 const SenseSpace<S>& space, const RowPoint<S>& at, const RowSinks<S>& to,
+                 const InstantBars<S>& bar) {
+  const Vec3<S> none{}, phi_bar = load_vec3(space.turn_bar + 3 * i);
+  OrientationForce<S> out_bar;
+  if (acts(r.tree, r.tree.model.actuators[i])) {
+    out_bar.force = load_vec3(space.turn_force_bar + 3 * i);
+  }
+  OrientationBars<S> law = gather_orientation_law(r, i, x, space.work, out_bar, bar);
+  law.turn += right_jacobian_inverse_apply(-quaternion_log(law.at.q), phi_bar);
+  orientation_pullback(r.tree, r.p, static_cast<int>(i), at, none,
+                       law.rate + load_vec3(space.turn_rate_bar + 3 * i), law.turn, to);
 }
 
 // (3), (2): forces first, through the limits of tendons; then lengths and rates, along the rows.
@@ -209,7 +266,10 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
   }
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
-    if (turns_frame(a)) continue;  // not shown
+    if (turns_frame(a)) {
+      gather_turn(r, i, x, space, at, to, bar);
+      continue;
+    }
     const int id = static_cast<int>(i), place = tree.actuators[i].gear;
     const bool on_tendon = a.transmission == TransmissionKind::tendon;
     S length_bar = space.length_bar[i], rate_bar = space.rate_bar[i];
@@ -273,7 +333,9 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
   set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);
   for (std::size_t n = 0; n < list.sensors.size(); ++n) {
     const Sensor& s = list.sensors[n];
-    if (kind_of(s) == SensorKind::contact || is_field(kind_of(s))) {  // of any size, never cut off
+    // Of any size; never cut off, or by their own pullback.
+    if (kind_of(s) == SensorKind::contact || kind_of(s) == SensorKind::rangefinder ||
+        is_field(kind_of(s))) {
       sense_one_pullback(r, s, x, space, out_bar + list.places[n], kinetic_bar, bar);
       continue;
     }
@@ -296,6 +358,12 @@ void sense_pullback(const Robot<S, P>& r, const SensorList& list, const Instant<
                     bar);
   }
   if (space.plan && (list.sees_forces() || list.contacts)) gather_contacts(r, x, space, bar);
+  if (list.adhesion && space.plan) {
+    w.rows.form.sweep.clear(tree);
+    gather_adhesion_form(r, x, space, static_cast<const S*>(space.rate_bar),
+                         static_cast<const Motion<S>*>(w.v),
+                         {w.bars.v, w.bars.a, w.bars.a, w.bars.v, w.bars.pose}, bar);
+  }
   if (list.roots) {
     gather_roots(tree, r.p, w.frames, w.inertia, static_cast<const Motion<S>*>(w.v), space.roots,
                  w.bars, bar.p);

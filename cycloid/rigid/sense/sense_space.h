@@ -1,7 +1,7 @@
 // What sensors need: the list of what is observed, and the memory of an instant.
 #pragma once
 
-#include "cycloid/rigid/sense/ray_sensor.h"
+#include "cycloid/rigid/sense/ray_picture.h"
 #include "cycloid/rigid/tree/interaction.h"
 #include "cycloid/rigid/tree/root_field.h"
 
@@ -15,6 +15,7 @@ struct SensorList {
   int size = 0;
   bool accelerations = false, joint_forces = false, interactions = false, contacts = false;
   bool externals = false, roots = false, constraint_forces = false;
+  bool adhesion = false;                     // asks what adhesion actuators do: set by look_at
   std::shared_ptr<const SeenSolids> solids;  // where a sensor may look at some
 
   void add(const Sensor& s, bool field = false) {
@@ -34,6 +35,15 @@ struct SensorList {
   }
   bool sees_forces() const { return interactions || externals; }
 
+  // To be called after the last sensor: adhesion acts by contacts, which are found with q̈.
+  void look_at(const TreeView& tree) {
+    for (const Sensor& s : sensors) {
+      adhesion = adhesion || (tree.has_adhesion &&
+                              (joint_forces || kind_of(s) == SensorKind::actuator_velocity));
+    }
+    accelerations = accelerations || adhesion;
+  }
+
   // Only its fields, or only its sensors, each where it is in the whole.
   SensorList only(bool chosen) const {
     SensorList out;
@@ -44,6 +54,8 @@ struct SensorList {
     }
     out.size = size;
     out.solids = solids;
+    out.adhesion = adhesion;
+    out.accelerations = out.accelerations || adhesion;
     return out;
   }
 };
@@ -52,15 +64,17 @@ struct SensorList {
 template <class S>
 struct SenseSpace {
   Workspace<S> work;
-  S *length_bar, *rate_bar, *force_bar;    // (actuators)
-  S *tendon_length_bar, *tendon_rate_bar;  // (tendons)
-  S *joint_force_bar, *qacc_bar;           // (nv)
-  S *constraint_force, *constraint_bar;    // (nv) Jᵀf of the rows, and its cotangent
+  S *length_bar, *rate_bar, *force_bar;          // (actuators)
+  S *turn_bar, *turn_rate_bar, *turn_force_bar;  // (3 actuators), of orientation servos
+  S *tendon_length_bar, *tendon_rate_bar;        // (tendons)
+  S *joint_force_bar, *qacc_bar;                 // (nv)
+  S *constraint_force, *constraint_bar;          // (nv) Jᵀf of the rows, and its cotangent
   const ConstraintPlan* plan;  // null: nothing constrains, and what follows is not there
   ConstraintMemory<S> constraints;
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
   ContactViews<S> views;
   S *row_force_bar, *contact_sign;  // (all rows), (slots)
+  S *no_rows, *pull;                // (all rows) zeros, (slots) of adhesion_sensor.h
   InteractionSpace<S> interaction;
   RootSpace<S> roots;
   RaySolids solids;
@@ -83,6 +97,9 @@ struct SenseSpace {
     for (S** array : {&length_bar, &rate_bar, &force_bar}) {
       arena.take(*array, tree.model.actuators.size());
     }
+    for (S** array : {&turn_bar, &turn_rate_bar, &turn_force_bar}) {
+      arena.take(*array, 3 * tree.model.actuators.size());
+    }
     for (S** array : {&tendon_length_bar, &tendon_rate_bar}) {
       arena.take(*array, tree.model.tendons.size());
     }
@@ -91,14 +108,20 @@ struct SenseSpace {
     }
     if (plan) {
       arena.take(row_force_bar, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
-      arena.take(contact_sign, static_cast<std::size_t>(plan->contacts.slots));
+      arena.take(no_rows, static_cast<std::size_t>(plan->most.diagonals + plan->most.rows));
+      for (S** array : {&contact_sign, &pull}) {
+        arena.take(*array, static_cast<std::size_t>(plan->contacts.slots));
+      }
     } else {
-      row_force_bar = contact_sign = nullptr;
+      row_force_bar = contact_sign = no_rows = pull = nullptr;
     }
   }
   void clear(const TreeView& tree) const {
     for (S* array : {length_bar, rate_bar, force_bar}) {
       set_zero(array, static_cast<int>(tree.model.actuators.size()));
+    }
+    for (S* array : {turn_bar, turn_rate_bar, turn_force_bar}) {
+      set_zero(array, 3 * static_cast<int>(tree.model.actuators.size()));
     }
     for (S* array : {tendon_length_bar, tendon_rate_bar}) {
       set_zero(array, static_cast<int>(tree.model.tendons.size()));

@@ -86,6 +86,71 @@ TEST_CASE("sense: ... every kind at once, some of them cut off") {
   CHECK(std::any_of(y.begin(), y.end(), [](double v) { return std::abs(v) < 0.2; }));
 }
 
+// Of sites, of a ball; one integrates its controls, one holds its force.
+void add_servos(Model& m) {
+  const auto add = [&](int target, int reference) {
+    Named<Actuator> a;
+    a.transmission = TransmissionKind::orientation;
+    a.law = ActuatorLaw::orientation;
+    a.target = target;
+    a.reference_site = reference;
+    a.control = m.nu;
+    a.controls = 3;
+    a.gain = {1.3};
+    a.affine_bias = true;
+    a.bias = {0.2, 0, -0.3};
+    m.nu += 3;
+    m.actuators.push_back(a);
+  };
+  add(1, 6);
+  add(2, 4);
+  add(3, -1);
+  Actuator& held = m.actuators[m.actuators.size() - 2];
+  held.force_range = {true, -0.1, 0.1};
+  Actuator& last = m.actuators.back();
+  last.dynamics = ActuatorDynamics::integrator;
+  last.act = m.na;
+  last.acts = 3;
+  m.na += 3;
+}
+
+TEST_CASE("sense: ... orientation servos: turns, rates, forces, and their share at joints") {
+  SensorModel s;
+  add_servos(s.model);
+  for (int a = static_cast<int>(s.model.actuators.size()) - 3;
+       a < static_cast<int>(s.model.actuators.size()); ++a) {
+    for (const SensorKind k : {SensorKind::actuator_position, SensorKind::actuator_velocity,
+                               SensorKind::actuator_force}) {
+      s.add(k, a);
+      s.model.sensors.back().dimension = 3;
+    }
+  }
+  for (const int joint : {1, 2, 7}) s.add(SensorKind::joint_actuator_force, joint);
+  s.add(SensorKind::joint_actuation, 3);
+  s.model.sensors.back().dimension = 3;
+  check_sense("sense", s.model);
+  s.model.joints[1].actuator_force = {true, -0.01, 0.01};
+  check_sense("sense", s.model);
+}
+
+TEST_CASE("sense: ... limits of a ball, within and beyond") {
+  SensorModel s;
+  for (const double reach : {0.05, 2.5}) {
+    s.model.joints[3].range = {true, 0, reach};
+    s.model.joints[3].margin = 0.02;
+    s.model.sensors.clear();
+    for (const SensorKind k :
+         {SensorKind::joint_limit_position, SensorKind::joint_limit_velocity}) {
+      s.add(k, 3);
+      s.model.sensors.back().dimension = 1;
+    }
+    const Numbers y = SenseCase(s.model).values();
+    CHECK((y[0] < 0) == (reach < 1));
+    CHECK((y[1] != 0) == (reach < 1));
+    if (reach < 1) check_sense("sense", s.model);
+  }
+}
+
 TEST_CASE("sense: the clock shows the time it is told, and has no gradient") {
   SensorModel s;
   s.add(SensorKind::clock, -1);
