@@ -176,7 +176,7 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
         return None
     drawn = getattr(seen, "_picture", None)
     if drawn is None:
-        return None
+        return _draw_phase(run, scene)
     kind, what = drawn
     if kind == "grid":
         _draw_field(run.states.reshape((-1, *what)), "temperature [K]", what, scene)
@@ -184,6 +184,16 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
     _draw_soft(run, what, scene)
     n = scene["surface"]["count"]
     return lambda x: x[:, : 3 * n].reshape((len(x), n, 3))
+
+
+def _draw_phase(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
+    names = _state_names(run.system)
+    if len(names) not in (2, 3) or not np.isfinite(run.states).all():
+        return None
+    poses, parts = _law_pictures.phase_space(names, run.states)
+    scene["poses"] = columns(poses(run.states).reshape((len(run.states), -1)))
+    scene |= parts
+    return lambda x: poses(x)[..., :3]
 
 
 def _robot_poses(run: Run, robot: Robot, states: np.ndarray) -> np.ndarray:
@@ -394,7 +404,11 @@ def _ghost(run: Run, other: Run, scene: Scene) -> Scene:
     nearest = np.abs(other.times[None, :] - run.times[:, None]).argmin(axis=1)
     other.states, other.steps = other.states[nearest], other.steps[nearest]
     drawn: Scene = {}
-    _draw(other, drawn)
+    if "caption" in scene:  # in the scale of the first
+        poses, _ = _law_pictures.phase_space(_state_names(run.system), run.states)
+        drawn["poses"] = columns(poses(other.states).reshape((len(other.states), -1)))
+    else:
+        _draw(other, drawn)
     if ("poses" in drawn) != ("poses" in scene) or (
         "poses" in scene and drawn["poses"]["width"] != scene["poses"]["width"]
     ):
