@@ -308,6 +308,23 @@ def _draw_flow(run: Run, flow: Any, scene: Scene) -> None:
         field = np.linalg.norm(field, axis=-1)
     unit = flow.observable_units.get(name, "")
     _draw_field(field, f"{name} [{unit}]" if unit else name, flow.size, scene)
+    if len(flow.shape) == 2:
+        scene["geoms"] = _obstacles(flow, run.seen_params)
+
+
+def _obstacles(flow: Any, params: np.ndarray) -> list[Scene]:
+    """Discs and rectangles in a flow of two dimensions, as flat bodies."""
+    values, thin, out = flow.parameters.unpack(params), 0.002 * min(flow.size), []
+    for name in [n for n in values if n.startswith("obstacle:") and n.endswith(".center")]:
+        own, place = name.removesuffix(".center"), [*values[name], 0.0]
+        if f"{own}.radius" in values:
+            size, shape = [float(values[f"{own}.radius"]), thin], "cylinder"
+        elif f"{own}.size" in values:
+            size, shape = [*(values[f"{own}.size"] / 2), thin], "box"
+        else:
+            continue
+        out.append(_law_pictures.geom(-1, shape, size, (0.55, 0.58, 0.63, 1.0), place))
+    return out
 
 
 def _draw_field(field: np.ndarray, name: str, size: Sequence[float], scene: Scene) -> None:

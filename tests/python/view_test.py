@@ -281,3 +281,14 @@ def test_two_numbers_are_a_point_in_their_space():
     assert np.allclose(places(other.states)[:, 0, [0, 2]], expected)
     assert np.abs(places(run.states)[..., :3]).max() == pytest.approx(1)
     assert len(scene["ghosts"]) == 1 and scene["ghosts"][0]["poses"]["rows"] == 61
+
+
+def test_obstacles_of_a_flow_are_drawn():
+    sides = {"left": ("inflow", (1.0, 0.0)), "right": "outflow", "bottom": "slip", "top": "slip"}
+    things = (cy.fluid.Circle((1, 1), 0.2), cy.fluid.Box((2.5, 1), (0.2, 0.6)))
+    flow = cy.fluid.grid((24, 12), (4, 2), 0.01, boundary=sides, obstacles=things, dt=0.01)
+    run = cy.rollout(flow, flow.state(), 2, {"obstacle:#0.radius": 0.3})
+    disc, box = scene_of(run)["geoms"]
+    assert disc["shape"] == "cylinder" and disc["size"][0] == pytest.approx(0.3)
+    assert disc["pos"] == [1, 1, 0]
+    assert box["shape"] == "box" and box["size"][:2] == pytest.approx([0.1, 0.3])
