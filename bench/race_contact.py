@@ -72,18 +72,16 @@ def agreement(model, states, controls):
             "gradient": float(np.mean(cosine >= 0.999))}
 
 
-def mjx_gradient(model, states, controls):
-    """MJX's gradient of the sum of the last state by the first one and the controls: seconds to
-    compile it, microseconds per environment-step, and the share of gradients that are finite.
-    """
+def mjx_loss(model):
+    """The sum of the last state of a run in MJX: a function of qpos, qvel and controls (T, nu)."""
     import jax
-    import jax.numpy as jnp
 
     # MJX lies among the packages whose robots we read, in a folder `mujoco` of its own.
     mujoco.__path__.append(str(models.MODELS["mjx/constraints"].parents[2]))
     from mujoco import mjx
 
-    model.opt.iterations = 1  # more are a loop, through which JAX has no reverse mode
+    # MJX refuses the flag, which only reports.
+    model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_ENERGY)
     on_device = mjx.put_model(model)
     blank = mjx.make_data(on_device)
 
@@ -96,7 +94,18 @@ def mjx_gradient(model, states, controls):
         data, _ = jax.lax.scan(step, data, us)
         return data.qpos.sum() + data.qvel.sum()
 
-    gradient = jax.jit(jax.vmap(jax.grad(last, argnums=(0, 1, 2))))
+    return last
+
+
+def mjx_gradient(model, states, controls):
+    """MJX's gradient of the sum of the last state by the first one and the controls: seconds to
+    compile it, microseconds per environment-step, and the share of gradients that are finite.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    model.opt.iterations = 1  # more are a loop, through which JAX has no reverse mode
+    gradient = jax.jit(jax.vmap(jax.grad(mjx_loss(model), argnums=(0, 1, 2))))
     qpos, qvel, _ = np.split(states, [model.nq, model.nq + model.nv], axis=1)
     arguments = [jnp.array(part) for part in (qpos, qvel, controls)]
     start = time.perf_counter()

@@ -28,25 +28,12 @@ class Mjx:
 
     def __init__(self, model, iterations=None):
         import jax
-        import mujoco
-        from mujoco import mjx
+        from race_contact import mjx_loss
 
-        model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_ENERGY)  # MJX refuses it
         if iterations:
             model.opt.iterations = iterations
         self.model, self.jax = model, jax
-        on_device = mjx.put_model(model)
-        blank = mjx.make_data(on_device)
-
-        def last(qpos, qvel, us):
-            data = blank.replace(qpos=qpos, qvel=qvel)
-
-            def step(d, u):
-                return mjx.step(on_device, d.replace(ctrl=u)), None
-
-            data, _ = jax.lax.scan(step, data, us)
-            return data.qpos.sum() + data.qvel.sum()
-
+        last = mjx_loss(model)
         self.functions = {"MJX, forward": jax.vmap(last),
                           "MJX, forward and gradient": jax.vmap(jax.grad(last, argnums=(0, 1, 2)))}
 
@@ -112,12 +99,8 @@ def main():
     options = parser.parse_args()
     # Before JAX makes its threads.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-options.threads :])
-    import mujoco
     from race_curves import BY_DOFS, HUMANOID, towers
-    from race_robots import models
 
-    # MJX lies among the packages whose robots we read, in a folder `mujoco` of its own.
-    mujoco.__path__.append(str(models.MODELS["mjx/constraints"].parents[2]))
     humanoid = robot(HUMANOID)
     if options.threads > 1:
         print(json.dumps({"batch, two threads": by_batch(humanoid, options.full)}))

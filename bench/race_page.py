@@ -33,6 +33,8 @@ td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-num
 figure { margin: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px;
   padding: 0.8rem; } figure svg { width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 14px system-ui, sans-serif; } svg .grid { stroke: var(--line); }
+@media (max-width: 40rem) { body { padding: 0.8rem; } table { font-size: 0.8rem; }
+  td, th { padding: 0.3rem 0.3rem; } td.n { white-space: normal; } }
 .legend span { white-space: nowrap; margin-right: 1rem; font-size: 0.85rem; }
 .legend svg { width: 1.8rem; height: 0.7rem; }
 """

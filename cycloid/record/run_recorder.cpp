@@ -221,7 +221,8 @@ namespace {
 [[noreturn]] void refuse() {
   throw Error(
       "this program was built without libhdf5, which recordings need: install it "
-      "(apt-get install libhdf5-dev) and build again, or write a table with --output FILE.csv");
+      "(apt-get install libhdf5-dev) and build again, save the run from Python, or write a table "
+      "with --output FILE.csv");
 }
 }  // namespace
 RunRecorder::RunRecorder(const std::string&, const RunHeader&, const RunCheckpoint&) { refuse(); }

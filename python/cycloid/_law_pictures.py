@@ -88,6 +88,30 @@ def picture(
     return draw(system.parameters.unpack(params), states) if draw else None
 
 
+def phase_space(names: Sequence[str], states: np.ndarray) -> tuple[Poses, Parts]:
+    """Of two or three numbers of which no more is known: a point in the space of states, each
+    number scaled to its range.
+    """
+    low, high = states.min(axis=0), states.max(axis=0)
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-9 + 1e-9 * np.abs(high))
+
+    def poses(x: np.ndarray) -> np.ndarray:
+        at = (x - middle) / half
+        flat = in_plane(at[:, :1], at[:, 1:2]) if at.shape[1] == 2 else at[:, None, :]
+        return poses_of(flat)
+
+    words = ("across", "up") if len(names) == 2 else ("to the right", "to the back", "up")
+    where = ", ".join(f"{name} {word}" for name, word in zip(names, words, strict=True))
+    return poses, {
+        "bodies": ["state"],
+        "geoms": [geom(0, "sphere", [0.05], _TEAL)],
+        "links": [],
+        "trails": [0],
+        "look": [0, -1, 0.001] if len(names) == 2 else [0.6, -1, 0.35],
+        "caption": f"{where}; each scaled to its range",
+    }
+
+
 def _pendulum(p: Any, states: np.ndarray) -> tuple[Poses, Parts]:
     length = float(p["length"])
 

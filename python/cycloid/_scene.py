@@ -176,7 +176,7 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
         return None
     drawn = getattr(seen, "_picture", None)
     if drawn is None:
-        return None
+        return _draw_phase(run, scene)
     kind, what = drawn
     if kind == "grid":
         _draw_field(run.states.reshape((-1, *what)), "temperature [K]", what, scene)
@@ -184,6 +184,16 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
     _draw_soft(run, what, scene)
     n = scene["surface"]["count"]
     return lambda x: x[:, : 3 * n].reshape((len(x), n, 3))
+
+
+def _draw_phase(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
+    names = _state_names(run.system)
+    if len(names) not in (2, 3) or not np.isfinite(run.states).all():
+        return None
+    poses, parts = _law_pictures.phase_space(names, run.states)
+    scene["poses"] = columns(poses(run.states).reshape((len(run.states), -1)))
+    scene |= parts
+    return lambda x: poses(x)[..., :3]
 
 
 def _robot_poses(run: Run, robot: Robot, states: np.ndarray) -> np.ndarray:
@@ -298,6 +308,23 @@ def _draw_flow(run: Run, flow: Any, scene: Scene) -> None:
         field = np.linalg.norm(field, axis=-1)
     unit = flow.observable_units.get(name, "")
     _draw_field(field, f"{name} [{unit}]" if unit else name, flow.size, scene)
+    if len(flow.shape) == 2:
+        scene["geoms"] = _obstacles(flow, run.seen_params)
+
+
+def _obstacles(flow: Any, params: np.ndarray) -> list[Scene]:
+    """Discs and rectangles in a flow of two dimensions, as flat bodies."""
+    values, thin, out = flow.parameters.unpack(params), 0.002 * min(flow.size), []
+    for name in [n for n in values if n.startswith("obstacle:") and n.endswith(".center")]:
+        own, place = name.removesuffix(".center"), [*values[name], 0.0]
+        if f"{own}.radius" in values:
+            size, shape = [float(values[f"{own}.radius"]), thin], "cylinder"
+        elif f"{own}.size" in values:
+            size, shape = [*(values[f"{own}.size"] / 2), thin], "box"
+        else:
+            continue
+        out.append(_law_pictures.geom(-1, shape, size, (0.55, 0.58, 0.63, 1.0), place))
+    return out
 
 
 def _draw_field(field: np.ndarray, name: str, size: Sequence[float], scene: Scene) -> None:
@@ -394,7 +421,11 @@ def _ghost(run: Run, other: Run, scene: Scene) -> Scene:
     nearest = np.abs(other.times[None, :] - run.times[:, None]).argmin(axis=1)
     other.states, other.steps = other.states[nearest], other.steps[nearest]
     drawn: Scene = {}
-    _draw(other, drawn)
+    if "caption" in scene:  # in the scale of the first
+        poses, _ = _law_pictures.phase_space(_state_names(run.system), run.states)
+        drawn["poses"] = columns(poses(other.states).reshape((len(other.states), -1)))
+    else:
+        _draw(other, drawn)
     if ("poses" in drawn) != ("poses" in scene) or (
         "poses" in scene and drawn["poses"]["width"] != scene["poses"]["width"]
     ):

@@ -11,6 +11,7 @@ import pytest
 from models import MODELS
 
 import cycloid as cy
+from cycloid._law_pictures import phase_space
 from cycloid._live import MOST_CLIENTS
 from cycloid._scene import columns, cotangents, scene_of
 
@@ -262,3 +263,32 @@ def test_flows_are_pictures_of_their_fields():
     scene = scene_of(run)
     assert scene["grid"]["shape"] == [32, 1] and scene["field_range"][1] > 0.5
     assert np.allclose(decoded(scene["field"]), run.states, atol=1e-4)
+
+
+def test_two_numbers_are_a_point_in_their_space():
+    law = cy.own_law(
+        lambda x, u, p, t, dt: x + dt * np.stack([x[..., 1], -x[..., 0]], -1),
+        states={"place": 1, "speed": 1}, name="oscillator", dt=0.1,
+    )  # fmt: skip
+    run, other = (cy.rollout(law, [a, 0.0], 60) for a in (1.0, 0.5))
+    scene = scene_of(run, [other])
+    assert scene["caption"] == "place across, speed up; each scaled to its range"
+    assert scene["poses"]["rows"] == 61 and scene["trails"] == [0]
+    # The ghost has the scale of the first: half as far from the middle of the picture.
+    places, _ = phase_space(["place", "speed"], run.states)
+    low, high = run.states.min(axis=0), run.states.max(axis=0)
+    expected = (other.states - (low + high) / 2) / ((high - low) / 2)
+    assert np.allclose(places(other.states)[:, 0, [0, 2]], expected)
+    assert np.abs(places(run.states)[..., :3]).max() == pytest.approx(1)
+    assert len(scene["ghosts"]) == 1 and scene["ghosts"][0]["poses"]["rows"] == 61
+
+
+def test_obstacles_of_a_flow_are_drawn():
+    sides = {"left": ("inflow", (1.0, 0.0)), "right": "outflow", "bottom": "slip", "top": "slip"}
+    things = (cy.fluid.Circle((1, 1), 0.2), cy.fluid.Box((2.5, 1), (0.2, 0.6)))
+    flow = cy.fluid.grid((24, 12), (4, 2), 0.01, boundary=sides, obstacles=things, dt=0.01)
+    run = cy.rollout(flow, flow.state(), 2, {"obstacle:#0.radius": 0.3})
+    disc, box = scene_of(run)["geoms"]
+    assert disc["shape"] == "cylinder" and disc["size"][0] == pytest.approx(0.3)
+    assert disc["pos"] == [1, 1, 0]
+    assert box["shape"] == "box" and box["size"][:2] == pytest.approx([0.1, 0.3])

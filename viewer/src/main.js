@@ -95,6 +95,7 @@ function legend() {
     );
   if (data.stress) bar("stress", "stress [Pa]", 0, data.stress_top);
   if (data.field) bar("field", data.field_name, ...data.field_range);
+  if (data.caption) mark("#0f8a8a", data.caption.replace(/[<&]/g, (c) => `&#${c.charCodeAt(0)};`));
   if (data.gradient?.places) mark("#e2570f", "minus the gradient of the loss");
   if (data.contacts) mark("#13a06f", "contact forces");
   if (data.ghosts) {
