@@ -192,7 +192,9 @@ double weight_of(const SolidBody& body, const BodyParts& parts, const BodyOption
     const StencilKernels& k = stencil_kernels(named.term.law);
     if (!k.has_mass) continue;
     TermNumbers numbers;
-    for (const auto& n : named.numbers) numbers.push_back(value(n.parameter.c_str(), 0));
+    for (const auto& n : named.numbers) {
+      numbers.push_back(value(n.parameter.c_str(), at(n.component)));
+    }
     StencilView s;
     s.nodes = named.term.nodes.data(), s.constants = named.term.constants.data();
     s.rest = s.now = body.plan->mesh.vertices.data(), s.numbers = numbers.data();
@@ -208,7 +210,10 @@ void add_parameters(SolidBody& body, const BodyParts& own, const BodyOptions& o,
   const int cells = body.plan->cells(), n = body.plan->vertices();
   for (const BodyParameter& p : own.parameters) {
     if (per_cell(p, cells)) continue;
-    const auto place = all.number(p.name, p.unit.c_str(), p.constraint, p.value);
+    const std::size_t size = p.value.size();
+    const auto place =
+        all.number(p.name, p.unit.c_str(), p.constraint, p.value,
+                   size > 1 ? std::vector<int>{static_cast<int>(size)} : std::vector<int>{});
     if (p.place) body.*p.place = place;
   }
   body.damping = all.number("damping", "s", Constraint::non_negative, {o.damping});
@@ -238,8 +243,10 @@ void add_parameters(SolidBody& body, const BodyParts& own, const BodyOptions& o,
 }
 
 // Where each input begins.
-std::map<std::string, int> add_inputs(SolidBody& body, const BodyOptions& o, SystemParts& parts) {
+std::map<std::string, int> add_inputs(SolidBody& body, const BodyOptions& o,
+                                      const std::vector<std::string>& own, SystemParts& parts) {
   std::vector<std::string> known = {"force", "pinned"};
+  known.insert(known.end(), own.begin(), own.end());
   for (const auto& [name, obstacle] : named_obstacles(o)) {
     known.push_back(name);
     known.push_back(name + ".velocity");
@@ -251,7 +258,8 @@ std::map<std::string, int> add_inputs(SolidBody& body, const BodyOptions& o, Sys
     if (places.count(name)) throw ModelError(message("input \"", name, "\" is named twice"));
     const int size = name == "force"    ? body.plan->numbers()
                      : name == "pinned" ? static_cast<int>(body.plan->held_numbers.size())
-                                        : 6;
+                     : std::find(own.begin(), own.end(), name) != own.end() ? 1
+                                                                            : 6;
     if (size == 0) throw ModelError("input \"pinned\" moves held vertices; none is pinned");
     places[name] = body.inputs;
     blocks.push_back({name.c_str(), size, name == "force" ? "N" : name == "pinned" ? "m" : ""});
@@ -305,9 +313,13 @@ int index_of_word(const char* what, const std::string& word,
 
 System make_body(BodyParts own, const BodyOptions& o) {
   const auto body = std::make_shared<SolidBody>();
-  body->material = own.material;
+  body->material = own.material, body->elastic = own.elastic;
   body->integrator = static_cast<SolidIntegrator>(
       index_of_word("integrator", o.integrator, {"implicit_euler", "newmark", "bdf2"}));
+  if (!own.elastic && body->integrator != SolidIntegrator::implicit_euler) {
+    throw ModelError(
+        message("plastic matter flows in steps of \"implicit_euler\"; got \"", o.integrator, "\""));
+  }
   if (!std::isfinite(o.dt) || o.dt <= 0) {
     throw ParameterError(message("the time step dt must be positive [s]; got ", o.dt));
   }
@@ -333,13 +345,15 @@ System make_body(BodyParts own, const BodyOptions& o) {
   parts.name = own.name;
   parts.timestep = o.dt;
   const int n = static_cast<int>(numbers);
-  parts.states = Space({{"positions", n, "m"}, {"velocities", n, "m/s"}});
-  const auto inputs = add_inputs(*body, o, parts);
+  std::vector<BlockSpec> blocks = {{"positions", n, "m"}, {"velocities", n, "m/s"}};
+  if (plan->memory() > 0) blocks.push_back({"plastic", plan->memory(), ""});
+  parts.states = Space(blocks);
+  const auto inputs = add_inputs(*body, o, own.inputs, parts);
   BodyRegistry registry(parts);
   add_parameters(*body, own, o, registry);
   find_numbers(own.laws, registry, inputs, plan->terms);
   parts.initial_state = own.mesh.vertices;
-  parts.initial_state.resize(2 * numbers, 0.0);
+  parts.initial_state.resize(2 * numbers + at(plan->memory()), 0.0);
   parts.counters = {"iterations"};
   const std::shared_ptr<const SolidBody> made = body;
   if (own.refuse) {

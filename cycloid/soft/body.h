@@ -81,6 +81,8 @@ struct BodyParts {
   std::vector<BodyParameter> parameters = {};
   Material material = Material::neo_hookean;
   Formulation formulation = Formulation::standard;
+  bool elastic = true;                   // false: one of the laws is the material
+  std::vector<std::string> inputs = {};  // of one number each, besides those of all bodies
   // Why these numbers make no body; empty where they do.
   std::function<std::string(const Parameters& registry, const double* p)> refuse = {};
 };

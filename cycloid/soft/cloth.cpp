@@ -83,23 +83,56 @@ Sides sides_of(const std::vector<double>& vertices, const std::vector<int>& tria
   return sides;
 }
 
-NamedTerm membrane(const std::vector<int>& triangles) {
+bool is_woven(const ClothOptions& o) { return o.young.size() > 1; }
+
+// young and poisson, or what a weave has in their place, then the others.
+void name_numbers(bool woven, std::initializer_list<const char*> others, NamedTerm& to) {
+  to.numbers = {{"young"}, {"poisson"}};
+  if (woven) to.numbers = {{"young", 0}, {"young", 1}, {"poisson"}, {"shear"}};
+  for (const char* name : others) to.numbers.push_back({name});
+}
+
+NamedTerm membrane(const std::vector<int>& triangles, const ClothOptions& o) {
   NamedTerm named;
-  named.term.law = StencilLaw::membrane;
+  named.term.law = is_woven(o) ? StencilLaw::woven_membrane : StencilLaw::membrane;
   named.term.nodes = triangles;
-  for (const char* name : {"young", "poisson", "thickness", "density", "damping"}) {
-    named.numbers.push_back({name});
+  for (std::size_t t = 0; is_woven(o) && t < triangles.size(); t += 3) {
+    named.term.constants.insert(named.term.constants.end(), o.warp.begin(), o.warp.end());
   }
+  name_numbers(is_woven(o), {"thickness", "density", "damping"}, named);
   return named;
 }
 
-NamedTerm bending(const std::vector<int>& triangles, const Sides& sides,
-                  const std::vector<char>& held) {
-  NamedTerm named;
-  named.term.law = StencilLaw::shell_bending;
-  for (const char* name : {"young", "poisson", "thickness", "damping"}) {
-    named.numbers.push_back({name});
+void check_weave(const std::vector<double>& vertices, const std::vector<int>& triangles,
+                 const ClothOptions& o) {
+  if (o.young.size() > 2 || o.young.empty()) {
+    throw ParameterError(message("young takes one number, or those of warp and weft; got ",
+                                 o.young.size(), " numbers"));
   }
+  if (!is_woven(o)) return;
+  if (!(o.shear > 0) || !std::isfinite(o.shear)) {
+    throw ParameterError(message("a woven cloth wants its shear modulus [Pa]; got ", o.shear));
+  }
+  const Vec3<double> warp = {o.warp[0], o.warp[1], o.warp[2]};
+  for (std::size_t t = 0; t < triangles.size(); t += 3) {
+    const auto p = [&](std::size_t a) {
+      const double* const x = vertices.data() + 3 * triangles[t + a];
+      return Vec3<double>{x[0], x[1], x[2]};
+    };
+    const Vec3<double> n = cross(p(1) - p(0), p(2) - p(0));
+    const double across = std::abs(dot(n, warp)), whole = norm(n) * norm(warp);
+    if (std::isfinite(whole) && whole > 0 && across < (1 - 1e-6) * whole) continue;
+    throw ModelError(message("the warp (", o.warp[0], ", ", o.warp[1], ", ", o.warp[2],
+                             ") has no direction in triangle ", t / 3,
+                             place_of(vertices, triangles.data() + t), ", which it stands across"));
+  }
+}
+
+NamedTerm bending(const std::vector<int>& triangles, const Sides& sides, const ClothOptions& o) {
+  const std::vector<char>& held = o.held;
+  NamedTerm named;
+  named.term.law = is_woven(o) ? StencilLaw::woven_bending : StencilLaw::shell_bending;
+  name_numbers(is_woven(o), {"thickness", "damping"}, named);
   const auto is_held = [&](int t) {
     if (held.empty()) return false;
     for (int a = 0; a < 3; ++a) {
@@ -122,6 +155,9 @@ NamedTerm bending(const std::vector<int>& triangles, const Sides& sides,
     }
     named.term.nodes.insert(named.term.nodes.end(), stencil.begin(), stencil.end());
     named.term.constants.insert(named.term.constants.end(), weight.begin(), weight.end());
+    if (is_woven(o)) {
+      named.term.constants.insert(named.term.constants.end(), o.warp.begin(), o.warp.end());
+    }
   }
   return named;
 }
@@ -140,17 +176,25 @@ System cloth(std::vector<double> vertices, std::vector<int> triangles, const Clo
     throw ModelError(message("the cloth is in ", parts.mesh.parts,
                              " parts that do not touch; parts=True allows that"));
   }
-  parts.laws = {membrane(triangles), bending(triangles, sides, o.held)};
+  check_weave(parts.mesh.vertices, triangles, o);
+  parts.laws = {membrane(triangles, o), bending(triangles, sides, o)};
   if (parts.laws[1].term.nodes.empty()) parts.laws.pop_back();
   parts.touching.resize(at(parts.mesh.vertex_count()));
   std::iota(parts.touching.begin(), parts.touching.end(), 0);
-  parts.parameters = {{"young", "Pa", Constraint::positive, {o.young}},
+  parts.parameters = {{"young", "Pa", Constraint::positive, o.young},
                       {"poisson", "", Constraint::none, {o.poisson}},
                       {"thickness", "m", Constraint::positive, {o.thickness}},
                       {"density", "kg/m³", Constraint::positive, {o.density}}};
+  if (is_woven(o)) parts.parameters.push_back({"shear", "Pa", Constraint::positive, {o.shear}});
   parts.refuse = [triangles](const Parameters& registry, const double* p) -> std::string {
     const double nu = p[registry.find("poisson").offset];
-    if (!(nu > -1 && nu <= 0.5)) {
+    const Parameter& young = registry.find("young");
+    const double* const Y = p + young.offset;
+    if (young.size == 2 && !(nu * nu * Y[1] < Y[0])) {
+      return message("poisson² must be below young of the warp over that of the weft, ",
+                     Y[0] / Y[1], "; got poisson ", nu);
+    }
+    if (young.size == 1 && !(nu > -1 && nu <= 0.5)) {
       return message("poisson must be above -1 and not above 0.5; got ", nu);
     }
     const double* const v = p + registry.find("vertices").offset;

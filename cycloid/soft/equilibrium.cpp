@@ -39,13 +39,21 @@ std::string listed(const std::vector<std::string>& names) {
   return all;
 }
 
+// A stage that has only what terms remember and are made of.
+Stage stage_at_rest(const TermNumbers& numbers, const Numbers& memory) {
+  Stage stage{};
+  stage.rule.befores = 0;
+  stage.numbers = numbers, stage.memory = memory.data();
+  return stage;
+}
+
 }  // namespace
 
 struct Equilibrium::Solved {
   std::shared_ptr<const SolidBody> body;
   int parameters = 0, threads = 1;
   Numbers params, u;
-  Numbers y;
+  Numbers y, memory;  // of the terms, before
   std::unique_ptr<CholeskyFactor> factor;
   Numbers skew;  // minimise.h
 
@@ -112,12 +120,15 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
     throw ModelError(message("vertex ", t.vertex, " lies ", -t.distance, " m inside \"", t.obstacle,
                              "\", whose barrier keeps everything out: give an x0 outside of it"));
   }
+  solved->memory.assign(static_cast<std::size_t>(plan.memory()), 0.0);
+  if (!x0.empty()) std::copy(x0.begin() + 2 * plan.numbers(), x0.end(), solved->memory.begin());
   MinimiserSpace space;
   // Under a part of the load; `inertia` holds the body where it is (1).
   const auto solve_at = [&](double load, double inertia, int most, Numbers& from) {
     Incremental problem;
     problem.view = n.view();
     problem.terms.rest = n.rest, problem.terms.step.load = load;
+    problem.terms.memory = solved->memory.data();
     problem.numbers = own;
     problem.inertia.assign(n.mass.size(), inertia);
     problem.most_iterations = most;
@@ -184,6 +195,9 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   out.residual = out.converged ? 0 : std::max(found.residual, 2 * kFound);
   out.state = y;
   out.state.resize(2 * numbers, 0.0);
+  const Stage end = stage_at_rest(own, solved->memory);
+  const Numbers memory = stage_memory(n, end, y);
+  out.state.insert(out.state.end(), memory.begin(), memory.end());
   solved->y = std::move(y);
   if (out.converged) solved->factor = std::move(found.factor);
   solved->skew = std::move(found.skew);
@@ -217,7 +231,12 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   for (const double* a : arrays) bars.push_back(out.params.data() + (a - s.params.data()));
   p.arrays_bar = bars.data();
   n.read(p);
-  Numbers lambda(state_bar.begin(), state_bar.begin() + plan.numbers());
+  const TermNumbers own = n.numbers_of_terms(s.u.data());
+  Numbers y_bar(state_bar.begin(), state_bar.begin() + plan.numbers());
+  StageBars bars_at_end(plan);
+  stage_memory_pullback(n, stage_at_rest(own, s.memory), s.y, state_bar.data() + 2 * plan.numbers(),
+                        y_bar, bars_at_end);
+  Numbers lambda = y_bar;
   for (const int i : plan.held_numbers) lambda[static_cast<std::size_t>(i)] = 0;
   skew_solve(plan.pattern, *s.factor, s.skew, true, n.threads, lambda.data());  // (2)
   Numbers now_bar(lambda.size(), 0.0), f_bar(lambda.size());
@@ -229,13 +248,12 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
       out.controls[static_cast<std::size_t>(s.body->force_input) + i] += lambda[i];
     }
   }
-  const TermNumbers own = n.numbers_of_terms(s.u.data());
-  TermNumbers own_bar(own.size(), 0.0);
-  elastic_force_pullback(n, own, s.y.data(), f_bar, now_bar, own_bar);
+  TermNumbers& own_bar = bars_at_end.numbers;
+  elastic_force_pullback(n, own, s.memory.data(), s.y.data(), f_bar, now_bar, own_bar);
   n.add_terms(own_bar, out.controls.data());
   for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
     const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
-    const double bar = state_bar[i] + now_bar[i];
+    const double bar = y_bar[i] + now_bar[i];
     n.rest_bar[i] += bar;
     if (s.body->held_input >= 0) {
       out.controls[static_cast<std::size_t>(s.body->held_input) + k] += bar;

@@ -12,6 +12,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("piola_stress"),
     differentiable("viscous_stress"),
     differentiable("rate_stress"),
+    differentiable("fibre_traction"),
     // element/
     differentiable("rest_point"),
     differentiable("gradient_at"),
@@ -21,16 +22,26 @@ inline constexpr Operator kOperators[] = {
     differentiable("cell_mass"),
     differentiable("cell_volume"),
     differentiable("mean_stress"),
+    differentiable("mean_strain"),
     differentiable("enhanced_force"),
     differentiable("enhanced_stress"),
     // solid_stage.h
     differentiable("stage"),
+    differentiable("stage_memory"),
     differentiable("elastic_force"),
+    // term/stencil_lanes.h, each through the function of terms.h that calls it
+    differentiable("StencilLanes::force"),
+    differentiable("StencilLanes::energy"),
+    differentiable("StencilLanes::mass"),
+    differentiable("StencilLanes::flow"),
+    differentiable("StencilLanes::stress"),
     // term/terms.h
     differentiable("term_numbers"),
     differentiable("terms_energy"),
     differentiable("terms_force"),
     differentiable("terms_mass"),
+    differentiable("terms_flow"),
+    differentiable("terms_stress"),
     not_differentiable("solid", "makes a System, whose step is differentiable"),
 };
 

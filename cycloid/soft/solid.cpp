@@ -1,6 +1,8 @@
 #include "cycloid/soft/solid.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "cycloid/base/error.h"
 
@@ -25,14 +27,89 @@ std::string refuse(const SolidMesh& mesh, const Parameters& registry, const doub
   return {};
 }
 
+constexpr const char* kPlasticName = "plastic";
+
+StencilLaw of_element(StencilLaw first, ElementKind element) {
+  return static_cast<StencilLaw>(static_cast<int>(first) + static_cast<int>(element));
+}
+
+// Every cell is plastic.
+void add_plastic(const SolidOptions& o, BodyParts& parts) {
+  if (parts.formulation != Formulation::standard) {
+    throw ModelError("plastic matter has formulation \"standard\"");
+  }
+  if (o.young.size() > 1 || o.poisson.size() > 1) {
+    throw ParameterError("plastic matter takes one young and one poisson for all cells");
+  }
+  if (!(o.yield > 0) || !std::isfinite(o.yield)) {
+    throw ParameterError(message("yield must be positive [Pa]; got ", o.yield));
+  }
+  if (!(o.hardening >= 0) || !std::isfinite(o.hardening)) {
+    throw ParameterError(message("hardening must not be negative [Pa]; got ", o.hardening));
+  }
+  NamedTerm named;
+  named.term.law = of_element(StencilLaw::plastic, parts.mesh.element);
+  named.term.nodes = parts.mesh.cells;
+  for (const char* name : {"young", "poisson", "yield", "hardening"}) {
+    named.numbers.push_back({name});
+  }
+  parts.elastic = false;
+  parts.laws.push_back(std::move(named));
+  parts.parameters.push_back({"yield", "Pa", Constraint::positive, {o.yield}});
+  parts.parameters.push_back({"hardening", "Pa", Constraint::non_negative, {o.hardening}});
+}
+
+// A unit vector along a row of three.
+std::array<double, 3> unit_row(const double* row, const std::string& name) {
+  const double length = std::hypot(row[0], row[1], row[2]);
+  if (!(length > 0) || !std::isfinite(length)) {
+    throw ModelError(message(name, ": a direction has three finite numbers, not all zero; got (",
+                             row[0], ", ", row[1], ", ", row[2], ")"));
+  }
+  return {row[0] / length, row[1] / length, row[2] / length};
+}
+
+void add_muscle(const SoftMuscle& muscle, int k, BodyParts& parts) {
+  const std::string name = message("muscle:#", k);
+  const int cells = parts.mesh.cell_count(), nodes = parts.mesh.nodes();
+  std::vector<int> own = muscle.cells;
+  if (own.empty()) own.resize(at(cells)), std::iota(own.begin(), own.end(), 0);
+  if (muscle.direction.size() != 3 && muscle.direction.size() != 3 * own.size()) {
+    throw ModelError(message(name, ": direction has three numbers, or three for each of its ",
+                             own.size(), " cells; got ", muscle.direction.size()));
+  }
+  NamedTerm named;
+  named.term.law = of_element(StencilLaw::fibre, parts.mesh.element);
+  named.term.name = name;
+  for (std::size_t c = 0; c < own.size(); ++c) {
+    if (own[c] < 0 || own[c] >= cells) {
+      throw ModelError(message(name, " names cell ", own[c], "; there are cells 0 to ", cells - 1));
+    }
+    const auto first = parts.mesh.cells.begin() + own[c] * nodes;
+    named.term.nodes.insert(named.term.nodes.end(), first, first + nodes);
+    const auto a =
+        unit_row(muscle.direction.data() + (muscle.direction.size() > 3 ? 3 * c : 0), name);
+    named.term.constants.insert(named.term.constants.end(), a.begin(), a.end());
+  }
+  named.numbers = {{name + ".strength"}, {name + ".stiffness"}, {"", 0, name, 0}};
+  parts.laws.push_back(std::move(named));
+  parts.parameters.push_back({name + ".strength", "Pa", Constraint::none, {muscle.strength}});
+  parts.parameters.push_back(
+      {name + ".stiffness", "Pa", Constraint::non_negative, {muscle.stiffness}});
+  parts.inputs.push_back(name);
+}
+
 }  // namespace
 
 System solid(const SolidMesh& mesh, const SolidOptions& o) {
   BodyParts parts;
   parts.name = "solid";
   parts.mesh = mesh;
-  parts.material = static_cast<Material>(index_of_word(
-      "material", o.material, {std::begin(kMaterialNames), std::end(kMaterialNames)}));
+  std::vector<std::string> materials(std::begin(kMaterialNames), std::end(kMaterialNames));
+  materials.emplace_back(kPlasticName);
+  const int material = index_of_word("material", o.material, materials);
+  const bool plastic = o.material == kPlasticName;
+  if (!plastic) parts.material = static_cast<Material>(material);
   parts.formulation = static_cast<Formulation>(
       index_of_word("formulation", o.formulation, {"standard", "locking_free"}));
   if (parts.formulation == Formulation::locking_free && mesh.element != ElementKind::hex) {
@@ -46,6 +123,10 @@ System solid(const SolidMesh& mesh, const SolidOptions& o) {
   if (parts.material == Material::mooney_rivlin) {
     parts.parameters.push_back(
         {"mooney", "", Constraint::unit_interval, {o.mooney}, false, &SolidBody::mooney});
+  }
+  if (plastic) add_plastic(o, parts);
+  for (std::size_t k = 0; k < o.muscles.size(); ++k) {
+    add_muscle(o.muscles[k], static_cast<int>(k), parts);
   }
   if (!o.floor.empty() || !o.obstacles.empty()) {
     parts.touching = surface_faces(mesh).nodes;

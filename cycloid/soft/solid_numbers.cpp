@@ -73,7 +73,7 @@ void SolidNumbers::add_terms(const TermNumbers& bar, double* u_bar) {
 SolidView SolidNumbers::view() const {
   SolidView v;
   v.cells = body.plan->mesh.cells.data();
-  v.law.material = body.material;
+  v.law.material = body.material, v.law.elastic = body.elastic;
   v.rest = rest, v.mu = mu.data(), v.lam = lam.data();
   v.mooney = mooney;
   return v;

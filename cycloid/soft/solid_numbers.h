@@ -22,6 +22,7 @@ struct SolidBody {
   std::shared_ptr<const SolidPlan> plan;
   const SolidKernels* kernels = nullptr;
   Material material = Material::neo_hookean;
+  bool elastic = true;  // false: a term is the material, and cells only damp
   SolidIntegrator integrator = SolidIntegrator::implicit_euler;
   double dt = 0.01;
   int force_input = -1, held_input = -1;  // where they begin; -1: there is none

@@ -5,27 +5,34 @@
 #include <string_view>
 
 #include "cycloid/base/error.h"
+#include "cycloid/soft/element/strain.h"
 
 namespace cycloid::inline soft {
 namespace {
 
 using Numbers = std::vector<double>;
 
-enum class Shown { elastic, kinetic, energy, reaction, stress, volume, centre };
+enum class Shown { elastic, kinetic, potential, energy, reaction, stress, strain, volume, centre };
 
-constexpr std::pair<std::string_view, Shown> kShown[] = {
-    {"energy", Shown::energy},          {"elastic_energy", Shown::elastic},
-    {"kinetic_energy", Shown::kinetic}, {"reaction", Shown::reaction},
-    {"stress", Shown::stress},          {"volume", Shown::volume},
-    {"centre_of_mass", Shown::centre}};
+constexpr std::pair<std::string_view, Shown> kShown[] = {{"energy", Shown::energy},
+                                                         {"elastic_energy", Shown::elastic},
+                                                         {"kinetic_energy", Shown::kinetic},
+                                                         {"reaction", Shown::reaction},
+                                                         {"stress", Shown::stress},
+                                                         {"strain", Shown::strain},
+                                                         {"volume", Shown::volume},
+                                                         {"centre_of_mass", Shown::centre},
+                                                         {"potential_energy", Shown::potential}};
 
 // A point of a run, and where its cotangents go.
 struct Point {
   SolidNumbers& n;
   const double *x, *v, *force;  // force: null where there is no such input
   TermNumbers own;              // numbers of the terms
+  const double* memory;         // what they remember
   double *x_bar = nullptr, *v_bar = nullptr, *force_bar = nullptr;
   TermNumbers own_bar = TermNumbers(own.size(), 0.0);
+  double* memory_bar = nullptr;
 
   std::size_t numbers() const { return static_cast<std::size_t>(n.body.plan->numbers()); }
   std::size_t cells() const { return static_cast<std::size_t>(n.body.plan->cells()); }
@@ -48,12 +55,14 @@ struct Point {
   }
   TermsAt terms() const {
     TermsAt at;
-    at.rest = n.rest, at.now = x, at.numbers = own.data();
+    at.rest = n.rest, at.now = x, at.numbers = own.data(), at.memory = memory;
+    at.step.flows = false;
     return at;
   }
   TermsBars terms_bars() {
     TermsBars to;
     to.rest = n.rest_bar.data(), to.now = x_bar, to.numbers = own_bar.data();
+    to.memory = memory_bar;
     return to;
   }
   template <class Work>
@@ -112,6 +121,7 @@ double elastic_energy(const Point& p) {
 
 void elastic_energy_pullback(Point& p, double bar) {
   terms_energy_pullback(p.n.terms(), p.terms(), p.n.threads, bar, p.terms_bars());
+  if (!p.n.body.elastic) return;
   const Numbers each(p.cells(), bar);
   const SolidView at = p.view();
   const SolidBars to = p.bars();
@@ -159,6 +169,58 @@ void reaction_pullback(Point& p, const double* bar) {
   terms_force_pullback(p.n.terms(), p.terms(), p.n.threads, held.data(), p.terms_bars());
 }
 
+// function(element) of the body's cells.
+template <class Function>
+void with_element(ElementKind kind, Function&& function) {
+  switch (kind) {
+    case ElementKind::tet: function(Tet4{}); break;
+    case ElementKind::hex: function(Hex8{}); break;
+    default: function(Tet10{}); break;
+  }
+}
+
+template <class E>
+void gather_cell(const Point& p, int cell, const double* from, Vec3<double>* to) {
+  const int* const nodes = p.n.body.plan->mesh.cells.data() + E::kNodes * cell;
+  for (int a = 0; a < E::kNodes; ++a) {
+    const double* const x = from + 3 * static_cast<std::ptrdiff_t>(nodes[a]);
+    to[a] = {x[0], x[1], x[2]};
+  }
+}
+
+void strain(const Point& p, double* out) {
+  with_element(p.n.body.plan->mesh.element, [&](auto element) {
+    using E = decltype(element);
+    for (int c = 0; c < p.n.body.plan->cells(); ++c) {
+      Vec3<double> rest[E::kNodes], now[E::kNodes];
+      gather_cell<E>(p, c, p.n.rest, rest), gather_cell<E>(p, c, p.x, now);
+      const Mat3<double> mean = mean_strain<E, double>(rest, now);  // (5)
+      std::copy_n(mean.e, 9, out + 9 * c);
+    }
+  });
+}
+
+void strain_pullback(const Point& p, const double* bar) {
+  with_element(p.n.body.plan->mesh.element, [&](auto element) {
+    using E = decltype(element);
+    for (int c = 0; c < p.n.body.plan->cells(); ++c) {
+      Vec3<double> rest[E::kNodes], now[E::kNodes], rest_bar[E::kNodes], now_bar[E::kNodes];
+      gather_cell<E>(p, c, p.n.rest, rest), gather_cell<E>(p, c, p.x, now);
+      for (int a = 0; a < E::kNodes; ++a) rest_bar[a] = now_bar[a] = {0, 0, 0};
+      Mat3<double> own;
+      std::copy_n(bar + 9 * c, 9, own.e);
+      mean_strain_pullback<E, double>(rest, now, own, rest_bar, now_bar);
+      const int* const nodes = p.n.body.plan->mesh.cells.data() + E::kNodes * c;
+      for (int a = 0; a < E::kNodes; ++a) {
+        for (int i = 0; i < 3; ++i) {
+          p.n.rest_bar[static_cast<std::size_t>(3 * nodes[a] + i)] += rest_bar[a][i];
+          p.x_bar[3 * nodes[a] + i] += now_bar[a][i];
+        }
+      }
+    }
+  });
+}
+
 void centre(const Point& p, double* out) {
   std::fill_n(out, 3, 0.0);
   for (std::size_t i = 0; i < p.numbers(); ++i) out[i % 3] += p.n.mass[i / 3] * p.x[i];
@@ -179,7 +241,8 @@ void centre_pullback(const Point& p, const double* bar) {
 int size_of(const SolidBody& body, Shown what) {
   switch (what) {
     case Shown::reaction: return body.plan->numbers();
-    case Shown::stress: return 9 * body.plan->cells();
+    case Shown::stress:
+    case Shown::strain: return 9 * body.plan->cells();
     case Shown::centre: return 3;
     default: return 1;
   }
@@ -208,8 +271,12 @@ class SolidObserver final : public DifferentiableObserver {
         case Shown::energy:
           *values = elastic_energy(p) + kinetic_energy(p) + weight_energy(p);
           break;
+        case Shown::potential: *values = weight_energy(p); break;
         case Shown::reaction: reaction(p, values); break;
+        case Shown::strain: strain(p, values); break;
         case Shown::stress: {
+          std::fill_n(values, 9 * p.cells(), 0.0);
+          if (terms_stress(p.n.terms(), p.terms(), p.n.threads, values)) break;
           const Numbers all = of_cells(p, k.stress, 9);
           std::copy(all.begin(), all.end(), values);  // (5)
           break;
@@ -224,6 +291,7 @@ class SolidObserver final : public DifferentiableObserver {
                 StepWorkspace& w) const override {
     Point p = point(at, w);
     p.x_bar = x_bar, p.v_bar = x_bar + body_->plan->numbers();
+    p.memory_bar = p.v_bar + body_->plan->numbers();
     if (p.force) p.force_bar = u_bar + body_->force_input;
     const SolidBars to = p.bars();
     const SolidView view = p.view();
@@ -236,8 +304,14 @@ class SolidObserver final : public DifferentiableObserver {
           kinetic_energy_pullback(p, *bar);
           weight_energy_pullback(p, *bar);
           break;
+        case Shown::potential: weight_energy_pullback(p, *bar); break;
         case Shown::reaction: reaction_pullback(p, bar); break;
+        case Shown::strain: strain_pullback(p, bar); break;
         case Shown::stress:
+          if (!body_->elastic) {
+            terms_stress_pullback(p.n.terms(), p.terms(), p.n.threads, bar, p.terms_bars());
+            break;
+          }
           p.for_each_chunk([&](int begin, int end) {
             body_->kernels->stress_pullback(view, begin, end, bar, to);
           });
@@ -269,9 +343,12 @@ class SolidObserver final : public DifferentiableObserver {
     return n;
   }
   Point point(const ObservedPoint<double>& at, StepWorkspace& w) const {
-    return {numbers(w), at.x, at.x + body_->plan->numbers(),
+    return {numbers(w),
+            at.x,
+            at.x + body_->plan->numbers(),
             body_->force_input >= 0 ? at.u + body_->force_input : nullptr,
-            numbers(w).numbers_of_terms(at.u)};
+            numbers(w).numbers_of_terms(at.u),
+            at.x + 2 * body_->plan->numbers()};
   }
 
   std::shared_ptr<const SolidBody> body_;
@@ -298,6 +375,7 @@ std::vector<Observable> SolidObservables::listed() const {
     switch (what) {
       case Shown::reaction: all.push_back({name, "N", {body_->plan->numbers()}}); break;
       case Shown::stress: all.push_back({name, "Pa", {body_->plan->cells(), 3, 3}}); break;
+      case Shown::strain: all.push_back({name, "", {body_->plan->cells(), 3, 3}}); break;
       case Shown::volume: all.push_back({name, "m³", {1}}); break;
       case Shown::centre: all.push_back({name, "m", {3}}); break;
       default: all.push_back({name, "J", {1}}); break;

@@ -6,6 +6,8 @@
 //   reaction (3 n)    of held numbers, zero elsewhere: what the support must give, without inertia
 //                     f(x) + f_damping(x, v) + drag m v - F - m g, of terms those at rest (4)   [N]
 //   stress (cells, 3, 3)   first Piola, elastic, mean of the cell                 (5)   [Pa]
+//   strain (cells, 3, 3)   Green's, mean of the cell (element/strain.h)           (5)
+//   potential_energy  of gravity, - Σ m g·x                                       (3)   [J]
 //   volume            of the body as it is                                        (6)   [m³]
 //   centre_of_mass (3)     Σ m x / Σ m                                            (7)   [m]
 //   vertex:#7 (3)     the position of a vertex, numbers of the state

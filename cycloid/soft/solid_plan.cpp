@@ -48,11 +48,13 @@ SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws)
   std::vector<std::vector<int>> near(static_cast<std::size_t>(n));
   for (int v = 0; v < n; ++v) near[static_cast<std::size_t>(v)].push_back(v);
   couple(mesh.cells, k, near);
-  int first_number = 0;
+  int first_number = 0, first_memory = 0;
   for (StencilTerm& term : terms) {
     term.kernels = &stencil_kernels(term.law);
     term.first_number = first_number;
     first_number += term.kernels->numbers;
+    term.first_memory = first_memory;
+    first_memory += term.kernels->memory * term.count();
     term.colours = colour_chunks(term.nodes, term.kernels->nodes, n, kTermChunk);
     couple(term.nodes, term.kernels->nodes, near);
   }

@@ -26,6 +26,7 @@ struct SolidPlan {
   int vertices() const { return mesh.vertex_count(); }
   int cells() const { return mesh.cell_count(); }
   int numbers() const { return 3 * vertices(); }
+  int memory() const { return memory_size(terms); }  // of the terms
   BlockRows rows() const { return {first.data(), slot.data()}; }
 
   // Calls work(begin, end) for chunks of cells, on several threads.

@@ -33,7 +33,7 @@ SolidView view_of_derivatives(const SolidNumbers& n, const Stage& stage) {
 // Terms with what was before, where something depends on it.
 TermsAt terms_of(const SolidNumbers& n, const Stage& stage, bool derivatives) {
   TermsAt at;
-  at.rest = n.rest, at.numbers = stage.numbers.data();
+  at.rest = n.rest, at.numbers = stage.numbers.data(), at.memory = stage.memory;
   if (!derivatives && n.damping == 0 && !n.body.rubs) return at;
   at.step.befores = stage.rule.befores;
   at.step.rate = stage.rule.zeta, at.step.spread = stage.rule.spread;
@@ -57,6 +57,7 @@ StageBars::StageBars(const SolidPlan& plan) {
   int own = 0;
   for (const StencilTerm& term : plan.terms) own += term.kernels->numbers;
   numbers.assign(static_cast<std::size_t>(own), 0.0);
+  memory.assign(static_cast<std::size_t>(plan.memory()), 0.0);
   for (auto* bar : {&origin, &momentum, &before[0], &before[1], &force, &held}) bar->assign(n, 0.0);
 }
 
@@ -115,7 +116,7 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
   at.now = record.y.data();
   TermsBars to_terms;
   to_terms.rest = n.rest_bar.data(), to_terms.now = now_bar.data();
-  to_terms.numbers = bars.numbers.data();
+  to_terms.numbers = bars.numbers.data(), to_terms.memory = bars.memory.data();
   for (int k = 0; k < r.befores; ++k) to_terms.before[k] = bars.before[k].data();
   terms_force_pullback(plan.terms, at, n.threads, lambda.data(), to_terms);  // (7)
   for (const int i : plan.held_numbers) {
@@ -141,7 +142,7 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
   TermsAt at = terms_of(n, stage, true), at_tan;
   at.now = record.y.data();
   at_tan.rest = along.rest, at_tan.now = tangent.held.data();
-  at_tan.numbers = tangent.numbers.data();
+  at_tan.numbers = tangent.numbers.data(), at_tan.memory = tangent.memory;
   for (int k = 0; k < r.befores; ++k) at_tan.before[k] = tangent.before[k];
   terms_force_tangent(plan.terms, at, at_tan, n.threads, f_tan.data());
   const double rate = r.alpha * (1 / r.step + n.drag);
@@ -160,6 +161,39 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
   return y_tan;
 }
 
+std::vector<double> stage_memory(const SolidNumbers& n, const Stage& stage,
+                                 const std::vector<double>& y) {
+  std::vector<double> next(static_cast<std::size_t>(n.body.plan->memory()), 0.0);
+  TermsAt at = terms_of(n, stage, false);
+  at.now = y.data();
+  terms_flow(n.terms(), at, n.threads, next.data());
+  return next;
+}
+
+void stage_memory_pullback(SolidNumbers& n, const Stage& stage, const std::vector<double>& y,
+                           const double* next_bar, std::vector<double>& y_bar, StageBars& bars) {
+  TermsAt at = terms_of(n, stage, false);
+  at.now = y.data();
+  TermsBars to;
+  to.rest = n.rest_bar.data(), to.now = y_bar.data();
+  to.numbers = bars.numbers.data(), to.memory = bars.memory.data();
+  terms_flow_pullback(n.terms(), at, n.threads, next_bar, to);
+}
+
+std::vector<double> stage_memory_pushforward(const SolidNumbers& n,
+                                             const SolidNumbersTangent& along, const Stage& stage,
+                                             const StageTangent& tangent,
+                                             const std::vector<double>& y,
+                                             const std::vector<double>& y_tan) {
+  std::vector<double> next(static_cast<std::size_t>(n.body.plan->memory()), 0.0);
+  TermsAt at = terms_of(n, stage, false), t;
+  at.now = y.data();
+  t.rest = along.rest, t.now = y_tan.data();
+  t.numbers = tangent.numbers.data(), t.memory = tangent.memory;
+  terms_flow_tangent(n.terms(), at, t, n.threads, next.data());
+  return next;
+}
+
 void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
                    std::vector<double>& f) {
   SolidView v = n.view();
@@ -169,9 +203,9 @@ void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const doub
   terms_force(n.terms(), resting_terms(n, numbers, x), n.threads, f.data());
 }
 
-void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* x,
-                            const std::vector<double>& f_bar, std::vector<double>& x_bar,
-                            TermNumbers& numbers_bar) {
+void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
+                            const double* x, const std::vector<double>& f_bar,
+                            std::vector<double>& x_bar, TermNumbers& numbers_bar) {
   SolidView v = n.view();
   v.now = x;
   SolidBars to = n.bars();
@@ -182,7 +216,9 @@ void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const d
   TermsBars to_terms;
   to_terms.rest = n.rest_bar.data(), to_terms.now = x_bar.data();
   to_terms.numbers = numbers_bar.data();
-  terms_force_pullback(n.terms(), resting_terms(n, numbers, x), n.threads, f_bar.data(), to_terms);
+  TermsAt at = resting_terms(n, numbers, x);
+  at.memory = memory;
+  terms_force_pullback(n.terms(), at, n.threads, f_bar.data(), to_terms);
 }
 
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,

@@ -31,9 +31,10 @@ struct Stage {
   StageRule rule;
   std::vector<double> origin, momentum;  // x̃, p (numbers)
   const double* before[2] = {nullptr, nullptr};
-  const double* force = nullptr;  // F, or null
-  std::vector<double> target;     // of held numbers, in their order
-  TermNumbers numbers = {};       // of the terms
+  const double* force = nullptr;   // F, or null
+  std::vector<double> target;      // of held numbers, in their order
+  TermNumbers numbers = {};        // of the terms
+  const double* memory = nullptr;  // likewise, of the step's start
 };
 
 // What a stage leaves for the way back.
@@ -48,8 +49,9 @@ Incremental incremental(const SolidNumbers& n, const Stage& stage);
 struct StageBars {
   explicit StageBars(const SolidPlan& plan);
   std::vector<double> origin, momentum, before[2], force;  // (numbers), added to
-  std::vector<double> held;  // (numbers): of y at held numbers, added to
-  TermNumbers numbers;       // of the terms, added to
+  std::vector<double> held;    // (numbers): of y at held numbers, added to
+  TermNumbers numbers;         // of the terms, added to
+  std::vector<double> memory;  // likewise
 };
 
 // y_bar (numbers).
@@ -59,8 +61,9 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
 struct StageTangent {
   std::vector<double> origin, momentum;  // (numbers)
   const double *before[2] = {nullptr, nullptr}, *force = nullptr;
-  std::vector<double> held;  // (numbers): of y there, zero elsewhere
-  TermNumbers numbers = {};  // of the terms
+  std::vector<double> held;        // (numbers): of y there, zero elsewhere
+  TermNumbers numbers = {};        // of the terms
+  const double* memory = nullptr;  // likewise; null: zero
 };
 
 // ẏ (numbers).
@@ -68,13 +71,26 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
                                       const Stage& stage, const StageRecord& record,
                                       const StageTangent& tangent);
 
+// What the terms of a stage remember at its end, with pullback and pushforward: y_bar, bars and
+// next_bar as in stage_pullback, next_bar (memory).
+std::vector<double> stage_memory(const SolidNumbers& n, const Stage& stage,
+                                 const std::vector<double>& y);
+void stage_memory_pullback(SolidNumbers& n, const Stage& stage, const std::vector<double>& y,
+                           const double* next_bar, std::vector<double>& y_bar, StageBars& bars);
+std::vector<double> stage_memory_pushforward(const SolidNumbers& n,
+                                             const SolidNumbersTangent& along, const Stage& stage,
+                                             const StageTangent& tangent,
+                                             const std::vector<double>& y,
+                                             const std::vector<double>& y_tan);
+
 // The forces of cells and terms at x, without damping and friction, added to f, with pullback and
 // pushforward.
 void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
                    std::vector<double>& f);
-void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* x,
-                            const std::vector<double>& f_bar, std::vector<double>& x_bar,
-                            TermNumbers& numbers_bar);
+// memory: of terms that have some; null: zeros.
+void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
+                            const double* x, const std::vector<double>& f_bar,
+                            std::vector<double>& x_bar, TermNumbers& numbers_bar);
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
                                const TermNumbers& numbers, const TermNumbers& numbers_tan,
                                const double* x, const double* x_tan, std::vector<double>& f_tan);

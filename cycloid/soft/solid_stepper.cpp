@@ -38,10 +38,11 @@ struct SolidStepper::Record final : RecordObject {
 // Where a step starts: with held numbers as they are used.
 struct SolidStepper::Start {
   Numbers x, v;
-  Numbers target;                 // of held numbers, in their order
-  const double* force = nullptr;  // or null
-  TermNumbers numbers;            // of the terms
-  bool first = false;             // of a run
+  Numbers target;                  // of held numbers, in their order
+  const double* force = nullptr;   // or null
+  TermNumbers numbers;             // of the terms
+  const double* memory = nullptr;  // likewise
+  bool first = false;              // of a run
 };
 
 struct SolidStepper::StartBars {
@@ -60,7 +61,7 @@ struct SolidStepper::StartTangent {
 SolidStepper::SolidStepper(std::shared_ptr<const SolidBody> body)
     : Stepper<double>([&] {
         StepperSizes s;
-        s.state = s.tangent = 2 * body->plan->numbers();
+        s.state = s.tangent = 2 * body->plan->numbers() + body->plan->memory();
         s.input = body->inputs;
         s.parameters = body->lane_numbers;
         const SolidBody::Place* const places[] = {&body->young, &body->poisson, &body->density,
@@ -92,6 +93,7 @@ SolidStepper::Start SolidStepper::start_of(const StepInput<double>& in,
   Start s;
   s.x.assign(in.x, in.x + numbers);
   s.v.assign(in.x + numbers, in.x + 2 * numbers);
+  s.memory = in.x + 2 * numbers;
   s.first = in.step == 0;
   s.numbers = n.numbers_of_terms(in.u);
   if (body_->force_input >= 0) s.force = in.u + body_->force_input;
@@ -108,6 +110,7 @@ Stage SolidStepper::euler_stage(const SolidNumbers& n, const Start& s) const {
   const double h = body_->dt;
   Stage stage{{1 / h, h, 1 / h}, s.x, s.v, {s.x.data(), nullptr}, s.force, s.target, s.numbers};
   for (std::size_t i = 0; i < stage.momentum.size(); ++i) stage.momentum[i] *= n.mass[i / 3];
+  stage.memory = s.memory;
   return stage;  // (1)
 }
 
@@ -203,15 +206,16 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
   w.finite = true;
   const Start s = start_of(in, n);
   std::vector<StageRecord> stages;
-  Numbers v;
+  Numbers v, memory;
   if (starts_inside(s, n).vertex >= 0) {
-    std::fill_n(x_next, 2 * body_->plan->numbers(), std::nan(""));
+    std::fill_n(x_next, sizes().state, std::nan(""));
     return StepStatus::non_finite;
   }
   if (body_->integrator == SolidIntegrator::implicit_euler) {
     const Stage stage = euler_stage(n, s);
     stages.push_back(solve(w, s, stage, 1, s.x));
     v = velocity(s, stage, stages[0].y);
+    memory = stage_memory(n, stage, stages[0].y);
   } else if (body_->integrator == SolidIntegrator::newmark) {
     const Stage stage = trapezoid_stage(n, s, 1);
     stages.push_back(solve(w, s, stage, 1, s.x));
@@ -231,11 +235,12 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
   const auto finite = [](double value) { return std::isfinite(value); };
   if (!w.finite || !std::all_of(y.begin(), y.end(), finite) ||
       !std::all_of(v.begin(), v.end(), finite)) {
-    std::fill_n(x_next, 2 * numbers, std::nan(""));
+    std::fill_n(x_next, sizes().state, std::nan(""));
     return StepStatus::non_finite;
   }
   std::copy(y.begin(), y.end(), x_next);
   std::copy(v.begin(), v.end(), x_next + numbers);
+  std::copy(memory.begin(), memory.end(), x_next + 2 * numbers);
   if (record) {
     auto own = std::make_unique<Record>();
     own->stages = std::move(stages);
@@ -277,7 +282,7 @@ void SolidStepper::pull_trapezoid(SolidNumbers& n, const Start& s, const Stage& 
     n.drag_bar -= m * s.v[i] * total_bar;
     f_bar[i] = -total_bar;
   }
-  elastic_force_pullback(n, s.numbers, s.x.data(), f_bar, bars.x, bars.numbers);  // (2)
+  elastic_force_pullback(n, s.numbers, nullptr, s.x.data(), f_bar, bars.x, bars.numbers);  // (2)
   for (std::size_t i = 0; i < own.numbers.size(); ++i) bars.numbers[i] += own.numbers[i];
 }
 
@@ -320,7 +325,9 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
         own.origin[i] -= stage.rule.alpha * v_bar[i];
       }
     }
+    if (!two) stage_memory_pullback(n, stage, stages[0].y, x_next_bar + 2 * numbers, y_bar, own);
     stage_pullback(n, stage, stages.back(), y_bar, own);
+    for (std::size_t i = 0; i < own.memory.size(); ++i) x_bar[2 * at(numbers) + i] += own.memory[i];
     Numbers x_mid_bar(y_bar.size(), 0.0), v_mid_bar(x_mid_bar);
     for (std::size_t i = 0; i < y_bar.size(); ++i) {
       const double m = n.mass[i / 3], p_bar = own.momentum[i];
@@ -419,8 +426,11 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
     for (std::size_t i = 0; i < st.momentum.size(); ++i) {
       st.momentum[i] = n.mass[i / 3] * t.v[i] + along.mass[i / 3] * s.v[i];
     }
+    if (tangents.x) st.memory = tangents.x + 2 * numbers;
     y_tan = stage_pushforward(n, along, stage, stages[0], st);
     v_tan = velocity_tan(stage, st, y_tan);
+    const Numbers memory_tan = stage_memory_pushforward(n, along, stage, st, stages[0].y, y_tan);
+    std::copy(memory_tan.begin(), memory_tan.end(), x_next_tan + 2 * numbers);
   } else if (body_->integrator == SolidIntegrator::newmark) {
     const auto [st, stage] = trapezoid(trapezoid_stage(n, s, 1), 1);
     y_tan = stage_pushforward(n, along, stage, stages[0], st);

@@ -1,8 +1,9 @@
 // SolidStepper: a time step of a solid body, as a Stepper (system/stepper.h).
 //
-// State [x, v], of n vertices each. Held numbers stand at their rest vertex plus the input
-// "pinned"; at the first step of a run (k = 0) the state's own numbers there are put to that, at
-// rest. Stages are those of solid_stage.h, h the step:
+// State [x, v], of n vertices each, and what terms remember (plastic strains) after them, which
+// changes at the end of a step of implicit Euler (solid_stage.h's stage_memory). Held numbers stand
+// at their rest vertex plus the input "pinned"; at the first step of a run (k = 0) the state's own
+// numbers there are put to that, at rest. Stages are those of solid_stage.h, h the step:
 //   implicit_euler   x̃ = x, p = m v, α = 1/h, h' = h, ζ = 1/h                                (1)
 //   newmark          x̃ = x + h/2 v, p = m v + h/2 (F + m g - c m v - f(x)),
 //                    α = 2/h, h' = h/2, ζ = 2/h: the trapezoidal rule in x and v              (2)

@@ -82,7 +82,7 @@ struct Once {
 
 // A distorted block, held by one face, with everything that a body can have.
 System block(const std::string& material, const std::string& integrator, ElementKind element,
-             bool per_cell = false) {
+             bool per_cell = false, bool muscle = false) {
   SolidMesh mesh = box_mesh({2, 1, 2}, {0.4, 0.2, 0.3}, element);
   FixedNumbers random(5);
   for (double& v : mesh.vertices) v += 0.01 * random.next();
@@ -98,6 +98,11 @@ System block(const std::string& material, const std::string& integrator, Element
   }
   o.held[o.held.size() - 2] = 1;  // and one number of the last vertex
   o.inputs = {"pinned", "force"};
+  o.yield = 30, o.hardening = 3e3;  // of "plastic": everything flows
+  if (muscle) {
+    o.muscles = {{{}, {0.2, 1, 0.3}, 3e3, 5e3}, {{1, 0}, {1, 0, 0, 0, 0.5, 0.6}, 1e3, 2e3}};
+    o.inputs = {"pinned", "muscle:#0", "force", "muscle:#1"};
+  }
   return solid(mesh, o);
 }
 
@@ -105,9 +110,10 @@ Inputs inputs_of(const System& system) {
   FixedNumbers random(9);
   Inputs in{system.initial_state(), random.vector(static_cast<std::size_t>(system.inputs().size())),
             system.parameters().default_values()};
-  const std::size_t half = in.x.size() / 2;
+  const auto half = static_cast<std::size_t>(system.parameters().find("vertices").size);
   for (std::size_t i = 0; i < half; ++i) in.x[i] += 0.01 * random.next();
-  for (std::size_t i = half; i < in.x.size(); ++i) in.x[i] = 0.3 * random.next();
+  for (std::size_t i = half; i < 2 * half; ++i) in.x[i] = 0.3 * random.next();
+  for (std::size_t i = 2 * half; i < in.x.size(); ++i) in.x[i] = 0.02 * random.next();
   const auto& blocks = system.inputs().blocks();
   for (const Block& b : blocks) {
     for (int i = b.offset; i < b.offset + b.size; ++i) {
@@ -175,6 +181,19 @@ TEST_CASE("solid: pullback and pushforward of implicit Euler, by every number an
   check_step(block("neo_hookean", "implicit_euler", ElementKind::hex, true), 1);
   check_step(block("stvk", "implicit_euler", ElementKind::tet10, true), 1);
   check_step(block("neo_hookean", "implicit_euler", ElementKind::hex), 0);
+}
+
+TEST_CASE("solid: pullback and pushforward with muscles, by activation, strength and stiffness") {
+  check_step(block("neo_hookean", "implicit_euler", ElementKind::tet, false, true), 1);
+  check_step(block("stvk", "newmark", ElementKind::hex, false, true), 1);
+  check_step(block("neo_hookean", "bdf2", ElementKind::tet10, false, true), 0);
+}
+
+TEST_CASE("solid: pullback and pushforward of plastic flow, by what is remembered too") {
+  check_step(block("plastic", "implicit_euler", ElementKind::tet), 1);
+  check_step(block("plastic", "implicit_euler", ElementKind::hex), 0);
+  check_step(block("plastic", "implicit_euler", ElementKind::tet10), 1);
+  test::mark_operator_tested("stage_memory");
 }
 
 TEST_CASE("solid: pullback and pushforward of newmark and bdf2, by every number") {

@@ -361,6 +361,40 @@ class Spring(_Load):
         super().__init__(vertices, (1,), stiffness, ends)
 
 
+class Muscle:
+    """Fibres along `direction`, (3) or one per cell (k, 3), of the rest shape, in some cells of a
+    solid (None: in all). Under the activation, the input "muscle:#0", they pull with
+    activation·strength [Pa]; along them the body is stiffer by `stiffness` [Pa]. Parameters
+    "muscle:#0.strength" and "muscle:#0.stiffness".
+
+    >>> Muscle((0, 0, 1), 2e4)
+    <Muscle in all cells: 20000.0 Pa>
+    """
+
+    def __init__(
+        self, direction: Any, strength: float, cells: Any = None, stiffness: float = 0.0
+    ) -> None:
+        rows = as_numbers(direction, np.float64, "direction")
+        if rows.ndim not in (1, 2) or rows.shape[-1] != 3:
+            raise ModelError(f"direction has shape (3,) or (cells, 3); got {rows.shape}")
+        own = np.empty(0, np.int32) if cells is None else np.asarray(cells)
+        if own.ndim != 1 or own.dtype.kind not in "iu" or (cells is not None and own.size == 0):
+            raise ModelError(f"a muscle has a row of cells; got {shown(cells)}")
+        self._data = {
+            "cells": np.ascontiguousarray(own, np.int32),
+            "direction": rows.ravel(),
+            "strength": as_real(strength, "strength"),
+            "stiffness": as_real(stiffness, "stiffness"),
+        }
+
+    def _row(self) -> dict[str, Any]:
+        return self._data
+
+    def __repr__(self) -> str:
+        where = self._data["cells"].size or "all"
+        return f"<Muscle in {where} cells: {self._data['strength']} Pa>"
+
+
 def _held(pinned: Any, n: int) -> np.ndarray:
     """A mark for each number (3 n), from vertices or a mask."""
     held = np.zeros((n, 3), np.uint8)
@@ -487,8 +521,9 @@ def write(
     if file.suffix not in (".vtu", ".pvd"):
         raise Error(f"a mesh is written as .vtu, a run as .pvd; got {file.name}")
     rows = np.zeros((1, 0)) if states is None else as_numbers(states, np.float64, "states")
-    if states is not None and (rows.ndim > 2 or rows.shape[-1] != 2 * rest.size):
-        raise Error(f"states must have shape (S, {2 * rest.size}); got {rows.shape}")
+    size = 2 * rest.size if body is None else body.state_size
+    if states is not None and (rows.ndim > 2 or rows.shape[-1] != size):
+        raise Error(f"states must have shape (S, {size}); got {rows.shape}")
     rows = np.atleast_2d(rows)
     if file.suffix == ".vtu" and len(rows) != 1:
         raise Error(f"a .vtu holds one state; {len(rows)} make a .pvd")
@@ -504,7 +539,7 @@ def write(
         one = file if file.suffix == ".vtu" else file.with_name(f"{file.stem}_{k:05d}.vtu")
         points, of_points, of_cells = rest, {}, {}
         if states is not None:
-            points, velocity = row.reshape(2, -1, 3)
+            points, velocity = row[: 2 * rest.size].reshape(2, -1, 3)
             of_points = {"displacement": points - rest, "velocity": velocity}
             of_cells = {} if stress is None else {"stress": stress[k]}
         write_vtu(one, mesh.element, points, mesh.cells, of_points, of_cells)
@@ -548,6 +583,9 @@ def solid(
     mass: Any = None,
     mooney: float = 0.5,
     formulation: str = "standard",
+    yield_stress: float = 0.0,
+    hardening: float = 0.0,
+    muscles: Any = (),
     obstacles: Any = (),
     contact: str = "barrier",
     contact_width: float | None = None,
@@ -557,12 +595,13 @@ def solid(
 ) -> System:
     """A deformable body.
 
-    material: "linear", "corotated", "stvk", "neo_hookean" (stable), "neo_hookean_log" or
-    "mooney_rivlin", whose share of C01 is `mooney`. young [Pa], poisson and density [kg/m³]: one
-    number, or one per cell; they are the small-strain numbers of every material. damping [s] is
-    Kelvin and Voigt's, drag [1/s] a force -drag·mass·velocity; mass (n): point masses [kg].
-    formulation: "standard", or "locking_free": hexahedra with enhanced strains, which bend and keep
-    their volume without locking, at two to three times the work.
+    material: "linear", "corotated", "stvk", "neo_hookean" (stable), "neo_hookean_log",
+    "mooney_rivlin", whose share of C01 is `mooney`, or "plastic", which flows above `yield_stress`
+    [Pa] (von Mises) and hardens by `hardening` [Pa]; its state has a block "plastic". young [Pa],
+    poisson and density [kg/m³]: one number, or one per cell; they are the small-strain numbers of
+    every material. damping [s] is Kelvin and Voigt's, drag [1/s] a force -drag·mass·velocity; mass
+    (n): point masses [kg]. formulation: "standard", or "locking_free": hexahedra with enhanced
+    strains, which bend and keep their volume without locking, at two to three times the work.
 
     pinned: vertices, or a mask (n, 3) of single numbers. They stand at their rest vertex plus the
     input "pinned" (one displacement [m] for each, in the order of the state). inputs may also have
@@ -572,14 +611,16 @@ def solid(
     "barrier" keeps every vertex of the surface outside, from `contact_width` [m] on (None: 1e-3 of
     the body's length), "compliant" pushes back with `contact_stiffness` [N/m] (None: from the
     weight) and lets it sink in. friction: Coulomb's coefficient, below the speed `stiction` [m/s]
-    it sticks. Inputs "floor" and "obstacle:#0" (6): a displacement [m] and a rotation vector [rad];
+    it sticks. muscles: `Muscle`s, with inputs "muscle:#0", one number each. Inputs "floor" and
+    "obstacle:#0" (6): a displacement [m] and a rotation vector [rad];
     "floor.velocity", "obstacle:#0.velocity" (6): velocity and spin of the surface. loads:
     `Traction`, `Pressure` and `Spring`.
 
-    Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney,
-    friction, contact.stiffness, contact.width, contact.stiction, floor.position, floor.rotation,
-    obstacle:#0.position, .rotation, .size and load:#0.value where they act. Observables: energy,
-    elastic_energy, kinetic_energy, reaction, stress, volume, centre_of_mass and "vertex:#7".
+    Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney, yield,
+    hardening, muscle:#0.strength, muscle:#0.stiffness, friction, contact.stiffness, contact.width,
+    contact.stiction, floor.position, floor.rotation, obstacle:#0.position, .rotation, .size and
+    load:#0.value where they act. Observables: energy, elastic_energy, kinetic_energy,
+    potential_energy, reaction, stress, strain, volume, centre_of_mass and "vertex:#7".
 
     >>> import cycloid as cy
     >>> cube = solid(box(), "stvk", inputs=("force",))
@@ -608,6 +649,9 @@ matter that keeps its volume exactly; take 0.49
             _row(density, "density"),
             as_real(mooney, "mooney"),
             as_text(formulation),
+            as_real(yield_stress, "yield_stress"),
+            as_real(hardening, "hardening"),
+            _rows(muscles, Muscle, "muscles"),
             common,
         ),
         common,
@@ -619,7 +663,7 @@ matter that keeps its volume exactly; take 0.49
 
 def cloth(
     mesh: Mesh,
-    young: float = 1e6,
+    young: Any = 1e6,
     poisson: float = 0.3,
     thickness: float = 1e-3,
     density: float = 200.0,
@@ -635,6 +679,8 @@ def cloth(
     *,
     drag: float = 0.0,
     mass: Any = None,
+    shear: float = 0.0,
+    warp: Any = (1, 0, 0),
     obstacles: Any = (),
     contact: str = "barrier",
     contact_width: float | None = None,
@@ -645,8 +691,11 @@ def cloth(
     """Cloth, or a thin shell: a mesh of triangles that stretch and bend.
 
     young [Pa], poisson, thickness [m] and density [kg/m³] (1 m² weighs density·thickness); the rest
-    is as in `solid`. Pinning all vertices of a triangle clamps its neighbours. It does not touch
-    itself. Parameters: young, poisson, thickness, density, damping, ..., vertices.
+    is as in `solid`. Woven cloth has two stiffnesses, young=(warp, weft), a modulus `shear` [Pa]
+    and the direction of its `warp` in the rest shape; poisson is then the contraction of the weft
+    under tension along the warp. Pinning all vertices of a triangle clamps its neighbours. It does
+    not touch itself. Parameters: young (one, or two), poisson, shear, thickness, density, damping,
+    ..., vertices.
 
     >>> towel = cloth(sheet((4, 4)), pinned=[0, 4])
     >>> towel
@@ -666,8 +715,10 @@ def cloth(
         _core.make_cloth(
             mesh.vertices.ravel(),
             np.ascontiguousarray(mesh.cells, np.int32).ravel(),
-            as_real(young, "young"),
+            _row(young, "young"),
             as_real(poisson, "poisson"),
+            as_real(shear, "shear"),
+            _three(warp, "warp"),
             as_real(thickness, "thickness"),
             as_real(density, "density"),
             mesh._parts,

@@ -65,6 +65,20 @@ void take_common(const nb::dict& from, BodyOptions& o) {
   }
 }
 
+std::vector<SoftMuscle> muscles_of(const nb::list& list) {
+  std::vector<SoftMuscle> all;
+  for (const nb::handle one : list) {
+    SoftMuscle m;
+    const auto cells = item<Rows<int>>(one, "cells");
+    const auto own = span_of(cells);
+    m.cells.assign(own.begin(), own.end());
+    m.direction = numbers_of(item<Rows<double>>(one, "direction"));
+    m.strength = item<double>(one, "strength"), m.stiffness = item<double>(one, "stiffness");
+    all.push_back(std::move(m));
+  }
+  return all;
+}
+
 }  // namespace
 
 void bind_soft(nb::module_& m) {
@@ -96,28 +110,35 @@ void bind_soft(nb::module_& m) {
       "make_solid",
       [](const SolidMesh& mesh, const std::string& material, const Rows<double>& young,
          const Rows<double>& poisson, const Rows<double>& density, double mooney,
-         const std::string& formulation, const nb::dict& common) {
+         const std::string& formulation, double yield, double hardening, const nb::list& muscles,
+         const nb::dict& common) {
         SolidOptions o;
         take_common(common, o);
+        o.yield = yield, o.hardening = hardening, o.muscles = muscles_of(muscles);
         o.material = material, o.mooney = mooney, o.formulation = formulation;
         o.young = numbers_of(young), o.poisson = numbers_of(poisson);
         o.density = numbers_of(density);
         return solid(mesh, o);
       },
       nb::arg("mesh"), nb::arg("material"), nb::arg("young"), nb::arg("poisson"),
-      nb::arg("density"), nb::arg("mooney"), nb::arg("formulation"), nb::arg("common"));
+      nb::arg("density"), nb::arg("mooney"), nb::arg("formulation"), nb::arg("yield"),
+      nb::arg("hardening"), nb::arg("muscles"), nb::arg("common"));
   m.def(
       "make_cloth",
-      [](const Rows<double>& vertices, const Rows<int>& triangles, double young, double poisson,
-         double thickness, double density, bool parts, const nb::dict& common) {
+      [](const Rows<double>& vertices, const Rows<int>& triangles, const Rows<double>& young,
+         double poisson, double shear, const Rows<double>& warp, double thickness, double density,
+         bool parts, const nb::dict& common) {
         ClothOptions o;
         take_common(common, o);
-        o.young = young, o.poisson = poisson, o.thickness = thickness, o.density = density;
+        o.young = numbers_of(young), o.poisson = poisson, o.shear = shear;
+        std::copy_n(warp.data(), 3, o.warp.begin());
+        o.thickness = thickness, o.density = density;
         const auto all = span_of(triangles);
         return cloth(numbers_of(vertices), {all.begin(), all.end()}, o, parts);
       },
       nb::arg("vertices"), nb::arg("triangles"), nb::arg("young"), nb::arg("poisson"),
-      nb::arg("thickness"), nb::arg("density"), nb::arg("parts"), nb::arg("common"));
+      nb::arg("shear"), nb::arg("warp"), nb::arg("thickness"), nb::arg("density"), nb::arg("parts"),
+      nb::arg("common"));
   m.def(
       "make_rod",
       [](const Rows<double>& points, double young, double radius, double density,

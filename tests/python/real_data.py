@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -369,11 +370,88 @@ def contactnets_cube_whole() -> Outcome:
     return Outcome(fit, *errors(fit, recording), "m")
 
 
+# Markers at the tip in the beam's own frame [m]; the frames from which each run moves, and what
+# hangs at the tip [N].
+TIP_MARKERS = np.array([[0, 0.015, 0.036], [0, -0.006, 0.024], [0, 0.036, 0.006]])
+BEAM_RUNS = {"gravity": (71, 0.0), "load52": (43, 0.51012), "load101": (51, 1.00062)}
+
+
+def silicone_beams(names: Sequence[str], dt: float = 0.005) -> tuple[Any, Any, list[int]]:
+    """Beams of eth_soft_beam side by side, one for each run: 10 cm of Dragon Skin 10 along x,
+    clamped at x = 0, with the run's weight at the upper edge of the tip. Returns the system and the
+    vertices in the middle of the tips."""
+    box = cy.soft.box((6, 2, 2), (0.1, 0.03, 0.03))
+    n, g = len(box.vertices), 9.80709
+    x = np.concatenate([box.vertices + [0, 0.1 * k, 0] for k in range(len(names))])
+    mesh = cy.soft.Mesh(
+        x, np.concatenate([box.cells + n * k for k in range(len(names))]), parts=True
+    )
+    edge = np.flatnonzero(np.isclose(box.vertices, [0.1, -1, 0.03]).sum(1) == 2)
+    mass = np.zeros(len(x))
+    for k, name in enumerate(names):
+        mass[n * k + edge] = BEAM_RUNS[name][1] / g / len(edge)
+    middle = np.flatnonzero(np.isclose(box.vertices, [0.1, 0.015, 0.015]).all(1))[0]
+    system = cy.soft.solid(
+        mesh, "neo_hookean", young=2e5, poisson=0.499, density=1070.0, damping=1e-3, mass=mass,
+        pinned=np.flatnonzero(x[:, 0] == 0), gravity=(0, 0, -g), dt=dt, integrator="newmark",
+        formulation="locking_free",
+    )
+    return system, x, [int(n * k + middle) for k in range(len(names))]
+
+
+def tip_motion(name: str, seconds: float) -> np.ndarray:
+    """How the middle of the tip moves from its release on [m]: along, across, up. Three markers
+    stand off the tip; the rigid motion of their triangle tells where its middle is."""
+    first = BEAM_RUNS[name][0]
+    table = np.loadtxt(DATA / "eth_soft_beam" / f"beam_{name}_V2_a.csv", delimiter=",", skiprows=1)
+    lab = table[:, 1:10].reshape(-1, 3, 3)
+    markers = np.stack([lab[..., 2], -lab[..., 1], lab[..., 0]], -1)
+    centre = TIP_MARKERS.mean(0)
+
+    def middle(now: np.ndarray) -> np.ndarray:
+        u, _, vt = np.linalg.svd((TIP_MARKERS - centre).T @ (now - now.mean(0)))
+        turn = u @ np.diag([1, 1, np.linalg.det(u @ vt)]) @ vt
+        return (np.array([0, 0.015, 0.015]) - centre) @ turn + now.mean(0)
+
+    frames = markers[first : first + round(100 * seconds) + 1]
+    start = middle(markers[: first - 10].mean(axis=0))
+    return np.array([middle(f) for f in frames]) - start
+
+
+def beam_recording(names: Sequence[str], seconds: float) -> tuple[Any, Any]:
+    system, x, tips = silicone_beams(names)
+    moved = [x[t] + tip_motion(name, seconds) for t, name in zip(tips, names, strict=True)]
+    values = np.concatenate(moved, axis=1)
+    return system, cy.Recording(
+        0.01 * np.arange(len(values)), values, names=[f"vertex:#{t}" for t in tips], sigma=5e-4,
+        x0=system.initial_state(),
+    )
+
+
+def eth_soft_beam(seconds: float = 0.6) -> Outcome:
+    """Young's modulus and damping from two load cases; the third, the heaviest, is held out.
+    free_run: how far the tip is off there; in_pieces: of the two; one_step: how far off it hangs
+    there in the end, up and down."""
+    system, recording = beam_recording(("gravity", "load52"), seconds)
+    fit = cy.identify(system, recording, ["young", "damping"], x0="known")
+    other, held = beam_recording(("load101",), seconds)
+
+    def error(body: Any, r: Any) -> float:
+        run = cy.rollout(body, r.x0, round(seconds / 0.005), dict(fit.params), save=2)
+        seen = cy.observe(body, run.states, names=list(r.names)).values
+        return float(np.sqrt(np.mean(np.sum((seen - r.values).reshape(len(seen), -1, 3) ** 2, -1))))
+
+    _, x, tips = silicone_beams(("load101",))
+    hangs = cy.soft.equilibrium(other, params=dict(fit.params)).state[3 * tips[0] + 2]
+    drop = hangs - x[tips[0], 2] - tip_motion("load101", 4.2)[-100:, 2].mean()
+    return Outcome(fit, abs(float(drop)), error(other, held), "m", error(system, recording))
+
+
 FITS = {
     f.__name__: f
     for f in (schmidt_lipson, dfki_simple_pendulum, dfki_simple_pendulum_whole,
               dfki_double_pendulum, emps, silverbox,
-              cascaded_tanks, contactnets_cube, contactnets_cube_whole)
+              cascaded_tanks, contactnets_cube, contactnets_cube_whole, eth_soft_beam)
 }
 
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cycloid/soft/material/fibre.h"
+#include "cycloid/soft/material/plastic.h"
 #include "cycloid/soft/material/viscous.h"
 #include "tests/support/pullback_check.h"
 
@@ -153,6 +155,80 @@ TEST_CASE("material: stress of a rate of strain, in F, in its rate, and in every
         for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k], in_bar[12 + k] += G_bar.e[k];
       },
       all, {.tolerance = 1e-10});
+}
+
+TEST_CASE("fibre: traction in F, direction, pull and stiffness, and the slope of the energy") {
+  std::vector<Numbers> all;
+  for (Numbers p : points()) {
+    for (const double a : {0.6, -0.48, 0.64}) p.push_back(a);
+    all.push_back(p);
+  }
+  const auto fibre_of = []<class S>(const S* in) {
+    return Fibre<S>{{in[12], in[13], in[14]}, in[0], in[1]};
+  };
+  test::check_pullback(
+      "fibre_traction", 3,
+      [&]<class S>(const S* in, S* out) {
+        const Vec3<S> t = fibre_traction(fibre_of(in), matrix_at(in + 3));
+        out[0] = t.x, out[1] = t.y, out[2] = t.z;
+      },
+      [&]<class S>(const S* in, const S* out_bar, S* in_bar) {
+        Fibre<S> bar{{S(0), S(0), S(0)}, S(0), S(0)};
+        Mat3<S> F_bar{};
+        fibre_traction_pullback(fibre_of(in), matrix_at(in + 3),
+                                {out_bar[0], out_bar[1], out_bar[2]}, bar, F_bar);
+        in_bar[0] += bar.pull, in_bar[1] += bar.stiffness;
+        for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k];
+        in_bar[12] += bar.a.x, in_bar[13] += bar.a.y, in_bar[14] += bar.a.z;
+      },
+      all, {.tolerance = 1e-10});
+  using D = Dual<double, 1>;
+  for (const Numbers& p : all) {
+    const Vec3<double> t = fibre_traction(fibre_of(p.data()), matrix_at(p.data() + 3));
+    for (int k = 0; k < 9; ++k) {
+      std::vector<D> d(p.begin(), p.end());
+      d[static_cast<std::size_t>(3 + k)].tangent[0] = 1;
+      const double slope = fibre_energy(fibre_of(d.data()), matrix_at(d.data() + 3)).tangent[0];
+      CHECK(t[k / 3] * p[static_cast<std::size_t>(12 + k % 3)] ==
+            doctest::Approx(slope).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("plastic: stress ends on the yield surface, by the slope of its energy") {
+  using D = Dual<double, 1>;
+  const PlasticLaw<double> law{3, 2, 0.4, 0.5};
+  const PlasticLaw<D> of_duals{D(3), D(2), D(0.4), D(0.5)};
+  const double memory[7] = {0.02, -0.05, 0.03, 0.01, 0.02, -0.03, 0.1};
+  D same[7];
+  for (int k = 0; k < 7; ++k) same[k] = D(memory[k]);
+  for (const Numbers& p : points()) {
+    const Mat3<double> F = matrix_at(p.data() + 3);
+    const Mat3<double> P = plastic_stress(law, memory, F, true);
+    for (int k = 0; k < 9; ++k) {
+      Mat3<D> along;
+      for (int i = 0; i < 9; ++i) along.e[i] = D(F.e[i]);
+      along.e[k].tangent[0] = 1;
+      CHECK(P.e[k] ==
+            doctest::Approx(plastic_energy(of_duals, same, along, true).tangent[0]).epsilon(1e-11));
+    }
+    // After the flow nothing is left to flow, and the stress is the same.
+    double next[7];
+    plastic_flow(law, memory, F, next);
+    CHECK(next[6] > memory[6]);
+    CHECK(next[0] + next[1] + next[2] == doctest::Approx(0).scale(1).epsilon(1e-14));
+    const PlasticPoint<double> after = plastic_point(law, next, F, true);
+    CHECK(std::sqrt(6.0) * law.mu * std::sqrt(contract(after.d, after.d)) ==
+          doctest::Approx(law.yield + law.hardening * next[6]).epsilon(1e-12));
+    const Mat3<double> frozen = plastic_stress(law, next, F, false);
+    for (int k = 0; k < 9; ++k) CHECK(frozen.e[k] == doctest::Approx(P.e[k]).epsilon(1e-11));
+  }
+  // Below the yield stress it is St. Venant and Kirchhoff's material.
+  const PlasticLaw<double> hard{3, 2, 1e3, 0};
+  const double none[7] = {};
+  const Mat3<double> F = matrix_at(points()[0].data() + 3), P = plastic_stress(hard, none, F, true),
+                     expected = piola_stress<double>(Material::stvk, {3, 2, 0}, F);
+  for (int k = 0; k < 9; ++k) CHECK(P.e[k] == doctest::Approx(expected.e[k]).epsilon(1e-13));
 }
 
 TEST_CASE("material: at rest there is no stress, and small strains feel Hooke's law") {

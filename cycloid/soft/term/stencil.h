@@ -1,12 +1,14 @@
 // Forces besides those of the cells: each term is one law, held by many small groups of vertices.
 //
-// A law (membrane.h, shell_bending.h, rod_laws.h, contact.h, loads.h) is a page with
+// A law (membrane.h, shell_bending.h, woven.h, rod_laws.h, contact.h, loads.h, cell_laws.h) is a
+// page with
 //   energy(s)       [J]   whose derivative by s.now is the force
 //   force(s, f)     [N]   f_a = ∂energy/∂now_a, what must be overcome, as for cells
 //   mass(s)         [kg]  where it has some; its nodes share it evenly
-// of a Stencil: N vertices at rest, now and before, P numbers of the law and C of the group. Laws
-// are templates on the scalar and have no branches on it. All derivatives come from the force, by
-// dual numbers in lanes (stencil_kernels_isa.cpp).
+//   flow(s, next)         where it has memory (kMemory): what a group remembers after the step
+// of a Stencil: N vertices at rest, now and before, P numbers of the law, C of the group, and H
+// that the group remembers. Laws are templates on the scalar and have no branches on it. All
+// derivatives come from the force, by dual numbers in lanes (stencil_lanes.h).
 #pragma once
 
 #include <cstdint>
@@ -23,17 +25,19 @@ struct StencilStep {
   double spread = 1;  // forces of rates act over `spread` times the stage's h'
   double load = 1;    // what part of the loads acts
   int form = 0;       // of the law: which obstacle, say
+  bool flows = true;  // matter with memory may flow; false: a body that is only looked at
 };
 
 // R: of all but the positions now. A law that is written for two scalars (`kMixed`) has its
 // stiffness without derivatives of what does not move.
-template <class S, int N, int P, int C, class R = S>
+template <class S, int N, int P, int C, class R = S, int H = 0>
 struct Stencil {
   StencilStep step;
   Vec3<S> now[N];
   Vec3<R> rest[N], before[2][N];
   R number[P > 0 ? P : 1];
   R constant[C > 0 ? C : 1];
+  R memory[H > 0 ? H : 1];
 };
 
 // Σ weight · quantity(before): the reference of a rate.
@@ -52,7 +56,15 @@ enum class StencilLaw {
   contact,
   traction,
   pressure,
-  spring
+  spring,
+  woven_membrane,
+  woven_bending,
+  fibre,  // and the next two: of the element kinds in their order
+  fibre_hex,
+  fibre_tet10,
+  plastic,  // likewise
+  plastic_hex,
+  plastic_tet10
 };
 
 }  // namespace cycloid::inline soft

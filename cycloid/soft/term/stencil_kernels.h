@@ -1,5 +1,6 @@
 // Kernels of terms: what stencils give to arrays over vertices, some stencils at a time in lanes.
-// Compiled once per instruction set (stencil_kernels_isa.cpp), as solid_kernels.h's.
+// Compiled once per instruction set (stencil_kernels_isa.cpp, and cell_laws_isa.cpp for laws of
+// whole cells), as solid_kernels.h's.
 //
 // All derivatives are those of the law's force by dual numbers of three directions: once for each
 // node that is moved, and once for every three numbers.
@@ -17,6 +18,7 @@ struct StencilView {
   const double *rest = nullptr, *now = nullptr;  // (vertices, 3)
   const double* before[2] = {nullptr, nullptr};  // as many as the step has
   const double* numbers = nullptr;               // of the law
+  const double* memory = nullptr;                // (stencils, memory), where the law has some
   StencilStep step;
 };
 
@@ -25,10 +27,11 @@ struct StencilBars {
   double *rest = nullptr, *now = nullptr;
   double* before[2] = {nullptr, nullptr};
   double* numbers = nullptr;  // of this range of stencils
+  double* memory = nullptr;   // (stencils, memory)
 };
 
 struct StencilKernels {
-  int nodes, numbers, constants;
+  int nodes, numbers, constants, memory;
   bool symmetric, has_mass;
 
   // (stencils)
@@ -50,6 +53,16 @@ struct StencilKernels {
                         const StencilBars& bars);
   void (*mass_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
                        double* mass_tan);
+  // What is remembered after a step (stencils, memory), added; null where the law has no memory.
+  void (*flow)(const StencilView&, int begin, int end, double* next);
+  void (*flow_pullback)(const StencilView&, int begin, int end, const double* next_bar,
+                        const StencilBars& bars);
+  void (*flow_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
+                       double* next_tan);
+  // Mean first Piola stress of cells whose material the law is (stencils, 9); likewise.
+  void (*stress)(const StencilView&, int begin, int end, double* of_stencils);
+  void (*stress_pullback)(const StencilView&, int begin, int end, const double* bar,
+                          const StencilBars& bars);
 };
 
 // Those of the instruction set in use.
@@ -59,10 +72,13 @@ const StencilKernels& stencil_kernels(StencilLaw law);
 
 namespace cycloid::isa::portable {
 const StencilKernels& stencil_kernels(StencilLaw law);
-}
+const StencilKernels& cell_law_kernels(StencilLaw law);
+}  // namespace cycloid::isa::portable
 namespace cycloid::isa::v3 {
 const StencilKernels& stencil_kernels(StencilLaw law);
-}
+const StencilKernels& cell_law_kernels(StencilLaw law);
+}  // namespace cycloid::isa::v3
 namespace cycloid::isa::v4 {
 const StencilKernels& stencil_kernels(StencilLaw law);
-}
+const StencilKernels& cell_law_kernels(StencilLaw law);
+}  // namespace cycloid::isa::v4

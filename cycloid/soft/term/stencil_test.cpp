@@ -4,11 +4,13 @@
 
 #include <cmath>
 
+#include "cycloid/soft/term/cell_laws.h"
 #include "cycloid/soft/term/contact.h"
 #include "cycloid/soft/term/loads.h"
 #include "cycloid/soft/term/membrane.h"
 #include "cycloid/soft/term/rod_laws.h"
 #include "cycloid/soft/term/shell_bending.h"
+#include "cycloid/soft/term/woven.h"
 #include "tests/support/pullback_check.h"
 
 namespace cycloid {
@@ -30,6 +32,7 @@ auto along(const Values<Law>& s, int i) {
   }
   for (int k = 0; k < Law::kNumbers; ++k) d.number[k] = D(s.number[k]);
   for (int k = 0; k < Law::kConstants; ++k) d.constant[k] = D(s.constant[k]);
+  for (std::size_t k = 0; k < std::size(s.memory); ++k) d.memory[k] = D(s.memory[k]);
   d.now[i / 3][i % 3].tangent[0] = 1;
   return d;
 }
@@ -65,9 +68,12 @@ Values<Law> shaken(const double (*rest)[3], double amount, int befores, std::uin
   s.step.before_weight[0] = befores == 2 ? 1.4 : 1, s.step.before_weight[1] = -0.4;
   s.step.rate = 20, s.step.spread = befores == 2 ? 1 : 2;
   for (double& x : s.constant) x = 1;
+  for (double& x : s.memory) x = 0.2 * amount * random.next();
   return s;
 }
 
+constexpr double kCube[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
 constexpr double kSix[6][3] = {{0, 0, 0},       {1, 0.1, 0},      {0.3, 0.9, 0.1},
                                {1.2, 1.0, 0.2}, {-0.7, 0.6, 0.1}, {0.6, -0.8, 0}};
 
@@ -92,6 +98,26 @@ TEST_CASE("laws of terms: the force is the slope of the energy, at rest and in a
       shell.now[5] = shell.now[2], shell.rest[5] = shell.rest[2];
       for (auto& before : shell.before) before[5] = before[2];
       force_is_the_slope<ShellBending>(shell);
+
+      auto woven = shaken<WovenMembrane>(kSix, 0.1, befores, seed);
+      const double of_weave[] = {1e3, 3e2, 0.2, 1e2, 0.01, 200, 0.02};
+      std::copy_n(of_weave, 7, woven.number);
+      force_is_the_slope<WovenMembrane>(woven);
+      auto bent = shaken<WovenBending>(kSix, 0.1, befores, seed);
+      const double of_bent[] = {1e3, 3e2, 0.2, 1e2, 0.1, 0.02};
+      std::copy_n(of_bent, 6, bent.number);
+      force_is_the_slope<WovenBending>(bent);
+
+      auto fibre = shaken<FibreLaw<Hex8>>(kCube, 0.1, befores, seed);
+      const double of_fibre[] = {50, 20, 0.3};
+      std::copy_n(of_fibre, 3, fibre.number);
+      force_is_the_slope<FibreLaw<Hex8>>(fibre);
+      auto plastic = shaken<PlasticCell<Hex8>>(kCube, 0.1, befores, seed);
+      for (const double yield : {0.1, 20.0, 1e4}) {  // all, some and none of its points flow
+        const double of_plastic[] = {1e3, 0.3, yield, 50};
+        std::copy_n(of_plastic, 4, plastic.number);
+        force_is_the_slope<PlasticCell<Hex8>>(plastic);
+      }
 
       auto stretch = shaken<RodStretch>(kSix, 0.1, befores, seed);
       const double of_rod[] = {1e3, 0.1, 200, 0.02};
@@ -191,6 +217,77 @@ TEST_CASE("shell bending: a cylinder has half D times its curvature squared, by 
   for (double& c : s.constant) c = 1;
   const double D = Y * h * h * h / (12 * (1 - nu * nu));
   CHECK(ShellBending::energy(s) == doctest::Approx(dx * dy / 2 * D / 2 / (R * R)).epsilon(1e-4));
+}
+
+TEST_CASE(
+    "shell bending: its positive stiffness is the exact one at rest, and keeps bending's sign") {
+  auto s = shaken<ShellBending>(kSix, 0.1, 1, 3);
+  const double numbers[] = {1e3, 0.3, 0.1, 0.02};
+  std::copy_n(numbers, 4, s.number);
+  Mat<double, 18, 18> K;
+  ShellBending::positive_stiffness(s, K);
+  test::FixedNumbers random(7);
+  for (int k = 0; k < 20; ++k) {
+    double x[18], work = 0;
+    for (double& each : x) each = random.next();
+    for (int i = 0; i < 18; ++i) {
+      for (int j = 0; j < 18; ++j) work += x[i] * K(i, j) * x[j];
+    }
+    CHECK(work >= 0);
+  }
+  for (int a = 0; a < 6; ++a) {
+    s.now[a] = s.rest[a];
+    for (auto& before : s.before) before[a] = s.rest[a];
+  }
+  ShellBending::positive_stiffness(s, K);
+  using D = Dual<double, 1>;
+  double largest = 0;
+  for (const double k : K.e) largest = std::max(largest, std::abs(k));
+  for (int i = 0; i < 18; ++i) {
+    Vec3<D> f[6];
+    ShellBending::force(along<ShellBending>(s, i), f);
+    for (int j = 0; j < 18; ++j) {
+      CHECK(std::abs(f[j / 3][j % 3].tangent[0] - K(i, j)) <= 1e-10 * largest);
+    }
+  }
+}
+
+TEST_CASE("woven cloth: alike in both directions it is plain cloth") {
+  const double Y = 1e3, nu = 0.3, h = 0.1;
+  auto plain = shaken<Membrane>(kSix, 0.1, 1, 2);
+  const double of_plain[] = {Y, nu, h, 200, 0.02};
+  std::copy_n(of_plain, 5, plain.number);
+  auto woven = shaken<WovenMembrane>(kSix, 0.1, 1, 2);
+  const double of_woven[] = {Y, Y, nu, Y / (2 * (1 + nu)), h, 200, 0.02};
+  std::copy_n(of_woven, 7, woven.number);
+  CHECK(WovenMembrane::energy(woven) == doctest::Approx(Membrane::energy(plain)).epsilon(1e-12));
+  CHECK(WovenMembrane::mass(woven) == doctest::Approx(Membrane::mass(plain)).epsilon(1e-14));
+  auto shell = shaken<ShellBending>(kSix, 0.1, 1, 2);
+  const double of_shell[] = {Y, nu, h, 0.02};
+  std::copy_n(of_shell, 4, shell.number);
+  auto bent = shaken<WovenBending>(kSix, 0.1, 1, 2);
+  const double of_bent[] = {Y, Y, nu, Y / (2 * (1 + nu)), h, 0.02};
+  std::copy_n(of_bent, 6, bent.number);
+  CHECK(WovenBending::energy(bent) == doctest::Approx(ShellBending::energy(shell)).epsilon(1e-12));
+}
+
+TEST_CASE("woven cloth: tension along the warp feels the warp, and the weft contracts") {
+  Values<WovenMembrane> s{};
+  s.rest[1] = {1, 0, 0}, s.rest[2] = {0, 1, 0};
+  const double e = 1e-6, nu = 0.2;
+  s.now[1] = {1 + e, 0, 0}, s.now[2] = {0, 1 - nu * e, 0};
+  const double numbers[] = {2e5, 3e4, nu, 1e4, 0.01, 100, 0};
+  std::copy_n(numbers, 7, s.number);
+  s.constant[0] = 1, s.constant[1] = s.constant[2] = 0;
+  Vec3<double> f[3];
+  WovenMembrane::force(s, f);
+  CHECK(f[1].x == doctest::Approx(2e5 * e * 0.01 / 2).epsilon(1e-5));
+  CHECK(std::abs(f[2].y) < 1e-5 * f[1].x);
+  // Sheared, it is its modulus: the warp may lie anywhere in the triangle's plane by a multiple.
+  s.constant[0] = 3, s.constant[2] = 7;
+  s.now[1] = {1, 0, 0}, s.now[2] = {2 * e, 1, 0};
+  WovenMembrane::force(s, f);
+  CHECK(f[2].x == doctest::Approx(1e4 * 2 * e * 0.01 / 2).epsilon(1e-5));
 }
 
 TEST_CASE("obstacles: distances and normals") {

@@ -15,6 +15,7 @@ StencilView view_of(const StencilTerm& term, const TermsAt& at) {
   v.nodes = term.nodes.data(), v.constants = term.constants.data();
   v.rest = at.rest, v.now = at.now, v.before[0] = at.before[0], v.before[1] = at.before[1];
   v.numbers = at.numbers ? at.numbers + term.first_number : nullptr;
+  v.memory = at.memory ? at.memory + term.first_memory : nullptr;
   v.step = at.step;
   v.step.form = term.form;
   return v;
@@ -42,6 +43,7 @@ void pull_chunks(const StencilTerm& term, int threads, const TermsBars& bars, Wo
     to.rest = bars.rest, to.now = bars.now;
     to.before[0] = bars.before[0], to.before[1] = bars.before[1];
     to.numbers = bars.numbers ? own.data() + chunk * numbers : nullptr;
+    to.memory = bars.memory ? bars.memory + term.first_memory : nullptr;
     work(begin, end, to);
   });
   for (std::size_t i = 0; bars.numbers && i < own.size(); ++i) {
@@ -222,6 +224,66 @@ void terms_mass_tangent(const Terms& terms, const TermsAt& at, const TermsAt& ta
     const StencilView v = view_of(term, at), t = view_of(term, tangent);
     for_each_chunk(term, threads, [&](int begin, int end, int) {
       term.kernels->mass_tangent(v, t, begin, end, mass_tan);
+    });
+  }
+}
+
+int memory_size(const Terms& terms) {
+  int size = 0;
+  for (const StencilTerm& term : terms) size += term.kernels->memory * term.count();
+  return size;
+}
+
+void terms_flow(const Terms& terms, const TermsAt& at, int threads, double* next) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->flow) continue;
+    const StencilView v = view_of(term, at);
+    for_each_chunk(term, threads, [&](int begin, int end, int) {
+      term.kernels->flow(v, begin, end, next + term.first_memory);
+    });
+  }
+}
+
+void terms_flow_pullback(const Terms& terms, const TermsAt& at, int threads, const double* next_bar,
+                         const TermsBars& bars) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->flow) continue;
+    const StencilView v = view_of(term, at);
+    pull_chunks(term, threads, bars, [&](int begin, int end, const StencilBars& to) {
+      term.kernels->flow_pullback(v, begin, end, next_bar + term.first_memory, to);
+    });
+  }
+}
+
+void terms_flow_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent, int threads,
+                        double* next_tan) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->flow) continue;
+    const StencilView v = view_of(term, at), t = view_of(term, tangent);
+    for_each_chunk(term, threads, [&](int begin, int end, int) {
+      term.kernels->flow_tangent(v, t, begin, end, next_tan + term.first_memory);
+    });
+  }
+}
+
+bool terms_stress(const Terms& terms, const TermsAt& at, int threads, double* stress) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->stress) continue;
+    const StencilView v = view_of(term, at);
+    for_each_chunk(term, threads,
+                   [&](int begin, int end, int) { term.kernels->stress(v, begin, end, stress); });
+    return true;
+  }
+  return false;
+}
+
+void terms_stress_pullback(const Terms& terms, const TermsAt& at, int threads, const double* bar,
+                           const TermsBars& bars) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->stress) continue;
+    const StencilView v = view_of(term, at);
+    pull_chunks(term, threads, bars, [&](int begin, int end, const StencilBars& to) {
+      term.kernels->stress_pullback(v, begin, end, bar, to);
     });
   }
 }

@@ -1,7 +1,8 @@
 // Terms of a body: its laws besides the cells, together.
 //
 // A law's number is a constant, a parameter and an input added up, each where there is one. The
-// numbers of all terms lie one after the other (`TermNumbers`), and so do their cotangents.
+// numbers of all terms lie one after the other (`TermNumbers`), and so do their cotangents. What
+// terms remember from step to step (plastic strains) lies one after the other too: `memory`.
 #pragma once
 
 #include <span>
@@ -30,7 +31,7 @@ struct StencilTerm {
   const StencilKernels* kernels = nullptr;
   std::vector<std::vector<int>> colours = {};  // chunks that share no vertex
   std::vector<int> slot = {};                  // as in BlockRows
-  int first_number = 0;
+  int first_number = 0, first_memory = 0;
 
   int count() const { return static_cast<int>(nodes.size()) / kernels->nodes; }
 };
@@ -56,12 +57,14 @@ struct TermsAt {
   const double *rest = nullptr, *now = nullptr;
   const double* before[2] = {nullptr, nullptr};
   const double* numbers = nullptr;  // TermNumbers; of a tangent: null for zeros
+  const double* memory = nullptr;   // null: zeros
   StencilStep step;
 };
 struct TermsBars {
   double *rest = nullptr, *now = nullptr;
   double* before[2] = {nullptr, nullptr};
   double* numbers = nullptr;
+  double* memory = nullptr;
 };
 
 // stored: only of terms whose energy is the body's.
@@ -83,6 +86,19 @@ void terms_mass_pullback(const Terms& terms, const TermsAt& at, int threads, con
                          const TermsBars& bars);
 void terms_mass_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent, int threads,
                         double* mass_tan);
+
+// How many numbers the terms remember.
+int memory_size(const Terms& terms);
+// What they remember after a step to the positions now: memory_size numbers, added to.
+void terms_flow(const Terms& terms, const TermsAt& at, int threads, double* next);
+void terms_flow_pullback(const Terms& terms, const TermsAt& at, int threads, const double* next_bar,
+                         const TermsBars& bars);
+void terms_flow_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent, int threads,
+                        double* next_tan);
+// Mean stress (cells, 9) of a law that is the material of all cells; false where there is none.
+bool terms_stress(const Terms& terms, const TermsAt& at, int threads, double* stress);
+void terms_stress_pullback(const Terms& terms, const TermsAt& at, int threads, const double* bar,
+                           const TermsBars& bars);
 
 bool all_symmetric(const Terms& terms);
 bool any_barrier(const Terms& terms);

@@ -36,6 +36,10 @@ struct Case {
     add(StencilLaw::traction, {0, 1, 2}, {1});
     add(StencilLaw::pressure, {1, 3, 2}, {0.5});
     add(StencilLaw::spring, {3}, {0.1, 0.2, 0.3});
+    add(StencilLaw::woven_membrane, {0, 1, 2, 1, 3, 2}, {1, 0.2, 0, 0.3, 1, 0});
+    add(StencilLaw::woven_bending, {0, 1, 2, 3, 1, 2}, {1, 0, 0, 0.5, 1, 0.1});
+    add(StencilLaw::fibre, {0, 1, 2, 3}, {0.6, 0.8, 0});
+    add(StencilLaw::plastic, {0, 1, 2, 3}, {});
     add(StencilLaw::contact, {0, 1, 2, 3}, {},
         ObstacleContact::form_of(ObstacleShape::sphere, false));
     plan = std::make_unique<SolidPlan>(mesh, std::vector<char>(12, 0), std::move(terms));
@@ -46,6 +50,11 @@ struct Case {
     // A sphere below, which all points press and rub.
     double* const contact = numbers.data() + plan->terms.back().first_number;
     contact[0] = 0.5, contact[1] = 0.5, contact[2] = -1.5, contact[ObstacleContact::size] = 2.4;
+    // Matter that flows.
+    const Numbers plastic = {5, 0.3, 0.2, 0.5};
+    std::copy(plastic.begin(), plastic.end(),
+              numbers.begin() + plan->terms[plan->terms.size() - 2].first_number);
+    for (int k = 0; k < plan->memory(); ++k) memory.push_back(0.02 * random.next());
     for (auto* x : {&now, &before, &other}) {
       *x = mesh.vertices;
       for (double& each : *x) each += 0.05 * random.next();
@@ -54,7 +63,7 @@ struct Case {
   TermsAt at() const {
     TermsAt a;
     a.rest = mesh.vertices.data(), a.now = now.data(), a.numbers = numbers.data();
-    a.before[0] = before.data(), a.before[1] = other.data();
+    a.before[0] = before.data(), a.before[1] = other.data(), a.memory = memory.data();
     a.step.befores = 2, a.step.before_weight[0] = 1.4, a.step.before_weight[1] = -0.4;
     a.step.rate = 7;
     return a;
@@ -63,7 +72,7 @@ struct Case {
   SolidMesh mesh;
   std::unique_ptr<SolidPlan> plan;
   int parameters = 0, inputs = 0;
-  Numbers p, u, now, before, other;
+  Numbers p, u, now, before, other, memory;
   TermNumbers numbers;
 };
 
@@ -80,30 +89,36 @@ Numbers random_row(std::size_t n, std::uint64_t seed) {
   return row;
 }
 
-// All that a term depends on, one after the other: rest, now, before, before, numbers.
+// All that a term depends on: rest, now, before, before, numbers, memory.
 struct Row {
-  Numbers rest, now, before, other, numbers;
+  Numbers rest, now, before, other, numbers, memory;
   explicit Row(const Case& c, std::uint64_t seed = 0)
-      : rest(12, 0.0), now(rest), before(rest), other(rest), numbers(c.numbers.size(), 0.0) {
+      : rest(12, 0.0),
+        now(rest),
+        before(rest),
+        other(rest),
+        numbers(c.numbers.size(), 0.0),
+        memory(c.memory.size(), 0.0) {
     if (seed == 0) return;
     rest = random_row(12, seed), now = random_row(12, seed + 1), before = random_row(12, seed + 2);
     other = random_row(12, seed + 3), numbers = random_row(numbers.size(), seed + 4);
+    memory = random_row(memory.size(), seed + 5);
   }
   TermsAt at() const {
     TermsAt a;
     a.rest = rest.data(), a.now = now.data(), a.numbers = numbers.data();
-    a.before[0] = before.data(), a.before[1] = other.data();
+    a.before[0] = before.data(), a.before[1] = other.data(), a.memory = memory.data();
     return a;
   }
   TermsBars bars() {
     TermsBars b;
     b.rest = rest.data(), b.now = now.data(), b.numbers = numbers.data();
-    b.before[0] = before.data(), b.before[1] = other.data();
+    b.before[0] = before.data(), b.before[1] = other.data(), b.memory = memory.data();
     return b;
   }
   double dot_with(const Row& o) const {
     return dot(rest, o.rest) + dot(now, o.now) + dot(before, o.before) + dot(other, o.other) +
-           dot(numbers, o.numbers);
+           dot(numbers, o.numbers) + dot(memory, o.memory);
   }
 };
 
@@ -114,7 +129,7 @@ Case moved(const Row& way, double h) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += h * d[i];
   };
   add(c.mesh.vertices, way.rest), add(c.now, way.now), add(c.before, way.before);
-  add(c.other, way.other), add(c.numbers, way.numbers);
+  add(c.other, way.other), add(c.numbers, way.numbers), add(c.memory, way.memory);
   return c;
 }
 
@@ -145,6 +160,7 @@ TEST_CASE("terms_force: the pullback is the transpose of the tangent, which is t
   });
   CHECK(dot(bar, f_tan) == doctest::Approx(expected).epsilon(1e-7));
   test::mark_operator_tested("terms_force");
+  test::mark_operator_tested("StencilLanes::force");
 }
 
 TEST_CASE("terms_energy, terms_mass: pullbacks equal differences") {
@@ -163,6 +179,7 @@ TEST_CASE("terms_energy, terms_mass: pullbacks equal differences") {
   CHECK(back.dot_with(way) == doctest::Approx(expected).epsilon(1e-7));
   CHECK(std::abs(expected) > 1e-3);
   test::mark_operator_tested("terms_energy");
+  test::mark_operator_tested("StencilLanes::energy");
 
   const Numbers bar = random_row(4, 13);
   Row of_mass(c);
@@ -178,6 +195,40 @@ TEST_CASE("terms_energy, terms_mass: pullbacks equal differences") {
   CHECK(dot(bar, m_tan) == doctest::Approx(expected).epsilon(1e-7));
   CHECK(std::abs(expected) > 1e-3);
   test::mark_operator_tested("terms_mass");
+  test::mark_operator_tested("StencilLanes::mass");
+}
+
+TEST_CASE("terms_flow, terms_stress: pullbacks equal differences, and what flows is remembered") {
+  const Case c;
+  const Terms& terms = c.plan->terms;
+  REQUIRE(c.plan->memory() == 7);
+  const Row way(c, 31);
+  const Numbers bar = random_row(7, 37), bar9 = random_row(9, 41);
+  Numbers next(7, 0.0), next_tan(7, 0.0);
+  terms_flow(terms, c.at(), 1, next.data());
+  CHECK(next[6] > c.memory[6] + 1e-3);
+  terms_flow_tangent(terms, c.at(), way.at(), 1, next_tan.data());
+  Row back(c), of_stress(c);
+  terms_flow_pullback(terms, c.at(), 1, bar.data(), back.bars());
+  double expected = difference(way, [&](const Case& at) {
+    Numbers own(7, 0.0);
+    terms_flow(terms, at.at(), 1, own.data());
+    return dot(bar, own);
+  });
+  CHECK(std::abs(expected) > 1e-3);
+  CHECK(back.dot_with(way) == doctest::Approx(expected).epsilon(1e-7));
+  CHECK(dot(bar, next_tan) == doctest::Approx(expected).epsilon(1e-7));
+  terms_stress_pullback(terms, c.at(), 1, bar9.data(), of_stress.bars());
+  expected = difference(way, [&](const Case& at) {
+    Numbers own(9, 0.0);
+    terms_stress(terms, at.at(), 1, own.data());
+    return dot(bar9, own);
+  });
+  CHECK(of_stress.dot_with(way) == doctest::Approx(expected).epsilon(1e-7));
+  test::mark_operator_tested("terms_flow");
+  test::mark_operator_tested("StencilLanes::flow");
+  test::mark_operator_tested("terms_stress");
+  test::mark_operator_tested("StencilLanes::stress");
 }
 
 TEST_CASE("terms_stiffness: even and odd part together are the tangent of the force") {
