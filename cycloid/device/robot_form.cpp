@@ -197,15 +197,7 @@ class RobotForm final : public DeviceForm {
   static constexpr std::size_t kWords = sizeof(Space) / sizeof(std::uint64_t);
   using Words = std::vector<std::uint64_t>;
 
-  Implicit implicit() const {
-    const Acting& acting = key_.tree->model.options.acting;
-    switch (key_.tree->model.options.integrator) {
-      case RigidIntegrator::rk4: return Implicit::nothing;
-      case RigidIntegrator::implicitfast: return Implicit::all_slopes;
-      case RigidIntegrator::implicit: return Implicit::bias_too;
-      default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
-    }
-  }
+  Implicit implicit() const { return implicit_of(*key_.tree); }
 
   // A thread's memory, for a look at the layout that is carved over it.
   struct Free {

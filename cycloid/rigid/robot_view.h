@@ -14,6 +14,17 @@ struct InputPlaces {
 // Slopes of forces in the velocity that the integrator treats implicitly (dynamics.h (3)).
 enum class Implicit { nothing, dampers, all_slopes, bias_too };
 
+// Those of a model's integrator.
+inline Implicit implicit_of(const TreeView& tree) {
+  const Acting& acting = tree.model.options.acting;
+  switch (tree.model.options.integrator) {
+    case RigidIntegrator::rk4: return Implicit::nothing;
+    case RigidIntegrator::implicitfast: return Implicit::all_slopes;
+    case RigidIntegrator::implicit: return Implicit::bias_too;
+    default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
+  }
+}
+
 // State and inputs; u in the order of InputPlaces.
 template <class S>
 struct Instant {
