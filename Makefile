@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build setup test test-long bench lint docs wheel models clean \
-        setup-build setup-docs setup-test setup-bench every-set test-release test-python test-dev test-tsan
+.PHONY: help demo build setup test test-long test-gpu cuda bench lint docs wheel models clean \
+        setup-build setup-docs setup-test setup-bench setup-cuda every-set test-release test-python test-dev test-tsan
 
 JOBS ?= $(shell nproc)
 TIER ?= build
@@ -24,7 +24,7 @@ demo: setup-build build/build.ninja  ## install what is missing, build, show wha
 build: setup-build every-set  ## program and Python package for every instruction set, in build/
 	@cmake --build --preset release -j $(JOBS)
 
-setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), docs, test or bench
+setup: setup-$(TIER)  ## install what a tier needs: TIER=build (default), docs, test, bench or cuda
 
 test: setup-test lint test-release test-python test-dev test-tsan  ## every test: C++, Python, pages, sanitizers
 
@@ -35,6 +35,15 @@ test-long: setup-test every-set  ## the whole corpora of which `make test` takes
 	$(CTEST) --test-dir build -LE threads --timeout 86400
 	@$(PYTHON_VENV) -B -m pytest tests
 	@$(MAKE) --no-print-directory test-dev SANITIZED='$(SANITIZED)'
+
+cuda: setup-cuda  ## the kernels of a card: build/libcycloid_cuda.so, in minutes
+	@JOBS=$(JOBS) scripts/cuda build
+
+test-gpu: setup-test build cuda  ## what runs on a card: parity with the CPU, gradients, determinism, figures
+	@cmake --build --preset release -j $(JOBS) --target device_check
+	@$(PYTHON_VENV) -B tests/gpu/models.py build/gpu_models
+	@build/tests/device_check build/gpu_models/*.cym
+	@build/tests/device_check --figures build/gpu_models/dm_humanoid.cym build/gpu_models/dm_humanoid_smooth.cym
 
 bench: setup-bench every-set  ## the race against peers, a table and bench/results.html; QUICK=1: in five minutes, REPEAT=3: with spread
 	@cmake --preset release -DCYCLOID_BENCH=ON
@@ -109,5 +118,5 @@ build-dev/build.ninja: CMakePresets.json
 build-tsan/build.ninja: CMakePresets.json
 	@cmake --preset tsan && touch $@
 
-setup-build setup-docs setup-test setup-bench: setup-%:
+setup-build setup-docs setup-test setup-bench setup-cuda: setup-%:
 	@scripts/setup $*

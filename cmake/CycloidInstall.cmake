@@ -6,7 +6,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cycloid")
 
 # The rooms that cycloid::core is made of: those that need no library beyond the compiler's.
 foreach(room IN ITEMS base page math system network model geometry rigid soft fluid particle couple
-                      adjoint record optimise learn evaluate)
+                      adjoint device record optimise learn evaluate)
   if(TARGET cycloid_${room})
     install(TARGETS cycloid_${room} EXPORT cycloid ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/cycloid/${room}"

@@ -1,12 +1,16 @@
 #include "cycloid/adjoint/engine.h"
 
+#include "cycloid/adjoint/device_engine.h"
 #include "cycloid/adjoint/lane_engine.h"
+#include "cycloid/system/device.h"
 
 namespace cycloid::inline adjoint {
 
 template <class T>
-const Engine<T>& engine_of(const System&) {
+const Engine<T>& engine_of(const System& system) {
   static const LaneEngine<T> lanes;
+  static const DeviceEngine<T> device;
+  if (device_of(system)) return device;
   return lanes;
 }
 

@@ -16,9 +16,9 @@
 //   push                          tangents by the steps' own pushforward   pushforward.h
 //   watch, observe, observe_pullback    what a System shows, of rows       observe.h
 //
-// Today there is one engine, which runs chunks of lanes on the threads of this machine
-// (lane_engine.h); a large world is a chunk of one lane that spreads over threads inside its step.
-// An engine for another device implements these two classes and is chosen in engine.cpp.
+// LaneEngine runs chunks of lanes on the threads of this machine (lane_engine.h); a large world is
+// a chunk of one lane that spreads over threads inside its step. DeviceEngine runs one thread of a
+// card for each environment (device_engine.h). engine.cpp chooses.
 #pragma once
 
 #include <cmath>

@@ -6,6 +6,7 @@
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/smoothed.h"
 #include "cycloid/base/error.h"
+#include "cycloid/system/device.h"
 
 namespace cycloid::inline adjoint {
 namespace {
@@ -144,6 +145,9 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
   }
   const Engine<T>& engine = engine_of<T>(system());
   if (near_width(mode) != near_width(system().gradient())) {
+    if (device_of(system())) {
+      throw Error("device: a gradient from a distance is the CPU's: pass it to rollout");
+    }
     auto run = std::make_shared<Run<T>>(*run_);
     run->system = system().with_gradient(mode);
     engine.retarget(*run);

@@ -197,6 +197,7 @@ System add_network_to_next(const System& system, const Network& network,
   }
   parts.name = message(parts.name, " with network");
   parts.feel_distance = nullptr;  // its steppers are wrapped as they are
+  parts.kernels = nullptr;        // they know the law without the network
   parts.float32 = added(parts.float32, *law, system.parts());
   parts.float64 = added(parts.float64, *law, system.parts());
   vary_inside(

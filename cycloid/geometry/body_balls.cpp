@@ -8,7 +8,7 @@
 namespace cycloid::inline geometry {
 
 BodyPairs make_body_pairs(std::span<const int> body, std::span<const CandidatePair> pairs,
-                          const std::vector<bool>& left_out) {
+                          const std::vector<char>& left_out) {
   std::map<int, std::set<int>> geoms;                      // of a body
   std::map<std::pair<int, int>, std::vector<int>> joined;  // pairs of two bodies
   for (std::size_t k = 0; k < pairs.size(); ++k) {

@@ -31,7 +31,7 @@ struct BodyPairs {
 
 // body: of each geom. Pairs of `left_out` are not among them.
 BodyPairs make_body_pairs(std::span<const int> body, std::span<const CandidatePair> pairs,
-                          const std::vector<bool>& left_out);
+                          const std::vector<char>& left_out);
 
 template <class S>
 struct BodyBall {
@@ -41,8 +41,8 @@ struct BodyBall {
 
 // (1)
 template <class S>
-BodyBall<S> ball_about(std::span<const int> geoms, const Pose<S>* pose, const S* radius,
-                       const Scalar<S>* reach) {
+CYCLOID_HD BodyBall<S> ball_about(std::span<const int> geoms, const Pose<S>* pose, const S* radius,
+                                  const Scalar<S>* reach) {
   BodyBall<S> ball{{S(0), S(0), S(0)}, S(0)};
   for (const int g : geoms) ball.centre += pose[g].p;
   ball.centre = ball.centre * S(Scalar<S>(1) / static_cast<Scalar<S>>(geoms.size()));
@@ -56,8 +56,8 @@ BodyBall<S> ball_about(std::span<const int> geoms, const Pose<S>* pose, const S*
 
 // test(k) for each pair k of bodies whose balls meet in some lane. balls: (bodies), scratch.
 template <class S, class Test>
-void for_each_body_pair(const BodyPairs& plan, const Pose<S>* pose, const S* radius,
-                        const Scalar<S>* reach, BodyBall<S>* balls, Test test) {
+CYCLOID_HD void for_each_body_pair(const BodyPairs& plan, const Pose<S>* pose, const S* radius,
+                                   const Scalar<S>* reach, BodyBall<S>* balls, Test test) {
   for (std::size_t b = 0; b + 1 < plan.first.size(); ++b) {
     const auto from = static_cast<std::size_t>(plan.first[b]),
                end = static_cast<std::size_t>(plan.first[b + 1]);

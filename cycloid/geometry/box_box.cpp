@@ -21,18 +21,18 @@ struct Corner {
   int next;     // the line that leads to the next corner
 };
 
-struct Polygon {
+struct FacePolygon {
   int size = 0;
   Corner corner[kMaxCorners];
-  void add(const Corner& c) {
+  CYCLOID_HD void add(const Corner& c) {
     if (size < kMaxCorners) corner[size++] = c;
   }
 };
 
 // Leaves what lies within sign · at[xy] ≤ limit; the bounding plane is `line`. Returns the polygon,
 // `in` itself or `out`.
-const Polygon* clip(const Polygon* in, int xy, double sign, double limit, int line, double rounding,
-                    Polygon* out) {
+CYCLOID_HD const FacePolygon* clip(const FacePolygon* in, int xy, double sign, double limit,
+                                   int line, double rounding, FacePolygon* out) {
   double beyond[kMaxCorners];
   bool cuts = false;
   for (int k = 0; k < in->size; ++k) {
@@ -60,8 +60,8 @@ const Polygon* clip(const Polygon* in, int xy, double sign, double limit, int li
 }
 
 // The incident face, whose corners follow each other around it.
-void incident_face(const BoxFaceFeature& f, const M& axes, const V& p, const V& size,
-                   double ref_half, Polygon& out) {
+CYCLOID_HD void incident_face(const BoxFaceFeature& f, const M& axes, const V& p, const V& size,
+                              double ref_half, FacePolygon& out) {
   const int to[3] = {(f.a + 1) % 3, (f.a + 2) % 3, f.a};
   const int b_u = (f.b + 1) % 3, b_v = (f.b + 2) % 3;
   constexpr int u[4] = {1, -1, -1, 1}, v[4] = {1, 1, -1, -1};
@@ -77,8 +77,8 @@ void incident_face(const BoxFaceFeature& f, const M& axes, const V& p, const V& 
   }
 }
 
-int face_contacts(const V& size1, const V& size2, const Relative& r, int which, double margin,
-                  FoundContact* found) {
+CYCLOID_HD int face_contacts(const V& size1, const V& size2, const Relative& r, int which,
+                             double margin, FoundContact* found) {
   const bool swap = which >= 3;
   const M axes = swap ? transpose(r.rot) : r.rot;  // of the incident box, in the reference's
   const V &p = swap ? r.p12 : r.p21, &ref = swap ? size2 : size1;
@@ -90,9 +90,9 @@ int face_contacts(const V& size1, const V& size2, const Relative& r, int which, 
     if (abs(axes(f.a, k)) > abs(axes(f.a, f.b))) f.b = k;
   }
   f.b_sign = f.a_sign * axes(f.a, f.b) > 0 ? -1 : 1;
-  Polygon memory[2];
+  FacePolygon memory[2];
   incident_face(f, axes, p, swap ? size1 : size2, ref[f.a], memory[0]);
-  const Polygon* polygon = memory;
+  const FacePolygon* polygon = memory;
   const double half[2] = {ref[(f.a + 1) % 3], ref[(f.a + 2) % 3]};
   for (int line = 4; line < 8; ++line) {
     const int xy = (line - 4) / 2;
@@ -119,7 +119,7 @@ int face_contacts(const V& size1, const V& size2, const Relative& r, int which, 
 }
 
 // Where the closest points of two edges lie.
-void place_on_edges(const GeomPair<double>& g, BoxEdgeFeature& f, double& gap) {
+CYCLOID_HD void place_on_edges(const GeomPair<double>& g, BoxEdgeFeature& f, double& gap) {
   f.s_end = f.t_end = 0;
   BoxEdgeContact<double> c = box_edge_contact(g, f);
   const double l1 = g.size1[f.i], l2 = g.size2[f.j];
@@ -139,7 +139,7 @@ void place_on_edges(const GeomPair<double>& g, BoxEdgeFeature& f, double& gap) {
 
 // Sides of a box on which the edge along axis i lies, furthest along n. A component of n near zero
 // does not choose: `either` is its place, or -1.
-void supporting_edge(const V& n, int i, int* sign, int& either) {
+CYCLOID_HD void supporting_edge(const V& n, int i, int* sign, int& either) {
   either = -1;
   for (int k = 1; k >= 0; --k) {
     const double component = n[(i + 1 + k) % 3];
@@ -148,8 +148,8 @@ void supporting_edge(const V& n, int i, int* sign, int& either) {
   }
 }
 
-int edge_contact(const GeomPair<double>& g, const Relative& r, int which, double limit,
-                 FoundContact* found) {
+CYCLOID_HD int edge_contact(const GeomPair<double>& g, const Relative& r, int which, double limit,
+                            FoundContact* found) {
   BoxEdgeFeature f{};
   f.i = (which - 6) / 3, f.j = (which - 6) % 3;
   V n;
@@ -178,13 +178,13 @@ int edge_contact(const GeomPair<double>& g, const Relative& r, int which, double
 
 }  // namespace
 
-int clip_boxes(const GeomPair<double>& g, const BoxRelative<double>& r, int which, double margin,
-               FoundContact* found) {
+CYCLOID_HD int clip_boxes(const GeomPair<double>& g, const BoxRelative<double>& r, int which,
+                          double margin, FoundContact* found) {
   return which < 6 ? face_contacts(g.size1, g.size2, r, which, margin, found)
                    : edge_contact(g, r, which, separation_limit(r, margin), found);
 }
 
-int find_box_box(const GeomPair<double>& g, double margin, FoundContact* found) {
+CYCLOID_HD int find_box_box(const GeomPair<double>& g, double margin, FoundContact* found) {
   const Relative r = relative_boxes(g);
   const int which = static_cast<int>(box_separation(g, r, separation_limit(r, margin)));
   return which < 0 ? 0 : clip_boxes(g, r, which, margin, found);

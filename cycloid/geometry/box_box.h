@@ -24,14 +24,14 @@ namespace cycloid::inline geometry {
 inline constexpr int kBoxBoxTouches = 8;
 
 // The contacts of one lane; returns their number.
-int find_box_box(const GeomPair<double>& g, double margin, FoundContact* found);
+CYCLOID_HD int find_box_box(const GeomPair<double>& g, double margin, FoundContact* found);
 // The same, where the direction of contact is known.
-int clip_boxes(const GeomPair<double>& g, const BoxRelative<double>& r, int which, double margin,
-               FoundContact* found);
+CYCLOID_HD int clip_boxes(const GeomPair<double>& g, const BoxRelative<double>& r, int which,
+                          double margin, FoundContact* found);
 
 // Codes of faces, lane by lane; one of another kind counts as the first.
 template <class S>
-BoxFaceChoice<DoubleLanes<S>> decode_box_faces(const S& feature) {
+CYCLOID_HD BoxFaceChoice<DoubleLanes<S>> decode_box_faces(const S& feature) {
   constexpr int N = kLanes<S>;
   Scalar<S> code[N];
   double number[7][N];
@@ -50,7 +50,7 @@ BoxFaceChoice<DoubleLanes<S>> decode_box_faces(const S& feature) {
 
 // The faces of each lane: all its contacts have the same.
 template <class S>
-BoxFaceChoice<DoubleLanes<S>> chosen_box_faces(const S* feature) {
+CYCLOID_HD BoxFaceChoice<DoubleLanes<S>> chosen_box_faces(const S* feature) {
   S first = feature[kBoxBoxTouches - 1];
   for (int k = kBoxBoxTouches - 2; k >= 0; --k) {
     first = select(feature[k] >= S(0), feature[k], first);
@@ -60,8 +60,8 @@ BoxFaceChoice<DoubleLanes<S>> chosen_box_faces(const S* feature) {
 
 // The touches of these features, in lanes; those of edges one by one.
 template <class S>
-[[gnu::noinline]] void box_box_touches(const GeomPair<DoubleLanes<S>>& g, const S* feature,
-                                       Touch<S>* out) {
+[[gnu::noinline]] CYCLOID_HD void box_box_touches(const GeomPair<DoubleLanes<S>>& g,
+                                                  const S* feature, Touch<S>* out) {
   using X = DoubleLanes<S>;
   const BoxFaces<X> F = box_faces(g, chosen_box_faces(feature));
   for (int k = 0; k < kBoxBoxTouches; ++k) {
@@ -86,8 +86,8 @@ template <class S>
 
 // Adds the cotangents of these touches, in lanes; those of edges one by one.
 template <class S>
-void box_box_bars(const GeomPair<DoubleLanes<S>>& g, const S* feature, const TouchBar<S>* out_bar,
-                  GeomPairBar<DoubleLanes<S>>& g_bar) {
+CYCLOID_HD void box_box_bars(const GeomPair<DoubleLanes<S>>& g, const S* feature,
+                             const TouchBar<S>* out_bar, GeomPairBar<DoubleLanes<S>>& g_bar) {
   using X = DoubleLanes<S>;
   const BoxFaceChoice<X> f = chosen_box_faces(feature);
   const BoxFaces<X> F = box_faces(g, f);
@@ -123,8 +123,8 @@ void box_box_bars(const GeomPair<DoubleLanes<S>>& g, const S* feature, const Tou
 
 // Writes the features of the lanes that are near; returns whether there are any.
 template <class S>
-bool search_boxes(const GeomPair<DoubleLanes<S>>& g, const DoubleLanes<S>& margin,
-                  const Mask<S>& near, S* feature) {
+CYCLOID_HD bool search_boxes(const GeomPair<DoubleLanes<S>>& g, const DoubleLanes<S>& margin,
+                             const Mask<S>& near, S* feature) {
   using X = DoubleLanes<S>;
   const BoxRelative<X> r = relative_boxes(g);
   const X found_which = box_separation(g, r, separation_limit(r, margin));
@@ -146,8 +146,9 @@ bool search_boxes(const GeomPair<DoubleLanes<S>>& g, const DoubleLanes<S>& margi
 }
 
 template <class S>
-void collide_box_box(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
-                     const std::type_identity_t<S>& margin, Touch<S>* out, S* feature) {
+CYCLOID_HD void collide_box_box(const S* size1, const Pose<S>& x1, const S* size2,
+                                const Pose<S>& x2, const std::type_identity_t<S>& margin,
+                                Touch<S>* out, S* feature) {
   if constexpr (!RealScalar<S>) {
     touches_by_lane<GeomKind::box, GeomKind::box, kBoxBoxTouches>(
         size1, x1, size2, x2, margin, out, feature, find_box_box,
@@ -165,9 +166,10 @@ void collide_box_box(const S* size1, const Pose<S>& x1, const S* size2, const Po
 }
 
 template <class S>
-void collide_box_box_pullback(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
-                              const S* feature, const TouchBar<S>* out_bar, PoseBar<S>& x1_bar,
-                              PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar) {
+CYCLOID_HD void collide_box_box_pullback(const S* size1, const Pose<S>& x1, const S* size2,
+                                         const Pose<S>& x2, const S* feature,
+                                         const TouchBar<S>* out_bar, PoseBar<S>& x1_bar,
+                                         PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar) {
   if constexpr (!RealScalar<S>) {
     bars_by_lane<GeomKind::box, GeomKind::box, kBoxBoxTouches>(
         size1, x1, size2, x2, feature, out_bar, x1_bar, x2_bar, size1_bar, size2_bar,

@@ -41,25 +41,25 @@ struct BoxEdgeFeature {
 inline constexpr int kBoxFaceCodes = 2 * 6 * 6 * 64;
 inline constexpr int kBoxEdgeCodes = 9 * 16 * 2 * 9;
 
-inline int encode(const BoxFaceFeature& f) {
+CYCLOID_HD inline int encode(const BoxFaceFeature& f) {
   int code = f.reference;
   code = code * 6 + 2 * f.a + (f.a_sign > 0);
   code = code * 6 + 2 * f.b + (f.b_sign > 0);
   return code * 64 + f.line[0] * 8 + f.line[1];
 }
-inline BoxFaceFeature decode_box_face(int code) {
+CYCLOID_HD inline BoxFaceFeature decode_box_face(int code) {
   const int face = code / 64, a = face / 6 % 6, b = face % 6;
   return {face / 36, a / 2, a % 2 ? 1 : -1, b / 2, b % 2 ? 1 : -1, {code / 8 % 8, code % 8}};
 }
 
-inline int encode(const BoxEdgeFeature& f) {
+CYCLOID_HD inline int encode(const BoxEdgeFeature& f) {
   int code = 3 * f.i + f.j;
   for (const int sign : {f.sign1[0], f.sign1[1], f.sign2[0], f.sign2[1], f.n_sign}) {
     code = 2 * code + (sign > 0);
   }
   return kBoxFaceCodes + (code * 3 + f.s_end + 1) * 3 + f.t_end + 1;
 }
-inline BoxEdgeFeature decode_box_edge(int code) {
+CYCLOID_HD inline BoxEdgeFeature decode_box_edge(int code) {
   code -= kBoxFaceCodes;
   const int t_end = code % 3 - 1, s_end = code / 3 % 3 - 1;
   code /= 9;
@@ -80,7 +80,7 @@ struct BoxFaceChoice {
 };
 
 template <class B>
-BoxFaceChoice<B> box_face_choice(const BoxFaceFeature& f) {
+CYCLOID_HD BoxFaceChoice<B> box_face_choice(const BoxFaceFeature& f) {
   return {B(f.reference), B(f.a), B(f.a_sign), B(f.b), B(f.b_sign), {B(f.line[0]), B(f.line[1])}};
 }
 
@@ -102,7 +102,7 @@ struct BoxFaces {
 };
 
 template <class T>
-BoxFaces<T> box_faces(const GeomPair<T>& g, const BoxFaceChoice<Chosen<T>>& f) {
+CYCLOID_HD BoxFaces<T> box_faces(const GeomPair<T>& g, const BoxFaceChoice<Chosen<T>>& f) {
   using B = Chosen<T>;
   const auto swap = f.reference == B(1);
   BoxFaces<T> F;
@@ -167,7 +167,7 @@ struct BoxFaceContact {
 };
 
 template <class T>
-BoxFaceContact<T> box_face_contact(const BoxFaces<T>& F, const Chosen<T>* line) {
+CYCLOID_HD BoxFaceContact<T> box_face_contact(const BoxFaces<T>& F, const Chosen<T>* line) {
   using B = Chosen<T>;
   const BoxLine<T> l0 = box_line(F, line[0]), l1 = box_line(F, line[1]);
   BoxFaceContact<T> c;
@@ -191,7 +191,7 @@ BoxFaceContact<T> box_face_contact(const BoxFaces<T>& F, const Chosen<T>* line) 
 }
 
 template <class T>
-Touch<T> box_face_touch(const BoxFaces<T>& F, const Chosen<T>* line) {
+CYCLOID_HD Touch<T> box_face_touch(const BoxFaces<T>& F, const Chosen<T>* line) {
   const BoxFaceContact<T> c = box_face_contact(F, line);
   const T zero = T(0);
   return {
@@ -204,7 +204,7 @@ struct BoxFacesBar {
   PoseBar<T> ref, inc;
   T ref_size[3], inc_size[3];
 
-  BoxFacesBar() {
+  CYCLOID_HD BoxFacesBar() {
     const Vec3<T> zeros{T(0), T(0), T(0)};
     ref = inc = {zeros, zeros};
     for (int k = 0; k < 3; ++k) ref_size[k] = inc_size[k] = T(0);
@@ -212,8 +212,9 @@ struct BoxFacesBar {
 };
 
 template <class T>
-void box_face_touch_bar(const BoxFaces<T>& F, const Chosen<T>* line, const Chosen<T>& b_sign,
-                        const TouchBar<T>& bar, BoxFacesBar<T>& sum) {
+CYCLOID_HD void box_face_touch_bar(const BoxFaces<T>& F, const Chosen<T>* line,
+                                   const Chosen<T>& b_sign, const TouchBar<T>& bar,
+                                   BoxFacesBar<T>& sum) {
   using B = Chosen<T>;
   const BoxFaceContact<T> c = box_face_contact(F, line);
 
@@ -244,8 +245,8 @@ void box_face_touch_bar(const BoxFaces<T>& F, const Chosen<T>* line, const Chose
 
 // From the order of BoxFaces to that of the boxes.
 template <class T>
-void add_box_faces_bar(const BoxFaceChoice<Chosen<T>>& f, const BoxFacesBar<T>& sum,
-                       GeomPairBar<T>& g_bar) {
+CYCLOID_HD void add_box_faces_bar(const BoxFaceChoice<Chosen<T>>& f, const BoxFacesBar<T>& sum,
+                                  GeomPairBar<T>& g_bar) {
   using B = Chosen<T>;
   const auto swap = f.reference == B(1);
   g_bar.x1.force += select(swap, sum.inc.force, sum.ref.force);
@@ -271,13 +272,13 @@ struct BoxEdgeContact {
 
 // Midpoint of the edge along axis i.
 template <class T>
-Vec3<T> edge_midpoint(const Pose<T>& x, const Vec3<T>& size, int i, const int* sign) {
+CYCLOID_HD Vec3<T> edge_midpoint(const Pose<T>& x, const Vec3<T>& size, int i, const int* sign) {
   const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
   return x.p + axis(x, i1) * (size[i1] * T(sign[0])) + axis(x, i2) * (size[i2] * T(sign[1]));
 }
 
 template <class T>
-BoxEdgeContact<T> box_edge_contact(const GeomPair<T>& g, const BoxEdgeFeature& f) {
+CYCLOID_HD BoxEdgeContact<T> box_edge_contact(const GeomPair<T>& g, const BoxEdgeFeature& f) {
   BoxEdgeContact<T> c;
   c.d1 = axis(g.x1, f.i);
   c.d2 = axis(g.x2, f.j);
@@ -303,14 +304,14 @@ BoxEdgeContact<T> box_edge_contact(const GeomPair<T>& g, const BoxEdgeFeature& f
 }
 
 template <class T>
-Touch<T> box_edge_touch(const GeomPair<T>& g, const BoxEdgeFeature& f) {
+CYCLOID_HD Touch<T> box_edge_touch(const GeomPair<T>& g, const BoxEdgeFeature& f) {
   const BoxEdgeContact<T> c = box_edge_contact(g, f);
   return {dot(c.n.u, c.w2 - c.w1), g.x1.p + (c.w1 + c.w2) * T(0.5), c.n.u, {}};  // (6)
 }
 
 template <class T>
-void box_edge_touch_bar(const GeomPair<T>& g, const BoxEdgeFeature& f, const TouchBar<T>& bar,
-                        GeomPairBar<T>& g_bar) {
+CYCLOID_HD void box_edge_touch_bar(const GeomPair<T>& g, const BoxEdgeFeature& f,
+                                   const TouchBar<T>& bar, GeomPairBar<T>& g_bar) {
   const BoxEdgeContact<T> c = box_edge_contact(g, f);
   const Vec3<T> gap = c.w2 - c.w1;
   Vec3<T> w1_bar = bar.pos * T(0.5) - c.n.u * bar.dist;  // (6)
@@ -345,15 +346,15 @@ void box_edge_touch_bar(const GeomPair<T>& g, const BoxEdgeFeature& f, const Tou
 
 // The contact of a code.
 template <class T>
-Touch<T> box_contact_touch(const GeomPair<T>& g, int code) {
+CYCLOID_HD Touch<T> box_contact_touch(const GeomPair<T>& g, int code) {
   if (code >= kBoxFaceCodes) return box_edge_touch(g, decode_box_edge(code));
   const auto f = box_face_choice<Chosen<T>>(decode_box_face(code));
   return box_face_touch(box_faces(g, f), f.line);
 }
 
 template <class T>
-void box_contact_touch_bar(const GeomPair<T>& g, int code, const TouchBar<T>& bar,
-                           GeomPairBar<T>& g_bar) {
+CYCLOID_HD void box_contact_touch_bar(const GeomPair<T>& g, int code, const TouchBar<T>& bar,
+                                      GeomPairBar<T>& g_bar) {
   if (code >= kBoxFaceCodes) return box_edge_touch_bar(g, decode_box_edge(code), bar, g_bar);
   const auto f = box_face_choice<Chosen<T>>(decode_box_face(code));
   BoxFacesBar<T> sum;

@@ -26,7 +26,7 @@ struct BoxRelative {
 };
 
 template <class X>
-BoxRelative<X> relative_boxes(const GeomPair<X>& g) {
+CYCLOID_HD BoxRelative<X> relative_boxes(const GeomPair<X>& g) {
   BoxRelative<X> r;
   r.rot = transpose(g.x1.R) * g.x2.R;
   r.p21 = transpose_vector_product(g.x1.R, g.x2.p - g.x1.p);
@@ -38,12 +38,12 @@ BoxRelative<X> relative_boxes(const GeomPair<X>& g) {
 
 // Beyond this boxes do not touch.
 template <class X>
-X separation_limit(const BoxRelative<X>& r, const X& margin) {
+CYCLOID_HD X separation_limit(const BoxRelative<X>& r, const X& margin) {
   return margin + X(kSeparationRounding) * r.extent;
 }
 
 template <class X>
-X half_width(const Vec3<X>& direction, const Vec3<X>& size) {
+CYCLOID_HD X half_width(const Vec3<X>& direction, const Vec3<X>& size) {
   X sum = X(0);
   for (int k = 0; k < 3; ++k) sum += abs(direction[k]) * size[k];
   return sum;
@@ -51,18 +51,18 @@ X half_width(const Vec3<X>& direction, const Vec3<X>& size) {
 
 // Axis of a face of box 1 in box 2's axes: a row of rot; of box 2 in box 1's: a column.
 template <class X>
-Vec3<X> row_of(const Mat3<X>& m, int i) {
+CYCLOID_HD Vec3<X> row_of(const Mat3<X>& m, int i) {
   return {m(i, 0), m(i, 1), m(i, 2)};
 }
 template <class X>
-Vec3<X> column_of(const Mat3<X>& m, int j) {
+CYCLOID_HD Vec3<X> column_of(const Mat3<X>& m, int j) {
   return {m(0, j), m(1, j), m(2, j)};
 }
 
 // Unit cross product of edge i of box 1 and edge j of box 2, in box 1's axes. Returns where there
 // is one: the edges are not parallel.
 template <class X>
-Mask<X> edge_direction(const BoxRelative<X>& r, int i, int j, Vec3<X>& n) {
+CYCLOID_HD Mask<X> edge_direction(const BoxRelative<X>& r, int i, int j, Vec3<X>& n) {
   const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
   n = {X(0), X(0), X(0)};
   n[i1] = -r.rot(i2, j);
@@ -75,7 +75,7 @@ Mask<X> edge_direction(const BoxRelative<X>& r, int i, int j, Vec3<X>& n) {
 
 // (2), times |n|, which is at most 1. n has two components in the axes of either box.
 template <class X>
-X scaled_edge_separation(const GeomPair<X>& g, const BoxRelative<X>& r, int i, int j) {
+CYCLOID_HD X scaled_edge_separation(const GeomPair<X>& g, const BoxRelative<X>& r, int i, int j) {
   const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
   const X a = r.rot(i1, j), b = r.rot(i2, j);
   return abs(a * r.p21[i2] - b * r.p21[i1]) - abs(b) * g.size1[i1] - abs(a) * g.size1[i2] -
@@ -89,7 +89,7 @@ struct BoxSeparation {
 };
 
 template <class X>
-BoxSeparation<X> face_separation(const GeomPair<X>& g, const BoxRelative<X>& r) {
+CYCLOID_HD BoxSeparation<X> face_separation(const GeomPair<X>& g, const BoxRelative<X>& r) {
   BoxSeparation<X> best{X(-1e300), X(-1)};
   for (int k = 0; k < 6; ++k) {
     const int i = k % 3;
@@ -103,7 +103,7 @@ BoxSeparation<X> face_separation(const GeomPair<X>& g, const BoxRelative<X>& r) 
 
 // The number of the best direction of all fifteen, -1 where one separates the boxes.
 template <class X>
-X box_separation(const GeomPair<X>& g, const BoxRelative<X>& r, const X& limit) {
+CYCLOID_HD X box_separation(const GeomPair<X>& g, const BoxRelative<X>& r, const X& limit) {
   const BoxSeparation<X> face = face_separation(g, r);
   Mask<X> meet = face.value <= limit;
   if (!any(meet)) return X(-1);

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -25,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/bits.h"
 #include "cycloid/geometry/body_balls.h"
 
 namespace cycloid::inline geometry {
@@ -36,16 +36,16 @@ inline constexpr std::size_t kFewPairs = 128;
 // Fixed with the model.
 struct BroadPhase {
   std::vector<CandidatePair> pairs;
-  std::vector<bool> with_plane;  // per pair
+  std::vector<char> with_plane;  // per pair
   std::vector<int> swept;        // geoms that a sweep looks at
-  std::vector<bool> active;      // per geom
+  std::vector<char> active;      // per geom
   std::vector<int> tested;       // pairs that it leaves out: those with a plane
   std::vector<int> first;        // per geom: where its rows of `other` and `pair` begin
   std::vector<int> other, pair;  // geoms of higher id it may touch, ascending; which pair
   BodyPairs bodies;              // where `by_bodies`
   bool sweep = false, by_bodies = false;
 
-  bool selects() const { return sweep || by_bodies; }
+  CYCLOID_HD bool selects() const { return sweep || by_bodies; }
 };
 
 // body: of each geom; empty: each has its own.
@@ -62,7 +62,9 @@ struct BroadPhaseScratch {
   int* active;               // those of them that are active, in that order
   std::uint32_t* near_bits;  // one per pair, 0 between calls
 
-  static std::size_t words(const BroadPhase& plan) { return (plan.pairs.size() + 31) / 32; }
+  CYCLOID_HD static std::size_t words(const BroadPhase& plan) {
+    return (plan.pairs.size() + 31) / 32;
+  }
   void carve(const BroadPhase& plan, Arena& arena) {
     if (plan.selects()) arena.take(near_bits, words(plan));
     if (plan.by_bodies) arena.take(balls, static_cast<std::size_t>(plan.bodies.bodies()));
@@ -74,7 +76,7 @@ struct BroadPhaseScratch {
     arena.take(active, plan.swept.size());
   }
   // To be called once, before the first selection.
-  void begin(const BroadPhase& plan) const {
+  CYCLOID_HD void begin(const BroadPhase& plan) const {
     if (plan.selects()) std::fill_n(near_bits, words(plan), 0u);
     if (plan.sweep) std::copy(plan.swept.begin(), plan.swept.end(), order);
   }
@@ -84,7 +86,7 @@ template <class S, class Margin>
 CYCLOID_INLINE bool pair_near(const BroadPhase& plan, std::size_t k, const Pose<S>* pose,
                               const S* radius, const Margin& margin) {
   const CandidatePair& p = plan.pairs[k];
-  return any(spheres_near(plan.with_plane[k], pose[p.geom1], radius[p.geom1], pose[p.geom2],
+  return any(spheres_near(plan.with_plane[k] != 0, pose[p.geom1], radius[p.geom1], pose[p.geom2],
                           radius[p.geom2], S(margin(k))));
 }
 
@@ -102,8 +104,8 @@ CYCLOID_INLINE Scalar<S> lowest_lane(const S& x) {
 
 // 1. Boxes of all lanes.
 template <class S>
-void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
-                 const Scalar<S>* reach, const BroadPhaseScratch<S>& scratch) {
+CYCLOID_HD void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
+                            const Scalar<S>* reach, const BroadPhaseScratch<S>& scratch) {
   using T = Scalar<S>;
   constexpr T wide = 1 + 16 * std::numeric_limits<T>::epsilon();
   for (const int g : plan.swept) {
@@ -118,7 +120,7 @@ void sweep_boxes(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
 
 // 2. The axis with the largest variance of the boxes' centres.
 template <class S>
-int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<S>& scratch) {
+CYCLOID_HD int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<S>& scratch) {
   double spread[3];
   for (std::size_t i = 0; i < 3; ++i) {
     double sum = 0, squares = 0, count = 0;
@@ -135,7 +137,7 @@ int sweep_axis(const BroadPhase& plan, const BroadPhaseScratch<S>& scratch) {
 
 // Insertion sort: from one step to the next the order hardly changes.
 template <class S>
-void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& scratch) {
+CYCLOID_HD void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& scratch) {
   const auto low = [&](int g) { return scratch.low[3 * g + axis]; };
   int* const order = scratch.order;
   for (std::size_t i = 1; i < plan.swept.size(); ++i) {
@@ -147,7 +149,7 @@ void sweep_order(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& s
 }
 
 template <class S>
-bool boxes_overlap(const BroadPhaseScratch<S>& scratch, int a, int b, int axis) {
+CYCLOID_HD bool boxes_overlap(const BroadPhaseScratch<S>& scratch, int a, int b, int axis) {
   const Scalar<S>*low = scratch.low, *high = scratch.high;
   const int i = (axis + 1) % 3, j = (axis + 2) % 3;
   return low[3 * a + i] <= high[3 * b + i] && low[3 * b + i] <= high[3 * a + i] &&
@@ -156,7 +158,7 @@ bool boxes_overlap(const BroadPhaseScratch<S>& scratch, int a, int b, int axis) 
 
 // Calls `test` with the candidates of two geoms, if there are any.
 template <class Test>
-void test_candidates(const BroadPhase& plan, int a, int b, const Test& test) {
+CYCLOID_HD void test_candidates(const BroadPhase& plan, int a, int b, const Test& test) {
   const int lower = std::min(a, b), upper = std::max(a, b);
   const auto end = plan.other.begin() + plan.first[static_cast<std::size_t>(lower) + 1];
   auto at = plan.other.begin() + plan.first[static_cast<std::size_t>(lower)];
@@ -169,7 +171,8 @@ void test_candidates(const BroadPhase& plan, int a, int b, const Test& test) {
 // 3. Calls `test` with each candidate whose boxes overlap. An active geom looks at all that begin
 // after it, any other at those of them that are active.
 template <class S, class Test>
-void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& scratch, Test test) {
+CYCLOID_HD void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& scratch,
+                            Test test) {
   const int *const order = scratch.order, *const active = scratch.active;
   const Scalar<S>*low = scratch.low, *high = scratch.high;
   std::size_t actives = 0, passed = 0;
@@ -198,9 +201,9 @@ void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseScratch<S>& s
 // Per geom: pose, radius, reach; margin(k): of pair k, with the gap; asked for pairs that are
 // tested only.
 template <class S, class Margin>
-int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
-                    const Margin& margin, const Scalar<S>* reach,
-                    const BroadPhaseScratch<S>& scratch, int* near) {
+CYCLOID_HD int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
+                               const Margin& margin, const Scalar<S>* reach,
+                               const BroadPhaseScratch<S>& scratch, int* near) {
   int count = 0;
   if (!plan.selects()) {
     for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
@@ -223,7 +226,7 @@ int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius
   for (const int k : plan.tested) test(static_cast<std::size_t>(k));
   for (std::size_t word = 0; word < scratch.words(plan); ++word) {
     for (std::uint32_t& bits = scratch.near_bits[word]; bits != 0; bits &= bits - 1) {
-      near[count++] = static_cast<int>(32 * word) + std::countr_zero(bits);
+      near[count++] = static_cast<int>(32 * word) + lowest_bit(bits);
     }
   }
   return count;

@@ -35,7 +35,7 @@ template <class S>
 using LaneScalar = typename OneLane<S>::Type;
 
 template <RealScalar S>
-double take_lane(const S& x, int l) {
+CYCLOID_HD double take_lane(const S& x, int l) {
   return static_cast<double>(lane(x, l));
 }
 template <class S, int N>
@@ -44,7 +44,7 @@ auto take_lane(const Dual<S, N>& x, int l) {
                                       [&](int i) { return take_lane(x.tangent[i], l); });
 }
 template <RealScalar S>
-void put_lane(S& x, int l, double value) {
+CYCLOID_HD void put_lane(S& x, int l, double value) {
   set_lane(x, l, static_cast<Scalar<S>>(value));
 }
 template <class S, int N>
@@ -53,24 +53,24 @@ void put_lane(Dual<S, N>& x, int l, const LaneScalar<Dual<S, N>>& value) {
   for (int i = 0; i < N; ++i) put_lane(x.tangent[i], l, value.tangent[i]);
 }
 template <class S>
-void add_lane(S& x, int l, const LaneScalar<S>& value) {
+CYCLOID_HD void add_lane(S& x, int l, const LaneScalar<S>& value) {
   put_lane(x, l, take_lane(x, l) + value);
 }
 
 template <class S>
-Vec3<LaneScalar<S>> take_lane(const Vec3<S>& v, int l) {
+CYCLOID_HD Vec3<LaneScalar<S>> take_lane(const Vec3<S>& v, int l) {
   return {take_lane(v.x, l), take_lane(v.y, l), take_lane(v.z, l)};
 }
 template <class S>
-void put_lane(Vec3<S>& v, int l, const Vec3<LaneScalar<S>>& value) {
+CYCLOID_HD void put_lane(Vec3<S>& v, int l, const Vec3<LaneScalar<S>>& value) {
   for (int i = 0; i < 3; ++i) put_lane(v[i], l, value[i]);
 }
 template <class S>
-void add_lane(Vec3<S>& v, int l, const Vec3<LaneScalar<S>>& value) {
+CYCLOID_HD void add_lane(Vec3<S>& v, int l, const Vec3<LaneScalar<S>>& value) {
   for (int i = 0; i < 3; ++i) add_lane(v[i], l, value[i]);
 }
 template <class S>
-Pose<LaneScalar<S>> take_lane(const Pose<S>& x, int l) {
+CYCLOID_HD Pose<LaneScalar<S>> take_lane(const Pose<S>& x, int l) {
   Pose<LaneScalar<S>> y;
   for (int i = 0; i < 9; ++i) y.R.e[i] = take_lane(x.R.e[i], l);
   y.p = take_lane(x.p, l);
@@ -139,7 +139,7 @@ GeomPair<double> primal_pair(const GeomPair<T>& g) {
   return out;
 }
 
-inline const GeomPair<double>& primal_pair(const GeomPair<double>& g) { return g; }
+CYCLOID_HD inline const GeomPair<double>& primal_pair(const GeomPair<double>& g) { return g; }
 
 struct FoundContact {
   std::int64_t code;
@@ -148,8 +148,8 @@ struct FoundContact {
 
 // Both geoms of lane l; numbers of `size` that a kind does not use are zero.
 template <GeomKind k1, GeomKind k2, class S>
-GeomPair<LaneScalar<S>> take_pair(const S* size1, const Pose<S>& x1, const S* size2,
-                                  const Pose<S>& x2, int l) {
+CYCLOID_HD GeomPair<LaneScalar<S>> take_pair(const S* size1, const Pose<S>& x1, const S* size2,
+                                             const Pose<S>& x2, int l) {
   GeomPair<LaneScalar<S>> g{take_lane(x1, l), {}, take_lane(x2, l), {}};
   for (int i = 0; i < size_numbers(k1); ++i) g.size1[i] = take_lane(size1[i], l);
   for (int i = 0; i < size_numbers(k2); ++i) g.size2[i] = take_lane(size2[i], l);
@@ -158,8 +158,8 @@ GeomPair<LaneScalar<S>> take_pair(const S* size1, const Pose<S>& x1, const S* si
 
 // Both geoms in all lanes, in double.
 template <GeomKind k1, GeomKind k2, class S>
-GeomPair<DoubleLanes<S>> widen_pair(const S* size1, const Pose<S>& x1, const S* size2,
-                                    const Pose<S>& x2) {
+CYCLOID_HD GeomPair<DoubleLanes<S>> widen_pair(const S* size1, const Pose<S>& x1, const S* size2,
+                                               const Pose<S>& x2) {
   using X = DoubleLanes<S>;
   GeomPair<X> g;
   for (int i = 0; i < 9; ++i) g.x1.R.e[i] = widen(x1.R.e[i]), g.x2.R.e[i] = widen(x2.R.e[i]);
@@ -185,7 +185,7 @@ CYCLOID_INLINE void take_lane_of(const A& from, int l, B& to) {
   }
 }
 template <class X>
-GeomPair<double> take_lane(const GeomPair<X>& g, int l) {
+CYCLOID_HD GeomPair<double> take_lane(const GeomPair<X>& g, int l) {
   GeomPair<double> own;
   take_lane_of<X>(g.x1, l, own.x1);
   take_lane_of<X>(g.size1, l, own.size1);
@@ -195,8 +195,9 @@ GeomPair<double> take_lane(const GeomPair<X>& g, int l) {
 }
 
 template <GeomKind k1, GeomKind k2, int kPlaces, class S, class Find, class TouchOf>
-void touches_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
-                     const S& margin, Touch<S>* out, S* feature, Find find, TouchOf touch) {
+CYCLOID_HD void touches_by_lane(const S* size1, const Pose<S>& x1, const S* size2,
+                                const Pose<S>& x2, const S& margin, Touch<S>* out, S* feature,
+                                Find find, TouchOf touch) {
   using T = LaneScalar<S>;
   const Touch<S> none{};
   for (int k = 0; k < kPlaces; ++k) {
@@ -222,7 +223,7 @@ void touches_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Po
 }
 
 template <class T>
-bool is_zero(const TouchBar<T>& bar) {
+CYCLOID_HD bool is_zero(const TouchBar<T>& bar) {
   bool zero = primal(bar.dist) == 0;
   for (int i = 0; i < 3; ++i) zero = zero && primal(bar.pos[i]) == 0 && primal(bar.normal[i]) == 0;
   return zero;
@@ -230,14 +231,14 @@ bool is_zero(const TouchBar<T>& bar) {
 
 // The cotangent of a touch in lane l; tangents are those of the default frame.
 template <class S>
-TouchBar<LaneScalar<S>> take_lane(const TouchBar<S>& bar, int l) {
+CYCLOID_HD TouchBar<LaneScalar<S>> take_lane(const TouchBar<S>& bar, int l) {
   return {take_lane(bar.dist, l), take_lane(bar.pos, l), take_lane(bar.normal, l), {}};
 }
 
 // Adds the cotangents of lane l.
 template <class S>
-void add_pair_bar(GeomKind k1, GeomKind k2, const GeomPairBar<LaneScalar<S>>& sum, int l,
-                  PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar) {
+CYCLOID_HD void add_pair_bar(GeomKind k1, GeomKind k2, const GeomPairBar<LaneScalar<S>>& sum, int l,
+                             PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar) {
   add_lane(x1_bar.force, l, sum.x1.force);
   add_lane(x1_bar.torque, l, sum.x1.torque);
   add_lane(x2_bar.force, l, sum.x2.force);
@@ -248,9 +249,9 @@ void add_pair_bar(GeomKind k1, GeomKind k2, const GeomPairBar<LaneScalar<S>>& su
 
 // pull(pair, code, place, lane, bar, pair_bar) adds the cotangents of one contact.
 template <GeomKind k1, GeomKind k2, int kPlaces, class S, class Pull>
-void bars_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
-                  const S* feature, const TouchBar<S>* out_bar, PoseBar<S>& x1_bar,
-                  PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar, Pull pull) {
+CYCLOID_HD void bars_by_lane(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
+                             const S* feature, const TouchBar<S>* out_bar, PoseBar<S>& x1_bar,
+                             PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar, Pull pull) {
   using T = LaneScalar<S>;
   for (int l = 0; l < kLanes<S>; ++l) {
     GeomPair<T> g;

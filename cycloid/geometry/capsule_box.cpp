@@ -20,11 +20,11 @@ struct Closest {
   int face;  // axis of the face that an end lies before, -1 inside
 };
 
-bool beyond(double value, double limit) { return value > limit || value < -limit; }
-int sign_of(double x) { return x > 0 ? 1 : -1; }
+CYCLOID_HD bool beyond(double value, double limit) { return value > limit || value < -limit; }
+CYCLOID_HD int sign_of(double x) { return x > 0 ? 1 : -1; }
 
 // Ends of the axis that lie inside the box or before one of its faces.
-void try_ends(const V& P, const V& h, const V& s, Closest& best) {
+CYCLOID_HD void try_ends(const V& P, const V& h, const V& s, Closest& best) {
   for (int end = -1; end <= 1; end += 2) {
     const V e = P + h * double(end);
     int outside = 0, face = -1;
@@ -43,7 +43,8 @@ void try_ends(const V& P, const V& h, const V& s, Closest& best) {
 
 // Closest points of the axis and one edge, along axis j at the sides `corner`. An edge whose end
 // was nearest to the axis' line counts as met there, even where the axis stops short of it.
-void try_edge(const V& P, const V& h, const V& s, int j, const int* corner, Closest& best) {
+CYCLOID_HD void try_edge(const V& P, const V& h, const V& s, int j, const int* corner,
+                         Closest& best) {
   V middle;
   for (int k = 0; k < 3; ++k) middle[k] = k == j ? 0 : corner[k] * s[k];
   const V to = middle - P;
@@ -82,11 +83,11 @@ void try_edge(const V& P, const V& h, const V& s, int j, const int* corner, Clos
 struct Second {
   double reach;  // in x
   AxisPoint point;
-  Second(const Closest& c, int way) : reach(way > 0 ? 1 - c.x : 1 + c.x), way_(way) {
+  CYCLOID_HD Second(const Closest& c, int way) : reach(way > 0 ? 1 - c.x : 1 + c.x), way_(way) {
     point = {way, {0, 0, 0}, -1, 1};
   }
   // One width of the box along axis k.
-  void limit_width(const Closest& c, const V& s, const V& h, int k) {
+  CYCLOID_HD void limit_width(const Closest& c, const V& s, const V& h, int k) {
     const double width = 2 * s[k] / abs(h[k]);
     if (!(width < reach)) return;
     reach = width;
@@ -94,7 +95,7 @@ struct Second {
     point.width = k, point.width_sign = way_;
   }
   // The plane of the face at coordinate σ s_k.
-  void limit_plane(double distance, int k, int sigma) {
+  CYCLOID_HD void limit_plane(double distance, int k, int sigma) {
     if (!(distance < reach)) return;
     reach = distance;
     point = {0, {0, 0, 0}, -1, 1};
@@ -106,9 +107,11 @@ struct Second {
 };
 
 // Axes k along which the axis runs away from the side on which the corner or edge lies.
-int opposed(const Closest& c, const V& h, int k) { return (h[k] > 0) != (c.corner[k] > 0); }
+CYCLOID_HD int opposed(const Closest& c, const V& h, int k) {
+  return (h[k] > 0) != (c.corner[k] > 0);
+}
 
-bool second_at_corner(const Closest& c, const V& h, const V& s, AxisPoint& out) {
+CYCLOID_HD bool second_at_corner(const Closest& c, const V& h, const V& s, AxisPoint& out) {
   const int count = opposed(c, h, 0) + opposed(c, h, 1) + opposed(c, h, 2);
   if (count == 0 || count == 3) return false;
   int k = 0;  // the one axis that differs from the other two
@@ -126,7 +129,7 @@ bool second_at_corner(const Closest& c, const V& h, const V& s, AxisPoint& out) 
   return true;
 }
 
-bool second_at_edge(const Closest& c, const V& h, const V& s, AxisPoint& out) {
+CYCLOID_HD bool second_at_edge(const Closest& c, const V& h, const V& s, AxisPoint& out) {
   const int j = c.edge, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
   if (opposed(c, h, j1) + opposed(c, h, j2) != 1) return false;
   const int k = abs(h[j1]) > abs(h[j2]) ? j1 : j2;  // the face that the axis runs along is that of
@@ -139,7 +142,8 @@ bool second_at_edge(const Closest& c, const V& h, const V& s, AxisPoint& out) {
   return true;
 }
 
-bool second_at_face(const Closest& c, const V& P, const V& h, const V& s, AxisPoint& out) {
+CYCLOID_HD bool second_at_face(const Closest& c, const V& P, const V& h, const V& s,
+                               AxisPoint& out) {
   if (c.face < 0) return false;
   const int way = c.x < 0 ? 1 : -1;
   const V e = P + h * c.x;
@@ -156,8 +160,8 @@ bool second_at_face(const Closest& c, const V& P, const V& h, const V& s, AxisPo
 }
 
 // The ball at a place on the axis, if it is within the margin.
-int ball(const GeomPair<double>& g, const BoxedAxis<double>& b, const AxisPoint& a, double margin,
-         FoundContact& found) {
+CYCLOID_HD int ball(const GeomPair<double>& g, const BoxedAxis<double>& b, const AxisPoint& a,
+                    double margin, FoundContact& found) {
   const double x = axis_position(b, g.size2, a);
   if (!is_finite(x)) return 0;
   const int code = encode(a, static_cast<int>(box_feature(b.P + b.h * x, g.size2)));
@@ -168,7 +172,7 @@ int ball(const GeomPair<double>& g, const BoxedAxis<double>& b, const AxisPoint&
 
 }  // namespace
 
-int find_capsule_box(const GeomPair<double>& g, double margin, FoundContact* found) {
+CYCLOID_HD int find_capsule_box(const GeomPair<double>& g, double margin, FoundContact* found) {
   const BoxedAxis<double> b = boxed_axis(g);
   const V& s = g.size2;
   Closest best{};

@@ -31,13 +31,13 @@ struct AxisPoint {
 
 inline constexpr int kBallCodes = 33;  // of sphere_box
 
-inline int encode(const AxisPoint& a, int ball) {
+CYCLOID_HD inline int encode(const AxisPoint& a, int ball) {
   int code = a.end + 1;
   for (const int sign : a.sign) code = 3 * code + sign + 1;
   code = 7 * code + (a.width < 0 ? 0 : 1 + 2 * a.width + (a.width_sign > 0));
   return kBallCodes * code + ball;
 }
-inline AxisPoint decode_axis_point(int code) {
+CYCLOID_HD inline AxisPoint decode_axis_point(int code) {
   code /= kBallCodes;
   const int shift = code % 7 - 1, signs = code / 7;
   return {signs / 27 - 1,
@@ -54,7 +54,7 @@ struct BoxedAxis {
 };
 
 template <class T>
-BoxedAxis<T> boxed_axis(const GeomPair<T>& g) {
+CYCLOID_HD BoxedAxis<T> boxed_axis(const GeomPair<T>& g) {
   BoxedAxis<T> b;
   b.v = g.x1.p - g.x2.p;
   b.A = axis(g.x1, 2) * g.size1.y;
@@ -69,7 +69,7 @@ struct AxisRatio {
 };
 
 template <class T>
-AxisRatio<T> axis_ratio(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a) {
+CYCLOID_HD AxisRatio<T> axis_ratio(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a) {
   T above(0), below(0);
   for (int k = 0; k < 3; ++k) {
     if (a.sign[k] == 0) continue;
@@ -85,7 +85,7 @@ AxisRatio<T> axis_ratio(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint
 }
 
 template <class T>
-T axis_position(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a) {
+CYCLOID_HD T axis_position(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a) {
   T x = a.end != 0 ? T(a.end) : axis_ratio(b, s, a).x;
   if (a.width >= 0) x += s[a.width] * T(2 * a.width_sign) / abs(b.h[a.width]);  // (3)
   return x;
@@ -93,8 +93,8 @@ T axis_position(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a) {
 
 // Adds to the cotangents of P, h and s, given that of x.
 template <class T>
-void axis_position_bar(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a, const T& x_bar,
-                       Vec3<T>& P_bar, Vec3<T>& h_bar, Vec3<T>& s_bar) {
+CYCLOID_HD void axis_position_bar(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint& a,
+                                  const T& x_bar, Vec3<T>& P_bar, Vec3<T>& h_bar, Vec3<T>& s_bar) {
   if (a.width >= 0) {
     const T per_size = x_bar * T(2 * a.width_sign) / abs(b.h[a.width]);  // (3)
     s_bar[a.width] += per_size;
@@ -113,7 +113,7 @@ void axis_position_bar(const BoxedAxis<T>& b, const Vec3<T>& s, const AxisPoint&
 }
 
 template <class T>
-Touch<T> capsule_box_touch(const GeomPair<T>& g, int code) {
+CYCLOID_HD Touch<T> capsule_box_touch(const GeomPair<T>& g, int code) {
   const BoxedAxis<T> b = boxed_axis(g);
   const Vec3<T> c = g.x1.p + b.A * axis_position(b, g.size2, decode_axis_point(code));
   const BoxTouch<T> t = box_touch(c - g.x2.p, g.x2, g.size2, T(code % kBallCodes));
@@ -121,8 +121,8 @@ Touch<T> capsule_box_touch(const GeomPair<T>& g, int code) {
 }
 
 template <class T>
-void capsule_box_touch_bar(const GeomPair<T>& g, int code, const TouchBar<T>& bar,
-                           GeomPairBar<T>& g_bar) {
+CYCLOID_HD void capsule_box_touch_bar(const GeomPair<T>& g, int code, const TouchBar<T>& bar,
+                                      GeomPairBar<T>& g_bar) {
   const BoxedAxis<T> b = boxed_axis(g);
   const AxisPoint a = decode_axis_point(code);
   const T x = axis_position(b, g.size2, a), ball = T(code % kBallCodes);
@@ -147,21 +147,22 @@ void capsule_box_touch_bar(const GeomPair<T>& g, int code, const TouchBar<T>& ba
 }
 
 // The contacts of one lane; returns their number.
-int find_capsule_box(const GeomPair<double>& g, double margin, FoundContact* found);
+CYCLOID_HD int find_capsule_box(const GeomPair<double>& g, double margin, FoundContact* found);
 
 template <class S>
-void collide_capsule_box(const S* size1, const Pose<S>& x1, const S* size2, const Pose<S>& x2,
-                         const std::type_identity_t<S>& margin, Touch<S>* out, S* feature) {
+CYCLOID_HD void collide_capsule_box(const S* size1, const Pose<S>& x1, const S* size2,
+                                    const Pose<S>& x2, const std::type_identity_t<S>& margin,
+                                    Touch<S>* out, S* feature) {
   touches_by_lane<GeomKind::capsule, GeomKind::box, kCapsuleBoxTouches>(
       size1, x1, size2, x2, margin, out, feature, find_capsule_box,
       [](const auto& g, int code, const auto&) { return capsule_box_touch(g, code); });
 }
 
 template <class S>
-void collide_capsule_box_pullback(const S* size1, const Pose<S>& x1, const S* size2,
-                                  const Pose<S>& x2, const S* feature, const TouchBar<S>* out_bar,
-                                  PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* size1_bar,
-                                  S* size2_bar) {
+CYCLOID_HD void collide_capsule_box_pullback(const S* size1, const Pose<S>& x1, const S* size2,
+                                             const Pose<S>& x2, const S* feature,
+                                             const TouchBar<S>* out_bar, PoseBar<S>& x1_bar,
+                                             PoseBar<S>& x2_bar, S* size1_bar, S* size2_bar) {
   bars_by_lane<GeomKind::capsule, GeomKind::box, kCapsuleBoxTouches>(
       size1, x1, size2, x2, feature, out_bar, x1_bar, x2_bar, size1_bar, size2_bar,
       [](const auto& g, int code, int, int, const auto& bar, auto& g_bar) {

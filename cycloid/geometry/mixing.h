@@ -58,7 +58,7 @@ constexpr Mixing mixing(const SurfaceRank& a, const SurfaceRank& b) {
 }
 
 // The place of a friction coefficient of the contact among a geom's three.
-inline constexpr int kFrictionOf[5] = {0, 0, 1, 2, 2};
+constexpr int friction_place(int i) { return i < 2 ? 0 : i == 2 ? 1 : 2; }
 
 template <class S>
 CYCLOID_HD MixedSurface<S> mix_surfaces(const Mixing& mix, const Surface<S>& a,
@@ -67,7 +67,7 @@ CYCLOID_HD MixedSurface<S> mix_surfaces(const Mixing& mix, const Surface<S>& a,
   const S w = S(mix.weight), v = S(1 - mix.weight);
   const Mask<S> standard = Mask<S>(mix.winner != 0) | ((a.solref[0] > S(0)) & (b.solref[0] > S(0)));
   for (int i = 0; i < 5; ++i) {
-    const S &ga = a.friction[kFrictionOf[i]], &gb = b.friction[kFrictionOf[i]];
+    const S &ga = a.friction[friction_place(i)], &gb = b.friction[friction_place(i)];
     const S g = mix.winner == 1 ? ga : mix.winner == 2 ? gb : max(ga, gb);  // (2), (3)
     c.friction[i] = max(g, S(kMinFriction));                                // (6)
     c.solimp[i] = a.solimp[i] * w + b.solimp[i] * v;                        // (4)
@@ -103,7 +103,7 @@ CYCLOID_HD void mix_surfaces_pullback(const Mixing& mix, const Surface<S>& a, co
   for (int i = 0; i < 5; ++i) {
     a_bar.solimp[i] += c_bar.solimp[i] * w;  // (4)
     b_bar.solimp[i] += c_bar.solimp[i] * v;
-    const int k = kFrictionOf[i];
+    const int k = friction_place(i);
     const S &ga = a.friction[k], &gb = b.friction[k];
     const S share = mix.winner == 0 ? share_of_larger(ga, gb) : S(mix.winner == 1 ? 1 : 0);
     const S g = mix.winner == 1 ? ga : mix.winner == 2 ? gb : max(ga, gb);

@@ -64,7 +64,8 @@ inline constexpr auto kTanhTail<float> =
 // e^(r + r_low) - 1 by (2).
 template <OneRegister S>
 CYCLOID_INLINE S expm1_reduced(S r, S r_low) {
-  return r + (r * r * polynomial(kExpTail<Scalar<S>>, r) + r_low);
+  constexpr auto series = kExpTail<Scalar<S>>;
+  return r + (r * r * polynomial(series, r) + r_low);
 }
 
 // e^x = 2^n (1 + t) by (1).
@@ -121,7 +122,8 @@ CYCLOID_INLINE S log(S x) {
   const S h = S(0.5) * f * f;
   const S s = f / (S(2) + f);
   const S z = s * s;
-  const S tail = s * (h + z * polynomial(kLogTail<T>, z)) + p.k * S(Ln2<T>::kLow);
+  constexpr auto series = kLogTail<T>;
+  const S tail = s * (h + z * polynomial(series, z)) + p.k * S(Ln2<T>::kLow);
   const S y = p.k * S(Ln2<T>::kHigh) - ((h - tail) - f);  // (4)
   const S outside = select(x == S(0), S(-FloatFormat<T>::kInfinity), S(FloatFormat<T>::kNan));
   return select(x > S(0), select(x < S(FloatFormat<T>::kInfinity), y, x), outside);
@@ -131,8 +133,9 @@ template <OneRegister S>
 CYCLOID_INLINE S tanh(S x) {
   const S a = abs(x);
   const S z = a * a;
-  const S near = a + a * z * polynomial(kTanhTail<Scalar<S>>, z);  // (5)
-  const S far = S(1) - S(2) / (exp(a + a) + S(1));                 // (6)
+  constexpr auto series = kTanhTail<Scalar<S>>;
+  const S near = a + a * z * polynomial(series, z);  // (5)
+  const S far = S(1) - S(2) / (exp(a + a) + S(1));   // (6)
   return copysign(select(a < S(Scalar<S>(0.7)), near, far), x);
 }
 

@@ -56,7 +56,8 @@ CYCLOID_INLINE Arcsine<S> arcsine(S a) {
   const Mask<S> far = a > S(0.5);
   const S z = select(far, (S(1) - a) * S(0.5), a * a);
   const S s = select(far, sqrt(z), a);
-  return {far, s, s * z * polynomial(kAsinTail<Scalar<S>>, z)};
+  constexpr auto series = kAsinTail<Scalar<S>>;
+  return {far, s, s * z * polynomial(series, z)};
 }
 
 template <OneRegister S>
@@ -106,7 +107,8 @@ CYCLOID_INLINE S atan2(S y, std::type_identity_t<S> x) {
   low = select(left, S(4 * P::kLow) - low, low);
   const S signed_t = select(steep ^ left, -t, t);
   const S z = t * t;
-  const S angle = high + (signed_t + (signed_t * z * polynomial(kAtanTail<T>, z) + low));  // (5)
+  constexpr auto series = kAtanTail<T>;
+  const S angle = high + (signed_t + (signed_t * z * polynomial(series, z) + low));  // (5)
   return select((x == x) & (y == y), copysign(angle, y), x + y);
 }
 

@@ -193,9 +193,13 @@ CYCLOID_INLINE Pack<T, N / 2> half(Pack<T, N> x) {
 #pragma GCC unroll 16
     for (int k = 0; k < y.kRegisters; ++k) y.r[k] = x.r[k + kPart * y.kRegisters];
   } else {
+#if defined(__CUDACC__)  // whose host pass loses the packs of a template lambda
+    for (int i = 0; i < N / 2; ++i) y.r[0][i] = x.r[0][i + kPart * N / 2];
+#else
     [&]<int... i>(std::integer_sequence<int, i...>) {
       y.r[0] = __builtin_shufflevector(x.r[0], x.r[0], (i + kPart * N / 2)...);
     }(std::make_integer_sequence<int, N / 2>{});
+#endif
   }
   return y;
 }
@@ -208,9 +212,13 @@ CYCLOID_INLINE Pack<T, 2 * N> join(Pack<T, N> low, Pack<T, N> high) {
       y.r[k] = k < low.kRegisters ? low.r[k] : high.r[k - low.kRegisters];
     }
   } else {
+#if defined(__CUDACC__)
+    for (int i = 0; i < 2 * N; ++i) y.r[0][i] = i < N ? low.r[0][i] : high.r[0][i - N];
+#else
     [&]<int... i>(std::integer_sequence<int, i...>) {
       y.r[0] = __builtin_shufflevector(low.r[0], high.r[0], i...);
     }(std::make_integer_sequence<int, 2 * N>{});
+#endif
   }
   return y;
 }

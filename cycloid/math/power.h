@@ -55,7 +55,8 @@ CYCLOID_INLINE TwoWords<S> log2_two_words(S a) {
   const S s = s_high + s_low;
   const S z = s * s;
   const S z_high = s_high * s_high;
-  const S rest = s_low * (s_high + s) + z * z * polynomial(kPowerTail<Scalar<S>>, z);
+  constexpr auto series = kPowerTail<Scalar<S>>;
+  const S rest = s_low * (s_high + s) + z * z * polynomial(series, z);
   const S t_high = leading_half(S(3) + z_high + rest);
   const S t_low = rest - ((t_high - S(3)) - z_high);
   const S u = s_high * t_high, v = s_low * t_high + s * t_low;

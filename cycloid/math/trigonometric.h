@@ -30,7 +30,8 @@ inline constexpr auto kCosineTail<float> =
 // (2) at r + r_low, less the leading r.
 template <OneRegister S>
 CYCLOID_INLINE S sine_rest(S r, S r_low, S z) {
-  return r * z * polynomial(kSineTail<Scalar<S>>, z) + r_low;
+  constexpr auto series = kSineTail<Scalar<S>>;
+  return r * z * polynomial(series, z) + r_low;
 }
 
 // (3) for both; of what one result does not need, the compiler leaves nothing. r_low would change
@@ -41,7 +42,8 @@ CYCLOID_INLINE void sin_cos(S x, S& sine, S& cosine) {
   const ReducedAngle<S> angle = reduce_angle(abs(x));
   const S z = angle.r * angle.r;
   const S s = angle.r + sine_rest(angle.r, angle.r_low, z);
-  const S c = S(1) + z * (z * polynomial(kCosineTail<Scalar<S>>, z) - S(0.5));
+  constexpr auto series = kCosineTail<Scalar<S>>;
+  const S c = S(1) + z * (z * polynomial(series, z) - S(0.5));
   const Mask<S> odd = highest_bit<S>(angle.n << kToSign);
   sine = flip_sign(select(odd, c, s), (angle.n << (kToSign - 1)) ^ to_bits(x));
   cosine = flip_sign(select(odd, s, c), (angle.n + 1) << (kToSign - 1));
@@ -69,8 +71,9 @@ CYCLOID_INLINE S tan(S x) {
   const S z = angle.r * angle.r;
   const S half = S(0.5) * z;
   const S cosine = S(1) - half;
-  const S cosine_rest = (((S(1) - cosine) - half) - angle.r * angle.r_low) +
-                        z * z * polynomial(kCosineTail<Scalar<S>>, z);
+  constexpr auto series = kCosineTail<Scalar<S>>;
+  const S cosine_rest =
+      (((S(1) - cosine) - half) - angle.r * angle.r_low) + z * z * polynomial(series, z);
   const S sine = angle.r, sine_rest = math::sine_rest(angle.r, angle.r_low, z);
   const Mask<S> odd = highest_bit<S>(angle.n << kToSign);
   const S top = select(odd, cosine, sine), top_rest = select(odd, cosine_rest, sine_rest);

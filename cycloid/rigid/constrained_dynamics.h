@@ -7,6 +7,7 @@
 // poses, rows of J nor entries of a factor cost more than that.
 #pragma once
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/constraint/constraint_plan.h"
 #include "cycloid/rigid/contact/adhesion.h"
@@ -19,7 +20,7 @@ namespace cycloid::inline rigid {
 // on another has up to eight contacts. A chunk with more contacts finds them again.
 inline constexpr int kRecordedSlots = 24, kRecordedSlotsPerTree = 8;
 
-inline int recorded_slots(const ConstraintPlan& plan) {
+CYCLOID_HD inline int recorded_slots(const ConstraintPlan& plan) {
   const auto trees = std::count(plan.dofs.parent.begin(), plan.dofs.parent.end(), -1);
   const int room = kRecordedSlots + kRecordedSlotsPerTree * (static_cast<int>(trees) - 1);
   return std::min(room, plan.contacts.slots);
@@ -34,10 +35,10 @@ struct ConstrainedRecord {
   int room;   // slots
   int width;  // numbers of a slot
 
-  int slots() const { return (slopes ? 2 : 1) * nv; }
-  int contacts() const { return slots() + 1; }
-  int most() const { return used(room); }
-  int used(int kept) const { return contacts() + width * std::max(kept, 0); }
+  CYCLOID_HD int slots() const { return (slopes ? 2 : 1) * nv; }
+  CYCLOID_HD int contacts() const { return slots() + 1; }
+  CYCLOID_HD int most() const { return used(room); }
+  CYCLOID_HD int used(int kept) const { return contacts() + width * std::max(kept, 0); }
 };
 
 // Memory of a robot's constraints, besides the step's.
@@ -48,7 +49,7 @@ struct ConstraintMemory {
   ContactSpace<S> near;  // where the way back looks at pairs that do not touch
   int* places;           // of the static rows
 
-  std::span<const int> static_places(const ConstraintPlan& plan) const {
+  CYCLOID_HD std::span<const int> static_places(const ConstraintPlan& plan) const {
     return {places, static_cast<std::size_t>(plan.rows.count())};
   }
 
@@ -67,8 +68,8 @@ struct ConstraintMemory {
 
 // Tells which units (islands.h) the groups act on; those of contacts begin with `first`.
 template <class S>
-void link_rows(const ConstraintPlan& plan, const ContactSpace<S>& contacts,
-               const ConstraintProblem<S>& problem, int first, IslandSpace<S>& islands) {
+CYCLOID_HD void link_rows(const ConstraintPlan& plan, const ContactSpace<S>& contacts,
+                          const ConstraintProblem<S>& problem, int first, IslandSpace<S>& islands) {
   if (!islands.several()) return;
   const auto link = [&](int g, BlockSet moved, unsigned lanes) {
     int unit = -1, other = -1;
@@ -100,12 +101,13 @@ struct RobotRows {
   Scalar<S> near_width = 0;  // up to which pairs count that do not touch; 0: none does
 
   template <class P>
-  ContactScene<S, P> scene(const Robot<S, P>& r, const RowInstant<S>& at) const {
+  CYCLOID_HD ContactScene<S, P> scene(const Robot<S, P>& r, const RowInstant<S>& at) const {
     return {plan.contacts, r.tree, r.p, at.frames};
   }
 
   template <class P>
-  void fill(const Robot<S, P>& r, const RowInstant<S>& at, ConstraintProblem<S>& problem) const {
+  CYCLOID_HD void fill(const Robot<S, P>& r, const RowInstant<S>& at,
+                       ConstraintProblem<S>& problem) const {
     add_static_rows(plan.rows, r.tree, r.p, at, problem, memory.places);
     const ContactScene<S, P> s = scene(r, at);
     if (recall) {
@@ -120,14 +122,14 @@ struct RobotRows {
     add_near_rows(s, memory.near, near_width, at, problem);
   }
 
-  int first_contact(const ConstraintProblem<S>& problem) const {
+  CYCLOID_HD int first_contact(const ConstraintProblem<S>& problem) const {
     return problem.groups - (near_width > 0 ? memory.near.slots : 0) - memory.contacts.slots;
   }
 
   // Actuators on contacts (adhesion.h): adds to w.tau, after smooth_forces and fill.
   template <class P>
-  void adhere(const Robot<S, P>& r, const Workspace<S>& w,
-              const ConstraintProblem<S>& problem) const {
+  CYCLOID_HD void adhere(const Robot<S, P>& r, const Workspace<S>& w,
+                         const ConstraintProblem<S>& problem) const {
     if (!r.tree.has_adhesion) return;
     cycloid::adhere(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames},
                     static_cast<const S*>(w.actuator_force), memory.contacts);
@@ -135,8 +137,8 @@ struct RobotRows {
   }
   // The same on the way back, before pull. mu: padded.
   template <class P>
-  void adhere_back(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                   const ConstraintProblem<S>& problem, const S* mu) const {
+  CYCLOID_HD void adhere_back(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                              const ConstraintProblem<S>& problem, const S* mu) const {
     if (!r.tree.has_adhesion) return;
     const ContactScene<S, P> s{plan.contacts, r.tree, r.p, w.frames};
     measure_actuators(r, x, w);
@@ -158,13 +160,14 @@ struct RobotRows {
   }
 
   // To be called before the problem is pulled back at the acceleration a, padded.
-  void settle(const ConstraintProblem<S>& problem, const S* a, S* scratch) const {
+  CYCLOID_HD void settle(const ConstraintProblem<S>& problem, const S* a, S* scratch) const {
     if (near_width > 0) settle_near_rows(memory.near, a, problem, scratch);
   }
 
   template <class P>
-  void pull(const Robot<S, P>& r, const RowInstant<S>& at, const ConstraintProblem<S>& problem,
-            const RowResults<S>& results, const RowGradient<S>& to) const {
+  CYCLOID_HD void pull(const Robot<S, P>& r, const RowInstant<S>& at,
+                       const ConstraintProblem<S>& problem, const RowResults<S>& results,
+                       const RowGradient<S>& to) const {
     static_rows_pullback(plan.rows, r.tree, r.p, at, memory.places, results, to);
     const int near = near_width > 0 ? memory.near.slots : 0;
     contact_rows_pullback(scene(r, at), memory.contacts, at, problem, first_contact(problem),
@@ -181,20 +184,20 @@ struct ConstrainedDynamics {
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
   Scalar<S> near_width = 0;   // FromDistance (system/gradient_mode.h)
 
-  ConstrainedRecord layout(const TreeView& tree) const {
+  CYCLOID_HD ConstrainedRecord layout(const TreeView& tree) const {
     return {tree.model.nv, slopes, recorded_slots(plan), record_width(plan.contacts)};
   }
-  int record_numbers(const TreeView& tree) const { return layout(tree).most(); }
+  CYCLOID_HD int record_numbers(const TreeView& tree) const { return layout(tree).most(); }
   // How many of these a step has written.
   int record_used(const TreeView& tree, const S* record) const {
     const ConstrainedRecord at = layout(tree);
     return at.used(recorded(record[at.slots()]));
   }
-  int moved(const TreeView& tree) const { return slopes ? tree.model.nv : 0; }
+  CYCLOID_HD int moved(const TreeView& tree) const { return slopes ? tree.model.nv : 0; }
 
   template <class P>
-  void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                  S* record) const {
+  CYCLOID_HD void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                             S* record) const {
     const ConstrainedRecord at = layout(r.tree);
     RobotRows<S> rows{
         plan, memory, {record + at.contacts(), at.room, 0, at.width}, false, detection(r.tree)};
@@ -225,7 +228,7 @@ struct ConstrainedDynamics {
       while (t >= contacts.touched[i].first + contacts.touched[i].count) ++i;
       const int pair = std::min(contacts.touched[i].pair + 1, (1 << kBits) - 1);
       for (unsigned bits = contacts.touch[t].lanes; bits != 0; bits &= bits - 1) {
-        const int l = std::countr_zero(bits);
+        const int l = lowest_bit(bits);
         if (shift[l] >= 0) keys[l] |= static_cast<std::uint64_t>(pair) << shift[l];
         shift[l] -= kBits;
       }
@@ -233,8 +236,9 @@ struct ConstrainedDynamics {
   }
 
   template <class P>
-  void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
-                const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
+  CYCLOID_HD void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                           const S* record, const S* act_dot_bar, const S* act_next_bar,
+                           const InstantBars<S>& bar) const {
     RobotRows<S> rows = recorded_rows(r.tree, record);
     rows.near_width = near_width;
     constrained_acceleration_pullback(r, x, w, memory.solver, rows, record,
@@ -242,7 +246,7 @@ struct ConstrainedDynamics {
   }
 
   // The rows, with the contacts of the record.
-  RobotRows<S> recorded_rows(const TreeView& tree, const S* record) const {
+  CYCLOID_HD RobotRows<S> recorded_rows(const TreeView& tree, const S* record) const {
     const ConstrainedRecord at = layout(tree);
     return {
         plan,
@@ -253,12 +257,14 @@ struct ConstrainedDynamics {
   }
 
   // Adhesion counts contacts within the gap, too.
-  static Detection detection(const TreeView& tree) {
+  CYCLOID_HD static Detection detection(const TreeView& tree) {
     return tree.has_adhesion ? Detection::all : Detection::forces;
   }
 
  private:
-  static int recorded(const S& slots) { return static_cast<int>(primal(take_lane(slots, 0))); }
+  CYCLOID_HD static int recorded(const S& slots) {
+    return static_cast<int>(primal(take_lane(slots, 0)));
+  }
 };
 
 }  // namespace cycloid::inline rigid

@@ -56,12 +56,12 @@ struct ConstrainedSpace {
 
 // Whether the integrator's matrix is not M itself.
 template <class S, class P>
-bool has_slopes(const Robot<S, P>& r) {
+CYCLOID_HD bool has_slopes(const Robot<S, P>& r) {
   return r.implicit != Implicit::nothing;
 }
 
 template <class S, class P>
-CompliantOptions<S> compliant_options(const Robot<S, P>& r) {
+CYCLOID_HD CompliantOptions<S> compliant_options(const Robot<S, P>& r) {
   const CompliantPlaces& at = r.tree.compliant;
   CompliantOptions<S> out{at.acts, at.stiffness < 0, at.exponent, at.depth_factor, {}, {}, {}};
   if (!at.acts) return out;
@@ -73,7 +73,7 @@ CompliantOptions<S> compliant_options(const Robot<S, P>& r) {
 
 // Hands the cotangents of the numbers that all rows share to the parameters.
 template <class S>
-void add_row_options(const TreeView& tree, const ReferenceOptions<S>& bar, S* p_bar) {
+CYCLOID_HD void add_row_options(const TreeView& tree, const ReferenceOptions<S>& bar, S* p_bar) {
   if (!p_bar) return;
   if (tree.options.impratio >= 0) p_bar[tree.options.impratio] += bar.impratio;
   const CompliantPlaces& at = tree.compliant;
@@ -84,7 +84,8 @@ void add_row_options(const TreeView& tree, const ReferenceOptions<S>& bar, S* p_
 }
 
 template <class S, class P>
-RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x,
+                                     const Workspace<S>& w) {
   const int impratio = r.tree.options.impratio;
   return {
       w.frames,
@@ -100,8 +101,8 @@ RowInstant<S> row_instant(const Robot<S, P>& r, const Instant<S>& x, const Works
 // M and the rows of the problem, where the bodies have been placed and w.a is without q̈. It is to
 // be closed, or solved in islands, which rows.fill may know.
 template <class S, class P, class Rows>
-void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                  const ConstrainedSpace<S>& own, const Rows& rows) {
+CYCLOID_HD void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                             const ConstrainedSpace<S>& own, const Rows& rows) {
   ConstraintProblem<S>& problem = const_cast<ConstrainedSpace<S>&>(own).problem;
   inertia_matrix(r, w, own.M);
   spread_mass_matrix(problem, static_cast<const S*>(own.M));
@@ -116,7 +117,7 @@ void pose_problem(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>&
 
 // y = M x, from the storage of Tree::row.
 template <class S>
-void multiply_inertia(const TreeView& tree, const S* M, const S* x, S* y) {
+CYCLOID_HD void multiply_inertia(const TreeView& tree, const S* M, const S* x, S* y) {
   set_zero(y, tree.model.nv);
   for (int k = 0; k < tree.model.nv; ++k) {
     y[k] += *M++ * x[k];
@@ -130,10 +131,11 @@ void multiply_inertia(const TreeView& tree, const S* M, const S* x, S* y) {
 
 // (1) and (2): a and â, (nv) each; â is not written where M̂ = M. Returns how the solver fared.
 template <class S, class P, class Rows>
-NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>& x,
-                                         const Workspace<S>& w, const ConstrainedSpace<S>& own,
-                                         const Rows& rows, const NewtonOptions& options, S* a,
-                                         S* a_hat) {
+CYCLOID_HD NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>& x,
+                                                    const Workspace<S>& w,
+                                                    const ConstrainedSpace<S>& own,
+                                                    const Rows& rows, const NewtonOptions& options,
+                                                    S* a, S* a_hat) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const ConstraintProblem<S>& problem = own.problem;
@@ -169,8 +171,8 @@ NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>&
 // What the derivatives of (1) and (2) look at besides a: places, the problem, and the factor of M̂
 // where it is not M.
 template <class S, class P, class Rows>
-void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                     const ConstrainedSpace<S>& own, const Rows& rows) {
+CYCLOID_HD void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                const ConstrainedSpace<S>& own, const Rows& rows) {
   const TreeView& tree = r.tree;
   place_bodies(r, x, w);
   set_zero(w.adhesion_rate, static_cast<int>(tree.model.actuators.size()));
@@ -188,8 +190,8 @@ void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
 
 // λᵀM(a - â) of (4), but for what the sweep adds: armatures of tendons and of actuators.
 template <class S, class P>
-void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                   const ConstrainedSpace<S>& own, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                              const ConstrainedSpace<S>& own, const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const S *lambda = own.lambda, *delta = own.delta;
   if (tree.has_tendon_armature) {
@@ -214,9 +216,10 @@ void gather_change(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 // (4) but for the rows, where M̂ is not M: for μ in w.mu, λ, δ and the fields of μ, a and δ.
 // own.alpha_bar and w.bars: what rows push at.
 template <class S, class P>
-void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                           const ConstrainedSpace<S>& own, const S* a, const S* a_hat,
-                           const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x,
+                                      const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                                      const S* a, const S* a_hat, const S* act_dot_bar,
+                                      const S* act_next_bar, const InstantBars<S>& bar) {
   for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
     own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
   }
@@ -231,7 +234,8 @@ void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x, const Work
 
 // λ and ā of (3) from g in w.mu, which becomes ā. w.LD: the factor of M̂.
 template <class S, class P>
-void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const ConstrainedSpace<S>& own) {
+CYCLOID_HD void through_slopes(const Robot<S, P>& r, const Workspace<S>& w,
+                               const ConstrainedSpace<S>& own) {
   const TreeView& tree = r.tree;
   for (int k = 0; k < tree.model.nv; ++k) own.lambda[k] = w.mu[k];
   if (!has_slopes(r)) return;
@@ -247,8 +251,9 @@ void through_slopes(const Robot<S, P>& r, const Workspace<S>& w, const Constrain
 // (4) of exact_diagonal.h, weight by weight, after weigh_rows_pullback: uses the fields of λ and δ
 // and the memory of cotangents.
 template <class S, class P, class Rows>
-void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                    const ConstrainedSpace<S>& own, const Rows& rows, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                               const ConstrainedSpace<S>& own, const Rows& rows,
+                               const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const ConstraintProblem<S>& problem = own.problem;
   const ExactDiagonalSpace<S>& weights = own.weights;
@@ -300,11 +305,12 @@ void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 // M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null, and so may f_bar
 // (all rows), the cotangent of the rows' forces.
 template <class S, class P, class Rows>
-void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
-                                       const Workspace<S>& w, const ConstrainedSpace<S>& own,
-                                       const Rows& rows, const S* a, const S* a_hat,
-                                       const S* act_dot_bar, const S* act_next_bar,
-                                       const InstantBars<S>& bar, const S* f_bar = nullptr) {
+CYCLOID_HD void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
+                                                  const Workspace<S>& w,
+                                                  const ConstrainedSpace<S>& own, const Rows& rows,
+                                                  const S* a, const S* a_hat, const S* act_dot_bar,
+                                                  const S* act_next_bar, const InstantBars<S>& bar,
+                                                  const S* f_bar = nullptr) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const std::size_t bodies = tree.model.bodies.size();

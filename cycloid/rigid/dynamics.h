@@ -25,7 +25,7 @@ namespace cycloid::inline rigid {
 
 // Rows of position and quaternion for the mocap bodies, from the inputs or as the model has them.
 template <class S, class P>
-void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
+CYCLOID_HD void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
   for (const Body& b : r.tree.model.bodies) {
     if (b.mocap < 0) continue;
     S* row = mocap + 7 * b.mocap;
@@ -43,8 +43,8 @@ void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
 // Poses, inertias, velocities and accelerations: what forward and pullback both start with. qacc
 // may be null, which counts as zero.
 template <class S, class P>
-void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                  const S* qacc = nullptr) {
+CYCLOID_HD void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                             const S* qacc = nullptr) {
   const TreeView& tree = r.tree;
   place_mocap(r, x.u, w.mocap);
   kinematics(tree, r.p, x.qpos, static_cast<const S*>(w.mocap), w.frames);
@@ -73,7 +73,7 @@ CYCLOID_INLINE Vec3<S> com_of(const Robot<S, P>& r, std::size_t b, const Frames<
 
 // B of (3): into w.slope, and w.tendon_slope for fixed tendons.
 template <class S, class P>
-void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   set_zero(w.slope, r.tree.model.nv);
   if (r.implicit == Implicit::nothing) return;
   add_damper_slopes(r.tree, r.p, x.qvel, w.slope);
@@ -82,7 +82,7 @@ void implicit_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
 
 // Gravity compensation of the bodies, into w.rows.wrenches.
 template <class S, class P>
-void compensation_wrenches(const Robot<S, P>& r, const Workspace<S>& w) {
+CYCLOID_HD void compensation_wrenches(const Robot<S, P>& r, const Workspace<S>& w) {
   for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
     w.rows.wrenches[b] = Force<S>{};
     if (!is_compensated(r, b)) continue;
@@ -92,7 +92,7 @@ void compensation_wrenches(const Robot<S, P>& r, const Workspace<S>& w) {
 
 // The same on the dofs, into w.compensation.
 template <class S, class P>
-void compensation_on_dofs(const Robot<S, P>& r, const Workspace<S>& w) {
+CYCLOID_HD void compensation_on_dofs(const Robot<S, P>& r, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   compensation_wrenches(r, w);
   set_zero(w.compensation, tree.model.nv);
@@ -102,7 +102,7 @@ void compensation_on_dofs(const Robot<S, P>& r, const Workspace<S>& w) {
 
 // Gravity compensation into w.wrench, and on the dofs where a joint's limit has to know it.
 template <class S, class P>
-void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
+CYCLOID_HD void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
   compensation_wrenches(r, w);
   for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
     if (is_compensated(r, b)) w.wrench[b] += w.rows.wrenches[b];
@@ -112,7 +112,8 @@ void compensate_gravity(const Robot<S, P>& r, const Workspace<S>& w) {
 
 // Forces on bodies: gravity compensation, applied forces and the medium, into w.wrench.
 template <class S, class P>
-void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x,
+                                     const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   compensate_gravity(r, w);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
@@ -135,7 +136,7 @@ void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Works
 
 // (1), (2) into w.tau.
 template <class S, class P>
-void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const bool applied = tree.has_wrenches || r.medium() || r.inputs.xfrc_applied >= 0;
@@ -162,7 +163,7 @@ void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 
 // The medium's slope in M + h B.
 template <class S, class P>
-void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
+CYCLOID_HD void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   const TreeView& tree = r.tree;
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
@@ -188,7 +189,7 @@ void add_fluid_slopes(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
 
 // Whether the antisymmetric part of the medium's slope counts at a body, too.
 template <class S, class P>
-bool whole_fluid_slope(const Robot<S, P>& r, int body) {
+CYCLOID_HD bool whole_fluid_slope(const Robot<S, P>& r, int body) {
   if (r.bias_slope()) return true;
   const int tree = r.tree.model.bodies[static_cast<std::size_t>(body)].tree;
   for (const int b : r.tree.free_bodies) {
@@ -199,8 +200,9 @@ bool whole_fluid_slope(const Robot<S, P>& r, int body) {
 
 // Its pullback, with a sweep of its own for the field of q̂.
 template <class S, class P>
-void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         const SlopePoint<S>& slopes, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x,
+                                    const Workspace<S>& w, const SlopePoint<S>& slopes,
+                                    const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const RowFormSpace<S>& space = w.rows.form;
   space.sweep.clear(tree);
@@ -227,13 +229,13 @@ void gather_fluid_slopes(const Robot<S, P>& r, const Instant<S>& x, const Worksp
 
 // Whether free bodies have blocks of their own (free_body.h).
 template <class S, class P>
-bool implicit_free_bodies(const Robot<S, P>& r) {
+CYCLOID_HD bool implicit_free_bodies(const Robot<S, P>& r) {
   return r.implicit == Implicit::all_slopes && !r.tree.free_bodies.empty();
 }
 
 // M at the bodies' places, in the storage of Tree::row.
 template <class S, class P>
-void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
+CYCLOID_HD void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   const TreeView& tree = r.tree;
   composite_inertias(tree, static_cast<const SpatialInertia<S>*>(w.inertia), w.composite);
   for (int k = 0; k < tree.model.nv; ++k) {
@@ -252,7 +254,8 @@ void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
 
 // M in w.LD becomes the factor of M + h B, and B is left in w.slope. The bodies have been placed.
 template <class S, class P>
-void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x,
+                                   const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const S h = r.timestep();
   implicit_slopes(r, x, w);
@@ -289,14 +292,14 @@ void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspa
 
 // The factor of M + h B into w.LD, and B into w.slope, where the bodies have been placed.
 template <class S, class P>
-void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void factor_inertia(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   inertia_matrix(r, w, w.LD);
   factor_with_slopes(r, x, w);
 }
 
 // x ← (M + h B)⁻¹ x; free bodies by their own blocks, transposed on the way back.
 template <class S, class P>
-void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed, S* x) {
+CYCLOID_HD void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed, S* x) {
   const TreeView& tree = r.tree;
   if (r.bias_slope()) {
     const S *const L = w.LD, *const U = w.bias.upper;
@@ -324,8 +327,8 @@ void solve_inertia(const Robot<S, P>& r, const Workspace<S>& w, bool transposed,
 
 // q̈ of (3).
 template <class S, class P>
-void smooth_acceleration(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                         S* qacc) {
+CYCLOID_HD void smooth_acceleration(const Robot<S, P>& r, const Instant<S>& x,
+                                    const Workspace<S>& w, S* qacc) {
   smooth_forces(r, x, w);
   factor_inertia(r, x, w);
   for (int k = 0; k < r.tree.model.nv; ++k) qacc[k] = w.tau[k];
@@ -335,9 +338,9 @@ void smooth_acceleration(const Robot<S, P>& r, const Instant<S>& x, const Worksp
 // A force at a body's centre of mass and a couple: Φ += y(c)·f + y_ω·n, y the body's field. Returns
 // the cotangent of f.
 template <class S, class P>
-Vec3<S> gather_force_at_com(const Robot<S, P>& r, std::size_t b, const Workspace<S>& w,
-                            const Motion<S>& y, const Vec3<S>& f, const Vec3<S>& n,
-                            const BodyBars<S>& bars, S* p_bar) {
+CYCLOID_HD Vec3<S> gather_force_at_com(const Robot<S, P>& r, std::size_t b, const Workspace<S>& w,
+                                       const Motion<S>& y, const Vec3<S>& f, const Vec3<S>& n,
+                                       const BodyBars<S>& bars, S* p_bar) {
   const Vec3<S> c = com_of(r, b, w.frames), c_bar = cross(f, y.angular);
   const Force<S> W = wrench(f, c, n);
   bars.m[b] += W;
@@ -350,8 +353,8 @@ Vec3<S> gather_force_at_com(const Robot<S, P>& r, std::size_t b, const Workspace
 
 // Gravity compensation, with the field y of a generalised vector.
 template <class S, class P>
-void gather_compensation(const Robot<S, P>& r, const Workspace<S>& w, const Motion<S>* y,
-                         const BodyBars<S>& bars, Vec3<S>& gravity_bar, S* p_bar) {
+CYCLOID_HD void gather_compensation(const Robot<S, P>& r, const Workspace<S>& w, const Motion<S>* y,
+                                    const BodyBars<S>& bars, Vec3<S>& gravity_bar, S* p_bar) {
   const TreeView& tree = r.tree;
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (!is_compensated(r, b)) continue;
@@ -365,8 +368,9 @@ void gather_compensation(const Robot<S, P>& r, const Workspace<S>& w, const Moti
 
 // All forces on bodies but those of actuators and tendons.
 template <class S, class P>
-void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                             Vec3<S>& gravity_bar, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x,
+                                        const Workspace<S>& w, Vec3<S>& gravity_bar,
+                                        const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   gather_compensation(r, w, static_cast<const Motion<S>*>(w.m), w.bars, gravity_bar, bar.p);
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
@@ -391,7 +395,7 @@ void gather_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x, const Wo
 }
 
 template <class S, class P>
-void gather_mocap(const Robot<S, P>& r, const Workspace<S>& w, S* u_bar) {
+CYCLOID_HD void gather_mocap(const Robot<S, P>& r, const Workspace<S>& w, S* u_bar) {
   for (const Body& b : r.tree.model.bodies) {
     if (b.mocap < 0) continue;
     S* bar = w.mocap_bar + 6 * b.mocap;
@@ -407,8 +411,8 @@ void gather_mocap(const Robot<S, P>& r, const Workspace<S>& w, S* u_bar) {
 
 // Everything that the pullback of q̈ looks at besides μ: places, motions, and the factor.
 template <class S, class P>
-void place_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                      const S* qacc) {
+CYCLOID_HD void place_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                 const S* qacc) {
   place_bodies(r, x, w, qacc);
   set_zero(w.adhesion_rate, static_cast<int>(r.tree.model.actuators.size()));
   if (r.tree.limits_compensation) {
@@ -420,9 +424,9 @@ void place_and_factor(const Robot<S, P>& r, const Instant<S>& x, const Workspace
 
 // Φ's gradient through springs, dampers, actuators and applied generalised forces.
 template <class S, class P>
-void gather_dof_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                       const SlopePoint<S>& slopes, const S* act_dot_bar, const S* act_next_bar,
-                       const InstantBars<S>& bar) {
+CYCLOID_HD void gather_dof_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                  const SlopePoint<S>& slopes, const S* act_dot_bar,
+                                  const S* act_next_bar, const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const S h = r.timestep();
@@ -444,8 +448,9 @@ void gather_dof_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspac
 // The cotangent of gravity compensation that a joint's limit holds: the field of μ's change has a
 // sweep of its own.
 template <class S, class P>
-void gather_limited_compensation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                                 Vec3<S>& gravity_bar, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_limited_compensation(const Robot<S, P>& r, const Instant<S>& x,
+                                            const Workspace<S>& w, Vec3<S>& gravity_bar,
+                                            const InstantBars<S>& bar) {
   const RowFormSpace<S>& space = w.rows.form;
   const S* change = w.mu_limited;
   space.sweep.clear(r.tree);
@@ -459,7 +464,7 @@ void gather_limited_compensation(const Robot<S, P>& r, const Instant<S>& x, cons
 
 // Whether forces act on bodies and not on dofs alone: they push at the fields of the sweep.
 template <class S, class P>
-bool pushes_bodies(const Robot<S, P>& r) {
+CYCLOID_HD bool pushes_bodies(const Robot<S, P>& r) {
   const TreeView& tree = r.tree;
   return tree.has_wrenches || r.medium() || tree.has_tendon_armature ||
          r.inputs.xfrc_applied >= 0 || !tree.model.tendons.empty();
@@ -468,8 +473,8 @@ bool pushes_bodies(const Robot<S, P>& r) {
 // The cotangents of a medium whose parameters have been set to zero. Its slopes count where they
 // are implicit: then it is treated as any other.
 template <class S, class P>
-Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
-                               const InstantBars<S>& bar) {
+CYCLOID_HD Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
+                                          const InstantBars<S>& bar) {
   Robot<S, P> r = given;
   const TreeView& tree = r.tree;
   if (!bar.p || !tree.feels_medium || r.medium()) return r;
@@ -494,10 +499,10 @@ Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Workspace<S>& w,
 // act_next_bar (na) may be null. Where `pushed` is true, w.bars, w.row_mocap_bar and the bars of
 // `more` (motion_pullback.h) hold what others have put there, or zeros.
 template <class S, class P, std::size_t n>
-void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
-                   const S* qacc, const SlopePoint<S>& slopes, const MoreFields<S, n>& more,
-                   const S* act_dot_bar, const S* act_next_bar, bool pushed,
-                   const InstantBars<S>& bar) {
+CYCLOID_HD void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
+                              const S* qacc, const SlopePoint<S>& slopes,
+                              const MoreFields<S, n>& more, const S* act_dot_bar,
+                              const S* act_next_bar, bool pushed, const InstantBars<S>& bar) {
   const TreeView& tree = given.tree;
   const Robot<S, P> r = with_absent_medium(given, w, bar);
   if (tree.has_tendon_armature) {
@@ -546,8 +551,9 @@ void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspac
 
 // The same without constraints, which begins with the field of μ.
 template <class S, class P>
-void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* qacc,
-                   const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                              const S* qacc, const S* act_dot_bar, const S* act_next_bar,
+                              const InstantBars<S>& bar) {
   velocity_field(r.tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
   const bool implicit_medium = bar.p && r.tree.feels_medium && r.all_slopes();
   const bool pushed = pushes_bodies(r) || implicit_medium;
@@ -559,9 +565,10 @@ void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 
 // The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈.
 template <class S, class P>
-void smooth_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                                  const S* qacc, const S* act_dot_bar, const S* act_next_bar,
-                                  const InstantBars<S>& bar) {
+CYCLOID_HD void smooth_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
+                                             const Workspace<S>& w, const S* qacc,
+                                             const S* act_dot_bar, const S* act_next_bar,
+                                             const InstantBars<S>& bar) {
   place_and_factor(r, x, w, qacc);
   solve_inertia(r, w, true, w.mu);  // (4)
   gather_motion(r, x, w, qacc, act_dot_bar, act_next_bar, bar);

@@ -7,18 +7,19 @@
 
 namespace cycloid::inline rigid {
 
-inline constexpr double kStageA[4] = {0.0, 0.5, 0.5, 1.0};
-inline constexpr double kStageW[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+// A and W of stage i; functions, since a device reaches no table of the host's.
+constexpr double stage_A(int i) { return i == 0 ? 0.0 : i == 3 ? 1.0 : 0.5; }
+constexpr double stage_W(int i) { return i == 0 || i == 3 ? 1.0 / 6 : 1.0 / 3; }
 
 // Numbers of a stage's record: that of the dynamics, then ẇ.
 template <class Dynamics = SmoothDynamics>
-int rk4_record_per_stage(const TreeView& tree, const Dynamics& dynamics = Dynamics()) {
+CYCLOID_HD int rk4_record_per_stage(const TreeView& tree, const Dynamics& dynamics = Dynamics()) {
   return dynamics.record_numbers(tree) + tree.model.na;
 }
 
 // k = J_r⁻¹(d) v on quaternions, v elsewhere.
 template <class S>
-void chart_velocity(const TreeView& tree, const S* d, const S* v, S* k) {
+CYCLOID_HD void chart_velocity(const TreeView& tree, const S* d, const S* v, S* k) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -32,8 +33,8 @@ void chart_velocity(const TreeView& tree, const S* d, const S* v, S* k) {
 }
 
 template <class S>
-void chart_velocity_pullback(const TreeView& tree, const S* d, const S* v, const S* k_bar, S* d_bar,
-                             S* v_bar) {
+CYCLOID_HD void chart_velocity_pullback(const TreeView& tree, const S* d, const S* v,
+                                        const S* k_bar, S* d_bar, S* v_bar) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -57,8 +58,8 @@ struct Rk4Stages {
   int stride, a, act_dot;
 
   template <class Dynamics>
-  Rk4Stages(const TreeView& tree, const Workspace<S>& w, const StepShape& n,
-            const Dynamics& dynamics)
+  CYCLOID_HD Rk4Stages(const TreeView& tree, const Workspace<S>& w, const StepShape& n,
+                       const Dynamics& dynamics)
       : d(w.stage_rate),
         state(w.stage_state),
         k(d + n.nv),
@@ -73,10 +74,10 @@ struct Rk4Stages {
 
 // (5): the state of stage i, and its displacement d, from k and the records of the stage before.
 template <class S, class P>
-void rk4_stage_state(const Robot<S, P>& r, const S* x, int i, const S* record,
-                     const Rk4Stages<S>& s) {
+CYCLOID_HD void rk4_stage_state(const Robot<S, P>& r, const S* x, int i, const S* record,
+                                const Rk4Stages<S>& s) {
   const StepShape n(r.tree);
-  const S a_h = number<S>(kStageA[i]) * r.timestep();
+  const S a_h = number<S>(stage_A(i)) * r.timestep();
   const S* before = record + (i - 1) * s.stride;
   const S* k = s.k + (i - 1) * n.nv;
   S *v = s.state + n.nq, *act = v + n.nv;
@@ -94,7 +95,7 @@ void rk4_stage_state(const Robot<S, P>& r, const S* x, int i, const S* record,
 
 // visit(place in act) for the bristles of motors, which the first stage alone moves, all the way.
 template <class Visit>
-void for_each_first_stage_state(const TreeView& tree, Visit visit) {
+CYCLOID_HD void for_each_first_stage_state(const TreeView& tree, Visit visit) {
   if (!tree.has_bristles) return;
   for (const Actuator& a : tree.model.actuators) {
     if (!is_motor(a)) continue;
@@ -105,8 +106,8 @@ void for_each_first_stage_state(const TreeView& tree, Visit visit) {
 }
 
 template <class S, class P, class Dynamics = SmoothDynamics>
-void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w, S* x_next,
-              S* record, const Dynamics& dynamics = Dynamics()) {
+CYCLOID_HD void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w,
+                         S* x_next, S* record, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
   const Rk4Stages<S> s(r.tree, w, n, dynamics);
   const int stride = s.stride;
@@ -122,9 +123,9 @@ void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& 
     for_each_first_stage_state(r.tree, [&](int j) { act_next[j] = w.act_next[j]; });
   }
   const auto mean = [&](const S* values, int step, int j) {
-    return number<S>(kStageW[0]) * values[j] + number<S>(kStageW[1]) * values[step + j] +
-           number<S>(kStageW[2]) * values[2 * step + j] +
-           number<S>(kStageW[3]) * values[3 * step + j];
+    return number<S>(stage_W(0)) * values[j] + number<S>(stage_W(1)) * values[step + j] +
+           number<S>(stage_W(2)) * values[2 * step + j] +
+           number<S>(stage_W(3)) * values[3 * step + j];
   };
   for (int j = 0; j < n.nv; ++j) {  // (7)
     s.d[j] = h * mean(s.k, n.nv, j);
@@ -143,9 +144,9 @@ void rk4_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& 
 }
 
 template <class S, class P, class Dynamics = SmoothDynamics>
-void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
-                       const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar, S* p_bar,
-                       S& h_bar, const Dynamics& dynamics = Dynamics()) {
+CYCLOID_HD void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
+                                  const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar,
+                                  S* p_bar, S& h_bar, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
   const Rk4Stages<S> s(r.tree, w, n, dynamics);
   const int stride = s.stride;
@@ -157,7 +158,7 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
   S* sum = s.state;
   for (int j = 0; j < n.nv; ++j) {
     sum[j] = S(0);
-    for (int i = 0; i < 4; ++i) sum[j] += number<S>(kStageW[i]) * s.k[i * n.nv + j];
+    for (int i = 0; i < 4; ++i) sum[j] += number<S>(stage_W(i)) * s.k[i * n.nv + j];
     s.d[j] = h * sum[j];
     s.d_bar[j] = S(0);
   }
@@ -166,8 +167,8 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     const S g = x_next_bar[n.nv + j];
     S acceleration(0);
     for (int i = 0; i < 4; ++i) {
-      const S weight = number<S>(kStageW[i]) * h;
-      acceleration += number<S>(kStageW[i]) * record[i * stride + s.a + j];
+      const S weight = number<S>(stage_W(i)) * h;
+      acceleration += number<S>(stage_W(i)) * record[i * stride + s.a + j];
       s.k_bar[i * n.nv + j] = weight * s.d_bar[j];
       s.a_bar[i * n.nv + j] = weight * g;
     }
@@ -183,7 +184,7 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
       }
       S rate(0), rate_bar(0);
       for (int i = 0; i < 4; ++i) {
-        rate += number<S>(kStageW[i]) * record[i * stride + s.act_dot + j];
+        rate += number<S>(stage_W(i)) * record[i * stride + s.act_dot + j];
       }
       const S &act = x[n.nq + n.nv + j], &next_bar = x_next_bar[2 * n.nv + j];
       if (is_motor(r.tree.model.actuators[a])) {
@@ -193,7 +194,7 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
         activation_step_pullback(r.tree, r.p, a, h, act, rate, next_bar, act_bar[j], rate_bar,
                                  h_bar, p_bar);
       }
-      for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = number<S>(kStageW[i]) * rate_bar;
+      for (int i = 0; i < 4; ++i) s.w_bar[i * n.na + j] = number<S>(stage_W(i)) * rate_bar;
     });
   }
 
@@ -226,7 +227,7 @@ void rk4_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* re
     for (int j = 0; j < n.nv; ++j) v_bar[j] += w.v_bar[j];
     for (int j = 0; j < n.na; ++j) act_bar[j] += w.act_bar[j];
     if (i == 0) break;
-    const S a = number<S>(kStageA[i]), a_h = a * h;
+    const S a = number<S>(stage_A(i)), a_h = a * h;
     const S* before = record + (i - 1) * stride;
     for (int j = 0; j < n.nv; ++j) {
       s.k_bar[(i - 1) * n.nv + j] += a_h * s.d_bar[j];

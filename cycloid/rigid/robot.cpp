@@ -6,6 +6,7 @@
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/rigid/refined_stepper.h"
 #include "cycloid/rigid/robot_counters.h"
+#include "cycloid/rigid/robot_source.h"
 #include "cycloid/rigid/robot_steppers.h"
 #include "cycloid/rigid/robot_variant.h"
 #include "cycloid/rigid/sense/robot_observables.h"
@@ -205,6 +206,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
       if (precision == Precision::float64) of.float32 = {};
     };
   }
+  if (!options.refine) parts.kernels = std::make_shared<RobotSource>(key);
   parts.ways = robot_ways(model, options.contact);
   parts.ways.use = [tree = key.tree, options](const Variant& variant, SystemParts& of) {
     compute_otherwise(tree->source, options, variant, of);

@@ -270,15 +270,6 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
   }
 
   Implicit implicit() const { return implicit_of(*key_.tree); }
-  static Implicit implicit_of(const TreeView& tree) {
-    const Acting& acting = tree.model.options.acting;
-    switch (tree.model.options.integrator) {
-      case RigidIntegrator::rk4: return Implicit::nothing;
-      case RigidIntegrator::implicitfast: return Implicit::all_slopes;
-      case RigidIntegrator::implicit: return Implicit::bias_too;
-      default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
-    }
-  }
 
   // Jacobians under constraints fill the lanes with the dofs of one environment.
   static constexpr bool kByLane = kConstrained && !BuiltinScalar<S>;

@@ -14,6 +14,17 @@ struct InputPlaces {
 // Slopes of forces in the velocity that the integrator treats implicitly (dynamics.h (3)).
 enum class Implicit { nothing, dampers, all_slopes, bias_too };
 
+// Those of a model's integrator.
+inline Implicit implicit_of(const TreeView& tree) {
+  const Acting& acting = tree.model.options.acting;
+  switch (tree.model.options.integrator) {
+    case RigidIntegrator::rk4: return Implicit::nothing;
+    case RigidIntegrator::implicitfast: return Implicit::all_slopes;
+    case RigidIntegrator::implicit: return Implicit::bias_too;
+    default: return acting.euler_damping ? Implicit::dampers : Implicit::nothing;
+  }
+}
+
 // State and inputs; u in the order of InputPlaces.
 template <class S>
 struct Instant {
@@ -31,11 +42,11 @@ struct Robot {
   bool absent_medium = false;  // counts as there, for its cotangents
 
   // Slopes of all forces but the bias, and that of the bias.
-  bool all_slopes() const { return implicit == Implicit::all_slopes || bias_slope(); }
-  bool bias_slope() const { return implicit == Implicit::bias_too; }
+  CYCLOID_HD bool all_slopes() const { return implicit == Implicit::all_slopes || bias_slope(); }
+  CYCLOID_HD bool bias_slope() const { return implicit == Implicit::bias_too; }
 
   // Whether the medium's forces act.
-  bool medium() const {
+  CYCLOID_HD bool medium() const {
     const auto there = [&](int place) {
       if constexpr (BuiltinScalar<P>) {
         return p[place] != P(0);
@@ -49,9 +60,11 @@ struct Robot {
            (absent_medium || there(tree.options.density) || there(tree.options.viscosity));
   }
 
-  bool leaves_out(std::size_t actuator) const { return shortcut && tree.acts_directly[actuator]; }
-  S timestep() const { return S(p[tree.options.timestep]); }
-  Vec3<S> gravity() const {
+  CYCLOID_HD bool leaves_out(std::size_t actuator) const {
+    return shortcut && tree.acts_directly[actuator];
+  }
+  CYCLOID_HD S timestep() const { return S(p[tree.options.timestep]); }
+  CYCLOID_HD Vec3<S> gravity() const {
     return tree.model.options.acting.gravity ? vec3_of<S>(p + tree.options.gravity) : Vec3<S>{};
   }
 };

@@ -21,7 +21,7 @@ namespace cycloid::inline rigid {
 
 // q ⊕ d, joint by joint. Quaternions are made unit again, which changes nothing but rounding.
 template <class S>
-void retract_qpos(const TreeView& tree, const S* qpos, const S* d, S* out) {
+CYCLOID_HD void retract_qpos(const TreeView& tree, const S* qpos, const S* d, S* out) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -36,8 +36,8 @@ void retract_qpos(const TreeView& tree, const S* qpos, const S* d, S* out) {
 
 // out_bar, q_bar, d_bar: (nv) tangents. Adds.
 template <class S>
-void retract_qpos_pullback(const TreeView& tree, const S* qpos, const S* d, const S* out_bar,
-                           S* q_bar, S* d_bar) {
+CYCLOID_HD void retract_qpos_pullback(const TreeView& tree, const S* qpos, const S* d,
+                                      const S* out_bar, S* q_bar, S* d_bar) {
   for (const Joint& j : tree.model.joints) {
     visit_joint(
         j,
@@ -57,30 +57,32 @@ void retract_qpos_pullback(const TreeView& tree, const S* qpos, const S* d, cons
 // The places of a state row.
 struct StepShape {
   int nq, nv, na;
-  explicit StepShape(const TreeView& t) : nq(t.model.nq), nv(t.model.nv), na(t.model.na) {}
+  CYCLOID_HD explicit StepShape(const TreeView& t)
+      : nq(t.model.nq), nv(t.model.nv), na(t.model.na) {}
 };
 
 // A robot without constraints: its record is q̈.
 struct SmoothDynamics {
-  int record_numbers(const TreeView& tree) const { return tree.model.nv; }
+  CYCLOID_HD int record_numbers(const TreeView& tree) const { return tree.model.nv; }
   // Where the record holds what changes the velocity.
-  int moved(const TreeView&) const { return 0; }
+  CYCLOID_HD int moved(const TreeView&) const { return 0; }
 
   template <class S, class P>
-  void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                  S* record) const {
+  CYCLOID_HD void accelerate(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                             S* record) const {
     smooth_acceleration(r, x, w, record);
   }
   template <class S, class P>
-  void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, const S* record,
-                const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) const {
+  CYCLOID_HD void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                           const S* record, const S* act_dot_bar, const S* act_next_bar,
+                           const InstantBars<S>& bar) const {
     smooth_acceleration_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
   }
 };
 
 template <class S, class P, class Dynamics = SmoothDynamics>
-void euler_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w, S* x_next,
-                S* record, const Dynamics& dynamics = Dynamics()) {
+CYCLOID_HD void euler_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>& w,
+                           S* x_next, S* record, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
   const S h = r.timestep();
@@ -97,9 +99,9 @@ void euler_step(const Robot<S, P>& r, const S* x, const S* u, const Workspace<S>
 
 // x_next_bar and x_bar: (2 nv + na). Adds to x_bar, u_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P, class Dynamics = SmoothDynamics>
-void euler_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
-                         const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar, S* p_bar,
-                         S& h_bar, const Dynamics& dynamics = Dynamics()) {
+CYCLOID_HD void euler_step_pullback(const Robot<S, P>& r, const S* x, const S* u, const S* record,
+                                    const Workspace<S>& w, const S* x_next_bar, S* x_bar, S* u_bar,
+                                    S* p_bar, S& h_bar, const Dynamics& dynamics = Dynamics()) {
   const StepShape n(r.tree);
   const Instant<S> at{x, x + n.nq, x + n.nq + n.nv, u};
   const S h = r.timestep();

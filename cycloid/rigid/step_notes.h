@@ -30,7 +30,8 @@ struct RowZones {
 static_assert(2 * kMostRows <= 16);  // bits of a code
 
 template <class S>
-RowZones<PlainScalar<S>> row_zones(const ConstraintResponse<S>& at, RowLaw law, int row, int rows) {
+CYCLOID_HD RowZones<PlainScalar<S>> row_zones(const ConstraintResponse<S>& at, RowLaw law, int row,
+                                              int rows) {
   using B = PlainScalar<S>;
   const S zero = S(0);
   const auto one_where = [](const Mask<S>& m) { return select(m, B(1), B(0)); };
@@ -71,7 +72,7 @@ class ActiveSets {
  public:
   // Those of a thing, in the lanes whose bit is set. code, stiff: (kCount)
   template <class T>
-  void add(std::uint64_t thing, unsigned lanes, const T* code, const T* stiff) {
+  CYCLOID_HD void add(std::uint64_t thing, unsigned lanes, const T* code, const T* stiff) {
     for (int l = 0; l < kCount; ++l) {  // a few vector operations
       const std::uint64_t here = lanes >> l & 1, zones = static_cast<std::uint64_t>(code[l]);
       const std::uint64_t hash = mixed_bits((thing << 16) + zones);
@@ -79,7 +80,7 @@ class ActiveSets {
       rows_[l] += -static_cast<int>(here) & static_cast<int>(stiff[l]);
     }
   }
-  void write(LaneNote* notes) const {
+  CYCLOID_HD void write(LaneNote* notes) const {
     for (int l = 0; l < kCount; ++l) {
       notes[l].active_set = sums_[l];
       notes[l].counters[kActiveRows] = rows_[l];
@@ -88,7 +89,7 @@ class ActiveSets {
 
  private:
   // SplitMix64's, so that sums of few rows do not meet.
-  static std::uint64_t mixed_bits(std::uint64_t z) {
+  CYCLOID_HD static std::uint64_t mixed_bits(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
@@ -101,9 +102,9 @@ class ActiveSets {
 // Sets the notes' active sets (lanes). places: of the static rows' entries, -1 where the problem
 // has none (static_rows.h).
 template <class S>
-void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintResponse<S>& at,
-                      std::span<const int> places, const ContactSpace<S>& contacts,
-                      LaneNote* notes) {
+CYCLOID_HD void note_active_sets(const ConstraintProblem<S>& problem,
+                                 const ConstraintResponse<S>& at, std::span<const int> places,
+                                 const ContactSpace<S>& contacts, LaneNote* notes) {
   using B = PlainScalar<S>;
   ActiveSets<kLanes<S>> sets;
   Scalar<S> code[kLanes<S>], stiff[kLanes<S>];
@@ -144,8 +145,9 @@ void note_active_sets(const ConstraintProblem<S>& problem, const ConstraintRespo
 
 // Adds to the notes (lanes), which a step clears before its first solve.
 template <class S>
-void take_notes(const NewtonResult<S>& result, const ConstrainedSpace<S>& solver,
-                std::span<const int> places, const ContactSpace<S>& contacts, LaneNote* notes) {
+CYCLOID_HD void take_notes(const NewtonResult<S>& result, const ConstrainedSpace<S>& solver,
+                           std::span<const int> places, const ContactSpace<S>& contacts,
+                           LaneNote* notes) {
   for (int l = 0; l < kLanes<S>; ++l) notes[l].counters[kContacts] = contacts.count[l];
   note_active_sets(solver.problem, solver.newton.at, places, contacts, notes);
   if (all(result.solved) && contacts.crowded == 0) return;

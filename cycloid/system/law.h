@@ -173,10 +173,10 @@ struct Scratch {
 // memory.
 template <class S, int N>
 struct LocalArray {
-  LocalArray(Scratch&, int) {}
+  CYCLOID_HD LocalArray(Scratch&, int) {}
   S values[N];
-  S* data() { return values; }
-  S& operator[](int i) { return values[i]; }
+  CYCLOID_HD S* data() { return values; }
+  CYCLOID_HD S& operator[](int i) { return values[i]; }
 };
 template <class S>
 struct LocalArray<S, 0> {
@@ -186,12 +186,12 @@ struct LocalArray<S, 0> {
 };
 template <class S>
 struct LocalArray<S, kDynamic> {
-  LocalArray(Scratch& scratch, int n) : values(reinterpret_cast<S*>(scratch.next)) {
+  CYCLOID_HD LocalArray(Scratch& scratch, int n) : values(reinterpret_cast<S*>(scratch.next)) {
     scratch.next += sizeof(S) * static_cast<std::size_t>(n);
   }
   S* values;
-  S* data() { return values; }
-  S& operator[](int i) { return values[i]; }
+  CYCLOID_HD S* data() { return values; }
+  CYCLOID_HD S& operator[](int i) { return values[i]; }
 };
 
 template <class S>

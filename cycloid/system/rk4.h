@@ -17,8 +17,9 @@ namespace cycloid::inline system {
 struct Rk4 {
   static constexpr const char* kName = "rk4";
   static constexpr int kStages = 4;
-  static constexpr double kA[4] = {0.0, 0.5, 0.5, 1.0};
-  static constexpr double kW[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  // A and w of stage s + 1; functions, since a device reaches no table of the host's.
+  static constexpr double A(int s) { return s == 0 ? 0.0 : s == 3 ? 1.0 : 0.5; }
+  static constexpr double w(int s) { return s == 0 || s == 3 ? 1.0 / 6 : 1.0 / 3; }
 
   template <class Law, class S>
   CYCLOID_INLINE static void step(const LawPoint<Law, S>& at, const S* x, S* x_next, S* record) {
@@ -28,9 +29,9 @@ struct Rk4 {
     LocalArray<S, LawShape<Law>::kStates> X(scratch, at.shape.states);
     law_x_dot(at, at.t, x, record, record + n);  // (3), i = 1
     const S* k = record;                         // (4), d_1 = 0
-    for (int i = 0; i < n; ++i) sum[i] = S(kW[0]) * at.h * k[i];
+    for (int i = 0; i < n; ++i) sum[i] = S(w(0)) * at.h * k[i];
     for (int s = 1; s < 4; ++s) {
-      const S a_h = S(kA[s]) * at.h, w_h = S(kW[s]) * at.h;
+      const S a_h = S(A(s)) * at.h, w_h = S(w(s)) * at.h;
       record += stride;
       for (int i = 0; i < n; ++i) d[i] = a_h * k[i];               // (1)
       law_retract(at.shape, x, d.data(), X.data());                // (2)
@@ -56,23 +57,23 @@ struct Rk4 {
     S* const storage[4] = {nullptr, k1.data(), k2.data(), k3.data()};
     const S* k[4] = {record};
     for (int s = 1; s < 4; ++s) {
-      for (int i = 0; i < n; ++i) d[i] = S(kA[s]) * at.h * k[s - 1][i];
+      for (int i = 0; i < n; ++i) d[i] = S(A(s)) * at.h * k[s - 1][i];
       k[s] = chart_view(at.shape, d.data(), record + s * stride, storage[s]);
     }
 
     for (int i = 0; i < n; ++i) {  // (5)
-      sum[i] = S(kW[0]) * k[0][i] + S(kW[1]) * k[1][i] + S(kW[2]) * k[2][i] + S(kW[3]) * k[3][i];
+      sum[i] = S(w(0)) * k[0][i] + S(w(1)) * k[1][i] + S(w(2)) * k[2][i] + S(w(3)) * k[3][i];
       d[i] = at.h * sum[i];
     }
     const S* end_bar = retract_bar_view(at.shape, x, d.data(), x_next_bar, x_bar, d_bar.data());
     for (int i = 0; i < n; ++i) {
       at_bar.h += end_bar[i] * sum[i];
       sum_bar[i] = at.h * end_bar[i];
-      k_bar[i] = S(kW[3]) * sum_bar[i];
+      k_bar[i] = S(w(3)) * sum_bar[i];
     }
 
     for (int s = 3; s >= 1; --s) {
-      const S a(kA[s]);
+      const S a = S(A(s));
       const S a_h = a * at.h;
       const S* f = record + s * stride;
       for (int i = 0; i < n; ++i) d[i] = a_h * k[s - 1][i];
@@ -92,7 +93,7 @@ struct Rk4 {
       for (int i = 0; i < n; ++i) {  // (1)
         const S d_i_bar = LawShape<Law>::kFlat ? stage_bar[i] : stage_bar[i] + chart_bar[i];
         along += d_i_bar * k[s - 1][i];
-        k_bar[i] = S(kW[s - 1]) * sum_bar[i] + a_h * d_i_bar;
+        k_bar[i] = S(w(s - 1)) * sum_bar[i] + a_h * d_i_bar;
       }
       at_bar.h += a * along;
     }

@@ -52,7 +52,9 @@ struct Steppers {
   std::shared_ptr<const Stepper<T>> one, packed, dual;
 };
 
-class Observables;  // observer.h
+class Observables;   // observer.h
+class KernelSource;  // device.h
+struct OnDevice;
 
 // Of an input; infinite where there is none.
 struct Bounds {
@@ -82,7 +84,9 @@ struct SystemParts {
   // Gives parts the steppers that see pairs which do not touch up to this width [m] (0: none), for
   // FromDistance; null: nothing touches.
   std::function<void(double width, SystemParts& parts)> feel_distance = {};
-  Ways ways = {};  // other ways to compute the same world
+  Ways ways = {};                                    // other ways to compute the same world
+  std::shared_ptr<const KernelSource> kernels = {};  // what a device runs it by (device.h), or null
+  std::shared_ptr<const OnDevice> on_device = {};  // where it runs; null: on this machine's threads
 };
 
 // Immutable and cheap to copy.

@@ -9,6 +9,7 @@
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/system/catalogue.h"
+#include "cycloid/system/device.h"
 #include "cycloid/system/dopri5.h"
 #include "cycloid/system/implicit_midpoint.h"
 #include "cycloid/system/laws/bare_motion.h"
@@ -220,6 +221,9 @@ System make(std::string_view law, const std::map<std::string, std::vector<double
   check_size(settings.integrator, parts.states.size());
   CatalogueEntry entry = steppers({law, settings.integrator, n, settings.precision, tolerances});
   take_steppers(law, settings.integrator, entry, parts);
+  if (settings.integrator == Rk4::kName && parts.events.empty()) {
+    parts.kernels = std::make_shared<LawSource>(std::string(law), n);
+  }
   parts.ways.use = [law = std::string(law), settings, n](const Variant& variant, SystemParts& of) {
     compute_otherwise(law, settings, n, variant, of);
   };
@@ -247,6 +251,7 @@ SystemParts make_with_term(std::string_view law,
                              "positions: add to the acceleration or the force, or choose rk4, "
                              "dopri5 or implicit_midpoint"));
   }
+  parts.kernels = nullptr;  // they know the law without the term
   parts.float32 = std::move(entry.float32);
   parts.float64 = std::move(entry.float64);
   return parts;

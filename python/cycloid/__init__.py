@@ -50,6 +50,7 @@ from cycloid._mj_data import (
     state_to_mujoco,
 )
 from cycloid._contact import HuntCrossley
+from cycloid._device import devices
 from cycloid._gradient_mode import FromDistance, Smoothed
 from cycloid._observe import Observation, ObservationGradient, observe
 from cycloid._own_law import own_law
@@ -138,6 +139,7 @@ __all__ = [
     "close_loop",
     "counterfactual",
     "cost",
+    "devices",
     "diagnose",
     "difference",
     "estimate",

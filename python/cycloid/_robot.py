@@ -15,6 +15,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._contact import as_contact
 from cycloid._core import Error, ModelError
+from cycloid._device import on_device
 from cycloid._gradient_mode import as_mode
 from cycloid._options import (
     as_integer,
@@ -165,6 +166,7 @@ def load(
     noslip: str = "refuse",
     contact: Any = "mujoco",
     refine: float | None = None,
+    device: str = "cpu",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from an MJCF or URDF file, or from XML text (its first character that is not a space
@@ -184,7 +186,7 @@ def load(
     local error, such as 1e-4, to which steps are divided, with the times at which contacts and
     limits come and go found to rounding and differentiated; times and number of outputs stay. The
     integrator and the time step are the model's: <option integrator="implicitfast"
-    timestep="0.002"/>; Euler, implicit, implicitfast or RK4.
+    timestep="0.002"/>; Euler, implicit, implicitfast or RK4. device: "cpu", or "cuda" for a card.
 
     Raises FileNotFoundError if the file, or one that it names, is not there; ModelError if MuJoCo
     refuses the model or it contains dynamics that are not supported. What MuJoCo warns about, and
@@ -211,7 +213,9 @@ def load(
     """
     refuse_keywords(unknown, "load")
     source = _source(path_or_xml)
-    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
+    keywords = Keywords(
+        dtype, constraints, gradient, inputs, vary, noslip, contact, refine, device
+    )
     paths = encoded_paths(search_paths)
     if not source.lstrip().startswith(b"<") and _core.is_model_file(source):
         model, messages = _core.read_model(source, keywords.constraints)
@@ -236,6 +240,7 @@ def from_mujoco(
     noslip: str = "refuse",
     contact: Any = "mujoco",
     refine: float | None = None,
+    device: str = "cpu",
     **unknown: NoReturn,
 ) -> Robot:
     """A robot from a mujoco.MjModel, with its options as they are set. The model is read once, and
@@ -250,7 +255,9 @@ def from_mujoco(
     <System ball: 13 states, 0 inputs, dt 10 ms, float32>
     """
     refuse_keywords(unknown, "from_mujoco")
-    keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
+    keywords = Keywords(
+        dtype, constraints, gradient, inputs, vary, noslip, contact, refine, device
+    )
     mujoco = sys.modules.get("mujoco")  # imported by whoever made the model
     if mujoco is None or not isinstance(mj_model, mujoco.MjModel):
         kind = type(mj_model)
@@ -302,6 +309,7 @@ class Keywords:
         noslip: Any,
         contact: Any,
         refine: Any,
+        device: Any = "cpu",
     ) -> None:
         self.precision = as_precision(dtype)
         if not isinstance(constraints, (bool, np.bool_)):
@@ -316,12 +324,14 @@ class Keywords:
         self.ignore_noslip = noslip == "ignore"
         self.contact = as_contact(contact)
         self.refine = None if refine is None else as_real(refine, "refine")
+        self.device = device
 
     def robot(self, model: Any, notes: Sequence[str], looks: Any = None) -> Robot:
         core = _core.make_robot(
             model, self.precision, self.inputs, self.vary, self.contact, self.refine
         )
-        robot = Robot(core.with_gradient(self.gradient), model, notes)
+        core = on_device(core.with_gradient(self.gradient), self.device)
+        robot = Robot(core, model, notes)
         robot._looks = looks
         robot._contact, robot._refine = self.contact, self.refine
         return robot

@@ -356,6 +356,11 @@ class System:
         return self._dtype
 
     @property
+    def device(self) -> str:
+        """Where it runs: "cpu", or the name of a card."""
+        return self._core.device
+
+    @property
     def timestep(self) -> float:
         """Nominal time step [s]."""
         return self._core.timestep

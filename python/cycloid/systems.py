@@ -1,6 +1,6 @@
 """Closed-form laws of motion, each a System.
 
-Every law takes the keywords of `make`: dt, integrator, dtype, vary, rtol and atol. Its other
+Every law takes the keywords of `make`: dt, integrator, dtype, vary, rtol, atol, device. Its other
 arguments are its parameters, with their defaults; the time step is a parameter too. All are SI.
 
 "dopri5" and, for stiff laws, "sdirk4" divide each step of length dt into substeps as rtol and atol
@@ -23,6 +23,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ParameterError
+from cycloid._device import on_device
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 from cycloid._system import System
 
@@ -61,6 +62,7 @@ def make(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
     n: int = 3,
 ) -> System:
     """A law by name, with parameters by name; n masses for "spring_chain".
@@ -68,6 +70,7 @@ def make(
     dt: time step [s]. integrator: one of `integrators`. dtype: "float64" or "float32". vary: names
     of parameters that may differ between environments. rtol, and atol in the units of the state:
     tolerances of "dopri5" and "sdirk4"; None: 1e-9 and 1e-11 in float64, 1e-5 and 1e-7 in float32.
+    device: "cpu", or "cuda" for a card, which runs rk4 and laws without events.
 
     >>> make("lorenz", {"rho": 24.0})
     <System lorenz: 3 states, 0 inputs, dt 10 ms>
@@ -94,7 +97,7 @@ def make(
         _tolerance(rtol, "rtol"),
         _tolerance(atol, "atol"),
     )
-    system = System(_core.make_law(*recipe))
+    system = System(on_device(_core.make_law(*recipe), device))
     system._recipe = recipe
     return system
 
@@ -127,6 +130,7 @@ def pendulum(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A point mass [kg] on a rod [m]. State [angle from hanging [rad], angular velocity [rad/s]],
     input [torque [N·m]]; damping [N·m·s/rad], gravity [m/s²]. Keywords as for `make`.
@@ -144,6 +148,7 @@ def pendulum(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -159,6 +164,7 @@ def double_pendulum(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """Two point masses [kg] on rods [m]. State [θ1, θ2 [rad], ω1, ω2 [rad/s]], absolute angles from
     hanging; inputs: the torques in the two joints [N·m], where the dampings [N·m·s/rad] act too;
@@ -177,6 +183,7 @@ def double_pendulum(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -192,6 +199,7 @@ def projectile(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A projectile [kg] in wind [m/s]. State [position (3) [m], velocity (3) [m/s]], z up; no
     inputs. Drag force -drag·|v - wind|·(v - wind), drag [kg/m]; gravity [m/s²]. Keywords as
@@ -210,6 +218,7 @@ def projectile(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -225,6 +234,7 @@ def spring_chain(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """n equal masses [kg] in a row, joined by n + 1 springs [N/m] between two walls. State
     [displacements (n) [m], velocities (n) [m/s]], inputs n forces [N]; damping [N·s/m]. Keywords
@@ -243,6 +253,7 @@ def spring_chain(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
         n=n,
     )
 
@@ -256,6 +267,7 @@ def kepler(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A body about a fixed centre in the plane. State [x, y [m], vx, vy [m/s]], no inputs;
     mu [m³/s²]. Keywords as for `make`.
@@ -272,6 +284,7 @@ def kepler(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -286,6 +299,7 @@ def lorenz(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """Lorenz's chaotic system. State [x, y, z], no inputs; sigma and beta [1/s], rho without unit.
     Keywords as for `make`.
@@ -303,6 +317,7 @@ def lorenz(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -316,6 +331,7 @@ def bouncing_ball(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A ball that falls on a floor. State [height above it [m], velocity [m/s]], no inputs;
     restitution, 0 to 1, without unit; gravity [m/s²]. Event "impact": at height 0, falling, the
@@ -341,6 +357,7 @@ def bouncing_ball(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -355,6 +372,7 @@ def bead_on_curve(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A bead that slides from rest down a curve without friction. The curve is the cubic spline
     through n heights [m] (3 to 64; None: a straight slide, 1 m down, of 22) at the stations
@@ -383,6 +401,7 @@ def bead_on_curve(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -401,6 +420,7 @@ def stick_slip(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A block [kg] on a moving belt [m/s], held by a spring [N/m] and a damper [N·s/m], pressed on
     the belt by normal_force [N] with dry friction. State [stretch of the spring [m], velocity
@@ -435,6 +455,7 @@ def stick_slip(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
@@ -450,6 +471,7 @@ def rimless_wheel(
     vary: Sequence[str] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    device: str = "cpu",
 ) -> System:
     """A wheel of spokes [m] without a rim, 2·half_angle [rad] apart, that rolls down a slope [rad].
     State [angle of the spoke on the ground from the vertical, downhill positive [rad], angular
@@ -473,10 +495,13 @@ def rimless_wheel(
         vary=vary,
         rtol=rtol,
         atol=atol,
+        device=device,
     )
 
 
-def heat(shape: Any, conductivity: Any, dt: float, slope: float = 0) -> System:
+def heat(
+    shape: Any, conductivity: Any, dt: float, slope: float = 0, *, device: str = "cpu"
+) -> System:
     """Heat in an insulated box of cells, a large world: one implicit Euler step of length dt [s] is
     one solve with a sparse factor, and so is its pullback.
 
@@ -507,10 +532,9 @@ def heat(shape: Any, conductivity: Any, dt: float, slope: float = 0) -> System:
             f"conductivity must be one number, or have the box's shape {tuple(sizes)}; "
             f"got {values.shape}"
         )
-    box = System(
-        _core.make_heat(
-            sizes, np.ascontiguousarray(values).ravel(), as_real(dt, "dt"), as_real(slope, "slope")
-        )
+    core = _core.make_heat(
+        sizes, np.ascontiguousarray(values).ravel(), as_real(dt, "dt"), as_real(slope, "slope")
     )
+    box = System(on_device(core, device))
     box._picture = "grid", sizes
     return box

@@ -2,6 +2,8 @@
 #include <nanobind/stl/tuple.h>
 
 #include "cycloid/base/error.h"
+#include "cycloid/device/device.h"
+#include "cycloid/system/device.h"
 #include "cycloid/system/randomise.h"
 #include "module.h"
 #include "run_options.h"
@@ -49,6 +51,11 @@ void bind_system(nb::module_& m) {
       .def_prop_ro("name", &System::name)
       .def_prop_ro("dtype", [](const System& s) { return std::string(name(s.precision())); })
       .def_prop_ro("timestep", &System::timestep)
+      .def_prop_ro("device",
+                   [](const System& s) {
+                     const OnDevice* const on = device_of(s);
+                     return on ? on->device->name() : std::string("cpu");
+                   })
       .def_prop_ro("state_size", [](const System& s) { return s.states().size(); })
       .def_prop_ro("tangent_size", [](const System& s) { return s.states().tangent_size(); })
       .def_prop_ro("input_size", [](const System& s) { return s.inputs().size(); })
@@ -104,6 +111,11 @@ void bind_system(nb::module_& m) {
            })
       .def("describe", &System::describe);
 
+  m.def(
+      "on_device",
+      [](const System& system, const std::string& device) { return on_device(system, device); },
+      nb::arg("system"), nb::arg("device"));
+  m.def("devices", &devices);
   m.def(
       "make_law",
       [](const std::string& law, const std::map<std::string, std::vector<double>>& values,

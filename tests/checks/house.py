@@ -3,7 +3,8 @@
 Files and folders have names that say what they are; headers start with a comment, have #pragma once
 and a test beside them (or a line with the reason in untested_headers.txt); lines have at most
 100 columns; nothing is left for later; no compiler flag that ties a program to one machine or
-breaks NaN; no path of a machine and no package registry.
+breaks NaN; no path of a machine and no package registry; in rooms whose functions run on a device
+no function of <bit>, which its compiler turns into a constant (base/bits.h).
 """
 
 import fnmatch
@@ -30,6 +31,10 @@ FORBIDDEN = (
     (re.compile(r"(?<![\w.])/(home|roo[t]|Users|wor[k]|farm|mnt)/"), "a path of one machine"),
     (re.compile(r"(index-ur[l]|find-link[s]|trusted-hos[t])"), "packages are named, not located"),
 )
+
+# Rooms whose functions run on a device too.
+KERNEL_ROOMS = ("math", "geometry", "rigid", "device")
+LOST_BITS = re.compile(r"std::(coun[t][lr]_(zero|one)|popcoun[t]|bit_widt[h])\b")
 
 
 class Excuses:
@@ -85,6 +90,10 @@ def lines(path: Path, text: str):
             found = pattern.search(line)
             if found:
                 yield Violation(str(path), number, f"'{found[0]}': {reason}")
+        lost = LOST_BITS.search(line)
+        if lost and path.parts[0] == "cycloid" and path.parts[1] in KERNEL_ROOMS:
+            reason = "is a constant on a device: see base/bits.h"
+            yield Violation(str(path), number, f"'{lost[0]}' {reason}")
 
 
 def violations(root: Path):

@@ -33,6 +33,7 @@ def test_a_tidy_tree_passes(tree):
         ("CMakeLists.txt", "-march=" + "native", "dies on another"),
         ("cmake/a.cmake", "-ffast-" + "math", "breaks NaN"),
         ("cmake/a.cmake", "-O" + "fast", "breaks NaN"),
+        ("cycloid/math/a.cpp", "std::popco" + "unt(x)", "a constant on a device"),
         ("README.md", "see /ho" + "me/me/a", "a path of one machine"),
         ("requirements/a.txt", "--extra-index-" + "url x", "named, not located"),
         (EXCUSES, "cycloid/math/gone.h: whatever\n", "excuses nothing"),

@@ -18,6 +18,7 @@ LEVELS = (
     ("rigid", "soft", "fluid", "particle"),
     ("couple",),
     ("adjoint",),
+    ("device",),
     ("record",),
     ("optimise",),
     ("learn",),

@@ -42,7 +42,7 @@ struct AnchorPair {
   Vec3<S> residual, rate, acceleration;
 
   template <class P>
-  AnchorPair(const Anchor* end, const P* p, const RowInstant<S>& at) {
+  CYCLOID_HD AnchorPair(const Anchor* end, const P* p, const RowInstant<S>& at) {
     Vec3<S> A[2];
     for (int i = 0; i < 2; ++i) {
       const Motion<S>&v = at.fields.v[end[i].link], &a = at.fields.a[end[i].link];
@@ -64,8 +64,9 @@ struct AnchorBars {
 };
 
 template <class S>
-void anchor_pair_pullback(const Anchor* end, const RowInstant<S>& at, const AnchorPair<S>& pair,
-                          const AnchorBars<S>& bar, const RowGradient<S>& to) {
+CYCLOID_HD void anchor_pair_pullback(const Anchor* end, const RowInstant<S>& at,
+                                     const AnchorPair<S>& pair, const AnchorBars<S>& bar,
+                                     const RowGradient<S>& to) {
   const RowFieldBars<S>& bars = to.bodies;
   for (int i = 0; i < 2; ++i) {
     const S sign = S(i == 0 ? 1 : -1);
@@ -91,7 +92,7 @@ struct Connect {
 };
 
 template <class S, class P>
-RowBlock<S> connect_block(const Connect& c, const P* p, const AnchorPair<S>& pair) {
+CYCLOID_HD RowBlock<S> connect_block(const Connect& c, const P* p, const AnchorPair<S>& pair) {
   RowBlock<S> block;
   block.rows = 3;
   block.soft = softness_at<S>(c.at, p);
@@ -105,8 +106,8 @@ RowBlock<S> connect_block(const Connect& c, const P* p, const AnchorPair<S>& pai
 
 // Returns the place of the first row in the problem. at.fields.a is that of q̈ = 0.
 template <class S, class P>
-int add_connect(const Connect& c, const P* p, const RowInstant<S>& at, BlockSet moved,
-                ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_connect(const Connect& c, const P* p, const RowInstant<S>& at, BlockSet moved,
+                           ConstraintProblem<S>& problem) {
   const AnchorPair<S> pair(c.end, p, at);
   int row;
   S* const J = add_dense_rows(problem, RowLaw::equality, 3, moved, row);
@@ -126,8 +127,8 @@ int add_connect(const Connect& c, const P* p, const RowInstant<S>& at, BlockSet 
 
 // at.fields.a is that of q̈.
 template <class S, class P>
-void connect_pullback(const Connect& c, const P* p, const RowInstant<S>& at, int row,
-                      const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_HD void connect_pullback(const Connect& c, const P* p, const RowInstant<S>& at, int row,
+                                 const RowResults<S>& results, const RowGradient<S>& to) {
   const AnchorPair<S> pair(c.end, p, at);
   const RowBlock<S> block = connect_block(c, p, pair);
   const RowBlockBars<S> bar = row_block_pullback(at.options, block, row, results, to.options_bar);

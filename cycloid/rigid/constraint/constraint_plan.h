@@ -11,10 +11,10 @@
 namespace cycloid::inline rigid {
 
 struct ConstraintPlan {
-  explicit ConstraintPlan(const Tree& tree)
+  explicit ConstraintPlan(const Tree& tree, int most_contacts = kMostContacts)
       : dofs(tree.parent_dof),
         rows(tree, dofs),
-        contacts(tree, dofs),
+        contacts(tree, dofs, most_contacts),
         islands(dofs, rows.support_words) {
     most = rows.capacity();
     most.groups += contacts.slots;

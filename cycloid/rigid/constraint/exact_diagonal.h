@@ -50,7 +50,7 @@ struct WeighedRows {
 
 // visit(WeighedRows) for all rows of the problem whose D is a weight.
 template <class S, class Visit>
-void for_each_weight(const ConstraintProblem<S>& problem, Visit visit) {
+CYCLOID_HD void for_each_weight(const ConstraintProblem<S>& problem, Visit visit) {
   for (int i = 0; i < problem.diagonals; ++i) visit(WeighedRows{i, 1, -1, i, false});
   for (int g = 0; g < problem.groups; ++g) {
     const RowGroup& group = problem.group[g];
@@ -66,8 +66,8 @@ void for_each_weight(const ConstraintProblem<S>& problem, Visit visit) {
 
 // y of (1), and J y: A.
 template <class S>
-S weigh_row(const TreeView& tree, const ConstraintProblem<S>& problem, const WeighedRows& at,
-            const ExactDiagonalSpace<S>& own) {
+CYCLOID_HD S weigh_row(const TreeView& tree, const ConstraintProblem<S>& problem,
+                       const WeighedRows& at, const ExactDiagonalSpace<S>& own) {
   const int size = problem.size();
   set_zero(own.padded, size);
   if (at.group < 0) {
@@ -91,8 +91,8 @@ S weigh_row(const TreeView& tree, const ConstraintProblem<S>& problem, const Wei
 // (2), for rows that have been filled with A = 1 (ReferenceOptions::unit_weights). M: Tree::row
 // storage.
 template <class S>
-void weigh_rows(const TreeView& tree, const S* M, const ExactDiagonalSpace<S>& own,
-                const ConstraintProblem<S>& problem) {
+CYCLOID_HD void weigh_rows(const TreeView& tree, const S* M, const ExactDiagonalSpace<S>& own,
+                           const ConstraintProblem<S>& problem) {
   for (int i = 0; i < tree.entries(); ++i) own.LD[i] = M[i];
   factor(tree, own.LD);
   for_each_weight(problem, [&](const WeighedRows& at) {
@@ -105,8 +105,8 @@ void weigh_rows(const TreeView& tree, const S* M, const ExactDiagonalSpace<S>& o
 
 // (3) and (5): D̄ becomes D̄₁; Ā is kept at the first row of each weight.
 template <class S>
-void weigh_rows_pullback(const TreeView& tree, const ConstraintProblem<S>& problem,
-                         const ExactDiagonalSpace<S>& own, const RowCotangents<S>& bar) {
+CYCLOID_HD void weigh_rows_pullback(const TreeView& tree, const ConstraintProblem<S>& problem,
+                                    const ExactDiagonalSpace<S>& own, const RowCotangents<S>& bar) {
   for (int i = 0; i < problem.all_rows(); ++i) own.A_bar[i] = S(0);
   for_each_weight(problem, [&](const WeighedRows& at) {
     const S A = weigh_row(tree, problem, at, own);

@@ -17,7 +17,7 @@ struct DofFriction {
 };
 
 template <class S>
-RowBlock<S> dof_friction_block(const DofFriction& friction, const RowInstant<S>& at) {
+CYCLOID_HD RowBlock<S> dof_friction_block(const DofFriction& friction, const RowInstant<S>& at) {
   RowBlock<S> block;
   block.stiff = false;
   take_softness(friction.soft, block);
@@ -28,8 +28,8 @@ RowBlock<S> dof_friction_block(const DofFriction& friction, const RowInstant<S>&
 
 // Returns the row's place in the problem.
 template <class S, class P>
-int add_dof_friction(const DofFriction& friction, const P* p, const RowInstant<S>& at,
-                     ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_dof_friction(const DofFriction& friction, const P* p, const RowInstant<S>& at,
+                                ConstraintProblem<S>& problem) {
   const int row = problem.add_diagonal(RowLaw::friction_loss,
                                        problem.dofs->place[static_cast<std::size_t>(friction.dof)]);
   problem.sign[row] = S(1);
@@ -39,8 +39,8 @@ int add_dof_friction(const DofFriction& friction, const P* p, const RowInstant<S
 }
 
 template <class S>
-void dof_friction_pullback(const DofFriction& friction, const RowInstant<S>& at, int row,
-                           const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_HD void dof_friction_pullback(const DofFriction& friction, const RowInstant<S>& at, int row,
+                                      const RowResults<S>& results, const RowGradient<S>& to) {
   const RowBlock<S> block = dof_friction_block(friction, at);
   const RowBlockBars<S> bar = row_block_pullback(at.options, block, row, results, to.options_bar);
   to.v_bar[friction.dof] += bar.v[0];

@@ -54,8 +54,8 @@ struct JointEquality {
 };
 
 template <class S, class P>
-RowBlock<S> joint_equality_block(const JointEquality& e, const P* p, const RowInstant<S>& at, S& y2,
-                                 Coupling<S>& bond) {
+CYCLOID_HD RowBlock<S> joint_equality_block(const JointEquality& e, const P* p,
+                                            const RowInstant<S>& at, S& y2, Coupling<S>& bond) {
   const bool second = e.dof[1] >= 0;
   y2 = second ? at.qpos[e.qpos[1]] - number<S>(e.zero[1]) : S(0);
   bond = coupling(p + e.at.data, y2);
@@ -70,8 +70,8 @@ RowBlock<S> joint_equality_block(const JointEquality& e, const P* p, const RowIn
 
 // Returns the row's place in the problem.
 template <class S, class P>
-int add_joint_equality(const JointEquality& e, const P* p, const RowInstant<S>& at, BlockSet moved,
-                       ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_joint_equality(const JointEquality& e, const P* p, const RowInstant<S>& at,
+                                  BlockSet moved, ConstraintProblem<S>& problem) {
   S y2;
   Coupling<S> bond;
   const RowBlock<S> block = joint_equality_block(e, p, at, y2, bond);
@@ -87,8 +87,9 @@ int add_joint_equality(const JointEquality& e, const P* p, const RowInstant<S>& 
 }
 
 template <class S, class P>
-void joint_equality_pullback(const JointEquality& e, const P* p, const RowInstant<S>& at, int row,
-                             const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_HD void joint_equality_pullback(const JointEquality& e, const P* p, const RowInstant<S>& at,
+                                        int row, const RowResults<S>& results,
+                                        const RowGradient<S>& to) {
   S y2;
   Coupling<S> bond;
   const RowBlock<S> block = joint_equality_block(e, p, at, y2, bond);

@@ -62,8 +62,8 @@ struct JointLimit {
 };
 
 template <class S, class P>
-LimitGap<S> joint_limit_block(const JointLimit& limit, const P* p, const RowInstant<S>& at,
-                              RowBlock<S>& block) {
+CYCLOID_HD LimitGap<S> joint_limit_block(const JointLimit& limit, const P* p,
+                                         const RowInstant<S>& at, RowBlock<S>& block) {
   const LimitGap<S> gap = limit_gap(limit.end, p + limit.range, at.qpos[limit.qpos]);
   take_softness(limit.soft, block);
   block.weight[0] = number<S>(limit.weight);
@@ -74,8 +74,8 @@ LimitGap<S> joint_limit_block(const JointLimit& limit, const P* p, const RowInst
 
 // Adds the row where it counts in some lane. Returns its place in the problem, or -1.
 template <class S, class P>
-int add_joint_limit(const JointLimit& limit, const P* p, const RowInstant<S>& at,
-                    ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_joint_limit(const JointLimit& limit, const P* p, const RowInstant<S>& at,
+                               ConstraintProblem<S>& problem) {
   const LimitGap<S> gap = limit_gap(limit.end, p + limit.range, at.qpos[limit.qpos]);
   const Mask<S> counts = gap.gap < number<S>(limit.margin);
   if (!any(counts)) return -1;
@@ -89,8 +89,9 @@ int add_joint_limit(const JointLimit& limit, const P* p, const RowInstant<S>& at
 }
 
 template <class S, class P>
-void joint_limit_pullback(const JointLimit& limit, const P* p, const RowInstant<S>& at, int row,
-                          const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_HD void joint_limit_pullback(const JointLimit& limit, const P* p, const RowInstant<S>& at,
+                                     int row, const RowResults<S>& results,
+                                     const RowGradient<S>& to) {
   RowBlock<S> block;
   const LimitGap<S> gap = joint_limit_block(limit, p, at, block);
   const RowBlockBars<S> bar = row_block_pullback(at.options, block, row, results, to.options_bar);
@@ -112,7 +113,7 @@ struct BallTurn {
   Vec3<S> phi, u;
   S angle, inverse;
 
-  explicit BallTurn(const S* quat) : phi(quaternion_log(load_quat(quat))) {
+  CYCLOID_HD explicit BallTurn(const S* quat) : phi(quaternion_log(load_quat(quat))) {
     const UnitAndNorm<S, 3> along = unit_and_norm(phi);
     u = along.unit;
     u.x = select(along.norm == S(0), S(1), u.x);
@@ -122,8 +123,8 @@ struct BallTurn {
 };
 
 template <class S, class P>
-RowBlock<S> ball_limit_block(const BallLimit& limit, const P* p, const RowInstant<S>& at,
-                             const BallTurn<S>& turn) {
+CYCLOID_HD RowBlock<S> ball_limit_block(const BallLimit& limit, const P* p, const RowInstant<S>& at,
+                                        const BallTurn<S>& turn) {
   RowBlock<S> block;
   const S reach = max(S(p[limit.range + 1]), S(p[limit.range]));
   take_softness(limit.soft, block);
@@ -135,8 +136,8 @@ RowBlock<S> ball_limit_block(const BallLimit& limit, const P* p, const RowInstan
 
 // Adds the row where it counts in some lane. Returns its place in the problem, or -1.
 template <class S, class P>
-int add_ball_limit(const BallLimit& limit, const P* p, const RowInstant<S>& at, BlockSet moved,
-                   ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_ball_limit(const BallLimit& limit, const P* p, const RowInstant<S>& at,
+                              BlockSet moved, ConstraintProblem<S>& problem) {
   const BallTurn<S> turn(at.qpos + limit.qpos);
   const RowBlock<S> block = ball_limit_block(limit, p, at, turn);
   const Mask<S> counts = block.x[0] < S(0);
@@ -152,8 +153,9 @@ int add_ball_limit(const BallLimit& limit, const P* p, const RowInstant<S>& at, 
 }
 
 template <class S, class P>
-void ball_limit_pullback(const BallLimit& limit, const P* p, const RowInstant<S>& at, int row,
-                         const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_HD void ball_limit_pullback(const BallLimit& limit, const P* p, const RowInstant<S>& at,
+                                    int row, const RowResults<S>& results,
+                                    const RowGradient<S>& to) {
   const BallTurn<S> turn(at.qpos + limit.qpos);
   const RowBlock<S> block = ball_limit_block(limit, p, at, turn);
   const RowBlockBars<S> bar = row_block_pullback(at.options, block, row, results, to.options_bar);

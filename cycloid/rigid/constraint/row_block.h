@@ -56,8 +56,8 @@ CYCLOID_INLINE void add_softness(const EqualityPlaces& at, const Softness<S>& ba
 
 // (1) into rows row, row + 1, … of the problem, in the lanes that count.
 template <class S>
-void put_row_block(const ReferenceOptions<S>& options, const RowBlock<S>& block,
-                   const Mask<S>& counts, int row, const ConstraintProblem<S>& problem) {
+CYCLOID_HD void put_row_block(const ReferenceOptions<S>& options, const RowBlock<S>& block,
+                              const Mask<S>& counts, int row, const ConstraintProblem<S>& problem) {
   S D[kMostRows], a_ref[kMostRows];
   block_reference(block.rows, block.stiff, options, block.soft, block.weight, block.x, block.v, D,
                   a_ref);
@@ -69,9 +69,10 @@ void put_row_block(const ReferenceOptions<S>& options, const RowBlock<S>& block,
 }
 
 template <class S>
-RowBlockBars<S> row_block_pullback(const ReferenceOptions<S>& options, const RowBlock<S>& block,
-                                   int row, const RowResults<S>& results,
-                                   ReferenceOptions<S>& options_bar) {
+CYCLOID_HD RowBlockBars<S> row_block_pullback(const ReferenceOptions<S>& options,
+                                              const RowBlock<S>& block, int row,
+                                              const RowResults<S>& results,
+                                              ReferenceOptions<S>& options_bar) {
   RowBlockBars<S> bar;
   S weight_bar[kMostRows] = {};  // weights are constants
   for (int i = 0; i < block.rows; ++i) {
@@ -86,7 +87,8 @@ RowBlockBars<S> row_block_pullback(const ReferenceOptions<S>& options, const Row
 
 // Adds a group of rows that move the blocks `moved`; J is zero there. Returns the first of its J.
 template <class S>
-S* add_dense_rows(ConstraintProblem<S>& problem, RowLaw law, int rows, BlockSet moved, int& row) {
+CYCLOID_HD S* add_dense_rows(ConstraintProblem<S>& problem, RowLaw law, int rows, BlockSet moved,
+                             int& row) {
   row = problem.add_group(law, rows);
   const int g = problem.groups - 1, size = problem.size();
   problem.touch(g, moved);

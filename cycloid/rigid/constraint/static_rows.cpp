@@ -215,17 +215,4 @@ StaticRows::StaticRows(const Tree& tree, const DofBlocks& dofs) {
   for (int e = 0; e < count_of(tree.model.equalities); ++e) lister.equality(e, lengths0);
 }
 
-int StaticRows::count() const {
-  const ConstraintCapacity most = capacity();
-  return most.diagonals + most.groups;
-}
-
-ConstraintCapacity StaticRows::capacity() const {
-  const std::size_t ones = joint_equalities.size() + tendon_equalities.size() +
-                           tendon_frictions.size() + tendon_limits.size() + ball_limits.size();
-  const std::size_t rows = ones + 3 * connects.size() + 6 * welds.size();
-  return {static_cast<int>(joint_limits.size() + dof_frictions.size()),
-          static_cast<int>(ones + connects.size() + welds.size()), static_cast<int>(rows)};
-}
-
 }  // namespace cycloid::inline rigid

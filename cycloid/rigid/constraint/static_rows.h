@@ -40,17 +40,30 @@ struct StaticRows {
   std::vector<int> last_dof;  // that moves each body, or -1
 
   // Entries of all lists: as many places of rows are kept between forward and pullback.
-  int count() const;
+  CYCLOID_HD int count() const;
   // The most that the problem has to hold of them.
-  ConstraintCapacity capacity() const;
+  CYCLOID_HD ConstraintCapacity capacity() const;
   // Blocks that a group's rows move; to be read only.
-  BlockSet support(int i) const {
+  CYCLOID_HD BlockSet support(int i) const {
     return {const_cast<std::uint64_t*>(support_words.data()) + i * words, words};
   }
 
   std::vector<std::uint64_t> support_words;
   int words = 0;
 };
+
+CYCLOID_HD inline int StaticRows::count() const {
+  const ConstraintCapacity most = capacity();
+  return most.diagonals + most.groups;
+}
+
+CYCLOID_HD inline ConstraintCapacity StaticRows::capacity() const {
+  const std::size_t ones = joint_equalities.size() + tendon_equalities.size() +
+                           tendon_frictions.size() + tendon_limits.size() + ball_limits.size();
+  const std::size_t rows = ones + 3 * connects.size() + 6 * welds.size();
+  return {static_cast<int>(joint_limits.size() + dof_frictions.size()),
+          static_cast<int>(ones + connects.size() + welds.size()), static_cast<int>(rows)};
+}
 
 // visit(limit, i) for each limit among the static rows, i its entry.
 template <class Visit>
@@ -65,8 +78,9 @@ void for_each_limit(const StaticRows& rows, Visit visit) {
 // Adds the rows to a problem that has none yet. at.fields: v, and a with q̈ = 0. place: (count) the
 // first row of each entry in the problem, or -1.
 template <class S, class P>
-void add_static_rows(const StaticRows& rows, const TreeView& tree, const P* p,
-                     const RowInstant<S>& at, ConstraintProblem<S>& problem, int* place) {
+CYCLOID_HD void add_static_rows(const StaticRows& rows, const TreeView& tree, const P* p,
+                                const RowInstant<S>& at, ConstraintProblem<S>& problem,
+                                int* place) {
   const TendonRowPlan plan{tree, rows.last_dof.data()};
   const auto moved = [&](const auto& row) { return rows.support(row.support); };
   for (const auto& r : rows.joint_limits) *place++ = add_joint_limit(r, p, at, problem);
@@ -91,9 +105,9 @@ void add_static_rows(const StaticRows& rows, const TreeView& tree, const P* p,
 // Adds the cotangents of the rows of single dofs. place: as add_static_rows left it. Returns the
 // places of the others.
 template <class S, class P>
-const int* gather_diagonal_rows(const StaticRows& rows, const P* p, const RowInstant<S>& at,
-                                const int* place, const RowResults<S>& results,
-                                const RowGradient<S>& to) {
+CYCLOID_HD const int* gather_diagonal_rows(const StaticRows& rows, const P* p,
+                                           const RowInstant<S>& at, const int* place,
+                                           const RowResults<S>& results, const RowGradient<S>& to) {
   for (const auto& r : rows.joint_limits) {
     if (*place >= 0) joint_limit_pullback(r, p, at, *place, results, to);
     ++place;
@@ -104,9 +118,9 @@ const int* gather_diagonal_rows(const StaticRows& rows, const P* p, const RowIns
 
 // ... and those of the others, from their places on. at.fields: of μ, q̈ and q̇.
 template <class S, class P>
-void gather_spread_rows(const StaticRows& rows, const TreeView& tree, const P* p,
-                        const RowInstant<S>& at, const int* place, const RowResults<S>& results,
-                        const RowGradient<S>& to) {
+CYCLOID_HD void gather_spread_rows(const StaticRows& rows, const TreeView& tree, const P* p,
+                                   const RowInstant<S>& at, const int* place,
+                                   const RowResults<S>& results, const RowGradient<S>& to) {
   const TendonRowPlan plan{tree, rows.last_dof.data()};
   for (const auto& r : rows.connects) connect_pullback(r, p, at, *place++, results, to);
   for (const auto& r : rows.welds) weld_pullback(r, p, at, *place++, results, to);
@@ -130,9 +144,9 @@ void gather_spread_rows(const StaticRows& rows, const TreeView& tree, const P* p
 }
 
 template <class S, class P>
-void static_rows_pullback(const StaticRows& rows, const TreeView& tree, const P* p,
-                          const RowInstant<S>& at, const int* place, const RowResults<S>& results,
-                          const RowGradient<S>& to) {
+CYCLOID_HD void static_rows_pullback(const StaticRows& rows, const TreeView& tree, const P* p,
+                                     const RowInstant<S>& at, const int* place,
+                                     const RowResults<S>& results, const RowGradient<S>& to) {
   gather_spread_rows(rows, tree, p, at, gather_diagonal_rows(rows, p, at, place, results, to),
                      results, to);
 }

@@ -17,8 +17,9 @@ struct TendonEquality {
 };
 
 template <class S, class P>
-RowBlock<S> tendon_equality_block(const TendonRowPlan& plan, const TendonEquality& e, const P* p,
-                                  const RowInstant<S>& at, S& y2, Coupling<S>& bond) {
+CYCLOID_HD RowBlock<S> tendon_equality_block(const TendonRowPlan& plan, const TendonEquality& e,
+                                             const P* p, const RowInstant<S>& at, S& y2,
+                                             Coupling<S>& bond) {
   const auto stretch = [&](int i) {
     return tendon_length(plan.tree, p, e.tendon[i], at.qpos, at.frames) - number<S>(e.length0[i]);
   };
@@ -39,8 +40,9 @@ RowBlock<S> tendon_equality_block(const TendonRowPlan& plan, const TendonEqualit
 
 // Returns the row's place in the problem.
 template <class S, class P>
-int add_tendon_equality(const TendonRowPlan& plan, const TendonEquality& e, const P* p,
-                        const RowInstant<S>& at, BlockSet moved, ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_tendon_equality(const TendonRowPlan& plan, const TendonEquality& e, const P* p,
+                                   const RowInstant<S>& at, BlockSet moved,
+                                   ConstraintProblem<S>& problem) {
   S y2;
   Coupling<S> bond;
   const RowBlock<S> block = tendon_equality_block(plan, e, p, at, y2, bond);
@@ -55,9 +57,9 @@ int add_tendon_equality(const TendonRowPlan& plan, const TendonEquality& e, cons
 }
 
 template <class S, class P>
-void tendon_equality_pullback(const TendonRowPlan& plan, const TendonEquality& e, const P* p,
-                              const RowInstant<S>& at, int row, const RowResults<S>& results,
-                              const RowGradient<S>& to) {
+CYCLOID_HD void tendon_equality_pullback(const TendonRowPlan& plan, const TendonEquality& e,
+                                         const P* p, const RowInstant<S>& at, int row,
+                                         const RowResults<S>& results, const RowGradient<S>& to) {
   S y2;
   Coupling<S> bond;
   const RowBlock<S> block = tendon_equality_block(plan, e, p, at, y2, bond);

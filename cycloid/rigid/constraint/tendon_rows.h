@@ -17,8 +17,8 @@ namespace cycloid::inline rigid {
 
 // J += scale J_t, padded.
 template <class S, class P>
-void add_tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f, const S& scale,
-                    const DofBlocks& dofs, const int* last_dof, S* J) {
+CYCLOID_HD void add_tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                               const S& scale, const DofBlocks& dofs, const int* last_dof, S* J) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int place) {
       J[dofs.place[static_cast<std::size_t>(j.dof)]] += S(p[place]) * scale;
@@ -79,8 +79,9 @@ struct TendonRowPlan {
 
 // Adds the cotangents of l̄ l + c_m (J_t μ) + c_α (J_t q̈) + c_v (J_t q̇).
 template <class S, class P>
-void tendon_row_pullback(const TreeView& tree, const P* p, int t, const RowInstant<S>& at,
-                         const RowBars<S>& bar, const S& c_alpha, const RowGradient<S>& to) {
+CYCLOID_HD void tendon_row_pullback(const TreeView& tree, const P* p, int t,
+                                    const RowInstant<S>& at, const RowBars<S>& bar,
+                                    const S& c_alpha, const RowGradient<S>& to) {
   const RowFields<S>& y = at.fields;
   const RowFieldBars<S>& bars = to.bodies;
   tendon_pullback(tree, p, t, RowPoint<S>{at.frames, y.m, y.v, at.qpos, at.mu, at.qvel}, bar,
@@ -100,8 +101,9 @@ struct TendonLimit {
 };
 
 template <class S, class P>
-RowBlock<S> tendon_limit_block(const TendonRowPlan& plan, const TendonLimit& limit, const P* p,
-                               const RowInstant<S>& at, S& length, LimitGap<S>& gap) {
+CYCLOID_HD RowBlock<S> tendon_limit_block(const TendonRowPlan& plan, const TendonLimit& limit,
+                                          const P* p, const RowInstant<S>& at, S& length,
+                                          LimitGap<S>& gap) {
   length = tendon_length(plan.tree, p, limit.tendon, at.qpos, at.frames);
   gap = limit_gap(limit.end, p + limit.range, length);  // (1)
   RowBlock<S> block;
@@ -113,8 +115,9 @@ RowBlock<S> tendon_limit_block(const TendonRowPlan& plan, const TendonLimit& lim
 
 // Adds the row where it counts in some lane. Returns its place in the problem, or -1.
 template <class S, class P>
-int add_tendon_limit(const TendonRowPlan& plan, const TendonLimit& limit, const P* p,
-                     const RowInstant<S>& at, BlockSet moved, ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_tendon_limit(const TendonRowPlan& plan, const TendonLimit& limit, const P* p,
+                                const RowInstant<S>& at, BlockSet moved,
+                                ConstraintProblem<S>& problem) {
   S length;
   LimitGap<S> gap;
   RowBlock<S> block = tendon_limit_block(plan, limit, p, at, length, gap);
@@ -130,9 +133,9 @@ int add_tendon_limit(const TendonRowPlan& plan, const TendonLimit& limit, const 
 }
 
 template <class S, class P>
-void tendon_limit_pullback(const TendonRowPlan& plan, const TendonLimit& limit, const P* p,
-                           const RowInstant<S>& at, int row, const RowResults<S>& results,
-                           const RowGradient<S>& to) {
+CYCLOID_HD void tendon_limit_pullback(const TendonRowPlan& plan, const TendonLimit& limit,
+                                      const P* p, const RowInstant<S>& at, int row,
+                                      const RowResults<S>& results, const RowGradient<S>& to) {
   S length;
   LimitGap<S> gap;
   RowBlock<S> block = tendon_limit_block(plan, limit, p, at, length, gap);
@@ -153,8 +156,9 @@ struct TendonFriction {
 };
 
 template <class S, class P>
-RowBlock<S> tendon_friction_block(const TendonRowPlan& plan, const TendonFriction& friction,
-                                  const P* p, const RowInstant<S>& at) {
+CYCLOID_HD RowBlock<S> tendon_friction_block(const TendonRowPlan& plan,
+                                             const TendonFriction& friction, const P* p,
+                                             const RowInstant<S>& at) {
   RowBlock<S> block;
   block.stiff = false;
   take_softness(friction.soft, block);
@@ -165,8 +169,9 @@ RowBlock<S> tendon_friction_block(const TendonRowPlan& plan, const TendonFrictio
 
 // Returns the row's place in the problem.
 template <class S, class P>
-int add_tendon_friction(const TendonRowPlan& plan, const TendonFriction& friction, const P* p,
-                        const RowInstant<S>& at, BlockSet moved, ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_tendon_friction(const TendonRowPlan& plan, const TendonFriction& friction,
+                                   const P* p, const RowInstant<S>& at, BlockSet moved,
+                                   ConstraintProblem<S>& problem) {
   int row;
   S* const J = add_dense_rows(problem, RowLaw::friction_loss, 1, moved, row);
   add_tendon_row(plan.tree, p, friction.tendon, at.frames, S(1), *problem.dofs, plan.last_dof, J);
@@ -177,9 +182,9 @@ int add_tendon_friction(const TendonRowPlan& plan, const TendonFriction& frictio
 }
 
 template <class S, class P>
-void tendon_friction_pullback(const TendonRowPlan& plan, const TendonFriction& friction, const P* p,
-                              const RowInstant<S>& at, int row, const RowResults<S>& results,
-                              const RowGradient<S>& to) {
+CYCLOID_HD void tendon_friction_pullback(const TendonRowPlan& plan, const TendonFriction& friction,
+                                         const P* p, const RowInstant<S>& at, int row,
+                                         const RowResults<S>& results, const RowGradient<S>& to) {
   const RowBlock<S> block = tendon_friction_block(plan, friction, p, at);
   const RowBlockBars<S> bar = row_block_pullback(at.options, block, row, results, to.options_bar);
   tendon_row_pullback(plan.tree, p, friction.tendon, at, RowBars<S>{S(0), bar.f[0], bar.v[0]},

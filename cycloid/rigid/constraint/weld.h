@@ -40,7 +40,7 @@ struct WeldTurn {
   Vec3<S> residual, rate, acceleration;
 
   template <class P>
-  WeldTurn(const Weld& w, const P* p, const RowInstant<S>& at) {
+  CYCLOID_HD WeldTurn(const Weld& w, const P* p, const RowInstant<S>& at) {
     const int l1 = w.end[0].link, l2 = w.end[1].link;
     Quat<S> first = at.frames.link_quat[l1], second = at.frames.link_quat[l2];
     R2 = at.frames.R[w.end[1].body];
@@ -62,11 +62,11 @@ struct WeldTurn {
   }
 
   // (2) for a turn in world axes, without the factor ts/2.
-  Vec3<S> bare(const Vec3<S>& turn) const {
+  CYCLOID_HD Vec3<S> bare(const Vec3<S>& turn) const {
     const Vec3<S> u = transpose_vector_product(R2, turn);
     return u * e.w + cross(u, e_v);
   }
-  Vec3<S> apply(const Vec3<S>& turn) const { return bare(turn) * (S(0.5) * scale); }
+  CYCLOID_HD Vec3<S> apply(const Vec3<S>& turn) const { return bare(turn) * (S(0.5) * scale); }
 };
 
 // (4) for one field: adds to e_bar, theta_bar and scale_bar, returns g.
@@ -91,8 +91,8 @@ CYCLOID_INLINE void add_couple(const Motion<S>& y, const Vec3<S>& couple, Force<
 
 // (7), and the cotangents of relpose or of the sites' quaternions.
 template <class S>
-void weld_frames_pullback(const Weld& w, const WeldTurn<S>& t, const Quat<S>& e_bar,
-                          const Vec3<S>& theta_bar, const RowGradient<S>& to) {
+CYCLOID_HD void weld_frames_pullback(const Weld& w, const WeldTurn<S>& t, const Quat<S>& e_bar,
+                                     const Vec3<S>& theta_bar, const RowGradient<S>& to) {
   const Vec3<S> ev_bar = vector_part(e_bar);
   const Vec3<S> inner = ev_bar * t.e.w - t.e_v * e_bar.w + cross(t.e_v, ev_bar);
   const Vec3<S> turn1 = t.R2 * (inner * S(0.5)), turn2 = theta_bar - turn1;
@@ -108,8 +108,8 @@ void weld_frames_pullback(const Weld& w, const WeldTurn<S>& t, const Quat<S>& e_
 }
 
 template <class S>
-void weld_turn_pullback(const Weld& w, const RowInstant<S>& at, const WeldTurn<S>& t,
-                        const AnchorBars<S>& bar, const RowGradient<S>& to) {
+CYCLOID_HD void weld_turn_pullback(const Weld& w, const RowInstant<S>& at, const WeldTurn<S>& t,
+                                   const AnchorBars<S>& bar, const RowGradient<S>& to) {
   const RowFieldBars<S>& bars = to.bodies;
   const RowFields<S>& y = at.fields;
   const int b1 = w.end[0].body, b2 = w.end[1].body, l1 = w.end[0].link, l2 = w.end[1].link;
@@ -138,8 +138,8 @@ void weld_turn_pullback(const Weld& w, const RowInstant<S>& at, const WeldTurn<S
 }
 
 template <class S, class P>
-RowBlock<S> weld_block(const Weld& w, const P* p, const AnchorPair<S>& pair,
-                       const WeldTurn<S>& turn) {
+CYCLOID_HD RowBlock<S> weld_block(const Weld& w, const P* p, const AnchorPair<S>& pair,
+                                  const WeldTurn<S>& turn) {
   RowBlock<S> block;
   block.rows = 6;
   block.soft = softness_at<S>(w.at, p);
@@ -156,8 +156,8 @@ RowBlock<S> weld_block(const Weld& w, const P* p, const AnchorPair<S>& pair,
 
 // Returns the place of the first row in the problem. at.fields.a is that of q̈ = 0.
 template <class S, class P>
-int add_weld(const Weld& w, const P* p, const RowInstant<S>& at, BlockSet moved,
-             ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_weld(const Weld& w, const P* p, const RowInstant<S>& at, BlockSet moved,
+                        ConstraintProblem<S>& problem) {
   const AnchorPair<S> pair(w.end, p, at);
   const WeldTurn<S> turn(w, p, at);
   int row;
@@ -181,8 +181,8 @@ int add_weld(const Weld& w, const P* p, const RowInstant<S>& at, BlockSet moved,
 
 // at.fields.a is that of q̈.
 template <class S, class P>
-void weld_pullback(const Weld& w, const P* p, const RowInstant<S>& at, int row,
-                   const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_HD void weld_pullback(const Weld& w, const P* p, const RowInstant<S>& at, int row,
+                              const RowResults<S>& results, const RowGradient<S>& to) {
   const AnchorPair<S> pair(w.end, p, at);
   const WeldTurn<S> turn(w, p, at);
   const RowBlock<S> block = weld_block(w, p, pair, turn);

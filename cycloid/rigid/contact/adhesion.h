@@ -17,12 +17,14 @@
 
 namespace cycloid::inline rigid {
 
-inline bool adheres(const Actuator& a) { return a.transmission == TransmissionKind::body; }
+CYCLOID_HD inline bool adheres(const Actuator& a) {
+  return a.transmission == TransmissionKind::body;
+}
 
 // visit(slot, lanes): the contacts of a body.
 template <class S, class P, class Visit>
-void for_each_contact_of(const ContactScene<S, P>& s, const ContactSpace<S>& w, int body,
-                         Visit visit) {
+CYCLOID_HD void for_each_contact_of(const ContactScene<S, P>& s, const ContactSpace<S>& w, int body,
+                                    Visit visit) {
   for (int slot = 0; slot < w.slots; ++slot) {
     for_each_group(w, slot, [&](const SlotGroup<S>& group) {
       const ContactPair& pair = s.pair(w.touched[group.owner].pair);
@@ -33,7 +35,7 @@ void for_each_contact_of(const ContactScene<S, P>& s, const ContactSpace<S>& w, 
 
 // 1/n, or 0 without contacts.
 template <class S, class P>
-S contact_share(const ContactScene<S, P>& s, const ContactSpace<S>& w, int body) {
+CYCLOID_HD S contact_share(const ContactScene<S, P>& s, const ContactSpace<S>& w, int body) {
   S count(0);
   for_each_contact_of(s, w, body,
                       [&](int, const Mask<S>& lanes) { count += select(lanes, S(1), S(0)); });
@@ -42,7 +44,7 @@ S contact_share(const ContactScene<S, P>& s, const ContactSpace<S>& w, int body)
 
 // (2): φ of every slot, into w.adhesion. force: p of every actuator.
 template <class S, class P>
-void adhere(const ContactScene<S, P>& s, const S* force, ContactSpace<S>& w) {
+CYCLOID_HD void adhere(const ContactScene<S, P>& s, const S* force, ContactSpace<S>& w) {
   w.adheres = true;
   for (int slot = 0; slot < w.slots; ++slot) {
     w.adhesion[slot] = s.tree.sticks ? -w.slot[slot].adhesion : S(0);  // sticky_contact.h (1)
@@ -59,8 +61,8 @@ void adhere(const ContactScene<S, P>& s, const S* force, ContactSpace<S>& w) {
 
 // τ += Σ J_cᵀ φ_c. first: the group of the first contact.
 template <class S>
-void add_adhesion(const ContactSpace<S>& w, const ConstraintProblem<S>& problem, int first,
-                  S* tau) {
+CYCLOID_HD void add_adhesion(const ContactSpace<S>& w, const ConstraintProblem<S>& problem,
+                             int first, S* tau) {
   const std::vector<int>& place = problem.dofs->place;
   for (int slot = 0; slot < w.slots; ++slot) {
     const S* const J = problem.jacobian(first + slot);
@@ -73,8 +75,9 @@ void add_adhesion(const ContactSpace<S>& w, const ConstraintProblem<S>& problem,
 
 // (3): s of every actuator. mu: padded, as the problem has it.
 template <class S, class P>
-void adhesion_rates(const ContactScene<S, P>& s, const ContactSpace<S>& w,
-                    const ConstraintProblem<S>& problem, int first, const S* mu, S* rate) {
+CYCLOID_HD void adhesion_rates(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                               const ConstraintProblem<S>& problem, int first, const S* mu,
+                               S* rate) {
   const std::vector<int>& place = problem.dofs->place;
   for (std::size_t i = 0; i < s.tree.model.actuators.size(); ++i) {
     const Actuator& a = s.tree.model.actuators[i];

@@ -18,6 +18,7 @@
 // One environment at a time: the loops over dofs fill the lanes (wide.h).
 #pragma once
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_rows_pullback.h"
 #include "cycloid/rigid/solver/wide.h"
 
@@ -245,17 +246,17 @@ void find_sides(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
       const S one = S(1);
       for (int i = 0; i < 2; ++i) {
         for (std::uint64_t rest = bits[i]; rest != 0; rest &= rest - 1) {
-          group.move(&one, space.side[i] + 64 * word + std::countr_zero(rest), 1);
+          group.move(&one, space.side[i] + 64 * word + lowest_bit(rest), 1);
         }
       }
       either |= bits[0] | bits[1];
       apart |= bits[0] ^ bits[1];
     });
     for (; apart != 0; apart &= apart - 1) {
-      space.pushed[pushed++] = 64 * word + std::countr_zero(apart);
+      space.pushed[pushed++] = 64 * word + lowest_bit(apart);
     }
     for (; either != 0; either &= either - 1) {
-      const int first = (64 * word + std::countr_zero(either)) / kNativeLanes<S> * kNativeLanes<S>;
+      const int first = (64 * word + lowest_bit(either)) / kNativeLanes<S> * kNativeLanes<S>;
       if (moved == 0 || space.moved[moved - 1] != first) space.moved[moved++] = first;
     }
   }

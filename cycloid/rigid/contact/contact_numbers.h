@@ -37,10 +37,10 @@ CYCLOID_HD Surface<P> surface_of(const GeomPlaces& at, const P* p) {
 
 // (2).
 template <class P>
-PairNumbers<P> given_numbers(const GivenPair& own) {
+CYCLOID_HD PairNumbers<P> given_numbers(const GivenPair& own) {
   PairNumbers<P> n;
   for (std::size_t i = 0; i < 5; ++i) {
-    n.law.friction[i] = constant<P>(std::max(own.friction[i], kMinFriction));
+    n.law.friction[i] = constant<P>(std::max(own.friction[i], double(kMinFriction)));
     n.law.soft.solimp[i] = constant<P>(own.soft.solimp[i]);
   }
   for (std::size_t i = 0; i < 2; ++i) {
@@ -52,8 +52,8 @@ PairNumbers<P> given_numbers(const GivenPair& own) {
 }
 
 template <class P>
-PairNumbers<P> pair_numbers(const ContactPlan& plan, const ModelView& model, const P* p,
-                            const ContactPair& pair) {
+CYCLOID_HD PairNumbers<P> pair_numbers(const ContactPlan& plan, const ModelView& model, const P* p,
+                                       const ContactPair& pair) {
   PairNumbers<P> n;
   if (pair.given >= 0) {
     n = given_numbers<P>(model.pairs[static_cast<std::size_t>(pair.given)]);
@@ -80,8 +80,8 @@ CYCLOID_HD void add_surface(const GeomPlaces& at, const Surface<S>& bar, S* p_ba
 
 // A parameter vector of one number for all lanes has a cotangent per lane.
 template <class S, class P>
-void pair_numbers_pullback(const ContactPlan& plan, const P* p, const ContactPair& pair,
-                           const PairNumbers<S>& bar, S* p_bar) {
+CYCLOID_HD void pair_numbers_pullback(const ContactPlan& plan, const P* p, const ContactPair& pair,
+                                      const PairNumbers<S>& bar, S* p_bar) {
   if (pair.given >= 0) return;  // (2)
   MixedSurface<S> mixed{};
   for (int i = 0; i < 5; ++i) mixed.friction[i] = bar.law.friction[i];

@@ -79,9 +79,9 @@ struct ContactPlan {
 
   // What the constraint problem has to hold.
   ConstraintCapacity capacity() const { return {0, slots, slots * most_rows}; }
-  const std::uint64_t* moving(int body) const { return moves.data() + body * dof_words; }
+  CYCLOID_HD const std::uint64_t* moving(int body) const { return moves.data() + body * dof_words; }
   // As BlockSet, whose members are not to be changed.
-  BlockSet moved_blocks(int pair) const {
+  CYCLOID_HD BlockSet moved_blocks(int pair) const {
     return {const_cast<std::uint64_t*>(blocks.data()) + pair * block_words, block_words};
   }
 };

@@ -11,6 +11,7 @@
 
 #include <limits>
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_slots.h"
 
 namespace cycloid::inline rigid {
@@ -24,12 +25,12 @@ struct ContactRecord {
   int slots = 0;  // kept; -1: there was no room, they are to be found again
   int width = 2;  // numbers per slot
 
-  S* at(int slot) const { return numbers + width * slot; }
+  CYCLOID_HD S* at(int slot) const { return numbers + width * slot; }
 };
-inline int record_width(const ContactPlan& plan) { return plan.solids ? 3 : 2; }
+CYCLOID_HD inline int record_width(const ContactPlan& plan) { return plan.solids ? 3 : 2; }
 
 template <class S>
-void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
+CYCLOID_HD void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
   const int most = *std::max_element(w.count, w.count + kLanes<S>);
   record.slots = most <= record.room ? most : -1;
   if (record.slots < 0) return;
@@ -41,7 +42,7 @@ void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record) {
       const PairTouch<S>& touch = w.touch[t];
       const S code = S(owner.pair * kMostTouches + touch.place);
       for (unsigned bits = touch.lanes; bits != 0; bits &= bits - 1) {
-        const int l = std::countr_zero(bits);
+        const int l = lowest_bit(bits);
         S* const to = record.at(next[l]++);
         move_lane(code, l, to[0]);
         move_lane(touch.feature, l, to[1]);
@@ -58,10 +59,10 @@ struct RecordWalk {
   int next[kLanes<S>] = {}, code[kLanes<S>];  // contact, and what is kept of it; past the end: kEnd
   static constexpr int kEnd = std::numeric_limits<int>::max();
 
-  explicit RecordWalk(const ContactRecord<S>& r) : record(r) {
+  CYCLOID_HD explicit RecordWalk(const ContactRecord<S>& r) : record(r) {
     for (int l = 0; l < kLanes<S>; ++l) read(l);
   }
-  void read(int l) {
+  CYCLOID_HD void read(int l) {
     code[l] = kEnd;
     if (next[l] >= record.slots) return;
     const int kept = static_cast<int>(elements(record.at(next[l]))[l]);
@@ -69,7 +70,7 @@ struct RecordWalk {
   }
   // The first pair that some lane has not passed, or -1. Passes it, and writes its features
   // (2, kMostTouches).
-  int next_pair(const ContactPlan& plan, S* feature) {
+  CYCLOID_HD int next_pair(const ContactPlan& plan, S* feature) {
     int lowest = kEnd;
     for (const int c : code) lowest = std::min(lowest, c);
     if (lowest == kEnd) return -1;
@@ -89,8 +90,8 @@ struct RecordWalk {
 
 // The contacts of a record; places the geoms that have some.
 template <class S, class P>
-void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record,
-                     ContactSpace<S>& w, Detection detection = Detection::forces) {
+CYCLOID_HD void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record,
+                                ContactSpace<S>& w, Detection detection = Detection::forces) {
   if (record.slots < 0) return find_contacts(s, detection, w);
   w.clear();
   std::fill_n(w.placed, s.plan.geoms.size(), false);

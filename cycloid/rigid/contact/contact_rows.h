@@ -12,6 +12,7 @@
 // contacts are compliant.
 #pragma once
 
+#include "cycloid/base/bits.h"
 #include "cycloid/geometry/contact_frame.h"
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/contact/contact_slots.h"
@@ -36,7 +37,8 @@ CYCLOID_INLINE void move_numbers(const SlotGroup<S>& group, const PairNumbers<P>
 
 // Where the first body alone moves, both points are about its origin.
 template <class S, class P>
-ContactSlot<S> gather_slot(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
+CYCLOID_HD ContactSlot<S> gather_slot(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                      int slot) {
   ContactSlot<S> c;
   Vec3<S> to_first{};
   S condim = S(0);
@@ -59,7 +61,7 @@ ContactSlot<S> gather_slot(const ContactScene<S, P>& s, const ContactSpace<S>& w
 
 // The largest condim of a slot.
 template <class S, class P>
-int slot_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
+CYCLOID_HD int slot_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
   int rows = 1;
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
     rows = std::max(rows, s.pair(w.touched[group.owner].pair).condim);
@@ -87,8 +89,8 @@ CYCLOID_INLINE void for_each_couple(const ContactScene<S, P>& s, const ContactSp
 
 // Tells the problem which blocks the slot's lanes move, and sets w.moves1 and w.moves2 there.
 template <class S, class P>
-void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
-                 const ConstraintProblem<S>& problem, int g) {
+CYCLOID_HD void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
+                            const ConstraintProblem<S>& problem, int g) {
   for_each_couple(s, w, slot,
                   [&](int pair, unsigned) { problem.touch(g, s.plan.moved_blocks(pair)); });
   for_each(problem.support(g), [&](int I) {
@@ -99,7 +101,7 @@ void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot
     const ContactPair& pair = s.pair(k);
     const std::uint64_t *first = s.plan.moving(pair.body1), *second = s.plan.moving(pair.body2);
     const auto move = [&](int word, std::uint64_t bits, unsigned* moves) {
-      for (; bits != 0; bits &= bits - 1) moves[place[64 * word + std::countr_zero(bits)]] |= lanes;
+      for (; bits != 0; bits &= bits - 1) moves[place[64 * word + lowest_bit(bits)]] |= lanes;
     };
     for (int word = 0; word < s.plan.dof_words; ++word) {
       move(word, first[word] & ~second[word], w.moves1);
@@ -110,9 +112,10 @@ void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot
 
 // (2), and J q̇ into `velocity` (n).
 template <int n, class S>
-void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
-                           const ContactSlot<S>& c, const ContactSpace<S>& w, const S* qvel,
-                           const ConstraintProblem<S>& problem, int g, S* velocity) {
+CYCLOID_HD void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
+                                      const ContactSlot<S>& c, const ContactSpace<S>& w,
+                                      const S* qvel, const ConstraintProblem<S>& problem, int g,
+                                      S* velocity) {
   const ContactFrame<S> F = contact_frame(c.touch.normal, c.touch.tangent);
   const Vec3<S>* const axis = &F.n;
   const std::ptrdiff_t size = problem.size();
@@ -144,7 +147,7 @@ void fill_contact_jacobian(const ContactPlan& plan, const Motion<S>* column,
   });
 }
 
-inline RowLaw contact_law(const ModelView& model, bool compliant, int rows) {
+CYCLOID_HD inline RowLaw contact_law(const ModelView& model, bool compliant, int rows) {
   if (compliant) return RowLaw::given;
   if (rows == 1) return RowLaw::one_sided;
   return model.options.elliptic ? RowLaw::elliptic : RowLaw::pyramid;
@@ -171,8 +174,8 @@ CYCLOID_INLINE void put_contact_rows(RowLaw law, int n, const ReferenceOptions<S
 
 // Adds one group for each slot, in order. Returns the first.
 template <class S, class P>
-int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, const RowInstant<S>& at,
-                     ConstraintProblem<S>& problem) {
+CYCLOID_HD int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                const RowInstant<S>& at, ConstraintProblem<S>& problem) {
   const int first = problem.groups;
   for (int slot = 0; slot < w.slots; ++slot) {
     const int rows = slot_rows(s, w, slot), g = problem.groups;

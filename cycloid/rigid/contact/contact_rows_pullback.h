@@ -25,18 +25,18 @@ struct SlotSide {
   Motion<S> y[3] = {};  // of μ, q̈, q̇
   Force<S> W[3] = {}, pose{};
 
-  void take(const SlotGroup<S>& group, const RowFields<S>& fields, int link) {
+  CYCLOID_HD void take(const SlotGroup<S>& group, const RowFields<S>& fields, int link) {
     moves = true;
     const Motion<S>* const all[3] = {fields.m, fields.alpha, fields.v};
     for (int i = 0; i < 3; ++i) group.move_all(all[i][link], y[i]);
   }
   // (5).
-  void give(const SlotGroup<S>& group, const RowFieldBars<S>& bars, int body) const {
+  CYCLOID_HD void give(const SlotGroup<S>& group, const RowFieldBars<S>& bars, int body) const {
     Force<S>* const all[3] = {bars.m, bars.alpha, bars.v};
     for (int i = 0; i < 3; ++i) group.add_all(W[i], all[i][body]);
     group.add_all(pose, bars.pose[body]);
   }
-  void add(int field, const Force<S>& wrench_on) {
+  CYCLOID_HD void add(int field, const Force<S>& wrench_on) {
     W[field] = wrench_on;
     add_cross_force(pose, y[field], wrench_on);
   }
@@ -74,9 +74,9 @@ struct SlotCotangents {
   S adhesion{};
   ContactNumbers<S> numbers;
 
-  SlotCotangents(const ContactSlot<S>& c, bool sticks, const S* velocity, const RowInstant<S>& at,
-                 const ConstraintProblem<S>& problem, int g, const RowResults<S>& results,
-                 ReferenceOptions<S>& options_bar) {
+  CYCLOID_HD SlotCotangents(const ContactSlot<S>& c, bool sticks, const S* velocity,
+                            const RowInstant<S>& at, const ConstraintProblem<S>& problem, int g,
+                            const RowResults<S>& results, ReferenceOptions<S>& options_bar) {
     const int row = problem.group_row(g);
     with_row_count(problem.group[g].rows, [&]<int n>(RowCount<n>) {
       for (int i = 0; i < n; ++i) rows[2][i] = S(0);
@@ -109,9 +109,10 @@ struct SlotCotangents {
 
 // (3) to (6) and the frame of one slot; what is left goes to its touches and pairs.
 template <class S, class P>
-void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot, int g,
-                      const RowInstant<S>& at, const ConstraintProblem<S>& problem,
-                      const RowResults<S>& results, const RowGradient<S>& sink) {
+CYCLOID_HD void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
+                                 int g, const RowInstant<S>& at,
+                                 const ConstraintProblem<S>& problem, const RowResults<S>& results,
+                                 const RowGradient<S>& sink) {
   const ContactSlot<S>& c = w.slot[slot];
   SlotCotangents<S> bar(c, s.tree.sticks, w.velocity + slot * kMostRows, at, problem, g, results,
                         sink.options_bar);
@@ -165,8 +166,8 @@ void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int
 
 // From the touches of a pair to the poses and sizes of its geoms.
 template <class S, class P>
-void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w, const TouchedPair& owner,
-                   const RowGradient<S>& sink) {
+CYCLOID_HD void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                              const TouchedPair& owner, const RowGradient<S>& sink) {
   const ContactPair& pair = s.pair(owner.pair);
   const PlacedPair<S> at(s, w, pair);
   Touch<S> touch[kMostTouches];
@@ -203,9 +204,10 @@ void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w, const 
 
 // first: add_contact_rows' result, after which w and the problem have not changed.
 template <class S, class P>
-void contact_rows_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w,
-                           const RowInstant<S>& at, const ConstraintProblem<S>& problem, int first,
-                           const RowResults<S>& results, const RowGradient<S>& sink) {
+CYCLOID_HD void contact_rows_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                      const RowInstant<S>& at, const ConstraintProblem<S>& problem,
+                                      int first, const RowResults<S>& results,
+                                      const RowGradient<S>& sink) {
   std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
   if (sink.p_bar) std::fill_n(w.number_bars, w.touched_count, PairNumbers<S>{});
   for (int slot = 0; slot < w.slots; ++slot) {

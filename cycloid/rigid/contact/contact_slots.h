@@ -9,6 +9,7 @@
 // not differentiated; the numbers of touches are (narrow_phase.h, contact_rows_pullback.h).
 #pragma once
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_space.h"
 #include "cycloid/rigid/contact/extent.h"
 #include "cycloid/rigid/contact/geom_pose.h"
@@ -27,9 +28,13 @@ struct ContactScene {
   const P* p;
   const Frames<S>& frames;
 
-  const TouchingGeom& geom(int g) const { return plan.geoms[static_cast<std::size_t>(g)]; }
-  const ContactPair& pair(int k) const { return plan.pairs[static_cast<std::size_t>(k)]; }
-  bool has_solid(int k) const {
+  CYCLOID_HD const TouchingGeom& geom(int g) const {
+    return plan.geoms[static_cast<std::size_t>(g)];
+  }
+  CYCLOID_HD const ContactPair& pair(int k) const {
+    return plan.pairs[static_cast<std::size_t>(k)];
+  }
+  CYCLOID_HD bool has_solid(int k) const {
     return plan.solids &&
            (is_solid(geom(pair(k).geom1).kind) || is_solid(geom(pair(k).geom2).kind));
   }
@@ -45,7 +50,7 @@ CYCLOID_INLINE Vec3<S> placed_from(const ContactScene<S, P>& s, const TouchingGe
 }
 
 template <class S, class P>
-void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w, int i) {
+CYCLOID_HD void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w, int i) {
   const TouchingGeom& g = s.geom(i);
   w.pose[i] = geom_pose(g, s.p, s.frames.R[g.body], s.frames.pos[g.body] + placed_from(s, g));
   if (is_solid(g.kind)) {
@@ -58,7 +63,7 @@ void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w, int i) {
   w.near_margin[i] = primal(S(s.p[g.at.margin] + s.p[g.at.gap]));
 }
 template <class S, class P>
-void place_geoms(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+CYCLOID_HD void place_geoms(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   for (int i = 0; i < static_cast<int>(s.plan.geoms.size()); ++i) place_geom(s, w, i);
 }
 
@@ -81,7 +86,8 @@ struct PlacedPair {
   PairSolids solids;
 
   template <class P>
-  PlacedPair(const ContactScene<S, P>& s, const ContactSpace<S>& w, const ContactPair& pair)
+  CYCLOID_HD PlacedPair(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                        const ContactPair& pair)
       : kind1(s.geom(pair.geom1).kind),
         kind2(s.geom(pair.geom2).kind),
         size1(w.size + 3 * pair.geom1),
@@ -102,18 +108,20 @@ struct PlacedPair {
   PlacedPair(const PlacedPair&) = delete;
 
   // Lanes in which boxes or balls about the geoms are apart; of solids, others are not searched.
-  Mask<S> apart(const S& margin) {
+  CYCLOID_HD Mask<S> apart(const S& margin) {
     Mask<S> out = shapes_apart(kind1, size1, *x1, kind2, size2, *x2, margin);
-    if ((!solids.one && !solids.two) || all(out)) return out;
-    out = out | solids_apart(kind1, size1, *x1, kind2, size2, *x2, solids, margin);
-    solids.known.lanes = lane_bits(Mask<S>(!out));
+    if constexpr (kAllPairs) {
+      if ((!solids.one && !solids.two) || all(out)) return out;
+      out = out | solids_apart(kind1, size1, *x1, kind2, size2, *x2, solids, margin);
+      solids.known.lanes = lane_bits(Mask<S>(!out));
+    }
     return out;
   }
 };
 
 // Per geom, for the broad phase: two geoms' reaches are at least their pair's margin.
 template <class S, class P>
-void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w, Scalar<S> more) {
+CYCLOID_HD void find_reach(const ContactScene<S, P>& s, const ContactSpace<S>& w, Scalar<S> more) {
   for (std::size_t i = 0; i < s.plan.geoms.size(); ++i) {
     w.reach[i] = std::max(Scalar<S>(0), -lowest_lane(-w.near_margin[i])) + more;
   }
@@ -136,8 +144,8 @@ CYCLOID_INLINE PlainScalar<S> place_rounding(const Vec3<S>& p) {
 // for rounding of places, so that no lane needs a neighbour's nearness to find its contacts. more:
 // is added to every margin.
 template <class S, class P>
-int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
-              PlainScalar<S> more = PlainScalar<S>(0)) {
+CYCLOID_HD int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                         PlainScalar<S> more = PlainScalar<S>(0)) {
   using B = PlainScalar<S>;
   const ContactPlan& plan = s.plan;
   const Pose<B>* pose = w.common;
@@ -165,12 +173,12 @@ int find_near(const ContactScene<S, P>& s, const ContactSpace<S>& w,
 
 // Adds one place of the pair that was touched last, in the lanes that use it and have room.
 template <class S>
-void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature, const S& feature2,
-               int place, const Mask<S>& used, ContactSpace<S>& w) {
+CYCLOID_HD void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature,
+                          const S& feature2, int place, const Mask<S>& used, ContactSpace<S>& w) {
   S kept = feature;
   unsigned lanes = lane_bits(used);
   for (unsigned bits = lanes; bits != 0; bits &= bits - 1) {
-    const int l = std::countr_zero(bits);
+    const int l = lowest_bit(bits);
     if (w.count[l] < plan.slots) {
       ++w.count[l];
     } else {
@@ -186,7 +194,7 @@ void add_touch(const ContactPlan& plan, const Touch<S>& touch, const S& feature,
 
 // What contacts of a pair have besides pair_numbers.
 template <class S, class P>
-PairNumbers<P> contact_numbers(const ContactScene<S, P>& s, const ContactPair& pair) {
+CYCLOID_HD PairNumbers<P> contact_numbers(const ContactScene<S, P>& s, const ContactPair& pair) {
   PairNumbers<P> numbers = pair_numbers(s.plan, s.tree.model, s.p, pair);
   if (s.tree.sticks) numbers.adhesion = pair_adhesion(s.plan, s.tree.model, s.p, pair);
   return numbers;
@@ -194,8 +202,9 @@ PairNumbers<P> contact_numbers(const ContactScene<S, P>& s, const ContactPair& p
 
 // Adds the touches of a pair, in the lanes of `used` (kMostTouches). feature: (2, kMostTouches).
 template <class S, class P>
-void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch, const S* feature,
-                 const PairNumbers<P>& numbers, const Mask<S>* used, ContactSpace<S>& w) {
+CYCLOID_HD void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch,
+                            const S* feature, const PairNumbers<P>& numbers, const Mask<S>* used,
+                            ContactSpace<S>& w) {
   w.touched[w.touched_count++] = {k, w.touch_count, 0};
   const bool solid = s.has_solid(k);
   for (int i = 0; i < s.pair(k).touches; ++i) {
@@ -212,7 +221,8 @@ void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* touch, cons
 
 // Places the geoms, and finds their contacts.
 template <class S, class P>
-void find_contacts(const ContactScene<S, P>& s, Detection detection, ContactSpace<S>& w) {
+CYCLOID_HD void find_contacts(const ContactScene<S, P>& s, Detection detection,
+                              ContactSpace<S>& w) {
   w.clear();
   if (s.plan.pairs.empty()) return;
   place_geoms(s, w);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_numbers.h"
 #include "cycloid/rigid/solver/lane_bits.h"
 
@@ -76,8 +77,8 @@ struct SlotGroup : LaneGroup {
   const S* ids;  // the touches of the slot's lanes
 
   static constexpr int kFew = 2;
-  Mask<S> lanes() const { return *ids == S(touch); }
-  bool few() const { return kLanes<S> > 1 && std::popcount(bits) <= kFew; }
+  CYCLOID_HD Mask<S> lanes() const { return *ids == S(touch); }
+  CYCLOID_HD bool few() const { return kLanes<S> > 1 && bit_count(bits) <= kFew; }
 
   // n numbers, one per lane (P = S) or one for all.
   template <class P>
@@ -89,7 +90,7 @@ struct SlotGroup : LaneGroup {
       return;
     }
     for (unsigned rest = bits; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
+      const int l = lowest_bit(rest);
       if constexpr (one_for_all) {
         for (int i = 0; i < n; ++i) elements(to)[i * kLanes<S> + l] = from[i];
       } else {
@@ -109,7 +110,7 @@ struct SlotGroup : LaneGroup {
       return;
     }
     for (unsigned rest = bits; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
+      const int l = lowest_bit(rest);
       for (int i = l; i < n * kElements<S>; i += kLanes<S>) elements(to)[i] += elements(from)[i];
     }
   }
@@ -127,7 +128,7 @@ struct ContactSlot {
   Vec3<S> x1{};                                      // ... and about the first's
   ContactNumbers<S> numbers;
 
-  ContactSlot() {
+  CYCLOID_HD ContactSlot() {
     const Compliance usual;
     for (std::size_t i = 0; i < 2; ++i) numbers.soft.solref[i] = constant<S>(usual.solref[i]);
     for (std::size_t i = 0; i < 5; ++i) numbers.soft.solimp[i] = constant<S>(usual.solimp[i]);
@@ -170,14 +171,14 @@ struct ContactSpace {
   unsigned crowded;      // bits: lanes with more contacts than slots
 
   template <class P>
-  PairNumbers<P>* numbers() const {
+  CYCLOID_HD PairNumbers<P>* numbers() const {
     return reinterpret_cast<PairNumbers<P>*>(numbers_memory);
   }
-  LaneGroup* groups_of(int k) const { return group + k * kLanes<S>; }
+  CYCLOID_HD LaneGroup* groups_of(int k) const { return group + k * kLanes<S>; }
 
   void carve(const ContactPlan& plan, Arena& arena);
   // To be called once in the life of the memory, before contacts are looked for.
-  void begin(const ContactPlan& plan) const {
+  CYCLOID_HD void begin(const ContactPlan& plan) const {
     scratch.begin(plan.broad);
     std::fill_n(hints, plan.hints * kLanes<S>, ApartHint{});
   }
@@ -197,7 +198,7 @@ struct ContactSpace {
     }
   }
   // Forgets all contacts.
-  void clear() {
+  CYCLOID_HD void clear() {
     touched_count = touch_count = slots = 0;
     adheres = false;
     for (int& n : count) n = 0;

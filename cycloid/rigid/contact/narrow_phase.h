@@ -24,6 +24,14 @@
 
 namespace cycloid::inline rigid {
 
+// Whether solids and pairs of convex_pair.h are looked at: on a device they are not, and a robot
+// that has such pairs is refused there (device/robot_form.h).
+#if defined(__CUDA_ARCH__) || defined(CYCLOID_ONE_THREAD)
+inline constexpr bool kAllPairs = false;
+#else
+inline constexpr bool kAllPairs = true;
+#endif
+
 constexpr int kinds_code(GeomKind k1, GeomKind k2) {
   return static_cast<int>(k1) * kGeomKinds + static_cast<int>(k2);
 }
@@ -80,11 +88,13 @@ constexpr bool is_searched(GeomKind k1, GeomKind k2) {
 }
 
 template <class S>
-void collide(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
-             const Pose<S>& x2, const S& margin, Touch<S>* out, S* feature,
-             const PairSolids& solids = {}) {
-  if (is_solid(k1) || is_solid(k2)) {
-    return collide_solids(k1, k2, s1, x1, s2, x2, margin, solids, out, feature);
+CYCLOID_HD void collide(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
+                        const Pose<S>& x2, const S& margin, Touch<S>* out, S* feature,
+                        const PairSolids& solids = {}) {
+  if constexpr (kAllPairs) {
+    if (is_solid(k1) || is_solid(k2)) {
+      return collide_solids(k1, k2, s1, x1, s2, x2, margin, solids, out, feature);
+    }
   }
   const auto by = [&](auto pair) { pair(s1, x1, s2, x2, margin, out, feature); };
   switch (kinds_code(k1, k2)) {
@@ -95,32 +105,40 @@ void collide(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* 
     case kPlaneBox: return by(collide_plane_box<S>);
     case kSphereSphere: return by(collide_sphere_sphere<S>);
     case kSphereCapsule: return by(collide_sphere_capsule<S>);
-    case kSphereEllipsoid: return by(collide_sphere_ellipsoid<S>);
     case kSphereCylinder: return by(collide_sphere_cylinder<S>);
     case kSphereBox: return by(collide_sphere_box<S>);
     case kCapsuleCapsule: return by(collide_capsule_capsule<S>);
-    case kCapsuleEllipsoid: return by(collide_capsule_ellipsoid<S>);
-    case kCapsuleCylinder: return by(collide_capsule_cylinder<S>);
     case kCapsuleBox: return by(collide_capsule_box<S>);
-    case kEllipsoidEllipsoid: return by(collide_ellipsoid_ellipsoid<S>);
-    case kEllipsoidCylinder: return by(collide_ellipsoid_cylinder<S>);
-    case kEllipsoidBox: return by(collide_ellipsoid_box<S>);
-    case kCylinderCylinder: return by(collide_cylinder_cylinder<S>);
-    case kCylinderBox: return by(collide_cylinder_box<S>);
     case kBoxBox: return by(collide_box_box<S>);
-    default: return;
+    default: break;
+  }
+  if constexpr (kAllPairs) {
+    switch (kinds_code(k1, k2)) {
+      case kSphereEllipsoid: return by(collide_sphere_ellipsoid<S>);
+      case kCapsuleEllipsoid: return by(collide_capsule_ellipsoid<S>);
+      case kCapsuleCylinder: return by(collide_capsule_cylinder<S>);
+      case kEllipsoidEllipsoid: return by(collide_ellipsoid_ellipsoid<S>);
+      case kEllipsoidCylinder: return by(collide_ellipsoid_cylinder<S>);
+      case kEllipsoidBox: return by(collide_ellipsoid_box<S>);
+      case kCylinderCylinder: return by(collide_cylinder_cylinder<S>);
+      case kCylinderBox: return by(collide_cylinder_box<S>);
+      default: return;
+    }
   }
 }
 
 // feature, out: forward's, of every place of the pair.
 template <class S>
-void collide_pullback(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
-                      const Pose<S>& x2, const S* feature, const Touch<S>* out,
-                      const TouchBar<S>* out_bar, PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* s1_bar,
-                      S* s2_bar, const PairSolids& solids = {}) {
-  if (is_solid(k1) || is_solid(k2)) {
-    return collide_solids_pullback(k1, k2, s1, x1, s2, x2, solids, feature, out, out_bar, x1_bar,
-                                   x2_bar, s1_bar, s2_bar);
+CYCLOID_HD void collide_pullback(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1,
+                                 const S* s2, const Pose<S>& x2, const S* feature,
+                                 const Touch<S>* out, const TouchBar<S>* out_bar,
+                                 PoseBar<S>& x1_bar, PoseBar<S>& x2_bar, S* s1_bar, S* s2_bar,
+                                 const PairSolids& solids = {}) {
+  if constexpr (kAllPairs) {
+    if (is_solid(k1) || is_solid(k2)) {
+      return collide_solids_pullback(k1, k2, s1, x1, s2, x2, solids, feature, out, out_bar, x1_bar,
+                                     x2_bar, s1_bar, s2_bar);
+    }
   }
   const auto by = [&](auto pair) {
     pair(s1, x1, s2, x2, feature, out_bar, x1_bar, x2_bar, s1_bar, s2_bar);
@@ -136,27 +154,32 @@ void collide_pullback(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, 
     case kPlaneBox: return by(collide_plane_box_pullback<S>);
     case kSphereSphere: return by(collide_sphere_sphere_pullback<S>);
     case kSphereCapsule: return by(collide_sphere_capsule_pullback<S>);
-    case kSphereEllipsoid: return from(collide_sphere_ellipsoid_pullback<S>);
     case kSphereCylinder: return by(collide_sphere_cylinder_pullback<S>);
     case kSphereBox: return by(collide_sphere_box_pullback<S>);
     case kCapsuleCapsule: return by(collide_capsule_capsule_pullback<S>);
-    case kCapsuleEllipsoid: return from(collide_capsule_ellipsoid_pullback<S>);
-    case kCapsuleCylinder: return from(collide_capsule_cylinder_pullback<S>);
     case kCapsuleBox: return by(collide_capsule_box_pullback<S>);
-    case kEllipsoidEllipsoid: return from(collide_ellipsoid_ellipsoid_pullback<S>);
-    case kEllipsoidCylinder: return from(collide_ellipsoid_cylinder_pullback<S>);
-    case kEllipsoidBox: return from(collide_ellipsoid_box_pullback<S>);
-    case kCylinderCylinder: return from(collide_cylinder_cylinder_pullback<S>);
-    case kCylinderBox: return from(collide_cylinder_box_pullback<S>);
     case kBoxBox: return by(collide_box_box_pullback<S>);
-    default: return;
+    default: break;
+  }
+  if constexpr (kAllPairs) {
+    switch (kinds_code(k1, k2)) {
+      case kSphereEllipsoid: return from(collide_sphere_ellipsoid_pullback<S>);
+      case kCapsuleEllipsoid: return from(collide_capsule_ellipsoid_pullback<S>);
+      case kCapsuleCylinder: return from(collide_capsule_cylinder_pullback<S>);
+      case kEllipsoidEllipsoid: return from(collide_ellipsoid_ellipsoid_pullback<S>);
+      case kEllipsoidCylinder: return from(collide_ellipsoid_cylinder_pullback<S>);
+      case kEllipsoidBox: return from(collide_ellipsoid_box_pullback<S>);
+      case kCylinderCylinder: return from(collide_cylinder_cylinder_pullback<S>);
+      case kCylinderBox: return from(collide_cylinder_box_pullback<S>);
+      default: return;
+    }
   }
 }
 
 // The touches of these features, lane by lane; places without one are left as unused.
 template <GeomKind k1, GeomKind k2, int kPlaces, class S, class TouchOf>
-void touches_of_features(const S* s1, const Pose<S>& x1, const S* s2, const Pose<S>& x2,
-                         const S* feature, Touch<S>* out, TouchOf touch) {
+CYCLOID_HD void touches_of_features(const S* s1, const Pose<S>& x1, const S* s2, const Pose<S>& x2,
+                                    const S* feature, Touch<S>* out, TouchOf touch) {
   using T = LaneScalar<S>;
   S unused;
   for (int k = 0; k < kPlaces; ++k) clear_touch(out[k], unused);
@@ -178,13 +201,15 @@ void touches_of_features(const S* s1, const Pose<S>& x1, const S* s2, const Pose
 
 // `collide` where the features that it found are known, bit for bit.
 template <class S>
-void collide_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
-                   const Pose<S>& x2, const S& margin, const S* feature, Touch<S>* out,
-                   const PairSolids& solids = {}) {
+CYCLOID_HD void collide_again(GeomKind k1, GeomKind k2, const S* s1, const Pose<S>& x1, const S* s2,
+                              const Pose<S>& x2, const S& margin, const S* feature, Touch<S>* out,
+                              const PairSolids& solids = {}) {
   constexpr GeomKind capsule = GeomKind::capsule, box = GeomKind::box;
-  if ((is_solid(k1) || is_solid(k2)) &&
-      collide_solids_again(k1, k2, s1, x1, s2, x2, solids, feature, out)) {
-    return;
+  if constexpr (kAllPairs) {
+    if ((is_solid(k1) || is_solid(k2)) &&
+        collide_solids_again(k1, k2, s1, x1, s2, x2, solids, feature, out)) {
+      return;
+    }
   }
   switch (kinds_code(k1, k2)) {
     case kCapsuleBox:

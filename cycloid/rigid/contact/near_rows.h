@@ -16,7 +16,7 @@ namespace cycloid::inline rigid {
 // Lanes in which pair k has a contact. `from`: the first of w.touched not looked at yet; pairs are
 // asked for in rising order.
 template <class S>
-Mask<S> touching_lanes(const ContactSpace<S>& w, int k, int& from) {
+CYCLOID_HD Mask<S> touching_lanes(const ContactSpace<S>& w, int k, int& from) {
   Mask<S> lanes(false);
   while (from < w.touched_count && w.touched[from].pair < k) ++from;
   if (from == w.touched_count || w.touched[from].pair != k) return lanes;
@@ -29,8 +29,8 @@ Mask<S> touching_lanes(const ContactSpace<S>& w, int k, int& from) {
 
 // contacts: those of the lanes, which are left out.
 template <class S, class P>
-void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& contacts,
-                       Scalar<S> width, ContactSpace<S>& w) {
+CYCLOID_HD void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& contacts,
+                                  Scalar<S> width, ContactSpace<S>& w) {
   w.clear();
   if (s.plan.pairs.empty()) return;
   place_geoms(s, w);
@@ -64,8 +64,9 @@ void find_near_touches(const ContactScene<S, P>& s, const ContactSpace<S>& conta
 
 // Adds one group for each slot.
 template <class S, class P>
-void add_near_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, Scalar<S> width,
-                   const RowInstant<S>& at, ConstraintProblem<S>& problem) {
+CYCLOID_HD void add_near_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                              Scalar<S> width, const RowInstant<S>& at,
+                              ConstraintProblem<S>& problem) {
   for (int slot = 0; slot < w.slots; ++slot) {
     const int g = problem.groups, row = problem.add_group(RowLaw::equality, 1);
     ContactSlot<S>& c = w.slot[slot] = gather_slot(s, w, slot);
@@ -85,8 +86,8 @@ void add_near_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, Scalar
 
 // r = 0 at a (padded), for the last groups of the problem. scratch: (all rows).
 template <class S>
-void settle_near_rows(const ContactSpace<S>& w, const S* a, const ConstraintProblem<S>& problem,
-                      S* scratch) {
+CYCLOID_HD void settle_near_rows(const ContactSpace<S>& w, const S* a,
+                                 const ConstraintProblem<S>& problem, S* scratch) {
   if (w.slots == 0) return;
   row_products(problem, a, scratch);
   for (int g = problem.groups - w.slots; g < problem.groups; ++g) {
@@ -96,9 +97,9 @@ void settle_near_rows(const ContactSpace<S>& w, const S* a, const ConstraintProb
 }
 
 template <class S, class P>
-void pull_near_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w, const RowInstant<S>& at,
-                    const ConstraintProblem<S>& problem, const RowResults<S>& results,
-                    const RowGradient<S>& sink) {
+CYCLOID_HD void pull_near_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                               const RowInstant<S>& at, const ConstraintProblem<S>& problem,
+                               const RowResults<S>& results, const RowGradient<S>& sink) {
   std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
   if (sink.p_bar) std::fill_n(w.number_bars, w.touched_count, PairNumbers<S>{});
   const int first = problem.groups - w.slots;

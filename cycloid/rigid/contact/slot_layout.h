@@ -10,6 +10,7 @@
 // Robots of one tree are compact: chains to the root are shared, and so are most blocks of a slot.
 #pragma once
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_space.h"
 
 namespace cycloid::inline rigid {
@@ -20,10 +21,10 @@ inline constexpr int kSlotCost = 12;
 enum class SlotLayout { compact, whole };
 
 // Blocks J ≤ I that a pair moves together.
-inline int moved_block_pairs(const ContactPlan& plan, int pair) {
+CYCLOID_HD inline int moved_block_pairs(const ContactPlan& plan, int pair) {
   int blocks = 0;
   for (int w = 0; w < plan.block_words; ++w) {
-    blocks += std::popcount(plan.moved_blocks(pair).word[w]);
+    blocks += bit_count(plan.moved_blocks(pair).word[w]);
   }
   return blocks * (blocks + 1) / 2;
 }
@@ -34,24 +35,24 @@ struct SlotWalk {
   int next[lanes] = {};
 
   // The first slot that is free in all these lanes.
-  int free_in(unsigned bits) const {
+  CYCLOID_HD int free_in(unsigned bits) const {
     int slot = 0;
-    for (; bits != 0; bits &= bits - 1) slot = std::max(slot, next[std::countr_zero(bits)]);
+    for (; bits != 0; bits &= bits - 1) slot = std::max(slot, next[lowest_bit(bits)]);
     return slot;
   }
   // visit(slot, lanes) for the slots of a touch.
   template <class Visit>
-  void place(SlotLayout layout, unsigned bits, Visit visit) {
+  CYCLOID_HD void place(SlotLayout layout, unsigned bits, Visit visit) {
     if (layout == SlotLayout::whole) {
       const int slot = free_in(bits);
-      for (unsigned m = bits; m != 0; m &= m - 1) next[std::countr_zero(m)] = slot + 1;
+      for (unsigned m = bits; m != 0; m &= m - 1) next[lowest_bit(m)] = slot + 1;
       return visit(slot, bits);
     }
     while (bits != 0) {
-      const int slot = next[std::countr_zero(bits)];
+      const int slot = next[lowest_bit(bits)];
       unsigned here = 0;
       for (unsigned rest = bits; rest != 0; rest &= rest - 1) {
-        const int l = std::countr_zero(rest);
+        const int l = lowest_bit(rest);
         if (next[l] != slot) continue;
         ++next[l];
         here |= 1u << l;
@@ -64,7 +65,7 @@ struct SlotWalk {
 
 // (1), or -1 where there are more slots than the plan has.
 template <class S>
-int layout_cost(const ContactPlan& plan, const ContactSpace<S>& w, SlotLayout layout) {
+CYCLOID_HD int layout_cost(const ContactPlan& plan, const ContactSpace<S>& w, SlotLayout layout) {
   SlotWalk<kLanes<S>> walk;
   int slots = 0, cost = 0;
   for (int i = 0; i < w.touched_count; ++i) {
@@ -81,7 +82,7 @@ int layout_cost(const ContactPlan& plan, const ContactSpace<S>& w, SlotLayout la
 }
 
 template <class S>
-SlotLayout best_layout(const ContactPlan& plan, const ContactSpace<S>& w) {
+CYCLOID_HD SlotLayout best_layout(const ContactPlan& plan, const ContactSpace<S>& w) {
   if (kLanes<S> == 1 || plan.one_tree) return SlotLayout::compact;
   const int whole = layout_cost(plan, w, SlotLayout::whole);
   if (whole < 0) return SlotLayout::compact;
@@ -91,7 +92,7 @@ SlotLayout best_layout(const ContactPlan& plan, const ContactSpace<S>& w) {
 
 // Fills the slots with the touches that were found.
 template <class S>
-void fill_slots(const ContactPlan& plan, ContactSpace<S>& w) {
+CYCLOID_HD void fill_slots(const ContactPlan& plan, ContactSpace<S>& w) {
   const SlotLayout layout = best_layout(plan, w);
   SlotWalk<kLanes<S>> walk;
   w.slots = 0;
@@ -109,7 +110,7 @@ void fill_slots(const ContactPlan& plan, ContactSpace<S>& w) {
           return;
         }
         for (; lanes != 0; lanes &= lanes - 1) {
-          elements(w.slot_id + slot)[std::countr_zero(lanes)] = static_cast<Scalar<S>>(t);
+          elements(w.slot_id + slot)[lowest_bit(lanes)] = static_cast<Scalar<S>>(t);
         }
       });
     }

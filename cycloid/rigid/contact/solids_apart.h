@@ -16,9 +16,9 @@
 // that meet.
 #pragma once
 
-#include <bit>
 #include <limits>
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/solid_shape.h"
 #include "cycloid/rigid/solver/lane_bits.h"
 
@@ -141,7 +141,7 @@ Mask<S> above_field(const HeightField& field, const Pose<S>& x1, const BoxAbout<
   }
   unsigned above = 0;
   for (unsigned bits = lane_bits(asked); bits != 0; bits &= bits - 1) {
-    const int l = std::countr_zero(bits);
+    const int l = lowest_bit(bits);
     const auto corner = [&](const Vec3<S>& v) {
       return Vec3<double>{primal(take_lane(v.x, l)), primal(take_lane(v.y, l)),
                           primal(take_lane(v.z, l))};

@@ -56,8 +56,8 @@ CYCLOID_HD void stick_pullback(RowLaw law, int n, const S& rows, const S& delta,
 
 // δ of a pair.
 template <class P>
-P pair_adhesion(const ContactPlan& plan, const ModelView& model, const P* p,
-                const ContactPair& pair) {
+CYCLOID_HD P pair_adhesion(const ContactPlan& plan, const ModelView& model, const P* p,
+                           const ContactPair& pair) {
   if (pair.given >= 0) {
     return constant<P>(model.pairs[static_cast<std::size_t>(pair.given)].adhesion);
   }
@@ -69,8 +69,8 @@ P pair_adhesion(const ContactPlan& plan, const ModelView& model, const P* p,
   return of(pair.geom1) + of(pair.geom2);
 }
 template <class S>
-void pair_adhesion_pullback(const ContactPlan& plan, const ContactPair& pair, const S& bar,
-                            S* p_bar) {
+CYCLOID_HD void pair_adhesion_pullback(const ContactPlan& plan, const ContactPair& pair,
+                                       const S& bar, S* p_bar) {
   if (pair.given >= 0) return;
   const auto give = [&](int winner, int g) {
     const int place = plan.geoms[static_cast<std::size_t>(g)].at.adhesion;

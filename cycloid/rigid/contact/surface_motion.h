@@ -56,7 +56,8 @@ CYCLOID_INLINE void for_each_moving_surface(const ContactScene<S, P>& s, const C
 
 // σ and ϖ of a slot.
 template <class S, class P>
-Motion<S> surface_motion(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot) {
+CYCLOID_HD Motion<S> surface_motion(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                    int slot) {
   Motion<S> sum{};
   for_each_group(w, slot, [&](const SlotGroup<S>& group) {
     Motion<S> own{};
@@ -85,9 +86,10 @@ CYCLOID_INLINE void add_surface_motion(const ContactFrame<S>& F, const Motion<S>
 // C: of J q̇, zero where a lane has no such row. Adds to x_bar and F_bar, to the bodies' poses and
 // to p_bar, unless it is null.
 template <class S, class P>
-void surface_motion_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
-                             int rows, const ContactFrame<S>& F, const S* C, Vec3<S>& x_bar,
-                             ContactFrame<S>& F_bar, Force<S>* poses, S* p_bar) {
+CYCLOID_HD void surface_motion_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                        int slot, int rows, const ContactFrame<S>& F, const S* C,
+                                        Vec3<S>& x_bar, ContactFrame<S>& F_bar, Force<S>* poses,
+                                        S* p_bar) {
   if (rows < 3) return;
   const Motion<S> surface = surface_motion(s, w, slot);
   F_bar.t1 += surface.linear * C[1], F_bar.t2 += surface.linear * C[2];

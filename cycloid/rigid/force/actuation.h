@@ -32,8 +32,8 @@ CYCLOID_INLINE S tendon_scale(const Range& range, const S& total) {
 
 // One actuator's force, and its activations into w.
 template <class S, class P>
-S measure_actuator(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                   const Workspace<S>& w) {
+CYCLOID_HD S measure_actuator(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                              const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   if (turns_frame(a)) {
@@ -58,7 +58,8 @@ S measure_actuator(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
 
 // Lengths and rates of the tendons, forces and activations of the actuators, s_t.
 template <class S, class P>
-void measure_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void measure_actuators(const Robot<S, P>& r, const Instant<S>& x,
+                                  const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
     const int id = static_cast<int>(t);
@@ -88,8 +89,8 @@ CYCLOID_INLINE S force_scale(const TreeView& tree, const Actuator& a, const Work
 // (3) of the actuators on joints and sites, into tau (nv) and w.wrench; those on tendons go to
 // tendon_force.
 template <class S, class P>
-void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* tau,
-                     S* tendon_force) {
+CYCLOID_HD void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                S* tau, S* tendon_force) {
   const TreeView& tree = r.tree;
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
@@ -118,7 +119,7 @@ void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const Workspace<
 }
 
 template <class S, class P>
-void apply_tendons(const Robot<S, P>& r, const Workspace<S>& w, const S* force, S* tau) {
+CYCLOID_HD void apply_tendons(const Robot<S, P>& r, const Workspace<S>& w, const S* force, S* tau) {
   for (std::size_t t = 0; t < r.tree.model.tendons.size(); ++t) {
     apply_tendon_force(r.tree, r.p, static_cast<int>(t), w.frames, force[t], w.wrench, tau);
   }
@@ -127,7 +128,8 @@ void apply_tendons(const Robot<S, P>& r, const Workspace<S>& w, const S* force, 
 // The actuators' own share of τ before (4), in w.tau_act, where a joint limits it: what acts on
 // bodies is brought to the dofs row by row.
 template <class S, class P>
-void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& x,
+                                        const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   S* J = w.rows.row;
   const auto add_row = [&](const S& force) {
@@ -183,7 +185,7 @@ inline bool counts_compensation(const TreeView& tree) {
 
 // All of (3) and (4): adds to w.tau and w.wrench.
 template <class S, class P>
-void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   if (r.shortcut) {
     add_direct_actuators(tree, r.p, r.inputs.ctrl < 0 ? nullptr : x.u + r.inputs.ctrl, x.qpos,
@@ -214,7 +216,7 @@ void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>
 
 // μ as the actuators feel it: nothing where a joint's limit holds them.
 template <class S, class P>
-const S* limited_mu(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD const S* limited_mu(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   if (!tree.limits_actuators) return w.mu;
   limited_actuator_forces(r, x, w);
@@ -229,7 +231,8 @@ const S* limited_mu(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 
 // J μ_act of each tendon, and Σ_i p̄'_i p_i of its actuators, which (2) spreads over all of them.
 template <class S, class P>
-void measure_tendon_cotangents(const Robot<S, P>& r, const Workspace<S>& w, const S* mu_act) {
+CYCLOID_HD void measure_tendon_cotangents(const Robot<S, P>& r, const Workspace<S>& w,
+                                          const S* mu_act) {
   const TreeView& tree = r.tree;
   for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
     const int id = static_cast<int>(t);
@@ -252,8 +255,8 @@ void measure_tendon_cotangents(const Robot<S, P>& r, const Workspace<S>& w, cons
 
 // p̄ of an actuator with force p, through (3) and (2); gear_bar is added to.
 template <class S, class P>
-S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                     const Workspace<S>& w, const S* mu_act, const S& p, S& gear_bar) {
+CYCLOID_HD S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                                const Workspace<S>& w, const S* mu_act, const S& p, S& gear_bar) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
@@ -284,9 +287,9 @@ S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
 
 // The pullback of force (J μ_act), where μ_act is not the μ whose field there is.
 template <class S, class P, class PullRow>
-void gather_limited_row(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                        const S& force, const S* mu_act, const InstantBars<S>& bar,
-                        PullRow pull_row) {
+CYCLOID_HD void gather_limited_row(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                   const S& force, const S* mu_act, const InstantBars<S>& bar,
+                                   PullRow pull_row) {
   for (int k = 0; k < r.tree.model.nv; ++k) w.rows.form.w[k] = force * mu_act[k];
   row_form_pullback(r.tree, r.p, w.frames, x.qpos, w.rows.form, pull_row, bar.q, bar.p,
                     w.row_mocap_bar);
@@ -295,9 +298,10 @@ void gather_limited_row(const Robot<S, P>& r, const Instant<S>& x, const Workspa
 // The cotangents of an actuator's length and rate, and its force p along its row, to the row's own
 // pullback. gear_bar is added to.
 template <class S, class P>
-void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                         const Workspace<S>& w, const S* mu_act, const ActuatorPoint<S>& point_bar,
-                         const S& p, const InstantBars<S>& bar, S& gear_bar) {
+CYCLOID_HD void gather_actuator_row(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                                    const Workspace<S>& w, const S* mu_act,
+                                    const ActuatorPoint<S>& point_bar, const S& p,
+                                    const InstantBars<S>& bar, S& gear_bar) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
@@ -365,9 +369,10 @@ OrientationBars<S> gather_orientation_law(const Robot<S, P>& r, std::size_t i, c
 
 // The same for an orientation servo; slope_bar: the cotangent of dp/dω, of all rows.
 template <class S, class P>
-void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                        const Workspace<S>& w, const S* mu_act, const S& slope_bar,
-                        const S* act_dot_bar, const S* act_next_bar, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                                   const Workspace<S>& w, const S* mu_act, const S& slope_bar,
+                                   const S* act_dot_bar, const S* act_next_bar,
+                                   const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
@@ -401,8 +406,8 @@ void gather_orientation(const Robot<S, P>& r, std::size_t i, const Instant<S>& x
 
 // (1) and (3) of the tendons, after their actuators. w.tendon_slope_bar: of tendon_damping_slope.
 template <class S, class P>
-void gather_tendons(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                    const S* mu_act, const InstantBars<S>& bar) {
+CYCLOID_HD void gather_tendons(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                               const S* mu_act, const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const RowPoint<S> at{w.frames, w.m, w.v, x.qpos, w.mu, x.qvel};
   const RowSinks<S> to{w.bars, bar.q, bar.v, bar.p};
@@ -432,9 +437,10 @@ void gather_tendons(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 // The pullback of one actuator's law: bars_of(p, slope) gives their cotangents. Returns those of
 // length and rate, and p in `force`.
 template <class S, class P, class BarsOf>
-ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                            const Workspace<S>& w, const S* act_dot_bar, const S* act_next_bar,
-                            const InstantBars<S>& bar, S& force, BarsOf bars_of) {
+CYCLOID_HD ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                                       const Workspace<S>& w, const S* act_dot_bar,
+                                       const S* act_next_bar, const InstantBars<S>& bar, S& force,
+                                       BarsOf bars_of) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   if (is_motor(a)) {
@@ -469,9 +475,10 @@ ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, const Instant<S
 // slopes.of_actuator(i, slope, gear_bar) returns that of dp_i/dl̇, slopes.of_orientation(i) that of
 // an orientation servo.
 template <class S, class P, class Slopes>
-void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                            const Slopes& slopes, const S* act_dot_bar, const S* act_next_bar,
-                            const InstantBars<S>& bar) {
+CYCLOID_HD void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x,
+                                       const Workspace<S>& w, const Slopes& slopes,
+                                       const S* act_dot_bar, const S* act_next_bar,
+                                       const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   if (r.shortcut) {
     const int ctrl = r.inputs.ctrl;

@@ -21,11 +21,11 @@ struct SlopePoint {
   Force<S>* field_bar;
 };
 
-inline bool has_slope(const TreeView& tree, const Actuator& a) {
+CYCLOID_HD inline bool has_slope(const TreeView& tree, const Actuator& a) {
   return acts(tree, a) && looks_at_length(a);
 }
 // Whether an actuator's slope has a row of its own: not one dof, not its tendon's.
-inline bool has_own_row(const TreeView& tree, const Actuator& a) {
+CYCLOID_HD inline bool has_own_row(const TreeView& tree, const Actuator& a) {
   return a.transmission != TransmissionKind::tendon && !on_one_dof(tree, a);
 }
 
@@ -43,7 +43,8 @@ CYCLOID_INLINE S slope_open(const TreeView& tree, const Actuator& a, const Works
 
 // dp/dl̇ of an actuator's law.
 template <class S, class P>
-S law_slope(const Robot<S, P>& r, std::size_t i, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD S law_slope(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                       const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const S h = r.timestep();
   if (is_motor(tree.model.actuators[i])) {
@@ -56,7 +57,7 @@ S law_slope(const Robot<S, P>& r, std::size_t i, const Instant<S>& x, const Work
 // (1): rows of one degree of freedom go to w.slope (nv), those of tendons to w.tendon_slope, the
 // others stay in w.actuator_slope.
 template <class S, class P>
-void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   if (tree.model.tendons.empty() && tree.model.actuators.empty()) return;
   measure_actuators(r, x, w);
@@ -88,7 +89,8 @@ void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace
 
 // Adds the slopes of tendons and of actuators with rows of their own to the mass matrix, times h.
 template <class S, class P>
-void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w, S* M) {
+CYCLOID_HD void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                               S* M) {
   const TreeView& tree = r.tree;
   const S h = r.timestep();
   S* J = w.rows.row;
@@ -113,9 +115,9 @@ void add_row_slopes(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S
 
 // The pullback of -h b Q(λ, q̂) of one row (row_form.h), J in w.rows.row: returns b̄.
 template <class S, class P, class PullRow>
-S gather_row_slope(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                   const SlopePoint<S>& slopes, const S& slope, const InstantBars<S>& bar,
-                   PullRow pull_row) {
+CYCLOID_HD S gather_row_slope(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                              const SlopePoint<S>& slopes, const S& slope,
+                              const InstantBars<S>& bar, PullRow pull_row) {
   const TreeView& tree = r.tree;
   const S h = r.timestep();
   S* weights = w.rows.form.w;
@@ -139,7 +141,7 @@ struct SlopeCotangents {
   const InstantBars<S>& bar;
   bool implicit = r.all_slopes();
 
-  void of_tendons() const {
+  CYCLOID_HD void of_tendons() const {
     const TreeView& tree = r.tree;
     for (std::size_t t = 0; t < tree.model.tendons.size(); ++t) {
       w.tendon_slope_bar[t] = S(0);
@@ -154,7 +156,7 @@ struct SlopeCotangents {
     }
   }
 
-  S of_actuator(std::size_t i, const S& slope, S& gear_bar) const {
+  CYCLOID_HD S of_actuator(std::size_t i, const S& slope, S& gear_bar) const {
     const TreeView& tree = r.tree;
     const Actuator& a = tree.model.actuators[i];
     if (!implicit || !has_slope(tree, a)) return S(0);
@@ -168,7 +170,7 @@ struct SlopeCotangents {
     return -gear * gear * b_bar;
   }
 
-  S of_orientation(std::size_t i) const {
+  CYCLOID_HD S of_orientation(std::size_t i) const {
     const TreeView& tree = r.tree;
     if (!implicit || !has_slope(tree, tree.model.actuators[i])) return S(0);
     S b_bar(0);
@@ -186,7 +188,7 @@ struct SlopeCotangents {
   }
 
  private:
-  S of_own_row(int i) const {
+  CYCLOID_HD S of_own_row(int i) const {
     const TreeView& tree = r.tree;
     const std::size_t at = static_cast<std::size_t>(i);
     actuator_row(r, i, x, w, w.rows.row);
@@ -205,9 +207,9 @@ struct SlopeCotangents {
 // The pullback of all of this and of add_actuation, given μ (w.mu), q̈, the fields v and m, and
 // slope_bar of w.slope.
 template <class S, class P>
-void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                      const SlopePoint<S>& slopes, const S* act_dot_bar, const S* act_next_bar,
-                      const InstantBars<S>& bar) {
+CYCLOID_HD void gather_actuation(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                 const SlopePoint<S>& slopes, const S* act_dot_bar,
+                                 const S* act_next_bar, const InstantBars<S>& bar) {
   gather_actuator_forces(r, x, w, SlopeCotangents<S, P>{r, x, w, slopes, bar}, act_dot_bar,
                          act_next_bar, bar);
 }

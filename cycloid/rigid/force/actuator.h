@@ -40,22 +40,22 @@ struct ActuatorPoint {
 };
 
 // A disabled actuator exerts nothing, and its activation stays where it is.
-inline bool acts(const TreeView& tree, const Actuator& a) {
+CYCLOID_HD inline bool acts(const TreeView& tree, const Actuator& a) {
   return a.enabled && tree.model.options.acting.actuation;
 }
 
 // The range that holds an activation, also of an actuator whose group is disabled: none when all
 // actuators are.
-inline Range held_range(const TreeView& tree, const Actuator& a) {
+CYCLOID_HD inline Range held_range(const TreeView& tree, const Actuator& a) {
   return tree.model.options.acting.actuation ? a.activation_range : Range{};
 }
 
 // A position servo, gain = -bias₁, or a PID servo, on a transmission that is an angle in space.
-inline bool turns_by_its_gains(const Actuator& a) {
+CYCLOID_HD inline bool turns_by_its_gains(const Actuator& a) {
   return a.law == ActuatorLaw::gain_and_bias && !a.affine_gain && !a.muscle_gain && a.affine_bias &&
          a.gain[0] != 0 && a.gain[0] == -a.bias[1];
 }
-inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
+CYCLOID_HD inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
   if (a.law != ActuatorLaw::pid && !turns_by_its_gains(a)) return false;
   if (a.transmission == TransmissionKind::site) {
     return a.reference_site >= 0 && a.gear[0] == 0 && a.gear[1] == 0 && a.gear[2] == 0;
@@ -65,7 +65,7 @@ inline bool setpoint_turns(const TreeView& tree, const Actuator& a) {
   return on_joint && tree.model.joints[static_cast<std::size_t>(a.target)].kind == JointKind::ball;
 }
 
-inline bool filters(const Actuator& a) {
+CYCLOID_HD inline bool filters(const Actuator& a) {
   return a.dynamics == ActuatorDynamics::filter || a.dynamics == ActuatorDynamics::filter_exact;
 }
 
@@ -181,7 +181,7 @@ CYCLOID_HD void activation_step_pullback(const TreeView& tree, const P* p, std::
 }
 
 // Whether (5) looks at length and rate, and its slope in l̇ is not zero.
-inline bool looks_at_length(const Actuator& a) {
+CYCLOID_HD inline bool looks_at_length(const Actuator& a) {
   return a.law != ActuatorLaw::gain_and_bias || a.affine_gain || a.affine_bias || a.muscle_gain ||
          a.muscle_bias;
 }

@@ -11,14 +11,14 @@
 
 namespace cycloid::inline rigid {
 
-inline bool on_one_dof(const TreeView& tree, const Actuator& a) {
+CYCLOID_HD inline bool on_one_dof(const TreeView& tree, const Actuator& a) {
   return (a.transmission == TransmissionKind::joint ||
           a.transmission == TransmissionKind::joint_in_parent) &&
          dof_numbers(tree.model.joints[static_cast<std::size_t>(a.target)].kind) == 1;
 }
 
 // The place of the three gears that turn.
-inline int turning_gear(const TreeView& tree, std::size_t i) {
+CYCLOID_HD inline int turning_gear(const TreeView& tree, std::size_t i) {
   const bool site = tree.model.actuators[i].transmission == TransmissionKind::site;
   return tree.actuators[i].gear + (site ? 3 : 0);
 }
@@ -102,7 +102,8 @@ CYCLOID_INLINE ActuatorPoint<S> gather_actuator(const Robot<S, P>& r, std::size_
 
 // The actuator's row, as row_form.h takes it: (nv), with memory.
 template <class S, class P>
-void actuator_row(const Robot<S, P>& r, int i, const Instant<S>& x, const Workspace<S>& w, S* J) {
+CYCLOID_HD void actuator_row(const Robot<S, P>& r, int i, const Instant<S>& x,
+                             const Workspace<S>& w, S* J) {
   const TreeView& tree = r.tree;
   set_zero(J, tree.model.nv);
   if (!pulls_at_sites(tree.model.actuators[static_cast<std::size_t>(i)])) {

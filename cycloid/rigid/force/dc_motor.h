@@ -31,7 +31,7 @@ struct DcMotor {
 };
 
 template <class S, class P>
-DcMotor<S> dc_motor(const ActuatorPlaces& at, const P* p) {
+CYCLOID_HD DcMotor<S> dc_motor(const ActuatorPlaces& at, const P* p) {
   const P *g = p + at.gain, *b = p + at.bias, *d = p + at.dynamics;
   DcMotor<S> m{};
   m.R = S(g[0]), m.K = S(g[1]), m.alpha = S(g[2]), m.T0 = S(g[3]);
@@ -43,7 +43,7 @@ DcMotor<S> dc_motor(const ActuatorPlaces& at, const P* p) {
   return m;
 }
 template <class S>
-void add_dc_motor_bars(const ActuatorPlaces& at, const DcMotor<S>& m, S* p_bar) {
+CYCLOID_HD void add_dc_motor_bars(const ActuatorPlaces& at, const DcMotor<S>& m, S* p_bar) {
   S *g = p_bar + at.gain, *b = p_bar + at.bias, *d = p_bar + at.dynamics;
   g[0] += m.R, g[1] += m.K, g[2] += m.alpha, g[3] += m.T0;
   g[4] += m.kp, g[5] += m.ki, g[6] += m.kd, g[7] += m.V_max;
@@ -53,7 +53,7 @@ void add_dc_motor_bars(const ActuatorPlaces& at, const DcMotor<S>& m, S* p_bar) 
   d[4] += m.ambient, d[5] += m.bristle.stiffness, d[6] += m.bristle.damping;
 }
 
-inline bool has_driver(const Actuator& a) {
+CYCLOID_HD inline bool has_driver(const Actuator& a) {
   return has_control(a, kPositionControl) || has_control(a, kVelocityControl) ||
          has_control(a, kForceControl);
 }
@@ -83,8 +83,8 @@ struct DcMotorValues {
 };
 
 template <class S, class P>
-MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                             const MotorPoint<S>& at, DcMotorValues<S>& kept) {
+CYCLOID_HD MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                        const MotorPoint<S>& at, DcMotorValues<S>& kept) {
   const Actuator& a = tree.model.actuators[i];
   const DcMotor<S> m = dc_motor<S>(tree.actuators[i], p);
   const S v = at.rate, *x = at.x;
@@ -142,10 +142,10 @@ MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::size_t i, co
 
 // Adds to at_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P>
-void dc_motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                             const MotorPoint<S>& at, const MotorForce<S>& out,
-                             const DcMotorValues<S>& kept, MotorForce<S> bar, MotorPoint<S>& at_bar,
-                             S& h_bar, S* p_bar) {
+CYCLOID_HD void dc_motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                        const MotorPoint<S>& at, const MotorForce<S>& out,
+                                        const DcMotorValues<S>& kept, MotorForce<S> bar,
+                                        MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const DcMotor<S> m = dc_motor<S>(tree.actuators[i], p);
   const S v = at.rate, *x = at.x, *u = kept.setpoint.u;

@@ -39,8 +39,8 @@ CYCLOID_INLINE DirectForce<S> direct_force(const TreeView& tree, const P* p,
 
 // ctrl: (controls) or null, which counts as zero. Adds to tau.
 template <class S, class P>
-void add_direct_actuators(const TreeView& tree, const P* p, const S* ctrl, const S* qpos,
-                          const S* qvel, S* tau) {
+CYCLOID_HD void add_direct_actuators(const TreeView& tree, const P* p, const S* ctrl, const S* qpos,
+                                     const S* qvel, S* tau) {
   for (const DirectActuator& d : tree.direct_actuators) {
     const Actuator& a = tree.model.actuators[static_cast<std::size_t>(d.actuator)];
     const DirectForce<S> x = direct_force(tree, p, d, ctrl ? ctrl[a.control] : S(0), qpos, qvel);
@@ -50,9 +50,9 @@ void add_direct_actuators(const TreeView& tree, const P* p, const S* ctrl, const
 
 // mu: the cotangent of tau. Adds; ctrl_bar and p_bar may be null.
 template <class S, class P>
-void add_direct_actuators_pullback(const TreeView& tree, const P* p, const S* ctrl, const S* qpos,
-                                   const S* qvel, const S* mu, S* ctrl_bar, S* q_bar, S* v_bar,
-                                   S* p_bar) {
+CYCLOID_HD void add_direct_actuators_pullback(const TreeView& tree, const P* p, const S* ctrl,
+                                              const S* qpos, const S* qvel, const S* mu,
+                                              S* ctrl_bar, S* q_bar, S* v_bar, S* p_bar) {
   for (const DirectActuator& d : tree.direct_actuators) {
     const Actuator& a = tree.model.actuators[static_cast<std::size_t>(d.actuator)];
     const ActuatorPlaces& at = tree.actuators[static_cast<std::size_t>(d.actuator)];

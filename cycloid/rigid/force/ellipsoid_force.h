@@ -34,10 +34,12 @@ struct EllipsoidPoint {
   Ellipsoid<S> g;
   LocalPair<S> v;
 
-  LocalPair<S> local(const Motion<S>& y) const {
+  CYCLOID_HD LocalPair<S> local(const Motion<S>& y) const {
     return {transpose_vector_product(B, y.angular), transpose_vector_product(B, field_at(y, c))};
   }
-  Force<S> world(const LocalPair<S>& a) const { return wrench(B * a.moving, c, B * a.turning); }
+  CYCLOID_HD Force<S> world(const LocalPair<S>& a) const {
+    return wrench(B * a.moving, c, B * a.turning);
+  }
 };
 
 // The size of a geom: parameters, or constants of a mesh.
@@ -75,8 +77,8 @@ CYCLOID_INLINE void half_axes_pullback(Shape shape, const Vec3<S>& r_bar, Vec3<S
 }
 
 template <class S, class P>
-EllipsoidPoint<S> ellipsoid_point(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
-                                  const Motion<S>* v) {
+CYCLOID_HD EllipsoidPoint<S> ellipsoid_point(const TreeView& tree, const P* p, int geom,
+                                             const Frames<S>& f, const Motion<S>* v) {
   const std::size_t i = static_cast<std::size_t>(geom);
   const GeomPlaces& at = tree.geoms[i];
   const P* fluid = p + at.fluid;
@@ -106,8 +108,8 @@ EllipsoidPoint<S> ellipsoid_point(const TreeView& tree, const P* p, int geom, co
 
 // (3), on the geom's body. v: velocity field per link.
 template <class S, class P>
-Force<S> ellipsoid_wrench(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
-                          const Motion<S>* v) {
+CYCLOID_HD Force<S> ellipsoid_wrench(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
+                                     const Motion<S>* v) {
   const EllipsoidPoint<S> at = ellipsoid_point(tree, p, geom, f, v);
   return at.world(ellipsoid_law(at.g, at.v));
 }
@@ -118,15 +120,15 @@ struct EllipsoidPlaceBars {
   Vec3<S> c{}, turn{}, u{};
 
   // (5) of one field; returns ȳ.
-  Force<S> share(const EllipsoidPoint<S>& at, const Motion<S>& y, const LocalPair<S>& a,
-                 const LocalPair<S>& a_bar) {
+  CYCLOID_HD Force<S> share(const EllipsoidPoint<S>& at, const Motion<S>& y, const LocalPair<S>& a,
+                            const LocalPair<S>& a_bar) {
     c += cross(at.B * a_bar.moving, y.angular);
     turn += cross(a_bar.turning, a.turning) + cross(a_bar.moving, a.moving);
     return at.world(a_bar);
   }
   // The same of the velocity, with the wind.
-  Force<S> share_velocity(const EllipsoidPoint<S>& at, const Motion<S>& v,
-                          const LocalPair<S>& v_bar) {
+  CYCLOID_HD Force<S> share_velocity(const EllipsoidPoint<S>& at, const Motion<S>& v,
+                                     const LocalPair<S>& v_bar) {
     u += at.B * v_bar.moving;
     return share(at, v, at.v, v_bar);
   }
@@ -134,9 +136,10 @@ struct EllipsoidPlaceBars {
 
 // Brings the cotangents of the numbers and of the place home.
 template <class S, class P>
-void gather_ellipsoid(const TreeView& tree, const P* p, const Frames<S>& f,
-                      const EllipsoidPoint<S>& at, const Ellipsoid<S>& g_bar,
-                      const EllipsoidPlaceBars<S>& place, const BodyBars<S>& bars, S* p_bar) {
+CYCLOID_HD void gather_ellipsoid(const TreeView& tree, const P* p, const Frames<S>& f,
+                                 const EllipsoidPoint<S>& at, const Ellipsoid<S>& g_bar,
+                                 const EllipsoidPlaceBars<S>& place, const BodyBars<S>& bars,
+                                 S* p_bar) {
   const std::size_t i = static_cast<std::size_t>(at.geom);
   const GeomPlaces& to = tree.geoms[i];
   const Vec3<S> wind = vec3_of<S>(p + tree.options.wind);
@@ -160,9 +163,9 @@ void gather_ellipsoid(const TreeView& tree, const P* p, const Frames<S>& f,
 
 // Adds the cotangents of Φ = W·m, m a field per link.
 template <class S, class P>
-void ellipsoid_wrench_pullback(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
-                               const Motion<S>* v, const Motion<S>* m, const BodyBars<S>& bars,
-                               S* p_bar) {
+CYCLOID_HD void ellipsoid_wrench_pullback(const TreeView& tree, const P* p, int geom,
+                                          const Frames<S>& f, const Motion<S>* v,
+                                          const Motion<S>* m, const BodyBars<S>& bars, S* p_bar) {
   const EllipsoidPoint<S> at = ellipsoid_point(tree, p, geom, f, v);
   const LocalPair<S> m_local = at.local(m[at.link]);
   Ellipsoid<S> g_bar{};
@@ -176,8 +179,9 @@ void ellipsoid_wrench_pullback(const TreeView& tree, const P* p, int geom, const
 
 // The cotangents of density and viscosity where both are zero: nothing else has one.
 template <class S, class P>
-void absent_ellipsoid_pullback(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
-                               const Motion<S>* v, const Motion<S>* m, S* p_bar) {
+CYCLOID_HD void absent_ellipsoid_pullback(const TreeView& tree, const P* p, int geom,
+                                          const Frames<S>& f, const Motion<S>* v,
+                                          const Motion<S>* m, S* p_bar) {
   const EllipsoidPoint<S> at = ellipsoid_point(tree, p, geom, f, v);
   Ellipsoid<S> g_bar{};
   LocalPair<S> v_bar{};
@@ -239,8 +243,8 @@ CYCLOID_INLINE LocalPair<S> operator*(const LocalPair<S>& x, const S& k) {
 
 // The change of couple and force with a change of the velocity.
 template <class S>
-LocalPair<S> ellipsoid_law_change(const Ellipsoid<S>& g, const LocalPair<S>& v,
-                                  const LocalPair<S>& along) {
+CYCLOID_HD LocalPair<S> ellipsoid_law_change(const Ellipsoid<S>& g, const LocalPair<S>& v,
+                                             const LocalPair<S>& along) {
   return tangent_of(ellipsoid_law(held(g), moved(v, along)));
 }
 
@@ -265,8 +269,9 @@ CYCLOID_INLINE Force<S> operator*(const SpatialSpin<S>& d, const Motion<S>& y) {
 
 // Adds (4) of a geom to its body's parts.
 template <class S, class P>
-void add_ellipsoid_damping(const TreeView& tree, const P* p, int geom, const Frames<S>& f,
-                           const Motion<S>* v, SpatialDamping<S>& even, SpatialSpin<S>& odd) {
+CYCLOID_HD void add_ellipsoid_damping(const TreeView& tree, const P* p, int geom,
+                                      const Frames<S>& f, const Motion<S>* v,
+                                      SpatialDamping<S>& even, SpatialSpin<S>& odd) {
   const EllipsoidPoint<S> at = ellipsoid_point(tree, p, geom, f, v);
   S D[6][6];
   for (int k = 0; k < 6; ++k) {
@@ -296,7 +301,7 @@ void add_ellipsoid_damping(const TreeView& tree, const P* p, int geom, const Fra
 
 // (2) of medium_damping.h for the antisymmetric parts, in place. composite: (bodies).
 template <class S>
-void composite_spins(const TreeView& tree, SpatialSpin<S>* composite) {
+CYCLOID_HD void composite_spins(const TreeView& tree, SpatialSpin<S>* composite) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
     if (body.tree >= 0 && !tree.root[b]) composite[body.parent] += composite[b];
@@ -305,8 +310,8 @@ void composite_spins(const TreeView& tree, SpatialSpin<S>* composite) {
 
 // Adds h S_k·(D_a S_j) below the diagonal to L, and above, with the other sign, to U.
 template <class S>
-void add_spin_matrix(const TreeView& tree, const S& h, const Motion<S>* column,
-                     const SpatialSpin<S>* composite, S* L, S* U) {
+CYCLOID_HD void add_spin_matrix(const TreeView& tree, const S& h, const Motion<S>* column,
+                                const SpatialSpin<S>* composite, S* L, S* U) {
   for (int k = 0; k < tree.model.nv; ++k) {
     const Force<S> F = composite[tree.dof_body[static_cast<std::size_t>(k)]] * column[k] * h;
     int at = tree.row[static_cast<std::size_t>(k)];
@@ -320,8 +325,8 @@ void add_spin_matrix(const TreeView& tree, const S& h, const Motion<S>* column,
 }
 // The same for the six dofs from `first` on, into a block, row by row.
 template <class S>
-void add_spin_block(const S& h, const Motion<S>* column, int first, const SpatialSpin<S>& spin,
-                    S* block) {
+CYCLOID_HD void add_spin_block(const S& h, const Motion<S>* column, int first,
+                               const SpatialSpin<S>& spin, S* block) {
   for (int k = 0; k < 6; ++k) {
     const Force<S> F = spin * column[first + k] * h;
     for (int i = 0; i < 6; ++i) block[6 * i + k] += power(F, column[first + i]);
@@ -335,8 +340,8 @@ struct EllipsoidSlopeBars {
   EllipsoidPlaceBars<S> place;
   Force<S> m{}, y{}, v{};
 
-  S add(const EllipsoidPoint<S>& at, const Motion<S>& v_field, const Motion<S>& m_field,
-        const Motion<S>& y_field, const S& weight, Force<S>& m_bar, Force<S>& y_bar) {
+  CYCLOID_HD S add(const EllipsoidPoint<S>& at, const Motion<S>& v_field, const Motion<S>& m_field,
+                   const Motion<S>& y_field, const S& weight, Force<S>& m_bar, Force<S>& y_bar) {
     const LocalPair<S> m_local = at.local(m_field), y_local = at.local(y_field);
     Ellipsoid<Dual<S, 1>> g_bar = held(Ellipsoid<S>{});
     LocalPair<Dual<S, 1>> v_bar = moved(LocalPair<S>{}, LocalPair<S>{});
@@ -365,10 +370,10 @@ struct EllipsoidSlopeBars {
 // Adds the cotangents of a geom's part of Φ = -h m·(D y), or with D_s where `whole` is false;
 // returns that of h.
 template <class S, class P>
-S ellipsoid_damping_pullback(const TreeView& tree, const P* p, int geom, bool whole,
-                             const Frames<S>& f, const Motion<S>* v, const Motion<S>* m,
-                             const Motion<S>* y, const S& h, const BodyBars<S>& bars,
-                             Force<S>* y_bar, S* p_bar) {
+CYCLOID_HD S ellipsoid_damping_pullback(const TreeView& tree, const P* p, int geom, bool whole,
+                                        const Frames<S>& f, const Motion<S>* v, const Motion<S>* m,
+                                        const Motion<S>* y, const S& h, const BodyBars<S>& bars,
+                                        Force<S>* y_bar, S* p_bar) {
   const EllipsoidPoint<S> at = ellipsoid_point(tree, p, geom, f, v);
   const Motion<S>&v_l = v[at.link], &m_l = m[at.link], &y_l = y[at.link];
   EllipsoidSlopeBars<S> own;

@@ -68,7 +68,7 @@ struct EllipsoidShape {
 };
 
 template <class S>
-EllipsoidShape<S> ellipsoid_shape(const Vec3<S>& r) {
+CYCLOID_HD EllipsoidShape<S> ellipsoid_shape(const Vec3<S>& r) {
   const S pi = number<S>(kPi), of_moment = number<S>(8 * kPi / 15);
   const auto fourth = [](const S& x) { return x * x * (x * x); };
   EllipsoidShape<S> s;
@@ -89,8 +89,8 @@ EllipsoidShape<S> ellipsoid_shape(const Vec3<S>& r) {
 
 // Adds to r_bar. bar: of all but `longest` and `middle`.
 template <class S>
-void ellipsoid_shape_pullback(const Vec3<S>& r, const EllipsoidShape<S>& s,
-                              const EllipsoidShape<S>& bar, Vec3<S>& r_bar) {
+CYCLOID_HD void ellipsoid_shape_pullback(const Vec3<S>& r, const EllipsoidShape<S>& s,
+                                         const EllipsoidShape<S>& bar, Vec3<S>& r_bar) {
   const S pi = number<S>(kPi), of_moment = number<S>(8 * kPi / 15);
   const auto cube = [](const S& x) { return x * x * x; };
   S longest_bar =
@@ -126,7 +126,7 @@ struct EllipsoidFlow {
 };
 
 template <class S>
-EllipsoidFlow<S> ellipsoid_flow(const Vec3<S>& b, const Vec3<S>& u) {
+CYCLOID_HD EllipsoidFlow<S> ellipsoid_flow(const Vec3<S>& b, const Vec3<S>& u) {
   const S tiny = vanishing<S>();
   EllipsoidFlow<S> x;
   x.N = by_element(b, u);
@@ -138,8 +138,9 @@ EllipsoidFlow<S> ellipsoid_flow(const Vec3<S>& b, const Vec3<S>& u) {
 
 // Adds to b_bar and u_bar.
 template <class S>
-void ellipsoid_flow_pullback(const Vec3<S>& b, const Vec3<S>& u, const EllipsoidFlow<S>& x,
-                             const EllipsoidFlow<S>& bar, Vec3<S>& b_bar, Vec3<S>& u_bar) {
+CYCLOID_HD void ellipsoid_flow_pullback(const Vec3<S>& b, const Vec3<S>& u,
+                                        const EllipsoidFlow<S>& x, const EllipsoidFlow<S>& bar,
+                                        Vec3<S>& b_bar, Vec3<S>& u_bar) {
   const S tiny = vanishing<S>(), zero(0);
   const S below = max(x.speed * x.d, tiny), under = max(x.a, tiny), ratio = x.d / under;
   S a_bar = bar.a + bar.cosine / below, d_bar = bar.d, speed_bar = bar.speed;
@@ -163,7 +164,7 @@ CYCLOID_INLINE Vec3<S> angular_drag(const Ellipsoid<S>& g, const EllipsoidShape<
 
 // Couple and force of (7) and (5), at velocity v.
 template <class S>
-LocalPair<S> ellipsoid_law(const Ellipsoid<S>& g, const LocalPair<S>& v) {
+CYCLOID_HD LocalPair<S> ellipsoid_law(const Ellipsoid<S>& g, const LocalPair<S>& v) {
   const Vec3<S>&w = v.turning, &u = v.moving;
   const S pi = number<S>(kPi), rho = g.density;
   const EllipsoidShape<S> s = ellipsoid_shape(g.r);
@@ -186,8 +187,9 @@ LocalPair<S> ellipsoid_law(const Ellipsoid<S>& g, const LocalPair<S>& v) {
 
 // Adds to g_bar and v_bar, given the cotangents of couple and force.
 template <class S>
-void ellipsoid_law_pullback(const Ellipsoid<S>& g, const LocalPair<S>& v, const LocalPair<S>& bar,
-                            Ellipsoid<S>& g_bar, LocalPair<S>& v_bar) {
+CYCLOID_HD void ellipsoid_law_pullback(const Ellipsoid<S>& g, const LocalPair<S>& v,
+                                       const LocalPair<S>& bar, Ellipsoid<S>& g_bar,
+                                       LocalPair<S>& v_bar) {
   const Vec3<S>&w = v.turning, &u = v.moving;
   const S pi = number<S>(kPi), rho = g.density, beta = g.viscosity;
   const EllipsoidShape<S> s = ellipsoid_shape(g.r);

@@ -27,8 +27,8 @@ struct TurningAxis {
 };
 
 template <class S, class P>
-TurningAxis<S> turning_axis(const TreeView& tree, const P* p, int actuator, const Joint& joint,
-                            const S* qpos) {
+CYCLOID_HD TurningAxis<S> turning_axis(const TreeView& tree, const P* p, int actuator,
+                                       const Joint& joint, const S* qpos) {
   const std::size_t i = static_cast<std::size_t>(actuator);
   const int turn = linear_numbers(joint.kind);
   TurningAxis<S> a;
@@ -41,13 +41,14 @@ TurningAxis<S> turning_axis(const TreeView& tree, const P* p, int actuator, cons
   return a;
 }
 
-inline const Joint& transmission_joint(const TreeView& tree, int actuator) {
+CYCLOID_HD inline const Joint& transmission_joint(const TreeView& tree, int actuator) {
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(actuator)];
   return tree.model.joints[static_cast<std::size_t>(a.target)];
 }
 
 template <class S, class P>
-S joint_transmission_length(const TreeView& tree, const P* p, int actuator, const S* qpos) {
+CYCLOID_HD S joint_transmission_length(const TreeView& tree, const P* p, int actuator,
+                                       const S* qpos) {
   const Joint& joint = transmission_joint(tree, actuator);
   const P* gear = p + tree.actuators[static_cast<std::size_t>(actuator)].gear;
   switch (joint.kind) {
@@ -60,8 +61,8 @@ S joint_transmission_length(const TreeView& tree, const P* p, int actuator, cons
 
 // J x. x: (nv).
 template <class S, class P>
-S joint_transmission_rate(const TreeView& tree, const P* p, int actuator, const S* qpos,
-                          const S* x) {
+CYCLOID_HD S joint_transmission_rate(const TreeView& tree, const P* p, int actuator, const S* qpos,
+                                     const S* x) {
   const Joint& joint = transmission_joint(tree, actuator);
   const P* gear = p + tree.actuators[static_cast<std::size_t>(actuator)].gear;
   if (dof_numbers(joint.kind) == 1) return S(gear[0]) * x[joint.dof];  // (1)
@@ -73,8 +74,8 @@ S joint_transmission_rate(const TreeView& tree, const P* p, int actuator, const 
 
 // Adds Jᵀ force to tau (nv).
 template <class S, class P>
-void apply_joint_transmission(const TreeView& tree, const P* p, int actuator, const S* qpos,
-                              const S& force, S* tau) {
+CYCLOID_HD void apply_joint_transmission(const TreeView& tree, const P* p, int actuator,
+                                         const S* qpos, const S& force, S* tau) {
   const Joint& joint = transmission_joint(tree, actuator);
   const P* gear = p + tree.actuators[static_cast<std::size_t>(actuator)].gear;
   if (dof_numbers(joint.kind) == 1) {
@@ -87,9 +88,9 @@ void apply_joint_transmission(const TreeView& tree, const P* p, int actuator, co
 }
 
 template <class S, class P>
-void joint_transmission_pullback(const TreeView& tree, const P* p, int actuator,
-                                 const RowPoint<S>& at, const RowBars<S>& bar,
-                                 const RowSinks<S>& to) {
+CYCLOID_HD void joint_transmission_pullback(const TreeView& tree, const P* p, int actuator,
+                                            const RowPoint<S>& at, const RowBars<S>& bar,
+                                            const RowSinks<S>& to) {
   const Joint& joint = transmission_joint(tree, actuator);
   const int place = tree.actuators[static_cast<std::size_t>(actuator)].gear;
   const int k = joint.dof;

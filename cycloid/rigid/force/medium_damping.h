@@ -44,8 +44,8 @@ CYCLOID_INLINE Force<S> operator*(const SpatialDamping<S>& d, const Motion<S>& y
 
 // D of a moving body. v: velocity field per link.
 template <class S, class P>
-SpatialDamping<S> fluid_damping(const TreeView& tree, const P* p, int b, const Frames<S>& f,
-                                const Motion<S>* v) {
+CYCLOID_HD SpatialDamping<S> fluid_damping(const TreeView& tree, const P* p, int b,
+                                           const Frames<S>& f, const Motion<S>* v) {
   const FluidSlope<S> slope = fluid_wrench_velocity_jacobian(tree, p, b, f, v);
   const Vec3<S>&n = slope.turning, &u = slope.moving, &c = slope.c;
   const S zero(0);
@@ -71,8 +71,8 @@ SpatialDamping<S> fluid_damping(const TreeView& tree, const P* p, int b, const F
 
 // (2) in place and (3), for all bodies. composite: (bodies), D_b on entry. M: Tree::row storage.
 template <class S>
-void add_damping_matrix(const TreeView& tree, const S& h, const Motion<S>* column,
-                        SpatialDamping<S>* composite, S* M) {
+CYCLOID_HD void add_damping_matrix(const TreeView& tree, const S& h, const Motion<S>* column,
+                                   SpatialDamping<S>* composite, S* M) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
     if (body.tree >= 0 && !tree.root[b]) composite[body.parent] += composite[b];  // (2)
@@ -88,9 +88,10 @@ void add_damping_matrix(const TreeView& tree, const S& h, const Motion<S>* colum
 
 // Adds the cotangents of body b's part of Φ; returns -m·(D y), the cotangent of h.
 template <class S, class P>
-S fluid_damping_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
-                         const Motion<S>* v, const Motion<S>* m, const Motion<S>* y, const S& h,
-                         const BodyBars<S>& bars, Force<S>& y_bar, S* p_bar) {
+CYCLOID_HD S fluid_damping_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
+                                    const Motion<S>* v, const Motion<S>* m, const Motion<S>* y,
+                                    const S& h, const BodyBars<S>& bars, Force<S>& y_bar,
+                                    S* p_bar) {
   const FluidBox<P> box = fluid_box(tree, p, b);
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   const FluidSlope<S> slope{at.B, at.c, drag_slope(box.turning, box.turning_drag, at.omega),

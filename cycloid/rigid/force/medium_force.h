@@ -55,7 +55,8 @@ CYCLOID_INLINE Vec3<P> box_moments(const TreeView& tree, const P* p, int b) {
 
 // rho, beta: of the medium.
 template <class P>
-FluidBox<P> fluid_box(const TreeView& tree, const P* p, int b, const P& rho_, const P& beta_) {
+CYCLOID_HD FluidBox<P> fluid_box(const TreeView& tree, const P* p, int b, const P& rho_,
+                                 const P& beta_) {
   const P tiny = number<P>(kFluidTiny), pi = number<P>(kPi);
   const P mass = p[tree.bodies[static_cast<std::size_t>(b)].mass];
   const auto has_mass = mass >= tiny;
@@ -83,8 +84,8 @@ CYCLOID_INLINE FluidBox<P> fluid_box(const TreeView& tree, const P* p, int b) {
 
 // Adds the cotangents of mass, inertia, density and viscosity. bar: of all but `side`.
 template <class S, class P>
-void fluid_box_pullback(const TreeView& tree, const P* p, int b, const FluidBox<P>& box,
-                        const FluidBox<S>& bar, S* p_bar) {
+CYCLOID_HD void fluid_box_pullback(const TreeView& tree, const P* p, int b, const FluidBox<P>& box,
+                                   const FluidBox<S>& bar, S* p_bar) {
   const BodyPlaces& at = tree.bodies[static_cast<std::size_t>(b)];
   const S pi = number<S>(kPi), third = number<S>(1.0 / 3), present = S(box.present);
   const S rho = S(p[tree.options.density]), beta = S(p[tree.options.viscosity]);
@@ -135,8 +136,8 @@ struct FluidPoint {
 };
 
 template <class S, class P>
-FluidPoint<S> fluid_point(const TreeView& tree, const P* p, int b, const Frames<S>& f,
-                          const Motion<S>* v) {
+CYCLOID_HD FluidPoint<S> fluid_point(const TreeView& tree, const P* p, int b, const Frames<S>& f,
+                                     const Motion<S>* v) {
   const std::size_t i = static_cast<std::size_t>(b);
   FluidPoint<S> at;
   at.B = f.R[b] * principal_axes<S>(tree.model.bodies[i]);
@@ -166,8 +167,8 @@ CYCLOID_INLINE Vec3<S> drag_slope(const P& linear, const Vec3<P>& quadratic, con
 
 // The wrench on a moving body. v: velocity field per link.
 template <class S, class P>
-Force<S> fluid_wrench(const TreeView& tree, const P* p, int b, const Frames<S>& f,
-                      const Motion<S>* v) {
+CYCLOID_HD Force<S> fluid_wrench(const TreeView& tree, const P* p, int b, const Frames<S>& f,
+                                 const Motion<S>* v) {
   const FluidBox<P> box = fluid_box(tree, p, b);
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   const Vec3<S> n = drag(box.turning, box.turning_drag, at.omega);
@@ -183,8 +184,8 @@ struct FluidSlope {
 };
 
 template <class S, class P>
-FluidSlope<S> fluid_wrench_velocity_jacobian(const TreeView& tree, const P* p, int b,
-                                             const Frames<S>& f, const Motion<S>* v) {
+CYCLOID_HD FluidSlope<S> fluid_wrench_velocity_jacobian(const TreeView& tree, const P* p, int b,
+                                                        const Frames<S>& f, const Motion<S>* v) {
   const FluidBox<P> box = fluid_box(tree, p, b);
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   return {at.B, at.c, drag_slope(box.turning, box.turning_drag, at.omega),
@@ -223,9 +224,9 @@ CYCLOID_INLINE void fluid_point_pullback(const TreeView& tree, int b, const Fram
 
 // Adds the cotangents of Φ = W·m, m a field per link.
 template <class S, class P>
-void fluid_wrench_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
-                           const Motion<S>* v, const Motion<S>* m, const BodyBars<S>& bars,
-                           S* p_bar) {
+CYCLOID_HD void fluid_wrench_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
+                                      const Motion<S>* v, const Motion<S>* m,
+                                      const BodyBars<S>& bars, S* p_bar) {
   const FluidBox<P> box = fluid_box(tree, p, b);
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   const std::size_t l = last_link(tree, b);
@@ -254,8 +255,8 @@ void fluid_wrench_pullback(const TreeView& tree, const P* p, int b, const Frames
 // The cotangents of density and viscosity where both are zero. Φ is linear in them, and nothing
 // else has one.
 template <class S, class P>
-void absent_medium_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
-                            const Motion<S>* v, const Motion<S>* m, S* p_bar) {
+CYCLOID_HD void absent_medium_pullback(const TreeView& tree, const P* p, int b, const Frames<S>& f,
+                                       const Motion<S>* v, const Motion<S>* m, S* p_bar) {
   const FluidPoint<S> at = fluid_point(tree, p, b, f, v);
   const std::size_t l = last_link(tree, b);
   const Vec3<S> n_bar = transpose_vector_product(at.B, m[l].angular);

@@ -8,13 +8,13 @@
 
 namespace cycloid::inline rigid {
 
-inline bool is_motor(const Actuator& a) {
+CYCLOID_HD inline bool is_motor(const Actuator& a) {
   return a.law == ActuatorLaw::pid || a.law == ActuatorLaw::dc_motor;
 }
 
 // visit(place in act, MotorState of a motor) for every activation of an actuator.
 template <class Visit>
-void for_each_activation(const Actuator& a, Visit visit) {
+CYCLOID_HD void for_each_activation(const Actuator& a, Visit visit) {
   if (!is_motor(a)) {
     for (int k = 0; k < activations(a); ++k) visit(a.act + k, 0);
     return;
@@ -34,7 +34,7 @@ struct MotorValues {
 
 // x within the range of a state that does not move.
 template <class S, class P>
-S held_state(const TreeView& tree, const P* p, std::size_t i, int state, const S& x) {
+CYCLOID_HD S held_state(const TreeView& tree, const P* p, std::size_t i, int state, const S& x) {
   const Actuator& a = tree.model.actuators[i];
   if (!tree.model.options.acting.actuation) return x;
   if (a.law == ActuatorLaw::pid) return clamp(a.activation_range, x);
@@ -44,8 +44,8 @@ S held_state(const TreeView& tree, const P* p, std::size_t i, int state, const S
 
 // Turns the cotangent of held_state into that of x.
 template <class S, class P>
-void held_state_pullback(const TreeView& tree, const P* p, std::size_t i, int state, const S& x,
-                         S& bar, S* p_bar) {
+CYCLOID_HD void held_state_pullback(const TreeView& tree, const P* p, std::size_t i, int state,
+                                    const S& x, S& bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   if (!tree.model.options.acting.actuation) return;
   if (a.law == ActuatorLaw::pid) {
@@ -59,8 +59,8 @@ void held_state_pullback(const TreeView& tree, const P* p, std::size_t i, int st
 }
 
 template <class S, class P>
-MotorValues<S> motor_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                           const MotorPoint<S>& at) {
+CYCLOID_HD MotorValues<S> motor_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                      const MotorPoint<S>& at) {
   const Actuator& a = tree.model.actuators[i];
   MotorValues<S> v;
   if (a.law == ActuatorLaw::pid) {
@@ -81,9 +81,9 @@ MotorValues<S> motor_force(const TreeView& tree, const P* p, std::size_t i, cons
 }
 
 template <class S, class P>
-void motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                          const MotorPoint<S>& at, const MotorValues<S>& v, MotorForce<S> bar,
-                          MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
+CYCLOID_HD void motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                     const MotorPoint<S>& at, const MotorValues<S>& v,
+                                     MotorForce<S> bar, MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   if (!acts(tree, a)) {
     const bool all_off = !tree.model.options.acting.actuation;
@@ -106,16 +106,16 @@ void motor_force_pullback(const TreeView& tree, const P* p, std::size_t i, const
 
 // x⁺ of one state from its mean ẋ, as Runge–Kutta needs it.
 template <class S, class P>
-S motor_state_step(const TreeView& tree, const P* p, std::size_t i, int state, const S& h,
-                   const S& x, const S& x_dot) {
+CYCLOID_HD S motor_state_step(const TreeView& tree, const P* p, std::size_t i, int state,
+                              const S& h, const S& x, const S& x_dot) {
   if (state != kCurrent) return held_state(tree, p, i, state, x + h * x_dot);
   const S te = S(p[tree.actuators[i].dynamics]);
   return x + x_dot * te * (S(1) - exp(-h / te));
 }
 template <class S, class P>
-void motor_state_step_pullback(const TreeView& tree, const P* p, std::size_t i, int state,
-                               const S& h, const S& x, const S& x_dot, S next_bar, S& x_bar,
-                               S& x_dot_bar, S& h_bar, S* p_bar) {
+CYCLOID_HD void motor_state_step_pullback(const TreeView& tree, const P* p, std::size_t i,
+                                          int state, const S& h, const S& x, const S& x_dot,
+                                          S next_bar, S& x_bar, S& x_dot_bar, S& h_bar, S* p_bar) {
   if (state != kCurrent) {
     held_state_pullback(tree, p, i, state, x + h * x_dot, next_bar, p_bar);
     x_bar += next_bar;
@@ -132,8 +132,8 @@ void motor_state_step_pullback(const TreeView& tree, const P* p, std::size_t i, 
 }
 
 template <class S, class P>
-MotorPoint<S> motor_point(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                          const Workspace<S>& w) {
+CYCLOID_HD MotorPoint<S> motor_point(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
+                                     const Workspace<S>& w) {
   const Actuator& a = r.tree.model.actuators[i];
   const TransmissionPoint<S> on = transmission_point(r, i, x, w);
   MotorPoint<S> at;
@@ -150,9 +150,9 @@ MotorPoint<S> motor_point(const Robot<S, P>& r, std::size_t i, const Instant<S>&
 // Hands on the cotangents of controls, activations, period and parameters; returns those of length
 // and rate.
 template <class S, class P>
-MotorPoint<S> gather_motor(const Robot<S, P>& r, std::size_t i, const MotorPoint<S>& at,
-                           const MotorValues<S>& v, const MotorForce<S>& out_bar,
-                           const InstantBars<S>& bar) {
+CYCLOID_HD MotorPoint<S> gather_motor(const Robot<S, P>& r, std::size_t i, const MotorPoint<S>& at,
+                                      const MotorValues<S>& v, const MotorForce<S>& out_bar,
+                                      const InstantBars<S>& bar) {
   const Actuator& a = r.tree.model.actuators[i];
   MotorPoint<S> at_bar;
   motor_force_pullback(r.tree, r.p, i, r.timestep(), at, v, out_bar, at_bar, bar.h, bar.p);

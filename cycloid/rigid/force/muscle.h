@@ -92,7 +92,7 @@ CYCLOID_INLINE MuscleLengthCurve<S> muscle_length_curve(const S& L, const S& lmi
   const S a_slope = half * divisor_slope(low), b_slope = half * divisor_slope(high);
   const S rise = (L - lmin) / a, up = (S(1) - L) / a, down = (L - S(1)) / b, fall = (lmax - L) / b;
   const auto first = L <= half * (lmin + S(1)), second = L <= S(1);
-  const auto third = L <= half * (S(1) + lmax), inside = (lmin <= L) & (L <= lmax);
+  const Mask<S> third = L <= half * (S(1) + lmax), inside = (lmin <= L) & (L <= lmax);
   const auto choose = [&](const S& p, const S& q, const S& r, const S& s) {
     return select(inside, select(first, p, select(second, q, select(third, r, s))), S(0));
   };

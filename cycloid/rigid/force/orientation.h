@@ -16,8 +16,8 @@
 
 namespace cycloid::inline rigid {
 
-inline bool turns_frame(const Actuator& a) { return a.law == ActuatorLaw::orientation; }
-inline bool turns_ball(const Actuator& a) { return a.reference_site < 0; }
+CYCLOID_HD inline bool turns_frame(const Actuator& a) { return a.law == ActuatorLaw::orientation; }
+CYCLOID_HD inline bool turns_ball(const Actuator& a) { return a.reference_site < 0; }
 
 template <class S>
 CYCLOID_INLINE Vec3<S> unit_axis(int k) {
@@ -31,16 +31,16 @@ struct OrientedSites {
   SitePose<S> site, reference;
 };
 template <class S, class P>
-OrientedSites<S> oriented_sites(const TreeView& tree, const P* p, int actuator,
-                                const Frames<S>& f) {
+CYCLOID_HD OrientedSites<S> oriented_sites(const TreeView& tree, const P* p, int actuator,
+                                           const Frames<S>& f) {
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(actuator)];
   return {site_pose(tree, p, a.target, f), site_pose(tree, p, a.reference_site, f)};
 }
 
 // (1) for a field, or for a generalised vector x of a ball.
 template <class S, class P>
-Vec3<S> orientation_rate(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
-                         const Motion<S>* field, const S* x) {
+CYCLOID_HD Vec3<S> orientation_rate(const TreeView& tree, const P* p, int actuator,
+                                    const Frames<S>& f, const Motion<S>* field, const S* x) {
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(actuator)];
   if (turns_ball(a)) return load_vec3(x + transmission_joint(tree, actuator).dof);
   const OrientedSites<S> at = oriented_sites(tree, p, actuator, f);
@@ -48,8 +48,8 @@ Vec3<S> orientation_rate(const TreeView& tree, const P* p, int actuator, const F
 }
 
 template <class S, class P>
-OrientationPoint<S> orientation_point(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                                      const Workspace<S>& w) {
+CYCLOID_HD OrientationPoint<S> orientation_point(const Robot<S, P>& r, std::size_t i,
+                                                 const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
@@ -70,8 +70,9 @@ OrientationPoint<S> orientation_point(const Robot<S, P>& r, std::size_t i, const
 
 // (2): adds to tau (nv) or to wrenches (bodies).
 template <class S, class P>
-void apply_orientation(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
-                       const Vec3<S>& force, Force<S>* wrenches, S* tau) {
+CYCLOID_HD void apply_orientation(const TreeView& tree, const P* p, int actuator,
+                                  const Frames<S>& f, const Vec3<S>& force, Force<S>* wrenches,
+                                  S* tau) {
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(actuator)];
   if (turns_ball(a)) {
     add_to(tau + transmission_joint(tree, actuator).dof, force);
@@ -85,8 +86,8 @@ void apply_orientation(const TreeView& tree, const P* p, int actuator, const Fra
 
 // The row of `axis` (three numbers that weigh the rows), as row_form.h takes it: (nv).
 template <class S, class P>
-void orientation_row(const Robot<S, P>& r, int i, const Workspace<S>& w, const Vec3<S>& axis,
-                     S* J) {
+CYCLOID_HD void orientation_row(const Robot<S, P>& r, int i, const Workspace<S>& w,
+                                const Vec3<S>& axis, S* J) {
   const TreeView& tree = r.tree;
   set_zero(J, tree.model.nv);
   for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) w.rows.wrenches[b] = Force<S>{};
@@ -98,9 +99,9 @@ void orientation_row(const Robot<S, P>& r, int i, const Workspace<S>& w, const V
 
 // c_m and c_v: of the rates of the fields m and v; q_bar: of q_rel, in tangents.
 template <class S, class P>
-void orientation_pullback(const TreeView& tree, const P* p, int actuator, const RowPoint<S>& at,
-                          const Vec3<S>& c_m, const Vec3<S>& c_v, const Vec3<S>& q_bar,
-                          const RowSinks<S>& to) {
+CYCLOID_HD void orientation_pullback(const TreeView& tree, const P* p, int actuator,
+                                     const RowPoint<S>& at, const Vec3<S>& c_m, const Vec3<S>& c_v,
+                                     const Vec3<S>& q_bar, const RowSinks<S>& to) {
   const Actuator& a = tree.model.actuators[static_cast<std::size_t>(actuator)];
   if (turns_ball(a)) {
     const int dof = transmission_joint(tree, actuator).dof;

@@ -41,13 +41,15 @@ struct OrientationValues {
   S norm{}, scale{};  // |f|; 1/|u| of a quaternion
 };
 
-inline bool integrates(const Actuator& a) { return a.dynamics == ActuatorDynamics::integrator; }
+CYCLOID_HD inline bool integrates(const Actuator& a) {
+  return a.dynamics == ActuatorDynamics::integrator;
+}
 
 // The target and its pullback: (1) and (2).
 template <class S>
-void orientation_target(const TreeView& tree, const Actuator& a, const S& h,
-                        const OrientationPoint<S>& at, OrientationForce<S>& out,
-                        OrientationValues<S>& kept) {
+CYCLOID_HD void orientation_target(const TreeView& tree, const Actuator& a, const S& h,
+                                   const OrientationPoint<S>& at, OrientationForce<S>& out,
+                                   OrientationValues<S>& kept) {
   S u[4];
   for (int k = 0; k < 4; ++k) {
     const bool limits = tree.model.options.acting.control_limits && k < a.controls;
@@ -73,8 +75,9 @@ void orientation_target(const TreeView& tree, const Actuator& a, const S& h,
 }
 
 template <class S, class P>
-OrientationForce<S> orientation_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                                      const OrientationPoint<S>& at, OrientationValues<S>& kept) {
+CYCLOID_HD OrientationForce<S> orientation_force(const TreeView& tree, const P* p, std::size_t i,
+                                                 const S& h, const OrientationPoint<S>& at,
+                                                 OrientationValues<S>& kept) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& place = tree.actuators[i];
   OrientationForce<S> out;
@@ -100,10 +103,13 @@ OrientationForce<S> orientation_force(const TreeView& tree, const P* p, std::siz
 
 // Adds to at_bar, to q_bar, that of q in tangents, to h_bar, and to p_bar unless it is null.
 template <class S, class P>
-void orientation_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                                const OrientationPoint<S>& at, const OrientationForce<S>& out,
-                                const OrientationValues<S>& kept, const OrientationForce<S>& bar,
-                                OrientationPoint<S>& at_bar, Vec3<S>& q_bar, S& h_bar, S* p_bar) {
+CYCLOID_HD void orientation_force_pullback(const TreeView& tree, const P* p, std::size_t i,
+                                           const S& h, const OrientationPoint<S>& at,
+                                           const OrientationForce<S>& out,
+                                           const OrientationValues<S>& kept,
+                                           const OrientationForce<S>& bar,
+                                           OrientationPoint<S>& at_bar, Vec3<S>& q_bar, S& h_bar,
+                                           S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& place = tree.actuators[i];
   if (!acts(tree, a)) {

@@ -78,7 +78,7 @@ CYCLOID_INLINE bool may_pull(const Polynomial& poly, const P& k) {
 
 // Adds the springs of all joints to tau (nv).
 template <class S, class P>
-void add_springs(const TreeView& tree, const P* p, const S* qpos, S* tau) {
+CYCLOID_HD void add_springs(const TreeView& tree, const P* p, const S* qpos, S* tau) {
   if (!tree.model.options.acting.springs) return;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
     const Joint& joint = tree.model.joints[j];
@@ -107,8 +107,8 @@ void add_springs(const TreeView& tree, const P* p, const S* qpos, S* tau) {
 // tau_bar: the cotangent of tau, which is μ. Adds to q_bar (nv), and to p_bar unless it is null;
 // a quaternion reference gathers tangent numbers (motion_pullback.h).
 template <class S, class P>
-void add_springs_pullback(const TreeView& tree, const P* p, const S* qpos, const S* tau_bar,
-                          S* q_bar, S* p_bar) {
+CYCLOID_HD void add_springs_pullback(const TreeView& tree, const P* p, const S* qpos,
+                                     const S* tau_bar, S* q_bar, S* p_bar) {
   if (!tree.model.options.acting.springs) return;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
     const Joint& joint = tree.model.joints[j];
@@ -151,7 +151,7 @@ void add_springs_pullback(const TreeView& tree, const P* p, const S* qpos, const
 
 // Adds the dampers to tau (nv).
 template <class S, class P>
-void add_dampers(const TreeView& tree, const P* p, const S* qvel, S* tau) {
+CYCLOID_HD void add_dampers(const TreeView& tree, const P* p, const S* qvel, S* tau) {
   if (!tree.model.options.acting.dampers) return;
   for (int k = 0; k < tree.model.nv; ++k) {
     const Dof& dof = tree.model.dofs[static_cast<std::size_t>(k)];
@@ -167,7 +167,7 @@ void add_dampers(const TreeView& tree, const P* p, const S* qvel, S* tau) {
 
 // Adds their slopes B to `slope` (nv).
 template <class S, class P>
-void add_damper_slopes(const TreeView& tree, const P* p, const S* qvel, S* slope) {
+CYCLOID_HD void add_damper_slopes(const TreeView& tree, const P* p, const S* qvel, S* slope) {
   if (!tree.model.options.acting.dampers) return;
   for (int k = 0; k < tree.model.nv; ++k) {
     const Dof& dof = tree.model.dofs[static_cast<std::size_t>(k)];
@@ -182,8 +182,8 @@ void add_damper_slopes(const TreeView& tree, const P* p, const S* qvel, S* slope
 }
 
 template <class S, class P>
-void add_dampers_pullback(const TreeView& tree, const P* p, const S* qvel, const S* tau_bar,
-                          const S* slope_bar, S* v_bar, S* p_bar) {
+CYCLOID_HD void add_dampers_pullback(const TreeView& tree, const P* p, const S* qvel,
+                                     const S* tau_bar, const S* slope_bar, S* v_bar, S* p_bar) {
   if (!tree.model.options.acting.dampers) return;
   for (int k = 0; k < tree.model.nv; ++k) {
     const Dof& dof = tree.model.dofs[static_cast<std::size_t>(k)];

@@ -19,8 +19,8 @@ struct PidValues {
 };
 
 template <class S, class P>
-MotorForce<S> pid_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                        const MotorPoint<S>& at, PidValues<S>& kept) {
+CYCLOID_HD MotorForce<S> pid_force(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                   const MotorPoint<S>& at, PidValues<S>& kept) {
   const Actuator& a = tree.model.actuators[i];
   const P *gain = p + tree.actuators[i].gain, *bias = p + tree.actuators[i].bias;
   MotorForce<S> out;
@@ -44,9 +44,10 @@ MotorForce<S> pid_force(const TreeView& tree, const P* p, std::size_t i, const S
 
 // Adds to at_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P>
-void pid_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                        const MotorPoint<S>& at, const MotorForce<S>& out, const PidValues<S>& kept,
-                        MotorForce<S> bar, MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
+CYCLOID_HD void pid_force_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                   const MotorPoint<S>& at, const MotorForce<S>& out,
+                                   const PidValues<S>& kept, MotorForce<S> bar,
+                                   MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const ActuatorPlaces& place = tree.actuators[i];
   const P *gain = p + place.gain, *bias = p + place.bias;

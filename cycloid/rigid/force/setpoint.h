@@ -19,8 +19,10 @@ namespace cycloid::inline rigid {
 enum ControlKind { kPositionControl, kVelocityControl, kForceControl, kVoltageControl };
 inline constexpr int kControlKinds = 4;
 
-inline bool has_control(const Actuator& a, int kind) { return (a.signature >> kind) & 1; }
-inline int first_control(const Actuator& a) {
+CYCLOID_HD inline bool has_control(const Actuator& a, int kind) {
+  return (a.signature >> kind) & 1;
+}
+CYCLOID_HD inline int first_control(const Actuator& a) {
   for (int k = 0; k < kControlKinds; ++k) {
     if (has_control(a, k)) return k;
   }
@@ -32,7 +34,7 @@ enum MotorState { kSetpoint, kIntegral, kTemperature, kBristle, kCurrent };
 inline constexpr int kMotorStates = 5;
 
 // Which of them an actuator has is part of the model, whatever its parameters become.
-inline bool has_state(const Actuator& a, int state) {
+CYCLOID_HD inline bool has_state(const Actuator& a, int state) {
   const bool pid = a.law == ActuatorLaw::pid;
   switch (state) {
     case kSetpoint: return a.dynamics_numbers[pid ? 1 : 7] > 0;
@@ -68,7 +70,7 @@ struct MotorForce {
 struct SetpointPlaces {
   int rate, bound;
 };
-inline SetpointPlaces setpoint_places(const Actuator& a, const ActuatorPlaces& at) {
+CYCLOID_HD inline SetpointPlaces setpoint_places(const Actuator& a, const ActuatorPlaces& at) {
   if (a.law == ActuatorLaw::pid) return {at.dynamics + 1, at.dynamics};
   return {at.dynamics + 7, at.dynamics + 8};
 }
@@ -89,8 +91,8 @@ CYCLOID_INLINE S hold_between(const S& low, const S& high, const S& x) {
 }
 
 template <class S, class P>
-Setpoint<S> follow_setpoint(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                            const MotorPoint<S>& at, MotorForce<S>& out) {
+CYCLOID_HD Setpoint<S> follow_setpoint(const TreeView& tree, const P* p, std::size_t i, const S& h,
+                                       const MotorPoint<S>& at, MotorForce<S>& out) {
   const Actuator& a = tree.model.actuators[i];
   const SetpointPlaces places = setpoint_places(a, tree.actuators[i]);
   const bool turns = setpoint_turns(tree, a);
@@ -132,10 +134,11 @@ Setpoint<S> follow_setpoint(const TreeView& tree, const P* p, std::size_t i, con
 
 // u_bar: of the controls after (1). Adds to at_bar, h_bar, and to p_bar unless it is null.
 template <class S, class P>
-void follow_setpoint_pullback(const TreeView& tree, const P* p, std::size_t i, const S& h,
-                              const MotorPoint<S>& at, const MotorForce<S>& out,
-                              const Setpoint<S>& s, const MotorForce<S>& bar, S* u_bar,
-                              MotorPoint<S>& at_bar, S& h_bar, S* p_bar) {
+CYCLOID_HD void follow_setpoint_pullback(const TreeView& tree, const P* p, std::size_t i,
+                                         const S& h, const MotorPoint<S>& at,
+                                         const MotorForce<S>& out, const Setpoint<S>& s,
+                                         const MotorForce<S>& bar, S* u_bar, MotorPoint<S>& at_bar,
+                                         S& h_bar, S* p_bar) {
   const Actuator& a = tree.model.actuators[i];
   const SetpointPlaces places = setpoint_places(a, tree.actuators[i]);
   const bool turns = setpoint_turns(tree, a);

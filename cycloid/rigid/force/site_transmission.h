@@ -31,7 +31,7 @@ struct SitePose {
 };
 
 template <class S, class P>
-SitePose<S> site_pose(const TreeView& tree, const P* p, int site, const Frames<S>& f) {
+CYCLOID_HD SitePose<S> site_pose(const TreeView& tree, const P* p, int site, const Frames<S>& f) {
   const std::size_t s = static_cast<std::size_t>(site);
   SitePose<S> pose;
   pose.site = site;
@@ -50,7 +50,7 @@ CYCLOID_INLINE void site_turn_pullback(const TreeView& tree, const SitePose<S>& 
   if (p_bar) add_to(p_bar + tree.sites[static_cast<std::size_t>(site.site)].quat, turn_bar);
 }
 
-inline int common_ancestor(const TreeView& tree, int a, int b) {
+CYCLOID_HD inline int common_ancestor(const TreeView& tree, int a, int b) {
   while (a != b) {
     int& later = a > b ? a : b;
     later = tree.model.bodies[static_cast<std::size_t>(later)].parent;
@@ -66,11 +66,11 @@ struct SiteRow {
   SitePose<S> site, reference;
   Vec3<S> g_o, g_w, d, e, r;
 
-  const Quat<S>& frame() const { return relative ? reference.q : site.q; }
+  CYCLOID_HD const Quat<S>& frame() const { return relative ? reference.q : site.q; }
 };
 
 template <class S, class P>
-SiteRow<S> site_row(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
+CYCLOID_HD SiteRow<S> site_row(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
   const std::size_t i = static_cast<std::size_t>(actuator);
   const Actuator& a = tree.model.actuators[i];
   SiteRow<S> row{};
@@ -92,17 +92,18 @@ SiteRow<S> site_row(const TreeView& tree, const P* p, int actuator, const Frames
 }
 
 // Whether an actuator pulls at sites; those by a slider-crank go to slider_crank.h.
-inline bool pulls_at_sites(const Actuator& a) {
+CYCLOID_HD inline bool pulls_at_sites(const Actuator& a) {
   return a.transmission == TransmissionKind::site ||
          a.transmission == TransmissionKind::slider_crank;
 }
-inline bool by_slider_crank(const TreeView& tree, int actuator) {
+CYCLOID_HD inline bool by_slider_crank(const TreeView& tree, int actuator) {
   return tree.model.actuators[static_cast<std::size_t>(actuator)].transmission ==
          TransmissionKind::slider_crank;
 }
 
 template <class S, class P>
-S site_transmission_length(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
+CYCLOID_HD S site_transmission_length(const TreeView& tree, const P* p, int actuator,
+                                      const Frames<S>& f) {
   if (by_slider_crank(tree, actuator)) return slider_crank_length(tree, p, actuator, f);
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   if (!row.relative) return S(0);
@@ -127,8 +128,8 @@ CYCLOID_INLINE Motion<S> relative_motion(const TreeView& tree, const SiteRow<S>&
 
 // J x. field: the field of x.
 template <class S, class P>
-S site_transmission_rate(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
-                         const Motion<S>* field) {
+CYCLOID_HD S site_transmission_rate(const TreeView& tree, const P* p, int actuator,
+                                    const Frames<S>& f, const Motion<S>* field) {
   if (by_slider_crank(tree, actuator)) return slider_crank_rate(tree, p, actuator, f, field);
   const SiteRow<S> row = site_row(tree, p, actuator, f);
   const Motion<S> y = relative_motion(tree, row, field);
@@ -137,8 +138,8 @@ S site_transmission_rate(const TreeView& tree, const P* p, int actuator, const F
 
 // Adds Jᵀ force to wrenches (bodies), about the origin of each body's tree.
 template <class S, class P>
-void apply_site_transmission(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
-                             const S& force, Force<S>* wrenches) {
+CYCLOID_HD void apply_site_transmission(const TreeView& tree, const P* p, int actuator,
+                                        const Frames<S>& f, const S& force, Force<S>* wrenches) {
   if (by_slider_crank(tree, actuator)) {
     return apply_slider_crank(tree, p, actuator, f, force, wrenches);
   }
@@ -174,9 +175,9 @@ CYCLOID_INLINE void site_field_pullback(const TreeView& tree, const SiteRow<S>& 
 }
 
 template <class S, class P>
-void site_transmission_pullback(const TreeView& tree, const P* p, int actuator,
-                                const RowPoint<S>& at, const RowBars<S>& bar,
-                                const RowSinks<S>& to) {
+CYCLOID_HD void site_transmission_pullback(const TreeView& tree, const P* p, int actuator,
+                                           const RowPoint<S>& at, const RowBars<S>& bar,
+                                           const RowSinks<S>& to) {
   if (by_slider_crank(tree, actuator)) {
     return slider_crank_pullback(tree, p, actuator, at, bar, to);
   }

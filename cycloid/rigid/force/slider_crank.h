@@ -31,7 +31,8 @@ struct CrankRow {
 };
 
 template <class S, class P>
-CrankRow<S> crank_row(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
+CYCLOID_HD CrankRow<S> crank_row(const TreeView& tree, const P* p, int actuator,
+                                 const Frames<S>& f) {
   const std::size_t i = static_cast<std::size_t>(actuator);
   const Actuator& on = tree.model.actuators[i];
   CrankRow<S> row;
@@ -57,7 +58,8 @@ CrankRow<S> crank_row(const TreeView& tree, const P* p, int actuator, const Fram
 }
 
 template <class S, class P>
-S slider_crank_length(const TreeView& tree, const P* p, int actuator, const Frames<S>& f) {
+CYCLOID_HD S slider_crank_length(const TreeView& tree, const P* p, int actuator,
+                                 const Frames<S>& f) {
   const CrankRow<S> row = crank_row(tree, p, actuator, f);
   return row.gear * row.lambda;
 }
@@ -72,8 +74,8 @@ CYCLOID_INLINE Vec3<S> crank_motion(const TreeView& tree, const CrankRow<S>& row
 
 // J x. field: the field of x.
 template <class S, class P>
-S slider_crank_rate(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
-                    const Motion<S>* field) {
+CYCLOID_HD S slider_crank_rate(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
+                               const Motion<S>* field) {
   const CrankRow<S> row = crank_row(tree, p, actuator, f);
   return row.gear * (dot(row.g, crank_motion(tree, row, field)) +
                      dot(row.T, field[last_link(tree, row.body)].angular));  // (3)
@@ -81,8 +83,8 @@ S slider_crank_rate(const TreeView& tree, const P* p, int actuator, const Frames
 
 // Adds Jᵀ force to wrenches (bodies).
 template <class S, class P>
-void apply_slider_crank(const TreeView& tree, const P* p, int actuator, const Frames<S>& f,
-                        const S& force, Force<S>* wrenches) {
+CYCLOID_HD void apply_slider_crank(const TreeView& tree, const P* p, int actuator,
+                                   const Frames<S>& f, const S& force, Force<S>* wrenches) {
   const CrankRow<S> row = crank_row(tree, p, actuator, f);
   const S pull = force * row.gear;
   wrenches[row.crank_body] += wrench(row.g * pull, row.x_c, Vec3<S>{});
@@ -90,8 +92,9 @@ void apply_slider_crank(const TreeView& tree, const P* p, int actuator, const Fr
 }
 
 template <class S, class P>
-void slider_crank_pullback(const TreeView& tree, const P* p, int actuator, const RowPoint<S>& at,
-                           const RowBars<S>& bar, const RowSinks<S>& to) {
+CYCLOID_HD void slider_crank_pullback(const TreeView& tree, const P* p, int actuator,
+                                      const RowPoint<S>& at, const RowBars<S>& bar,
+                                      const RowSinks<S>& to) {
   const CrankRow<S> row = crank_row(tree, p, actuator, at.frames);
   const std::size_t c = last_link(tree, row.crank_body), l = last_link(tree, row.body);
   Vec3<S> g_bar{}, T_bar{}, x_c_bar{}, x_s_bar{};

@@ -27,12 +27,13 @@ struct TendonPiece {
   UnitAndNorm<S, 3> along;  // r
   S share;                  // 1/d
 
-  bool moves() const { return body[0] != body[1]; }
+  CYCLOID_HD bool moves() const { return body[0] != body[1]; }
 };
 
 // Calls visit(piece) for every piece of a spatial tendon.
 template <class S, class P, class Visit>
-void for_each_piece(const TreeView& tree, const P* p, int t, const Frames<S>& f, Visit visit) {
+CYCLOID_HD void for_each_piece(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                               Visit visit) {
   const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
   const Wrap* const wraps = tree.model.wraps.data() + tendon.first_wrap;
   TendonPiece<S> piece;
@@ -56,7 +57,8 @@ void for_each_piece(const TreeView& tree, const P* p, int t, const Frames<S>& f,
 
 // Calls visit(piece) for every piece past a geom.
 template <class S, class P, class Visit>
-void for_each_wrapped(const TreeView& tree, const P* p, int t, const Frames<S>& f, Visit visit) {
+CYCLOID_HD void for_each_wrapped(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                                 Visit visit) {
   const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
   const Wrap* const wraps = tree.model.wraps.data() + tendon.first_wrap;
   S share(1);
@@ -73,7 +75,7 @@ void for_each_wrapped(const TreeView& tree, const P* p, int t, const Frames<S>& 
 
 // Calls visit(joint, place of its coefficient in p) for every joint of a fixed tendon.
 template <class Visit>
-void for_each_tendon_joint(const TreeView& tree, int t, Visit visit) {
+CYCLOID_HD void for_each_tendon_joint(const TreeView& tree, int t, Visit visit) {
   const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
   const int place = tree.tendons[static_cast<std::size_t>(t)].coefficients;
   for (int w = 0; w < tendon.wraps; ++w) {
@@ -82,12 +84,13 @@ void for_each_tendon_joint(const TreeView& tree, int t, Visit visit) {
   }
 }
 
-inline bool is_fixed_tendon(const TreeView& tree, int t) {
+CYCLOID_HD inline bool is_fixed_tendon(const TreeView& tree, int t) {
   return tree.model.tendons[static_cast<std::size_t>(t)].kind == TendonKind::fixed;
 }
 
 template <class S, class P>
-S tendon_length(const TreeView& tree, const P* p, int t, const S* qpos, const Frames<S>& f) {
+CYCLOID_HD S tendon_length(const TreeView& tree, const P* p, int t, const S* qpos,
+                           const Frames<S>& f) {
   S length = S(0);
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int place) {
@@ -113,8 +116,8 @@ CYCLOID_INLINE Vec3<S> piece_stretch(const TreeView& tree, const TendonPiece<S>&
 
 // J x. x: (nv), field: the field of x.
 template <class S, class P>
-S tendon_rate(const TreeView& tree, const P* p, int t, const Frames<S>& f, const Motion<S>* field,
-              const S* x) {
+CYCLOID_HD S tendon_rate(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                         const Motion<S>* field, const S* x) {
   S rate = S(0);
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t,
@@ -133,8 +136,8 @@ S tendon_rate(const TreeView& tree, const P* p, int t, const Frames<S>& f, const
 
 // Adds Jᵀ force: to wrench (bodies), about the origin of each body's tree, or to tau (nv).
 template <class S, class P>
-void apply_tendon_force(const TreeView& tree, const P* p, int t, const Frames<S>& f, const S& force,
-                        Force<S>* wrenches, S* tau) {
+CYCLOID_HD void apply_tendon_force(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                                   const S& force, Force<S>* wrenches, S* tau) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t,
                           [&](const Joint& j, int place) { tau[j.dof] += S(p[place]) * force; });
@@ -179,8 +182,8 @@ CYCLOID_INLINE void tendon_piece_pullback(const TreeView& tree, const TendonPiec
 }
 
 template <class S, class P>
-void tendon_pullback(const TreeView& tree, const P* p, int t, const RowPoint<S>& at,
-                     const RowBars<S>& bar, const RowSinks<S>& to) {
+CYCLOID_HD void tendon_pullback(const TreeView& tree, const P* p, int t, const RowPoint<S>& at,
+                                const RowBars<S>& bar, const RowSinks<S>& to) {
   if (is_fixed_tendon(tree, t)) {
     for_each_tendon_joint(tree, t, [&](const Joint& j, int place) {  // (1)
       const S coefficient = S(p[place]);

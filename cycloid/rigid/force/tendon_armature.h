@@ -23,14 +23,14 @@
 
 namespace cycloid::inline rigid {
 
-inline bool has_tendon_armature(const TreeView& tree, int t) {
+CYCLOID_HD inline bool has_tendon_armature(const TreeView& tree, int t) {
   bool has = tree.model.tendons[static_cast<std::size_t>(t)].armature != 0;
   for_each_tendon_actuator(tree, t, [&](const Actuator& a, int) { has |= a.armature != 0; });
   return has;
 }
 
 template <class S, class P>
-S tendon_armature(const TreeView& tree, const P* p, int t) {
+CYCLOID_HD S tendon_armature(const TreeView& tree, const P* p, int t) {
   S sum = number<S>(tree.model.tendons[static_cast<std::size_t>(t)].armature);
   for_each_tendon_actuator(tree, t, [&](const Actuator& a, int gear) {
     sum += S(p[gear]) * S(p[gear]) * number<S>(a.armature);  // (1)
@@ -39,7 +39,7 @@ S tendon_armature(const TreeView& tree, const P* p, int t) {
 }
 
 // The dof with which a body moves, or -1.
-inline int moving_dof(const TreeView& tree, int body) {
+CYCLOID_HD inline int moving_dof(const TreeView& tree, int body) {
   for (; body > 0; body = tree.model.bodies[static_cast<std::size_t>(body)].parent) {
     const Body& b = tree.model.bodies[static_cast<std::size_t>(body)];
     if (b.dofs > 0) return b.first_dof + b.dofs - 1;
@@ -48,7 +48,7 @@ inline int moving_dof(const TreeView& tree, int body) {
 }
 
 // Whether the tendon's dofs lie on several paths to the root.
-inline bool tendon_branches(const TreeView& tree, int t) {
+CYCLOID_HD inline bool tendon_branches(const TreeView& tree, int t) {
   const Tendon& tendon = tree.model.tendons[static_cast<std::size_t>(t)];
   const auto dof_of = [&](int w) {
     const Wrap& wrap = tree.model.wraps[static_cast<std::size_t>(tendon.first_wrap + w)];
@@ -69,8 +69,8 @@ inline bool tendon_branches(const TreeView& tree, int t) {
 
 // J of a tendon. wrenches: (bodies), links: (links), memory.
 template <class S, class P>
-void tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f, Force<S>* wrenches,
-                Force<S>* links, S* J) {
+CYCLOID_HD void tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                           Force<S>* wrenches, Force<S>* links, S* J) {
   for (std::size_t b = 0; b < tree.model.bodies.size(); ++b) wrenches[b] = Force<S>{};
   for (int k = 0; k < tree.model.nv; ++k) J[k] = S(0);
   apply_tendon_force(tree, p, t, f, S(1), wrenches, J);
@@ -81,8 +81,8 @@ void tendon_row(const TreeView& tree, const P* p, int t, const Frames<S>& f, For
 
 // (2) for all tendons. row: (nv), memory.
 template <class S, class P>
-void add_tendon_armature(const TreeView& tree, const P* p, const Frames<S>& f, Force<S>* wrenches,
-                         Force<S>* links, S* row, S* M) {
+CYCLOID_HD void add_tendon_armature(const TreeView& tree, const P* p, const Frames<S>& f,
+                                    Force<S>* wrenches, Force<S>* links, S* row, S* M) {
   for (int t = 0; t < static_cast<int>(tree.model.tendons.size()); ++t) {
     if (!has_tendon_armature(tree, t)) continue;
     tendon_row(tree, p, t, f, wrenches, links, row);
@@ -98,8 +98,8 @@ struct PieceMotion {
   Vec3<S> w, acceleration;
   S along;  // u·w
 
-  PieceMotion(const TreeView& tree, const TendonPiece<S>& piece, const Motion<S>* v_field,
-              const Motion<S>* a_field) {
+  CYCLOID_HD PieceMotion(const TreeView& tree, const TendonPiece<S>& piece,
+                         const Motion<S>* v_field, const Motion<S>* a_field) {
     Vec3<S> alpha[2];
     for (int end = 0; end < 2; ++end) {
       const std::size_t l = last_link(tree, piece.body[end]);
@@ -116,8 +116,8 @@ struct PieceMotion {
 
 // l̈ of (4). a: the acceleration field of qacc (nv), or of zero where qacc is null.
 template <class S, class P>
-S tendon_acceleration(const TreeView& tree, const P* p, int t, const Frames<S>& f,
-                      const Motion<S>* v, const Motion<S>* a, const S* qacc) {
+CYCLOID_HD S tendon_acceleration(const TreeView& tree, const P* p, int t, const Frames<S>& f,
+                                 const Motion<S>* v, const Motion<S>* a, const S* qacc) {
   S sum(0);
   if (is_fixed_tendon(tree, t)) {
     if (!qacc) return sum;
@@ -136,9 +136,10 @@ S tendon_acceleration(const TreeView& tree, const P* p, int t, const Frames<S>& 
 }
 
 template <class S, class P>
-void tendon_acceleration_pullback(const TreeView& tree, const P* p, int t, const Frames<S>& f,
-                                  const Motion<S>* v, const Motion<S>* a, const S* qacc,
-                                  const S& out_bar, const BodyBars<S>& bars, S* p_bar) {
+CYCLOID_HD void tendon_acceleration_pullback(const TreeView& tree, const P* p, int t,
+                                             const Frames<S>& f, const Motion<S>* v,
+                                             const Motion<S>* a, const S* qacc, const S& out_bar,
+                                             const BodyBars<S>& bars, S* p_bar) {
   if (is_fixed_tendon(tree, t)) {
     if (!qacc || !p_bar) return;
     for_each_tendon_joint(
@@ -173,8 +174,9 @@ void tendon_acceleration_pullback(const TreeView& tree, const P* p, int t, const
 // (3) for all tendons, a the acceleration field without q̈: adds to wrenches (bodies). Fixed
 // tendons have no part in it.
 template <class S, class P>
-void add_tendon_armature_bias(const TreeView& tree, const P* p, const Frames<S>& f,
-                              const Motion<S>* v, const Motion<S>* a, Force<S>* wrenches) {
+CYCLOID_HD void add_tendon_armature_bias(const TreeView& tree, const P* p, const Frames<S>& f,
+                                         const Motion<S>* v, const Motion<S>* a,
+                                         Force<S>* wrenches) {
   for (int t = 0; t < static_cast<int>(tree.model.tendons.size()); ++t) {
     if (is_fixed_tendon(tree, t) || !has_tendon_armature(tree, t)) continue;
     const S l = tendon_acceleration(tree, p, t, f, v, a, static_cast<const S*>(nullptr));
@@ -194,9 +196,9 @@ struct TendonArmatureSpace {
 // (6) for all tendons. a: the acceleration field of qacc. to.bodies.a takes the field's cotangent;
 // mocap_bar: (nmocap, 6), added to by tendons that branch.
 template <class S, class P>
-void tendon_armature_pullback(const TreeView& tree, const P* p, const RowPoint<S>& at,
-                              const Motion<S>* a, const S* qacc, const RowSinks<S>& to,
-                              const TendonArmatureSpace<S>& space, S* mocap_bar) {
+CYCLOID_HD void tendon_armature_pullback(const TreeView& tree, const P* p, const RowPoint<S>& at,
+                                         const Motion<S>* a, const S* qacc, const RowSinks<S>& to,
+                                         const TendonArmatureSpace<S>& space, S* mocap_bar) {
   const Frames<S>& f = at.frames;
   for (int t = 0; t < static_cast<int>(tree.model.tendons.size()); ++t) {
     if (!has_tendon_armature(tree, t)) continue;

@@ -32,7 +32,7 @@ CYCLOID_INLINE TendonCoefficients<S> tendon_stiffness(const TreeView& tree, cons
 
 // Calls visit(actuator, place of its gear) for every actuator that drives the tendon.
 template <class Visit>
-void for_each_tendon_actuator(const TreeView& tree, int t, Visit visit) {
+CYCLOID_HD void for_each_tendon_actuator(const TreeView& tree, int t, Visit visit) {
   for (std::size_t a = 0; a < tree.model.actuators.size(); ++a) {
     const Actuator& actuator = tree.model.actuators[a];
     if (actuator.transmission == TransmissionKind::tendon && actuator.target == t) {
@@ -42,7 +42,7 @@ void for_each_tendon_actuator(const TreeView& tree, int t, Visit visit) {
 }
 
 template <class S, class P>
-TendonCoefficients<S> tendon_damping(const TreeView& tree, const P* p, int t) {
+CYCLOID_HD TendonCoefficients<S> tendon_damping(const TreeView& tree, const P* p, int t) {
   const std::size_t i = static_cast<std::size_t>(t);
   const Polynomial& own = tree.model.tendons[i].damping;
   TendonCoefficients<S> b{S(p[tree.tendons[i].damping]), number<S>(own.quadratic),
@@ -71,8 +71,8 @@ CYCLOID_INLINE S tendon_stretch(const TreeView& tree, const P* p, int t, const S
 }
 
 template <class S, class P>
-S tendon_passive_force(const TreeView& tree, const P* p, int t, const S& length,
-                       const S& velocity) {
+CYCLOID_HD S tendon_passive_force(const TreeView& tree, const P* p, int t, const S& length,
+                                  const S& velocity) {
   const Acting& acting = tree.model.options.acting;
   S force = S(0);
   if (acting.springs) {
@@ -90,7 +90,7 @@ S tendon_passive_force(const TreeView& tree, const P* p, int t, const S& length,
 
 // B.
 template <class S, class P>
-S tendon_damping_slope(const TreeView& tree, const P* p, int t, const S& velocity) {
+CYCLOID_HD S tendon_damping_slope(const TreeView& tree, const P* p, int t, const S& velocity) {
   if (!tree.model.options.acting.dampers) return S(0);
   const TendonCoefficients<S> b = tendon_damping<S>(tree, p, t);
   return b.linear + S(2) * b.quadratic * abs(velocity) +
@@ -98,8 +98,9 @@ S tendon_damping_slope(const TreeView& tree, const P* p, int t, const S& velocit
 }
 
 template <class S, class P>
-void tendon_damping_slope_pullback(const TreeView& tree, const P* p, int t, const S& velocity,
-                                   const S& slope_bar, S& velocity_bar, S* p_bar) {
+CYCLOID_HD void tendon_damping_slope_pullback(const TreeView& tree, const P* p, int t,
+                                              const S& velocity, const S& slope_bar,
+                                              S& velocity_bar, S* p_bar) {
   if (!tree.model.options.acting.dampers) return;
   const TendonCoefficients<S> b = tendon_damping<S>(tree, p, t);
   const S sign = select(velocity > S(0), S(1), select(velocity < S(0), S(-1), S(0)));
@@ -116,9 +117,10 @@ void tendon_damping_slope_pullback(const TreeView& tree, const P* p, int t, cons
 
 // Adds to length_bar, velocity_bar, and to p_bar unless it is null.
 template <class S, class P>
-void tendon_passive_force_pullback(const TreeView& tree, const P* p, int t, const S& length,
-                                   const S& velocity, const S& force_bar, S& length_bar,
-                                   S& velocity_bar, S* p_bar) {
+CYCLOID_HD void tendon_passive_force_pullback(const TreeView& tree, const P* p, int t,
+                                              const S& length, const S& velocity,
+                                              const S& force_bar, S& length_bar, S& velocity_bar,
+                                              S* p_bar) {
   const Acting& acting = tree.model.options.acting;
   const TendonPlaces& at = tree.tendons[static_cast<std::size_t>(t)];
   if (acting.springs) {

@@ -18,7 +18,7 @@
 
 namespace cycloid::inline rigid {
 
-inline bool is_geom(WrapKind kind) {
+CYCLOID_HD inline bool is_geom(WrapKind kind) {
   return kind == WrapKind::sphere || kind == WrapKind::cylinder;
 }
 
@@ -33,12 +33,12 @@ struct WrappedPiece {
   WrapShape<S> shape;
   S length, share;  // 1/d of a pulley
 
-  bool moves(int end) const { return body[end] != geom_body; }
+  CYCLOID_HD bool moves(int end) const { return body[end] != geom_body; }
 };
 
 template <class S, class P>
-WrappedPiece<S> wrapped_piece(const TreeView& tree, const P* p, const Wrap* wrap,
-                              const Frames<S>& f) {
+CYCLOID_HD WrappedPiece<S> wrapped_piece(const TreeView& tree, const P* p, const Wrap* wrap,
+                                         const Frames<S>& f) {
   const std::size_t g = static_cast<std::size_t>(wrap->object);
   const GeomPlaces& place = tree.geoms[g];
   WrappedPiece<S> piece;
@@ -104,9 +104,10 @@ CYCLOID_INLINE void apply_wrapped_force(const WrappedPiece<S>& piece, const S& f
 // Cotangents of length, d and x as they stand in the world, to the sites and the geom. p_bar may
 // be null.
 template <class S>
-void wrapped_place_pullback(const TreeView& tree, const WrappedPiece<S>& piece, const Frames<S>& f,
-                            const S& length_bar, const Vec3<S>* d_bar, const Vec3<S>* x_bar,
-                            Force<S>* pose, S* p_bar) {
+CYCLOID_HD void wrapped_place_pullback(const TreeView& tree, const WrappedPiece<S>& piece,
+                                       const Frames<S>& f, const S& length_bar,
+                                       const Vec3<S>* d_bar, const Vec3<S>* x_bar, Force<S>* pose,
+                                       S* p_bar) {
   WrapPath<S> path_bar;
   path_bar.length = length_bar;
   for (int end = 0; end < 2; ++end) path_bar.d[end] = rotate_inverse(piece.frame, d_bar[end]);
@@ -130,8 +131,9 @@ void wrapped_place_pullback(const TreeView& tree, const WrappedPiece<S>& piece, 
 }
 
 template <class S>
-void wrapped_piece_pullback(const TreeView& tree, const WrappedPiece<S>& piece,
-                            const RowPoint<S>& at, const RowBars<S>& bar, const RowSinks<S>& to) {
+CYCLOID_HD void wrapped_piece_pullback(const TreeView& tree, const WrappedPiece<S>& piece,
+                                       const RowPoint<S>& at, const RowBars<S>& bar,
+                                       const RowSinks<S>& to) {
   const S c_m = bar.m * piece.share, c_v = bar.v * piece.share;
   const int g = piece.geom_body;
   const std::size_t geom_link = last_link(tree, g);

@@ -114,7 +114,7 @@ class RobotSenses : public Base {
       for (int i = 0; i < s.dimension; ++i) {
         S mean(0);
         for (int stage = 0; stage < 4; ++stage) {
-          mean += number<S>(kStageW[stage]) * record[stage * stages.stride + stages.a + dof + i];
+          mean += number<S>(stage_W(stage)) * record[stage * stages.stride + stages.a + dof + i];
         }
         put(mean, failed, out + (fields_.places[k] + i) * W);
       }

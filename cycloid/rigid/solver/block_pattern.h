@@ -21,9 +21,9 @@ struct BlockPattern {
   std::uint64_t* column_words = nullptr;  // (blocks, words) K > I whose row holds I
   int* at = nullptr;                      // (blocks, blocks) place of block (I, J), in blocks
 
-  BlockSet row(int I) const { return {row_words + I * words, words}; }
-  BlockSet column(int I) const { return {column_words + I * words, words}; }
-  int place(int I, int J) const { return at[I * blocks + J]; }
+  CYCLOID_HD BlockSet row(int I) const { return {row_words + I * words, words}; }
+  CYCLOID_HD BlockSet column(int I) const { return {column_words + I * words, words}; }
+  CYCLOID_HD int place(int I, int J) const { return at[I * blocks + J]; }
 
   static std::size_t words_needed(const DofBlocks& dofs) {
     return 2 * static_cast<std::size_t>(dofs.blocks * dofs.words);
@@ -37,19 +37,19 @@ struct BlockPattern {
   }
 
   // Starts from the mass matrix's pattern, in the memory given.
-  void start(const DofBlocks& dofs, std::uint64_t* word_memory, int* place_memory) {
+  CYCLOID_HD void start(const DofBlocks& dofs, std::uint64_t* word_memory, int* place_memory) {
     row_words = word_memory;
     at = place_memory;
     begin(dofs.blocks, dofs.blocks);
     std::copy_n(dofs.couples.begin(), blocks * words, row_words);
   }
   // Starts from another pattern's rows.
-  void start(const BlockPattern& from) {
+  CYCLOID_HD void start(const BlockPattern& from) {
     begin(from.blocks, from.pivots);
     for (int i = 0; i < blocks * words; ++i) row_words[i] = from.row_words[i];
   }
   // Starts with n empty rows, in the memory that there is.
-  void begin(int n, int of) {
+  CYCLOID_HD void begin(int n, int of) {
     blocks = n;
     pivots = of;
     words = words_for(n);
@@ -58,7 +58,7 @@ struct BlockPattern {
   }
 
   // Fills in, then numbers the blocks and finds the columns.
-  void close() {
+  CYCLOID_HD void close() {
     for (int K = blocks - 1; K > 0; --K) {
       const int P = last_below(row(K), K);
       if (P < 0) continue;
@@ -76,7 +76,7 @@ struct BlockPattern {
 
  private:
   // Takes members above P out of row P.
-  void trim(int P) const {
+  CYCLOID_HD void trim(int P) const {
     std::uint64_t& word = row(P).word[P >> 6];
     const int kept = (P & 63) + 1;
     if (kept < 64) word &= (std::uint64_t{1} << kept) - 1;

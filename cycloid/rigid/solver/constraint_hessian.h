@@ -48,8 +48,8 @@ struct NewtonSpace {
 
 // The groups that have stiffness in a lane of `active`; K J of these.
 template <class S>
-void find_live_groups(const ConstraintProblem<S>& problem, const Mask<S>& active,
-                      const NewtonSpace<S>& w) {
+CYCLOID_HD void find_live_groups(const ConstraintProblem<S>& problem, const Mask<S>& active,
+                                 const NewtonSpace<S>& w) {
   const BlockSet live{w.live_words, problem.group_words};
   live.clear();
   for (int g = 0; g < problem.groups; ++g) {
@@ -66,8 +66,8 @@ void find_live_groups(const ConstraintProblem<S>& problem, const Mask<S>& active
 
 // (1) at the response in w.at, for the lanes of `active`; the others' factor means nothing.
 template <class S>
-void factor_hessian(const ConstraintProblem<S>& problem, const Mask<S>& active,
-                    const NewtonSpace<S>& w) {
+CYCLOID_HD void factor_hessian(const ConstraintProblem<S>& problem, const Mask<S>& active,
+                               const NewtonSpace<S>& w) {
   find_live_groups(problem, active, w);
   const BlockSet live{w.live_words, problem.group_words};
   const int size = problem.size();

@@ -54,7 +54,7 @@ struct NewtonResult {
 // n: of whole blocks. What is summed with what depends on places within blocks alone: an island
 // (islands.h) has the same sum as a part of more.
 template <class S>
-S inner_product(int n, const S* a, const S* b) {
+CYCLOID_HD S inner_product(int n, const S* a, const S* b) {
   S sum[kBlock] = {S(0), S(0), S(0)};
   for (int i = 0; i < n; i += kBlock) {
 #pragma GCC unroll 3
@@ -73,7 +73,7 @@ void evaluate(const ConstraintProblem<S>& problem, const S* x, S* difference, S*
 
 // M p, q = J p, and the residuals r + q of the full step.
 template <class S>
-void look_along(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w) {
+CYCLOID_HD void look_along(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w) {
   multiply_blocks(problem.mass, problem.M, static_cast<const S*>(w.p), w.Mp);
   row_products(problem, static_cast<const S*>(w.p), w.q);
   for (int i = 0; i < problem.all_rows(); ++i) w.r1[i] = w.r[i] + w.q[i];
@@ -81,7 +81,7 @@ void look_along(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w) {
 
 // g of (2) at M (x - a₀) = Md and the forces f, and its norm.
 template <class S>
-S gradient(const ConstraintProblem<S>& problem, const S* Md, const S* f, S* g) {
+CYCLOID_HD S gradient(const ConstraintProblem<S>& problem, const S* Md, const S* f, S* g) {
   const int n = problem.size();
   for (int i = 0; i < n; ++i) g[i] = Md[i];
   subtract_row_forces(problem, f, g);
@@ -89,14 +89,15 @@ S gradient(const ConstraintProblem<S>& problem, const S* Md, const S* f, S* g) {
 }
 // The same at x + αp, whose response is in w.at.
 template <class S>
-S gradient_along(const ConstraintProblem<S>& problem, const S& alpha, const NewtonSpace<S>& w) {
+CYCLOID_HD S gradient_along(const ConstraintProblem<S>& problem, const S& alpha,
+                            const NewtonSpace<S>& w) {
   for (int i = 0; i < problem.size(); ++i) w.Md1[i] = w.Md[i] + alpha * w.Mp[i];
   return gradient(problem, static_cast<const S*>(w.Md1), static_cast<const S*>(w.at.f), w.g);
 }
 
 // p of (2) with the factor at hand. Returns the slope g·p ≤ 0.
 template <class S>
-S newton_direction(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w) {
+CYCLOID_HD S newton_direction(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w) {
   const int n = problem.size();
   for (int i = 0; i < n; ++i) w.p[i] = -w.g[i];
   solve_blocks(problem.hessian, static_cast<const S*>(w.V), w.p);
@@ -105,7 +106,7 @@ S newton_direction(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w)
 
 // Sets x, M (x - a₀), r, and the response there.
 template <class S>
-void start_newton(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w, S* x) {
+CYCLOID_HD void start_newton(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w, S* x) {
   for (int i = 0; i < problem.size(); ++i) {
     x[i] = problem.a0[i];
     w.Md[i] = S(0);
@@ -117,8 +118,9 @@ void start_newton(const ConstraintProblem<S>& problem, const NewtonSpace<S>& w, 
 // Replaces the full step α = 1 by that of the line search in the lanes of `searching`. Returns ‖g‖
 // at the new point.
 template <class S>
-S shorten_step(const ConstraintProblem<S>& problem, const S& slope0, const S& slope1,
-               const S& enough, const Mask<S>& searching, const NewtonSpace<S>& w, S& alpha) {
+CYCLOID_HD S shorten_step(const ConstraintProblem<S>& problem, const S& slope0, const S& slope1,
+                          const S& enough, const Mask<S>& searching, const NewtonSpace<S>& w,
+                          S& alpha) {
   const int n = problem.size();
   const S m0 = inner_product<S>(n, w.p, w.Md), m1 = inner_product<S>(n, w.p, w.Mp);
   LineSlope<S> first = row_slopes(problem, w.r, w.q, S(1));
@@ -134,7 +136,8 @@ S shorten_step(const ConstraintProblem<S>& problem, const S& slope0, const S& sl
 // known to the rounding of a_ref, and its force to the stiffness times that; x - a₀ to the rounding
 // of a₀.
 template <class S>
-S slope_rounding(const ConstraintProblem<S>& problem, const S* x, const NewtonSpace<S>& w) {
+CYCLOID_HD S slope_rounding(const ConstraintProblem<S>& problem, const S* x,
+                            const NewtonSpace<S>& w) {
   S size = S(0);
   for (int I = 0; I < problem.mass.blocks; ++I) {
     const S* M = problem.M + problem.mass.place(I, I) * kBlockEntries;
@@ -153,8 +156,8 @@ S slope_rounding(const ConstraintProblem<S>& problem, const S* x, const NewtonSp
 
 // Goes to the next point, x + αp, in the lanes of `moves`.
 template <class S>
-void move(const ConstraintProblem<S>& problem, const S& alpha, const Mask<S>& moves,
-          const NewtonSpace<S>& w, S* x) {
+CYCLOID_HD void move(const ConstraintProblem<S>& problem, const S& alpha, const Mask<S>& moves,
+                     const NewtonSpace<S>& w, S* x) {
   for (int i = 0; i < problem.size(); ++i) {
     x[i] = select(moves, x[i] + alpha * w.p[i], x[i]);
     w.Md[i] = select(moves, w.Md1[i], w.Md[i]);
@@ -181,8 +184,9 @@ void settle_tangents(const ConstraintProblem<Dual<S, N>>& problem, const NewtonS
 
 // x: the result, padded. Leaves residuals, forces and stiffness at x in w.r and w.at.
 template <class S>
-NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem, const NewtonOptions& options,
-                             const NewtonSpace<S>& w, S* x) {
+CYCLOID_HD NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem,
+                                        const NewtonOptions& options, const NewtonSpace<S>& w,
+                                        S* x) {
   const int n = problem.size();
   const S scale = S(options.scale), tolerance = S(options.tolerance);
   const S exact = sizeof(Scalar<S>) == 4 ? S(100) * tolerance : tolerance;

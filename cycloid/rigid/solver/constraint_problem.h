@@ -63,28 +63,32 @@ struct ConstraintProblem {
   std::uint64_t* term_words = nullptr;     // (blocks of hessian, group_words) groups in a block
   int group_words = 0;
 
-  BlockSet pairs(int g, int I) const {
+  CYCLOID_HD BlockSet pairs(int g, int I) const {
     return {pair_words + (g * mass.blocks + I) * mass.words, mass.words};
   }
-  BlockSet support(int g) const { return {support_words + g * mass.words, mass.words}; }
-  BlockSet terms(int place) const { return {term_words + place * group_words, group_words}; }
-  int size() const { return kBlock * mass.blocks; }
-  int all_rows() const { return diagonals + rows; }
-  int group_row(int g) const { return diagonals + group[g].first; }
-  S* jacobian(int g) const { return J + static_cast<std::ptrdiff_t>(group[g].first) * size(); }
+  CYCLOID_HD BlockSet support(int g) const { return {support_words + g * mass.words, mass.words}; }
+  CYCLOID_HD BlockSet terms(int place) const {
+    return {term_words + place * group_words, group_words};
+  }
+  CYCLOID_HD int size() const { return kBlock * mass.blocks; }
+  CYCLOID_HD int all_rows() const { return diagonals + rows; }
+  CYCLOID_HD int group_row(int g) const { return diagonals + group[g].first; }
+  CYCLOID_HD S* jacobian(int g) const {
+    return J + static_cast<std::ptrdiff_t>(group[g].first) * size();
+  }
 
   void carve(const DofBlocks& layout, ConstraintCapacity most, Arena& arena);
 
   // Forgets all rows; M and a₀ stay.
-  void clear() { diagonals = groups = rows = 0; }
+  CYCLOID_HD void clear() { diagonals = groups = rows = 0; }
 
   // Diagonal rows are added before groups. Each returns the place of its first number in a_ref, D
   // and friction.
-  int add_diagonal(RowLaw law, int place) {
+  CYCLOID_HD int add_diagonal(RowLaw law, int place) {
     diagonal[diagonals] = {law, place};
     return diagonals++;
   }
-  int add_group(RowLaw law, int n) {
+  CYCLOID_HD int add_group(RowLaw law, int n) {
     group[groups] = {law, n, rows};
     support(groups).clear();
     rows += n;
@@ -92,14 +96,14 @@ struct ConstraintProblem {
   }
 
   // Group g moves block I, with no other yet. What `pairs` holds of other blocks means nothing.
-  void add_support(int g, int I) const {
+  CYCLOID_HD void add_support(int g, int I) const {
     if (support(g).has(I)) return;
     support(g).insert(I);
     pairs(g, I).clear();
   }
 
   // Some lane of group g moves these blocks together.
-  void touch(int g, BlockSet moved) const {
+  CYCLOID_HD void touch(int g, BlockSet moved) const {
     for_each(moved, [&](int I) {
       add_support(g, I);
       const BlockSet row = pairs(g, I);
@@ -109,8 +113,15 @@ struct ConstraintProblem {
     });
   }
 
+  // The mass matrix's pattern, in memory that was carved: once in its life.
+  CYCLOID_HD void start_patterns() {
+    mass.start(*dofs, mass.row_words, mass.at);
+    mass.close();
+    hessian.start(*dofs, hessian.row_words, hessian.at);
+  }
+
   // Finds the Hessian's pattern, once all groups are known.
-  void close();
+  CYCLOID_HD void close();
 };
 
 template <class S>
@@ -129,11 +140,9 @@ void ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapacity mos
   arena.take(pair_words, n(most.groups) * n(layout.blocks) * n(layout.words));
   arena.take(support_words, n(most.groups) * n(layout.words));
   arena.take(term_words, most_blocks * n(words_for(most.groups)));
-  if (!arena.measures()) {
-    mass.start(layout, mass_words, mass_at);
-    mass.close();
-    hessian.start(layout, hessian_words, hessian_at);
-  }
+  mass.row_words = mass_words, mass.at = mass_at;
+  hessian.row_words = hessian_words, hessian.at = hessian_at;
+  if (!arena.measures()) start_patterns();
   arena.take(M, n(layout.coupled) * kBlockEntries);
   arena.take(a0, n(layout.size()));
   arena.take(sign, n(most.diagonals));
@@ -144,7 +153,7 @@ void ConstraintProblem<S>::carve(const DofBlocks& layout, ConstraintCapacity mos
 }
 
 template <class S>
-void ConstraintProblem<S>::close() {
+CYCLOID_HD void ConstraintProblem<S>::close() {
   hessian.start(mass);
   for (int g = 0; g < groups; ++g) {
     for_each(support(g), [&](int I) { hessian.row(I) |= pairs(g, I); });
@@ -161,7 +170,7 @@ void ConstraintProblem<S>::close() {
 
 // M from rows of a dof and its ancestors (Tree::row), into blocks. Whole blocks on the diagonal.
 template <class S>
-void spread_mass_matrix(const ConstraintProblem<S>& problem, const S* rows) {
+CYCLOID_HD void spread_mass_matrix(const ConstraintProblem<S>& problem, const S* rows) {
   const std::vector<int>& spread = problem.dofs->spread;
   for (std::size_t i = 0; i < spread.size(); ++i) {
     const int from = spread[i];
@@ -171,12 +180,12 @@ void spread_mass_matrix(const ConstraintProblem<S>& problem, const S* rows) {
 
 // A vector of the dofs, padded with zeros, and back.
 template <class S>
-void pad(const DofBlocks& dofs, const S* v, S* padded) {
+CYCLOID_HD void pad(const DofBlocks& dofs, const S* v, S* padded) {
   for (int k = 0; k < dofs.dofs(); ++k) padded[dofs.place[static_cast<std::size_t>(k)]] = v[k];
   for (const int i : dofs.padding) padded[i] = S(0);
 }
 template <class S>
-void unpad(const DofBlocks& dofs, const S* padded, S* v) {
+CYCLOID_HD void unpad(const DofBlocks& dofs, const S* padded, S* v) {
   for (int k = 0; k < dofs.dofs(); ++k) v[k] = padded[dofs.place[static_cast<std::size_t>(k)]];
 }
 

@@ -35,7 +35,7 @@ CYCLOID_INLINE ConeStiffness<S, n> cone_stiffness(const ConstraintResponse<S>& a
 
 // J x.
 template <class S>
-void row_products(const ConstraintProblem<S>& problem, const S* x, S* out) {
+CYCLOID_HD void row_products(const ConstraintProblem<S>& problem, const S* x, S* out) {
   for (int i = 0; i < problem.diagonals; ++i) {
     out[i] = problem.sign[i] * x[problem.diagonal[i].place];
   }
@@ -58,14 +58,14 @@ void row_products(const ConstraintProblem<S>& problem, const S* x, S* out) {
 
 // (1).
 template <class S>
-void row_residuals(const ConstraintProblem<S>& problem, const S* x, S* r) {
+CYCLOID_HD void row_residuals(const ConstraintProblem<S>& problem, const S* x, S* r) {
   row_products(problem, x, r);
   for (int i = 0; i < problem.all_rows(); ++i) r[i] -= problem.a_ref[i];
 }
 
 // (3).
 template <class S>
-void subtract_row_forces(const ConstraintProblem<S>& problem, const S* f, S* y) {
+CYCLOID_HD void subtract_row_forces(const ConstraintProblem<S>& problem, const S* f, S* y) {
   for (int i = 0; i < problem.diagonals; ++i) {
     y[problem.diagonal[i].place] -= problem.sign[i] * f[i];
   }
@@ -89,7 +89,8 @@ void subtract_row_forces(const ConstraintProblem<S>& problem, const S* f, S* y) 
 // (2). Returns the lanes in which some stiffness is not what it was in `at`, or a row of friction
 // loss slips to the other side: the lanes in which s is not the same quadratic function as there.
 template <class S>
-Mask<S> respond(const ConstraintProblem<S>& problem, const S* r, const ConstraintResponse<S>& at) {
+CYCLOID_HD Mask<S> respond(const ConstraintProblem<S>& problem, const S* r,
+                           const ConstraintResponse<S>& at) {
   Mask<S> changed = Mask<S>(false);
   const auto put = [&](S& old, const S& now) {
     changed = changed | (old != now);
@@ -134,8 +135,8 @@ S row_costs(const ConstraintProblem<S>& problem, const S* r) {
 
 // T of (4) for one group.
 template <class S>
-void multiply_stiffness(const ConstraintProblem<S>& problem, int g, const ConstraintResponse<S>& at,
-                        S* T) {
+CYCLOID_HD void multiply_stiffness(const ConstraintProblem<S>& problem, int g,
+                                   const ConstraintResponse<S>& at, S* T) {
   const int row = problem.group_row(g), rows = problem.group[g].rows, size = problem.size();
   const S* J = problem.jacobian(g);
   const RowLaw law = problem.group[g].law;

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/solver/block_set.h"
 
 namespace cycloid::inline rigid {
@@ -26,7 +27,7 @@ inline constexpr int kBlockEntries = kBlock * kBlock;
 struct DofBlocks {
   explicit DofBlocks(std::span<const int> parents);
 
-  int dofs() const { return static_cast<int>(place.size()); }
+  CYCLOID_HD int dofs() const { return static_cast<int>(place.size()); }
   int size() const { return kBlock * blocks; }
 
   // Adds to `set` the blocks of the dofs that move the two bodies whose last dofs are k and l
@@ -70,7 +71,7 @@ inline DofBlocks::DofBlocks(std::span<const int> parents)
     row.insert(place[k] / kBlock);
     add_chain_difference(static_cast<int>(k), -1, row);
   }
-  for (const std::uint64_t word : couples) coupled += std::popcount(word);
+  for (const std::uint64_t word : couples) coupled += bit_count(word);
   find_spread();
 }
 

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/bits.h"
 #include "cycloid/rigid/solver/constraint_newton.h"
 #include "cycloid/rigid/solver/lane_bits.h"
 
@@ -77,12 +78,12 @@ struct IslandLists {
   IslandEntry* entry;
   int count;
 
-  void clear(int units) {
+  CYCLOID_HD void clear(int units) {
     count = 0;
     for (int i = 0; i < units; ++i) first[i] = last[i] = -1;
   }
   // An entry that follows one of the same thing adds its lanes to it.
-  void add(int island, int what, unsigned lanes) {
+  CYCLOID_HD void add(int island, int what, unsigned lanes) {
     const int before = last[island];
     if (before >= 0 && entry[before].what == what) {
       entry[before].lanes |= lanes;
@@ -93,7 +94,7 @@ struct IslandLists {
     last[island] = count++;
   }
   template <class Visit>
-  void for_each_of(int island, Visit visit) const {
+  CYCLOID_HD void for_each_of(int island, Visit visit) const {
     for (int i = first[island]; i >= 0; i = entry[i].next) visit(entry[i].what, entry[i].lanes);
   }
 };
@@ -114,8 +115,8 @@ struct IslandSpace {
   NewtonSpace<S> newton;  // of the part
   S* x;                   // (size)
 
-  bool several() const { return plan && plan->units > 1; }
-  unsigned lanes_of_block(int I) const {
+  CYCLOID_HD bool several() const { return plan && plan->units > 1; }
+  CYCLOID_HD unsigned lanes_of_block(int I) const {
     return unit_lanes[plan->unit[static_cast<std::size_t>(I)]];
   }
 
@@ -141,24 +142,24 @@ struct IslandSpace {
     arena.take(x, n(dofs.size()));
   }
 
-  void clear() {
+  CYCLOID_HD void clear() {
     links = 0;
     known = false;
   }
-  void add(int group, int unit, int other, unsigned in) {
+  CYCLOID_HD void add(int group, int unit, int other, unsigned in) {
     link[links++] = {group, unit, other, in};
   }
 };
 
 // visit(name, lanes) for the islands that a unit is in.
 template <class S, class Visit>
-void for_each_island(const IslandSpace<S>& w, int unit, unsigned lanes, Visit visit) {
+CYCLOID_HD void for_each_island(const IslandSpace<S>& w, int unit, unsigned lanes, Visit visit) {
   const int* const root = w.root + unit * kLanes<S>;
   while (lanes != 0) {
-    const int name = root[std::countr_zero(lanes)];
+    const int name = root[lowest_bit(lanes)];
     unsigned same = 0;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
+      const int l = lowest_bit(rest);
       same |= static_cast<unsigned>(root[l] == name) << l;
     }
     lanes &= ~same;
@@ -168,7 +169,7 @@ void for_each_island(const IslandSpace<S>& w, int unit, unsigned lanes, Visit vi
 
 // Names the islands of each lane after their first units.
 template <class S>
-void name_islands(const IslandSpace<S>& w) {
+CYCLOID_HD void name_islands(const IslandSpace<S>& w) {
   constexpr int L = kLanes<S>;
   const int units = w.plan->units;
   for (int u = 0; u < units; ++u) {
@@ -185,7 +186,7 @@ void name_islands(const IslandSpace<S>& w) {
     if (k.other < 0) continue;
     const bool again = k.unit == before.unit && k.other == before.other;
     for (unsigned rest = k.lanes & ~(again ? before.lanes : 0u); rest != 0; rest &= rest - 1) {
-      join(k.unit, k.other, std::countr_zero(rest));
+      join(k.unit, k.other, lowest_bit(rest));
     }
     before = k;
   }
@@ -194,7 +195,7 @@ void name_islands(const IslandSpace<S>& w) {
 
 // The islands that have rows, with their units and groups. Returns how many names there are.
 template <class S>
-int find_islands(const ConstraintProblem<S>& problem, IslandSpace<S>& w) {
+CYCLOID_HD int find_islands(const ConstraintProblem<S>& problem, IslandSpace<S>& w) {
   const int units = w.plan->units;
   const auto unit_of = [&](int i) {
     return w.plan->unit[static_cast<std::size_t>(problem.diagonal[i].place / kBlock)];
@@ -246,7 +247,7 @@ CYCLOID_INLINE void put_lanes(unsigned lanes, const S* from, int n, S* to) {
 
 // Blocks, M and a₀ of an island.
 template <class S>
-void take_units(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w) {
+CYCLOID_HD void take_units(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w) {
   ConstraintProblem<S>& part = w.part;
   std::fill_n(w.unit_lanes, w.plan->units, 0u);
   w.units.for_each_of(name, [&](int u, unsigned lanes) { w.unit_lanes[u] = lanes; });
@@ -272,7 +273,8 @@ void take_units(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w
 
 // visit(row, row of the part, lanes) for the island's diagonal rows; these come in one order.
 template <class S, class Visit>
-void for_each_diagonal(const ConstraintProblem<S>& problem, const IslandSpace<S>& w, Visit visit) {
+CYCLOID_HD void for_each_diagonal(const ConstraintProblem<S>& problem, const IslandSpace<S>& w,
+                                  Visit visit) {
   for (int i = 0, own = 0; i < problem.diagonals; ++i) {
     const unsigned lanes = w.lanes_of_block(problem.diagonal[i].place / kBlock);
     if (lanes != 0) visit(i, own++, lanes);
@@ -281,8 +283,8 @@ void for_each_diagonal(const ConstraintProblem<S>& problem, const IslandSpace<S>
 
 // J of a group, in the blocks of the island.
 template <class S>
-void take_jacobian(const ConstraintProblem<S>& problem, int g, int own, unsigned lanes,
-                   const IslandSpace<S>& w) {
+CYCLOID_HD void take_jacobian(const ConstraintProblem<S>& problem, int g, int own, unsigned lanes,
+                              const IslandSpace<S>& w) {
   const ConstraintProblem<S>& part = w.part;
   const S* const from = problem.jacobian(g);
   S* const to = part.jacobian(own);
@@ -302,7 +304,7 @@ void take_jacobian(const ConstraintProblem<S>& problem, int g, int own, unsigned
 
 // The rows of an island.
 template <class S>
-void take_rows(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w) {
+CYCLOID_HD void take_rows(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w) {
   ConstraintProblem<S>& part = w.part;
   part.clear();
   const auto numbers = [&](int row, int own, int n, unsigned lanes) {
@@ -326,8 +328,8 @@ void take_rows(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w)
 
 // x, residuals, forces and stiffness of an island, to where the whole problem has them.
 template <class S>
-void put_back(const ConstraintProblem<S>& problem, int name, const IslandSpace<S>& w,
-              const NewtonSpace<S>& newton, S* x) {
+CYCLOID_HD void put_back(const ConstraintProblem<S>& problem, int name, const IslandSpace<S>& w,
+                         const NewtonSpace<S>& newton, S* x) {
   for (int i = 0; i < w.part.mass.blocks; ++i) {
     const int I = w.global[i];
     put_lanes(w.lanes_of_block(I), w.x + i * kBlock, kBlock, x + I * kBlock);
@@ -351,24 +353,24 @@ void put_back(const ConstraintProblem<S>& problem, int name, const IslandSpace<S
 
 // √(a² + b²), exactly b where a is 0; a, b ≥ 0. NaN stays.
 template <class S>
-S add_in_square(const S& a, const S& b) {
+CYCLOID_HD S add_in_square(const S& a, const S& b) {
   const S most = max(a, b), share = min(a, b) / select(most > S(0), most, S(1));
   return select(is_finite(a + b), most * sqrt(S(1) + share * share), a + b);
 }
 
 // (1): the minimum of a problem that is not closed yet, as solve_newton leaves it.
 template <class S>
-NewtonResult<S> solve_islands(ConstraintProblem<S>& problem, const NewtonOptions& options,
-                              IslandSpace<S>& w, const NewtonSpace<S>& newton, S* x) {
+CYCLOID_HD NewtonResult<S> solve_islands(ConstraintProblem<S>& problem,
+                                         const NewtonOptions& options, IslandSpace<S>& w,
+                                         const NewtonSpace<S>& newton, S* x) {
   if (!w.known || find_islands(problem, w) <= 1) {
     problem.close();
     return solve_newton(problem, options, newton, x);
   }
   const ConstraintResponse<S>& at = newton.at;
   for (int i = 0; i < problem.size(); ++i) x[i] = problem.a0[i] + S(0);
-  for (S* rows : {newton.r, at.f, at.diagonal, at.cross, at.z}) {
-    std::fill_n(rows, problem.all_rows(), S(0));
-  }
+  S* const arrays[] = {newton.r, at.f, at.diagonal, at.cross, at.z};
+  for (S* const rows : arrays) std::fill_n(rows, problem.all_rows(), S(0));
   NewtonResult<S> result{S(0), S(0), Mask<S>(true), Mask<S>(true), Mask<S>(true)};
   S forces = S(0);
   for (int name = 0; name < w.plan->units; ++name) {

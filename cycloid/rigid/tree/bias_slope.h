@@ -28,9 +28,10 @@ struct BiasSlopeSpace {
 
 // Adds h C: what is below the diagonal, and on it, to L, what is above to U.
 template <class S>
-void add_bias_slope(const TreeView& tree, const Motion<S>* column, const SpatialInertia<S>* inertia,
-                    const SpatialInertia<S>* composite, const Motion<S>* v, const S& h,
-                    const RneaJacobianSpace<S>& space, S* L, S* U) {
+CYCLOID_HD void add_bias_slope(const TreeView& tree, const Motion<S>* column,
+                               const SpatialInertia<S>* inertia, const SpatialInertia<S>* composite,
+                               const Motion<S>* v, const S& h, const RneaJacobianSpace<S>& space,
+                               S* L, S* U) {
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree < 0) continue;
     space.form[b] = velocity_form(inertia[b], v[tree.last_link[b]]);
@@ -63,7 +64,7 @@ void add_bias_slope(const TreeView& tree, const Motion<S>* column, const Spatial
 
 // (2), in place.
 template <class S>
-void factor_unsymmetric(const TreeView& tree, S* L, S* U) {
+CYCLOID_HD void factor_unsymmetric(const TreeView& tree, S* L, S* U) {
   for (int k = tree.model.nv - 1; k >= 0; --k) {
     S *const row = L + tree.row[static_cast<std::size_t>(k)],
              *const above = U + tree.row[static_cast<std::size_t>(k)];
@@ -87,7 +88,7 @@ void factor_unsymmetric(const TreeView& tree, S* L, S* U) {
 
 // x ← A⁻¹ x.
 template <class S>
-void solve_unsymmetric(const TreeView& tree, const S* L, const S* U, S* x) {
+CYCLOID_HD void solve_unsymmetric(const TreeView& tree, const S* L, const S* U, S* x) {
   for (int k = tree.model.nv - 1; k >= 0; --k) {
     const S* above = U + tree.row[static_cast<std::size_t>(k)];
     for (int i = tree.parent_dof[static_cast<std::size_t>(k)]; i >= 0;
@@ -108,7 +109,7 @@ void solve_unsymmetric(const TreeView& tree, const S* L, const S* U, S* x) {
 
 // x ← A⁻ᵀ x.
 template <class S>
-void solve_unsymmetric_transposed(const TreeView& tree, const S* L, const S* U, S* x) {
+CYCLOID_HD void solve_unsymmetric_transposed(const TreeView& tree, const S* L, const S* U, S* x) {
   for (int k = tree.model.nv - 1; k >= 0; --k) {
     const S* row = L + tree.row[static_cast<std::size_t>(k)];
     x[k] *= *row;
@@ -138,9 +139,10 @@ struct BiasSlopePoint {
 // The pullback of -h λᵀ C x by (3). bars: (bodies), sweep_mocap: (nmocap, 6), used up. Adds to
 // q_bar, v_bar (nv), h_bar, mocap_bar, and to p_bar unless it is null.
 template <class S, class P>
-void bias_slope_pullback(const BiasSlopePoint<S>& at, const P* p, const S& h, const S* lambda,
-                         const S* x, const BiasSlopeSpace<S>& space, const BodyBars<S>& bars,
-                         S* sweep_mocap, S* q_bar, S* v_bar, S& h_bar, S* p_bar, S* mocap_bar) {
+CYCLOID_HD void bias_slope_pullback(const BiasSlopePoint<S>& at, const P* p, const S& h,
+                                    const S* lambda, const S* x, const BiasSlopeSpace<S>& space,
+                                    const BodyBars<S>& bars, S* sweep_mocap, S* q_bar, S* v_bar,
+                                    S& h_bar, S* p_bar, S* mocap_bar) {
   const TreeView& tree = at.tree;
   const int nv = tree.model.nv;
   const Motion<S>* const column = at.frames.column;

@@ -20,8 +20,8 @@ namespace cycloid::inline rigid {
 
 // (1) for the bodies that move, from the inertias of the single bodies.
 template <class S>
-void composite_inertias(const TreeView& tree, const SpatialInertia<S>* inertia,
-                        SpatialInertia<S>* composite) {
+CYCLOID_HD void composite_inertias(const TreeView& tree, const SpatialInertia<S>* inertia,
+                                   SpatialInertia<S>* composite) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
     if (body.tree < 0) continue;
@@ -45,7 +45,7 @@ struct ChainRows {
   S* of[B];
   int length, above;  // above: the dof before the chain, or -1
 
-  ChainRows(const TreeView& tree, int k, S* M)
+  CYCLOID_HD ChainRows(const TreeView& tree, int k, S* M)
       : length(tree.row[static_cast<std::size_t>(k) + 1] - tree.row[static_cast<std::size_t>(k)]),
         above(tree.parent_dof[static_cast<std::size_t>(k - B + 1)]) {
     for (int b = 0; b < B; ++b) of[b] = M + tree.row[static_cast<std::size_t>(k - b)];
@@ -65,8 +65,8 @@ CYCLOID_INLINE void for_chain(const DofChain& chain, Function&& function) {
 
 // M from the composite inertias. armature: (nv).
 template <class S>
-void mass_matrix(const TreeView& tree, const SpatialInertia<S>* composite, const Motion<S>* column,
-                 const S* armature, S* M) {
+CYCLOID_HD void mass_matrix(const TreeView& tree, const SpatialInertia<S>* composite,
+                            const Motion<S>* column, const S* armature, S* M) {
   const auto fill_rows = [&]<int B>(std::integral_constant<int, B>, int k) {
     const ChainRows<B, S> rows(tree, k, M);
     Force<S> F[B];
@@ -87,7 +87,7 @@ void mass_matrix(const TreeView& tree, const SpatialInertia<S>* composite, const
 
 // (4) in place, from the tips to the root. The row of ancestor i is a tail of row k.
 template <class S>
-void factor(const TreeView& tree, S* M) {
+CYCLOID_HD void factor(const TreeView& tree, S* M) {
   const auto eliminate = [&]<int B>(std::integral_constant<int, B>, int k) {
     const ChainRows<B, S> rows(tree, k, M);
     const int length = rows.length;
@@ -123,7 +123,7 @@ void factor(const TreeView& tree, S* M) {
 // x ← M⁻¹ x for C vectors side by side: number k of vector c is x[k stride + c]. X: S, or several
 // at once.
 template <int C, class S, class X>
-void solve_columns(const TreeView& tree, const S* LD, int stride, X* x) {
+CYCLOID_HD void solve_columns(const TreeView& tree, const S* LD, int stride, X* x) {
   const auto upwards = [&]<int B>(std::integral_constant<int, B>, int k) {  // Lᵀ
     const ChainRows<B, const S> rows(tree, k, LD);
     X own[B][C];
@@ -173,7 +173,7 @@ void solve_columns(const TreeView& tree, const S* LD, int stride, X* x) {
 }
 
 template <class S, class X>
-void solve(const TreeView& tree, const S* LD, X* x) {
+CYCLOID_HD void solve(const TreeView& tree, const S* LD, X* x) {
   solve_columns<1>(tree, LD, 1, x);
 }
 

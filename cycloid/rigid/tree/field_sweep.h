@@ -19,7 +19,7 @@ struct FieldSweepSpace {
   BodyBars<S> bars;             // (bodies); bars.m and bars.pose are ȳ and Γ, used up
   S* mocap_bar;                 // (nmocap, 6)
 
-  void clear(const TreeView& tree) const {
+  CYCLOID_HD void clear(const TreeView& tree) const {
     const std::size_t bodies = tree.model.bodies.size();
     for (int k = 0; k < tree.model.nv; ++k) zeros[k] = S(0);
     for (std::size_t l = 0; l < tree.links.size(); ++l) rest[l] = Motion<S>{};
@@ -31,9 +31,10 @@ struct FieldSweepSpace {
 // x: (nv), y: its field. Adds to q_bar (nv), to mocap_bar (nmocap, 6) and, unless it is null, to
 // p_bar.
 template <class S, class P>
-void field_sweep_pullback(const TreeView& tree, const P* p, const Frames<S>& f, const S* qpos,
-                          const S* x, const Motion<S>* y, const FieldSweepSpace<S>& space, S* q_bar,
-                          S* p_bar, S* mocap_bar) {
+CYCLOID_HD void field_sweep_pullback(const TreeView& tree, const P* p, const Frames<S>& f,
+                                     const S* qpos, const S* x, const Motion<S>* y,
+                                     const FieldSweepSpace<S>& space, S* q_bar, S* p_bar,
+                                     S* mocap_bar) {
   const SweepPoint<S> at{tree, f,    space.massless, space.rest,  space.rest,
                          y,    qpos, space.zeros,    space.zeros, x};
   S* const no_v_bar = space.zeros;  // what is added to it is zero: no velocity enters

@@ -23,7 +23,7 @@ namespace cycloid::inline rigid {
 
 // LU factors of a 6×6 block, row by row, without pivoting: its symmetric part is positive definite.
 template <class S>
-void lu_factor(S* A) {
+CYCLOID_HD void lu_factor(S* A) {
   for (int k = 0; k < 6; ++k) {
     const S inverse = S(1) / A[7 * k];
     A[7 * k] = inverse;
@@ -35,7 +35,7 @@ void lu_factor(S* A) {
   }
 }
 template <class S>
-void lu_solve(const S* LU, S* x) {
+CYCLOID_HD void lu_solve(const S* LU, S* x) {
   for (int i = 1; i < 6; ++i) {
     for (int j = 0; j < i; ++j) x[i] -= LU[6 * i + j] * x[j];
   }
@@ -45,7 +45,7 @@ void lu_solve(const S* LU, S* x) {
   }
 }
 template <class S>
-void lu_solve_transposed(const S* LU, S* x) {
+CYCLOID_HD void lu_solve_transposed(const S* LU, S* x) {
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < i; ++j) x[i] -= LU[6 * j + i] * x[j];
     x[i] *= LU[7 * i];
@@ -62,13 +62,13 @@ struct FreeBody {
   Vec3<S> h;
   SymMat3<S> I;
 
-  FreeBody(const Mat3<S>& R_, const SpatialInertia<S>& composite)
+  CYCLOID_HD FreeBody(const Mat3<S>& R_, const SpatialInertia<S>& composite)
       : R(R_),
         h(transpose_vector_product(R_, first_moment(composite))),
         I(turn(transpose(R_), inertia_at_origin(composite))) {}
 
   // (2): C δ without R on its first half.
-  Force<S> slope(const Vec3<S>& omega, const Vec3<S>& delta) const {
+  CYCLOID_HD Force<S> slope(const Vec3<S>& omega, const Vec3<S>& delta) const {
     return {cross(delta, I * omega) + cross(omega, I * delta),
             cross(delta, cross(omega, h)) + cross(omega, cross(delta, h))};
   }
@@ -77,9 +77,9 @@ struct FreeBody {
 // (3): the block at the dofs of `body`, from M + h B (Tree::row storage) before it is factored.
 // block: 36 numbers, for lu_factor.
 template <class S>
-void free_body_matrix(const TreeView& tree, std::size_t body, const Frames<S>& f,
-                      const SpatialInertia<S>& composite, const S* qvel, const S& h, const S* M,
-                      S* block) {
+CYCLOID_HD void free_body_matrix(const TreeView& tree, std::size_t body, const Frames<S>& f,
+                                 const SpatialInertia<S>& composite, const S* qvel, const S& h,
+                                 const S* M, S* block) {
   const int first = tree.model.bodies[body].first_dof;
   for (int i = 0; i < 6; ++i) {
     const S* row = M + tree.row[static_cast<std::size_t>(first + i)];
@@ -102,9 +102,9 @@ void free_body_matrix(const TreeView& tree, std::size_t body, const Frames<S>& f
 // Adds the cotangents of -h μᵀ C q̈ to q_bar, v_bar (nv), h_bar and, unless it is null, p_bar.
 // wrench: (bodies), memory.
 template <class S, class P>
-void free_body_pullback(const SweepPoint<S>& at, const P* p, std::size_t body,
-                        const SpatialInertia<S>& composite, const S& h, S* q_bar, S* v_bar,
-                        S& h_bar, S* p_bar, Force<S>* wrench) {
+CYCLOID_HD void free_body_pullback(const SweepPoint<S>& at, const P* p, std::size_t body,
+                                   const SpatialInertia<S>& composite, const S& h, S* q_bar,
+                                   S* v_bar, S& h_bar, S* p_bar, Force<S>* wrench) {
   const TreeView& tree = at.tree;
   const int first = tree.model.bodies[body].first_dof;
   const FreeBody<S> free(at.frames.R[body], composite);

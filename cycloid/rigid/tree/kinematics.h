@@ -223,8 +223,8 @@ CYCLOID_INLINE void complete_columns(const Link& link, const Vec3<S>& anchor, co
 
 // mocap: (nmocap) rows of position and quaternion, 7 numbers each, or null.
 template <class S, class P>
-void kinematics(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
-                const Frames<S>& f) {
+CYCLOID_HD void kinematics(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
+                           const Frames<S>& f) {
   f.R[0] = identity_matrix<S, 3>();
   f.pos[0] = f.origin[0] = f.link_anchor[0] = f.before_pos[0] = Vec3<S>{};
   f.link_quat[0] = f.before_quat[0] = identity_quaternion<S>();

@@ -40,7 +40,7 @@ template <class S>
 struct BodyBars {
   Force<S>*m, *a, *v, *pose;
 
-  void clear(std::size_t bodies) const {
+  CYCLOID_HD void clear(std::size_t bodies) const {
     for (std::size_t b = 0; b < bodies; ++b) m[b] = a[b] = v[b] = pose[b] = Force<S>{};
   }
 };
@@ -202,9 +202,9 @@ CYCLOID_INLINE void gather_inertia(const SweepPoint<S>& at, const P* p, std::siz
 // they need not be cleared. mocap_bar: (nmocap, 6), assigned: the force on a mocap body's place,
 // and the torque on it in its own axes.
 template <class S, class P, std::size_t n>
-void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
-                    const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar, S* mocap_bar,
-                    bool pushed) {
+CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
+                               const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar,
+                               S* mocap_bar, bool pushed) {
   const TreeView& tree = at.tree;
   if (!pushed) bars.a[0] = Force<S>{};
   std::size_t l = tree.links.size() - 1;
@@ -269,8 +269,8 @@ void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars
   }
 }
 template <class S, class P>
-void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars, S* q_bar,
-                    S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
+CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
+                               S* q_bar, S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
   sweep_pullback(at, p, bars, MoreFields<S, 0>{}, q_bar, v_bar, p_bar, mocap_bar, pushed);
 }
 

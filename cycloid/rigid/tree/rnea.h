@@ -37,7 +37,8 @@ CYCLOID_INLINE void add_link_motion(const Link& link, const Motion<S>* column, c
 
 // (1), for every link.
 template <class S>
-void velocity_field(const TreeView& tree, const Motion<S>* column, const S* x, Motion<S>* field) {
+CYCLOID_HD void velocity_field(const TreeView& tree, const Motion<S>* column, const S* x,
+                               Motion<S>* field) {
   field[0] = Motion<S>{};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];
@@ -65,8 +66,8 @@ void acceleration_field(const TreeView& tree, const Motion<S>* column, const S* 
 
 // (1) and (2) at once.
 template <class S>
-void motion_fields(const TreeView& tree, const Motion<S>* column, const S* qvel, const S* qacc,
-                   const Vec3<S>& gravity, Motion<S>* v, Motion<S>* a) {
+CYCLOID_HD void motion_fields(const TreeView& tree, const Motion<S>* column, const S* qvel,
+                              const S* qacc, const Vec3<S>& gravity, Motion<S>* v, Motion<S>* a) {
   v[0] = Motion<S>{};
   a[0] = {Vec3<S>{}, -gravity};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
@@ -86,7 +87,8 @@ void motion_fields(const TreeView& tree, const Motion<S>* column, const S* qvel,
 // (4), in place on the links' forces f: on entry those of the bodies, zero on links without one.
 // Subtracts c from tau.
 template <class S>
-void subtract_joint_forces(const TreeView& tree, const Motion<S>* column, Force<S>* f, S* tau) {
+CYCLOID_HD void subtract_joint_forces(const TreeView& tree, const Motion<S>* column, Force<S>* f,
+                                      S* tau) {
   for (std::size_t l = tree.links.size(); l-- > 1;) {
     const Link& link = tree.links[l];
     const int dofs = dof_numbers(link.kind);
@@ -106,9 +108,10 @@ CYCLOID_INLINE Force<S> body_force(const SpatialInertia<S>& I, const Motion<S>& 
 // (4) for the bodies' own forces less `applied` (bodies), which may be null. total: (bodies), to
 // write on. Subtracts from tau.
 template <class S>
-void subtract_body_forces(const TreeView& tree, const Motion<S>* column, const SpatialInertia<S>* I,
-                          const Motion<S>* v, const Motion<S>* a, const Force<S>* applied,
-                          Force<S>* total, S* tau) {
+CYCLOID_HD void subtract_body_forces(const TreeView& tree, const Motion<S>* column,
+                                     const SpatialInertia<S>* I, const Motion<S>* v,
+                                     const Motion<S>* a, const Force<S>* applied, Force<S>* total,
+                                     S* tau) {
   for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
     const Body& body = tree.model.bodies[b];
     if (body.tree < 0) continue;

@@ -41,7 +41,7 @@ struct RowSinks {
   S *q_bar, *v_bar, *p_bar;
 };
 
-inline std::size_t last_link(const TreeView& tree, int body) {
+CYCLOID_HD inline std::size_t last_link(const TreeView& tree, int body) {
   return static_cast<std::size_t>(tree.last_link[static_cast<std::size_t>(body)]);
 }
 

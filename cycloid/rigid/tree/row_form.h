@@ -19,8 +19,8 @@ namespace cycloid::inline rigid {
 // J (nv) from what a force of one along the row does: wrenches (bodies) and J itself as tau on
 // entry. links: (links), used up.
 template <class S>
-void complete_row(const TreeView& tree, const Motion<S>* column, const Force<S>* wrenches,
-                  Force<S>* links, S* J) {
+CYCLOID_HD void complete_row(const TreeView& tree, const Motion<S>* column,
+                             const Force<S>* wrenches, Force<S>* links, S* J) {
   for (std::size_t l = 0; l < tree.links.size(); ++l) links[l] = Force<S>{};
   for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
     if (tree.model.bodies[b].tree >= 0) links[tree.last_link[b]] -= wrenches[b];
@@ -30,7 +30,7 @@ void complete_row(const TreeView& tree, const Motion<S>* column, const Force<S>*
 
 // (1). M: Tree::row storage.
 template <class S>
-void add_row_form(const TreeView& tree, const S* J, const S& k, S* M) {
+CYCLOID_HD void add_row_form(const TreeView& tree, const S* J, const S& k, S* M) {
   const auto& dofs = tree.model.dofs;
   for (int i = 0; i < tree.model.nv; ++i) {
     const S scaled = k * J[i];
@@ -40,7 +40,7 @@ void add_row_form(const TreeView& tree, const S* J, const S& k, S* M) {
 
 // w of (3); returns Q.
 template <class S>
-S row_form_weights(const TreeView& tree, const S* J, const S* mu, const S* x, S* w) {
+CYCLOID_HD S row_form_weights(const TreeView& tree, const S* J, const S* mu, const S* x, S* w) {
   const auto& dofs = tree.model.dofs;
   const int nv = tree.model.nv;
   for (int i = 0; i < nv; ++i) w[i] = S(0);
@@ -69,9 +69,9 @@ struct RowFormSpace {
 // Adds the cotangents of Σ_i w_i J_i, w in space.w. pull_row(at, bar, to) is the row's pullback.
 // mocap_bar: (nmocap, 6), added to.
 template <class S, class P, class PullRow>
-void row_form_pullback(const TreeView& tree, const P* p, const Frames<S>& f, const S* qpos,
-                       const RowFormSpace<S>& space, PullRow pull_row, S* q_bar, S* p_bar,
-                       S* mocap_bar) {
+CYCLOID_HD void row_form_pullback(const TreeView& tree, const P* p, const Frames<S>& f,
+                                  const S* qpos, const RowFormSpace<S>& space, PullRow pull_row,
+                                  S* q_bar, S* p_bar, S* mocap_bar) {
   const FieldSweepSpace<S>& sweep = space.sweep;
   const S* const w = space.w;
   sweep.clear(tree);

@@ -1,0 +1,31 @@
+// One kernel of robots: CYCLOID_T float or double, CYCLOID_CONSTRAINED and CYCLOID_BACK 0 or 1. It
+// is compiled eight times, side by side, for each takes minutes.
+#include "cycloid/geometry/box_box.cpp"
+#include "cycloid/geometry/capsule_box.cpp"
+//
+#include "cycloid/device/cuda/launch.cuh"
+#include "cycloid/device/kernel_numbers.h"
+#include "cycloid/device/robot_body.h"
+
+namespace cycloid::inline device {
+
+#define CYCLOID_JOIN_(a, b) a##b
+#define CYCLOID_JOIN(a, b) CYCLOID_JOIN_(a, b)
+#if CYCLOID_CONSTRAINED
+#define CYCLOID_NAME robot_constrained_
+#else
+#define CYCLOID_NAME robot_smooth_
+#endif
+#if CYCLOID_BACK
+#define CYCLOID_ENTRY CYCLOID_JOIN(CYCLOID_NAME, backward)
+#else
+#define CYCLOID_ENTRY CYCLOID_JOIN(CYCLOID_NAME, forward)
+#endif
+
+cudaError_t CYCLOID_ENTRY(const StepCall<CYCLOID_T>& call) {
+  constexpr bool kConstrained = CYCLOID_CONSTRAINED != 0, kBack = CYCLOID_BACK != 0;
+  return launch<RobotBody<CYCLOID_T, kConstrained>, CYCLOID_T, kBack,
+                thread_bytes(kConstrained, sizeof(CYCLOID_T))>(call);
+}
+
+}  // namespace cycloid::inline device

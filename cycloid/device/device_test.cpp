@@ -1,0 +1,131 @@
+#include "cycloid/device/device.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cycloid/adjoint/rollout.h"
+#include "cycloid/base/error.h"
+#include "cycloid/rigid/constrained_case_test.h"
+#include "cycloid/rigid/robot.h"
+#include "cycloid/system/systems.h"
+
+namespace cycloid::device_test {
+namespace {
+
+// Kernels and lanes add in the same order and differ by contraction alone.
+constexpr double kSame = 1e-11;
+
+std::vector<double> numbers(std::size_t n, double size, unsigned seed) {
+  std::vector<double> out(n);
+  for (double& x : out) {
+    seed = seed * 1664525u + 1013904223u;
+    x = size * (2 * static_cast<double>(seed) / 4294967296.0 - 1);
+  }
+  return out;
+}
+
+double worst(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double difference = 0, size = 1e-9;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(b[i])) continue;  // not differentiable
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+    size = std::max(size, std::abs(b[i]));
+  }
+  return difference / size;
+}
+
+// A run of both and its gradient, which must be the same.
+void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const Memory& memory,
+               const std::vector<double>& params = {}) {
+  const System device = on_device(cpu, "host");
+  const std::size_t rows = static_cast<std::size_t>(batch);
+  const std::size_t nx = static_cast<std::size_t>(cpu.states().size()),
+                    nu = static_cast<std::size_t>(cpu.inputs().size());
+  std::vector<double> x0;
+  for (std::size_t e = 0; e < rows; ++e) {
+    std::vector<double> x(nx);
+    const auto d = numbers(static_cast<std::size_t>(cpu.states().tangent_size()), 0.05,
+                           static_cast<unsigned>(e + 1));
+    cpu.states().retract(cpu.initial_state().data(), d.data(), x.data());
+    x0.insert(x0.end(), x.begin(), x.end());
+  }
+  const auto u = numbers(rows * static_cast<std::size_t>(steps) * nu, 0.3, 5);
+  const Controls<double> controls = nu > 0 ? Controls<double>(u, steps) : Controls<double>(steps);
+  RolloutOptions options;
+  options.save = Save::every(3);
+  options.memory = memory;
+  const auto here = rollout(cpu, x0, controls, params, options);
+  const auto there = rollout(device, x0, controls, params, options);
+  const auto all = [](std::span<const double> s) {
+    return std::vector<double>(s.begin(), s.end());
+  };
+  CHECK(worst(all(there.states()), all(here.states())) < kSame);
+  CHECK(there.report().counters.size() == here.report().counters.size());
+  for (std::size_t i = 0; i < here.report().counters.size(); ++i) {
+    CHECK(there.report().counters[i].total == here.report().counters[i].total);
+  }
+  const auto bar = numbers(here.states().size(), 1, 77);
+  const auto g = here.pullback(bar), h = there.pullback(bar);
+  CHECK(worst(g.x0, std::vector<double>(g.x0.size())) > 0);
+  CHECK(worst(h.x0, g.x0) < kSame);
+  CHECK(worst(h.controls, g.controls) < kSame);
+  CHECK(worst(h.params, g.params) < kSame);
+  CHECK(there.pullback(bar).params == h.params);  // and bit for bit again
+}
+
+TEST_CASE("on_device: the kernels of laws equal the CPU engine, with shared and own parameters") {
+  for (const char* law :
+       {"pendulum", "double_pendulum", "projectile", "kepler", "lorenz", "spring_chain"}) {
+    CAPTURE(law);
+    check_run(systems::make(law, {}, {}, 5), 6, 20, Memory::automatic());
+  }
+  systems::Settings settings;
+  settings.vary = {"length"};
+  const System varied = systems::make("pendulum", {}, settings);
+  std::vector<double> params;
+  for (int e = 0; e < 4; ++e) {
+    for (const double p : varied.parameters().default_values()) params.push_back(p);
+    params[params.size() - static_cast<std::size_t>(varied.parameters().size())] = 1 + 0.1 * e;
+  }
+  check_run(varied, 4, 12, Memory::automatic(), params);
+}
+
+TEST_CASE("on_device: a robot in contact equals the CPU engine, parameters included") {
+  for (const RigidIntegrator integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast}) {
+    check_run(make_robot(test::held_robot(integrator)), 3, 7, Memory::automatic());
+  }
+}
+
+TEST_CASE("on_device: a run in segments has the gradient of one that is kept") {
+  check_run(systems::make("double_pendulum"), 5, 50, Memory::sqrt());
+  check_run(make_robot(test::held_robot(RigidIntegrator::euler)), 2, 6, Memory::sqrt());
+}
+
+TEST_CASE("on_device: a batch that does not fit runs in parts, with the same sums") {
+  check_run(systems::make("pendulum"), 600, 9, Memory::budget(100000));
+}
+
+TEST_CASE("on_device: a run that fails is named as on the CPU") {
+  const System cpu = systems::make("lorenz", {}, {.dt = 10});
+  const System device = on_device(cpu, "host");
+  const std::vector<double> x0 = {1, 1, 1, 0, 0, 0};
+  const auto here = rollout(cpu, x0, 50), there = rollout(device, x0, 50);
+  REQUIRE(here.report().failed.size() == 1);
+  REQUIRE(there.report().failed.size() == 1);
+  CHECK(describe(there.report().failed[0]) == describe(here.report().failed[0]));
+  CHECK_THROWS_AS(there.pullback(std::vector<double>(there.states().size(), 1.0)), GradientError);
+}
+
+TEST_CASE("on_device: what has no device form is refused by name, and unknown devices are too") {
+  CHECK_THROWS_WITH_AS(on_device(systems::make("bouncing_ball"), "host"),
+                       doctest::Contains("bouncing_ball has no device form"), ModelError);
+  CHECK_THROWS_WITH_AS(on_device(systems::make("pendulum"), "cudda"),
+                       doctest::Contains("did you mean \"cuda\""), Error);
+  CHECK(on_device(on_device(systems::make("pendulum"), "host"), "cpu").parts().on_device ==
+        nullptr);
+}
+
+}  // namespace
+}  // namespace cycloid::device_test

@@ -1,0 +1,86 @@
+#include "cycloid/device/host_api.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "cycloid/device/kernels.h"
+#include "cycloid/device/robot_body.h"
+
+namespace cycloid::inline device {
+namespace {
+
+constexpr std::int64_t kHostBytes = std::int64_t{1} << 28;  // what this device says that it has
+
+const char* host_error() { return "not known to the kernels on this machine"; }
+const char* host_name() { return "kernels on the host"; }
+
+int host_allocate(std::size_t bytes, void** out) {
+  *out = std::malloc(bytes);
+  if (*out) std::memset(*out, 0xa5, bytes);  // nothing may depend on what is there
+  return *out ? 0 : 1;
+}
+int host_release(void* memory) {
+  std::free(memory);
+  return 0;
+}
+int host_copy(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return 0;
+}
+int host_clear(void* memory, std::size_t bytes) {
+  std::memset(memory, 0, bytes);
+  return 0;
+}
+int host_free_bytes(std::int64_t* out) {
+  *out = kHostBytes;
+  return 0;
+}
+int host_wait() { return 0; }
+
+template <class Body, class T>
+void run_all(const StepCall<T>& call, bool back) {
+  const std::size_t bytes = call.body_bytes + ThreadArrays<T>::bytes(call);
+  std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
+  std::byte* const at = reinterpret_cast<std::byte*>(memory.data());
+  for (std::int64_t e = 0; e < call.count; ++e) {
+    back ? run_backward<Body>(call, e, at) : run_forward<Body>(call, e, at);
+  }
+}
+
+template <class T>
+int run_host(int kernel, const StepCall<T>& call, bool back) {
+  if (kernel == kSmoothRobot) return run_all<RobotBody<T, false>>(call, back), 0;
+  if (kernel == kConstrainedRobot) return run_all<RobotBody<T, true>>(call, back), 0;
+  return with_law_body<T>(kernel,
+                          [&](auto tag) { run_all<typename decltype(tag)::Body>(call, back); })
+             ? 0
+             : 1;
+}
+
+int run_either(int kernel, const void* call, bool back) {
+  if (kernel >= kDoubleKernels) {
+    return run_host(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), back);
+  }
+  return run_host(kernel, *static_cast<const StepCall<float>*>(call), back);
+}
+int host_forward(int kernel, const void* call) { return run_either(kernel, call, false); }
+int host_backward(int kernel, const void* call) { return run_either(kernel, call, true); }
+
+int host_sum(const SumCall* call) {
+  const std::int64_t blocks = (call->count + kSumBlock - 1) / kSumBlock;
+  for (std::int64_t i = 0; i < call->numbers; ++i) {
+    for (std::int64_t b = 0; b < blocks; ++b) sum_block(*call, i, b);
+  }
+  return 0;
+}
+
+}  // namespace
+
+const DeviceApi& host_api() {
+  static const DeviceApi api{kDeviceVersion, host_error, host_name,  host_allocate,   host_release,
+                             host_copy,      host_copy,  host_clear, host_free_bytes, host_forward,
+                             host_backward,  host_sum,   host_wait};
+  return api;
+}
+
+}  // namespace cycloid::inline device

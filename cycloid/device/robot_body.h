@@ -1,0 +1,104 @@
+// RobotBody: a robot's step (rigid/step.h) and its pullback as one thread of a device makes them.
+//
+// S = P = T: one environment, one number. What the thread reads is a RobotImage: the tree, the plan
+// of the constraints and the layout of a thread's memory, in one block on the device
+// (robot_image.h makes it). The layout was carved over another place; its addresses move with
+// `memory`.
+//   kConstrained: with the dynamics of constrained_dynamics.h, else without constraints
+#pragma once
+
+#include "cycloid/device/environment_run.h"
+#include "cycloid/rigid/constrained_dynamics.h"
+#include "cycloid/rigid/rk4_step.h"
+
+namespace cycloid::inline device {
+
+// Arrays of a thread. Nothing but numbers and addresses, all of which are 8 bytes or pairs of ints.
+template <class T, bool kConstrained>
+struct RobotSpace {
+  Workspace<T> work;
+  ConstraintMemory<T> constraints;  // where there are any
+
+  void carve(const TreeView& tree, const ConstraintPlan* plan, Arena& arena) {
+    work.carve(tree, arena);
+    if constexpr (kConstrained) constraints.carve(tree, *plan, arena);
+  }
+};
+
+struct RobotImage {
+  TreeView tree;
+  const ConstraintPlan* constraints = nullptr;  // of robots that have some
+  InputPlaces inputs;
+  Implicit implicit = Implicit::nothing;
+  const std::uint64_t* layout = nullptr;  // the words of a RobotSpace carved at address 0,
+  const unsigned char* moves = nullptr;   // and which of them are addresses of the thread's memory
+};
+
+template <class T, bool kConstrained>
+class RobotBody {
+ public:
+  CYCLOID_HD RobotBody(const StepCall<T>& call, const T* p, std::byte* memory)
+      : image_(*static_cast<const RobotImage*>(call.image)), p_(p) {
+    constexpr int kWords = sizeof(at_) / sizeof(std::uint64_t);
+    std::uint64_t* const words = reinterpret_cast<std::uint64_t*>(&at_);
+    const std::uint64_t base = reinterpret_cast<std::uint64_t>(memory);
+    for (int i = 0; i < kWords; ++i) {
+      words[i] = image_.layout[i] + (image_.moves[i] ? base : std::uint64_t{0});
+    }
+    if constexpr (kConstrained) {
+      at_.constraints.contacts.begin(image_.constraints->contacts);
+      at_.constraints.solver.problem.start_patterns();
+      IslandSpace<T>& islands = at_.constraints.solver.islands;
+      if (islands.several()) islands.part.start_patterns();
+    }
+  }
+
+  CYCLOID_HD void step(double, std::int64_t, const T* x, const T* u, T* x_next, T* record,
+                       LaneNote& note) {
+    const Robot<T, T> r = robot();
+    with_dynamics(&note, [&](const auto& dynamics) {
+      if (image_.tree.model.options.integrator == RigidIntegrator::rk4) {
+        rk4_step(r, x, u, at_.work, x_next, record, dynamics);
+      } else {
+        euler_step(r, x, u, at_.work, x_next, record, dynamics);
+      }
+    });
+  }
+
+  // Adds to x_bar and u_bar, and to p_bar unless it is null.
+  CYCLOID_HD void pullback(double, std::int64_t, const T* x, const T* u, const T* record,
+                           const T* x_next_bar, T* x_bar, T* u_bar, T* p_bar) {
+    const Robot<T, T> r = robot();
+    T h_bar(0);
+    with_dynamics(nullptr, [&](const auto& dynamics) {
+      if (image_.tree.model.options.integrator == RigidIntegrator::rk4) {
+        rk4_step_pullback(r, x, u, record, at_.work, x_next_bar, x_bar, u_bar, p_bar, h_bar,
+                          dynamics);
+      } else {
+        euler_step_pullback(r, x, u, record, at_.work, x_next_bar, x_bar, u_bar, p_bar, h_bar,
+                            dynamics);
+      }
+    });
+    if (p_bar) p_bar[image_.tree.options.timestep] += h_bar;
+  }
+
+ private:
+  CYCLOID_HD Robot<T, T> robot() const {
+    return {image_.tree, image_.inputs, p_, image_.implicit, image_.implicit <= Implicit::dampers};
+  }
+  template <class Function>
+  CYCLOID_HD void with_dynamics(LaneNote* note, Function&& function) {
+    if constexpr (kConstrained) {
+      function(ConstrainedDynamics<T>{*image_.constraints, at_.constraints,
+                                      image_.implicit != Implicit::nothing, note});
+    } else {
+      function(SmoothDynamics{});
+    }
+  }
+
+  const RobotImage& image_;
+  const T* p_;
+  RobotSpace<T, kConstrained> at_;
+};
+
+}  // namespace cycloid::inline device

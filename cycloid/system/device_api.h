@@ -1,0 +1,28 @@
+// What a device can do, as a table of plain functions: all that libcycloid_cuda.so and this library
+// share besides the numbers of a StepCall.
+#pragma once
+
+#include "cycloid/system/device_call.h"
+
+namespace cycloid::inline system {
+
+inline constexpr int kDeviceVersion = 1;  // of the table and of StepCall
+
+// Functions return 0, or another number and then error() says more.
+struct DeviceApi {
+  int version;
+  const char* (*error)();
+  const char* (*name)();  // of the device
+  int (*allocate)(std::size_t bytes, void** out);
+  int (*release)(void* memory);
+  int (*to_device)(void* to, const void* from, std::size_t bytes);
+  int (*to_host)(void* to, const void* from, std::size_t bytes);
+  int (*clear)(void* memory, std::size_t bytes);
+  int (*free_bytes)(std::int64_t* out);
+  int (*forward)(int kernel, const void* call);  // StepCall of the kernel's precision
+  int (*backward)(int kernel, const void* call);
+  int (*sum)(const SumCall* call);
+  int (*wait)();
+};
+
+}  // namespace cycloid::inline system

@@ -1,0 +1,261 @@
+// What runs on a card (`make test-gpu`): parity of steps and gradients with the CPU in double,
+// determinism, and figures. A program of its own, so that it runs where Python does not.
+//
+//   device_check [--device cuda|host] [--figures] [model.cym …]
+//
+// Parity of one step and its pullback from states on the way of a rollout under random inputs:
+//   |Δx_device - Δx_cpu| / (|Δx_cpu| + 1e-3 √nx)   at most 1e-4 (float), 1e-9 (double)
+//   |bar_device - bar_cpu| / |bar_cpu|             at most 1e-3 (float), 1e-8 (double)
+// both at the 95th percentile of 256 environments.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "cycloid/adjoint/rollout.h"
+#include "cycloid/base/error.h"
+#include "cycloid/device/device.h"
+#include "cycloid/model/model_file.h"
+#include "cycloid/rigid/robot.h"
+#include "cycloid/system/systems.h"
+
+using namespace cycloid;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+std::string where = "cuda";
+int failures = 0;
+
+void judge(bool good, const std::string& what) {
+  std::printf("%-6s %s\n", good ? "ok" : "FAILED", what.c_str());
+  std::fflush(stdout);
+  failures += !good;
+}
+
+double noise(std::uint64_t& state) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<double>(state >> 11) / 4503599627370496.0 - 1;
+}
+
+template <class T>
+std::vector<T> random_numbers(std::size_t n, double size, std::uint64_t seed) {
+  std::vector<T> out(n);
+  for (T& x : out) x = static_cast<T>(size * noise(seed));
+  return out;
+}
+
+template <class To, class From>
+std::vector<To> as(const std::vector<From>& from) {
+  return {from.begin(), from.end()};
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[static_cast<std::size_t>(q * double(values.size() - 1))];
+}
+
+// Of each environment, |a - b| / (|b| + least).
+template <class A, class B>
+std::vector<double> relative_errors(const A& a, const B& b, std::size_t batch, double least) {
+  std::vector<double> out;
+  const std::size_t n = a.size() / batch;
+  for (std::size_t e = 0; e < batch; ++e) {
+    double difference = 0, size = 0;
+    for (std::size_t i = e * n; i < (e + 1) * n; ++i) {
+      const double x = double(a[i]), y = double(b[i]);
+      difference += (x - y) * (x - y), size += y * y;
+    }
+    out.push_back(std::sqrt(difference) / (std::sqrt(size) + least));
+  }
+  return out;
+}
+
+// States of a CPU run in double, environment by environment: where parity is asked.
+std::vector<double> visited(const System& cpu, std::int64_t batch, std::int64_t steps) {
+  const std::size_t nx = static_cast<std::size_t>(cpu.states().size());
+  std::vector<double> x0;
+  std::uint64_t seed = 7;
+  for (std::int64_t e = 0; e < batch; ++e) {
+    std::vector<double> d(static_cast<std::size_t>(cpu.states().tangent_size())), x(nx);
+    for (double& v : d) v = 0.05 * noise(seed);
+    cpu.states().retract(cpu.initial_state().data(), d.data(), x.data());
+    x0.insert(x0.end(), x.begin(), x.end());
+  }
+  const std::size_t nu = static_cast<std::size_t>(cpu.inputs().size());
+  const auto u = random_numbers<double>(static_cast<std::size_t>(batch * steps) * nu, 0.4, 11);
+  RolloutOptions options;
+  options.save = Save::last();
+  const Controls<double> controls = nu > 0 ? Controls<double>(u, steps) : Controls<double>(steps);
+  const auto run = rollout(cpu, x0, controls, {}, options);
+  return {run.states().begin(), run.states().end()};
+}
+
+struct Result {
+  std::vector<double> states, x0, controls, params;
+};
+
+template <class T>
+Result one_step(const System& system, const std::vector<double>& x, const std::vector<double>& u,
+                const std::vector<double>& bar, std::int64_t steps) {
+  RolloutOptions options;
+  options.save = Save::last();
+  const auto xs = as<T>(x), us = as<T>(u), bars = as<T>(bar);
+  const Controls<T> controls = us.empty() ? Controls<T>(steps) : Controls<T>(us, steps);
+  const auto run = rollout(system, xs, controls, {}, options);
+  PullbackOptions pull;
+  pull.failed = PullbackOptions::Failed::skip;
+  const Gradient<T> g = run.pullback(bars, pull);
+  Result out;
+  out.states.assign(run.states().begin(), run.states().end());
+  out.x0.assign(g.x0_tangent.begin(), g.x0_tangent.end());
+  out.controls.assign(g.controls.begin(), g.controls.end());
+  out.params = g.params;
+  return out;
+}
+
+double whole_error(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(b[i])) continue;
+    difference += (a[i] - b[i]) * (a[i] - b[i]), size += b[i] * b[i];
+  }
+  return size > 0 ? std::sqrt(difference / size) : std::sqrt(difference);
+}
+
+void parity(const std::string& name, const System& single, const System& wide, std::int64_t batch,
+            std::int64_t steps_before) {
+  const std::vector<double> x = visited(wide, batch, steps_before);
+  const std::size_t rows = static_cast<std::size_t>(batch), nx = x.size() / rows,
+                    nu = static_cast<std::size_t>(wide.inputs().size());
+  const auto u = random_numbers<double>(rows * nu, 0.4, 23);
+  const auto bar = random_numbers<double>(rows * nx, 1, 29);
+  const Result truth = one_step<double>(wide, x, u, bar, 1);
+  const auto compare = [&](const char* precision, const Result& got, double v_tol, double bar_tol) {
+    std::vector<double> dv, dv_true;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      dv.push_back(got.states[i] - x[i]), dv_true.push_back(truth.states[i] - x[i]);
+    }
+    const double least = 1e-3 * std::sqrt(double(nx));
+    const auto dv_errors = relative_errors(dv, dv_true, rows, least);
+    const auto x_errors = relative_errors(got.x0, truth.x0, rows, 0);
+    const double u_error = nu > 0 ? whole_error(got.controls, truth.controls) : 0;
+    const double p_error = whole_error(got.params, truth.params);
+    const double v95 = quantile(dv_errors, 0.95), x95 = quantile(x_errors, 0.95);
+    char text[300];
+    std::snprintf(text, sizeof text,
+                  "%s, %s: change of state %.1e (median %.1e), cotangent %.1e (median %.1e), "
+                  "inputs %.1e, parameters %.1e",
+                  name.c_str(), precision, v95, quantile(dv_errors, 0.5), x95,
+                  quantile(x_errors, 0.5), u_error, p_error);
+    judge(v95 <= v_tol && x95 <= bar_tol && truth.x0.size() > 0, text);
+  };
+  const auto same = [](const Result& a, const Result& b) {
+    return a.states == b.states && a.x0 == b.x0 && a.controls == b.controls &&
+           std::memcmp(a.params.data(), b.params.data(), 8 * a.params.size()) == 0;
+  };
+  const System near = on_device(single, where), there = on_device(wide, where);
+  const Result first = one_step<float>(near, x, u, bar, 1);
+  compare("float", first, 1e-4, 1e-3);
+  judge(same(one_step<float>(near, x, u, bar, 1), first), name + ": the same bits twice");
+  try {
+    compare("double", one_step<double>(there, x, u, bar, 1), 1e-9, 1e-8);
+  } catch (const Error& e) {  // a library without double
+    std::printf("left out %s, double: %s\n", name.c_str(), e.what());
+  }
+}
+
+void figures(const std::string& name, const System& single, std::int64_t batch,
+             std::int64_t steps) {
+  const System there = on_device(single, where);
+  const std::vector<double> some = visited(single.in_double(), 256, 40);
+  const std::size_t nx = some.size() / 256, nu = static_cast<std::size_t>(single.inputs().size());
+  std::vector<float> x;
+  for (std::int64_t e = 0; e < batch; ++e) {
+    const double* row = some.data() + static_cast<std::size_t>(e % 256) * nx;
+    x.insert(x.end(), row, row + nx);
+  }
+  const auto u = random_numbers<float>(static_cast<std::size_t>(steps) * nu, 0.4, 3);
+  RolloutOptions options;
+  options.save = Save::last();
+  const std::vector<float> bar(x.size(), 1.0f);
+  double forward = 1e30, both = 1e30, contacts = 0;
+  const Controls<float> controls = nu ? Controls<float>(u, steps) : Controls<float>(steps);
+  for (int i = 0; i < 3; ++i) {
+    const auto a = Clock::now();
+    const auto run = rollout(there, x, controls, {}, options);
+    const auto b = Clock::now();
+    PullbackOptions pull;
+    pull.failed = PullbackOptions::Failed::skip;
+    pull.controls = false;  // one sequence for all: its sum is the host's
+    const auto g = run.pullback(bar, pull);
+    const auto c = Clock::now();
+    contacts = run.report().mean("contacts");
+    if (i == 0) {
+      std::printf("figure %s: failed %zu, unsolved %zu, crowded %zu\n", name.c_str(),
+                  run.report().failed.size(), run.report().unsolved.size(),
+                  run.report().crowded.size());
+    }
+    forward = std::min(forward, std::chrono::duration<double>(b - a).count());
+    both = std::min(both, std::chrono::duration<double>(c - a).count());
+  }
+  const double million = 1e-6 * double(batch * steps);
+  std::printf(
+      "figure %s: %lld environments, %lld steps, %.2f contacts: forward %.2f, both with "
+      "parameters %.2f million steps/s (copies included)\n",
+      name.c_str(), static_cast<long long>(batch), static_cast<long long>(steps), contacts,
+      million / forward, million / both);
+  std::fflush(stdout);
+}
+
+void check_model(const std::string& path, bool with_figures) {
+  SavedModel saved = read_model(path);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  // name_smooth.cym: without constraints
+  if (name.find("_smooth") != std::string::npos) saved.model.options.acting.constraints = false;
+  RobotOptions options;
+  const System wide = make_robot(saved.model, options);
+  options.precision = Precision::float32;
+  const System single = make_robot(saved.model, options);
+  try {
+    parity(name, single, wide, 256, 40);
+    if (with_figures) {
+      for (const std::int64_t batch : {8192, 32768}) figures(name, single, batch, 32);
+    }
+  } catch (const ModelError& e) {
+    std::printf("refused %s: %s\n", name.c_str(), e.what());
+  }
+}
+
+void check_laws() {
+  for (const char* law :
+       {"pendulum", "double_pendulum", "projectile", "kepler", "lorenz", "spring_chain"}) {
+    systems::Settings settings;
+    const System wide = systems::make(law, {}, settings, 5);
+    settings.precision = Precision::float32;
+    parity(law, systems::make(law, {}, settings, 5), wide, 512, 20);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  bool with_figures = false;
+  std::vector<std::string> models;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = arguments[i];
+    if (word == "--device") where = arguments[++i];
+    else if (word == "--figures") with_figures = true;
+    else models.push_back(word);
+  }
+  try {
+    for (const std::string& d : devices()) std::printf("device %s\n", d.c_str());
+    check_laws();
+    for (const std::string& path : models) check_model(path, with_figures);
+  } catch (const std::exception& e) {
+    std::printf("error: %s\n", e.what());
+    return 1;
+  }
+  std::printf("%d failures\n", failures);
+  return failures > 0;
+}
