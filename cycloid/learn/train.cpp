@@ -264,6 +264,14 @@ class Training {
     return o_.watch({s_.step, o_.steps, loss, seen, earlier_ + now, here});
   }
 
+  // Takes a step that an optimiser of all samples has made; false, and why, where it should end.
+  bool goes_on(std::span<const double> z, double loss, std::string& why) {
+    ++s_.step;
+    s_.z.assign(z.begin(), z.end());
+    if (why = judge(loss); !why.empty()) return false;
+    return watched(loss);
+  }
+
   TrainRun run_lbfgs() {
     TrainRun out;
     std::vector<double> z = s_.z;
@@ -286,11 +294,7 @@ class Training {
     options.memory = 20;
     std::string why;
     options.watch = [&](const LbfgsIterate& now) {
-      if (now.iteration == 0) return true;
-      ++s_.step;
-      s_.z.assign(now.x.begin(), now.x.end());
-      if (why = judge(now.value); !why.empty()) return false;
-      return watched(now.value);
+      return now.iteration == 0 || goes_on(now.x, now.value, why);
     };
     const LbfgsResult found = lbfgs(objective, s_.z, options);
     s_.z = found.x;
@@ -339,11 +343,7 @@ class Training {
     TrainRun out;
     std::string why;
     options.watch = [&](const LmIterate& now) {
-      if (now.iteration == 0) return true;
-      ++s_.step;
-      s_.z.assign(now.x.begin(), now.x.end());
-      if (why = judge(now.value); !why.empty()) return false;
-      return watched(now.value);
+      return now.iteration == 0 || goes_on(now.x, now.value, why);
     };
     const LmResult found =
         levenberg_marquardt(residuals, count + (decay > 0 ? n : 0), s_.z, options);
