@@ -279,7 +279,7 @@ void ChunkPullback<T>::add_own_parameters(const LaneMap& map, const double* p_ba
   }
 }
 
-// Parameters that all environments share: the chunk's sum over its lanes, in their order.
+// Parameters that all environments share: the chunk's sum over its lanes, in four interleaved sums.
 template <class T>
 void ChunkPullback<T>::add_shared_parameters(const LaneMap& map, std::int64_t group,
                                              const double* p_bar) {
@@ -288,9 +288,14 @@ void ChunkPullback<T>::add_shared_parameters(const LaneMap& map, std::int64_t gr
   for (int l = 0; l < map.active; ++l) {
     if (!parts_.left_out[static_cast<std::size_t>(map.environment(l))]) lanes.push_back(l);
   }
+  const bool all = static_cast<int>(lanes.size()) == map.lanes && map.lanes % 4 == 0;
   for (int i = 0; i < sizes_.parameters; ++i, p_bar += map.lanes) {
-    double s = 0;
-    for (const int l : lanes) s += p_bar[l];
+    double of[4] = {0, 0, 0, 0};
+    for (int l = 0; all && l < map.lanes; l += 4) {
+      for (int j = 0; j < 4; ++j) of[j] += p_bar[l + j];
+    }
+    for (std::size_t l = 0; !all && l < lanes.size(); ++l) of[lanes[l] % 4] += p_bar[lanes[l]];
+    const double s = (of[0] + of[1]) + (of[2] + of[3]);
     sum[i] += s;
     if (std::isfinite(s)) continue;
     for (const int l : lanes) {

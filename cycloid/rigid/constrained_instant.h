@@ -346,8 +346,7 @@ CYCLOID_HD void constrained_acceleration_pullback(const Robot<S, P>& r, const In
   w.bars.clear(bodies);
   for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
   RowInstant<S> at = row_instant(r, x, w);
-  motion_fields(tree, static_cast<const Motion<S>*>(w.frames.column), x.qvel, a, r.gravity(), w.v,
-                w.a);
+  for (std::size_t l = 0; l < tree.links.size(); ++l) w.a[l] += own.alpha[l];  // now with q̈
   at.fields.m = w.m, at.fields.alpha = own.alpha;
   at.mu = w.mu, at.qacc = a;
   ReferenceOptions<S> options_bar{};

@@ -16,9 +16,13 @@ struct Accumulator {
   double sum[kNumbers];
 
   CYCLOID_INLINE void add(const S& x) {
-    alignas(S) T lanes[kNumbers];
-    std::memcpy(lanes, &x, sizeof(S));
-    for (int i = 0; i < kNumbers; ++i) sum[i] += static_cast<double>(lanes[i]);
+    if constexpr (requires { widen_add(sum, x); }) {
+      widen_add(sum, x);
+    } else {
+      alignas(S) T lanes[kNumbers];
+      std::memcpy(lanes, &x, sizeof(S));
+      for (int i = 0; i < kNumbers; ++i) sum[i] += static_cast<double>(lanes[i]);
+    }
   }
 };
 

@@ -78,6 +78,17 @@ CYCLOID_INLINE SpatialInertia<S> body_inertia(const BodyPlaces& at, const P* p, 
           turn(R, SymMat3<S>{S(J[0]), S(J[1]), S(J[2]), S(J[3]), S(J[4]), S(J[5])})};  // (2)
 }
 
+// The cotangents of a symmetric matrix J in aᵀJ b.
+template <class S>
+CYCLOID_INLINE void add_symmetric_product(const Vec3<S>& a, const Vec3<S>& b, S* J_bar) {
+  J_bar[0] += a.x * b.x;
+  J_bar[1] += a.y * b.y;
+  J_bar[2] += a.z * b.z;
+  J_bar[3] += a.x * b.y + a.y * b.x;
+  J_bar[4] += a.x * b.z + a.z * b.x;
+  J_bar[5] += a.y * b.z + a.z * b.y;
+}
+
 // Two motions x, y of a body, of which xᵀI y is taken.
 template <class S>
 struct InertiaForm {
@@ -101,12 +112,7 @@ CYCLOID_INLINE void body_inertia_pullback(const BodyPlaces& at, const P* p, cons
     add_cross(along, x_c, y.angular);
     const Vec3<S> a = transpose_vector_product(R, x.angular),
                   b = transpose_vector_product(R, y.angular);
-    I_bar[0] += a.x * b.x;
-    I_bar[1] += a.y * b.y;
-    I_bar[2] += a.z * b.z;
-    I_bar[3] += a.x * b.y + a.y * b.x;
-    I_bar[4] += a.x * b.z + a.z * b.x;
-    I_bar[5] += a.y * b.z + a.z * b.y;
+    add_symmetric_product(a, b, I_bar);
   }
   p_bar[at.mass] += scale * mass_bar;
   add_to(p_bar + at.com, transpose_vector_product(R, along) * (scale * S(p[at.mass])));

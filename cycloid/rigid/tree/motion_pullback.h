@@ -5,17 +5,24 @@
 //   Φ = -μᵀ(M q̈ + c) = -Σ_bodies m·(I a + v ×* I v) - Σ_k μ_k armature_k q̈_k          (1)
 // with q̈ and μ held fixed. m, v, a are the fields of rnea.h. On each body
 //   m̄ -= I a + v ×* I v      ā -= I m      v̄ -= I (m×v) - m ×* (I v)                  (2)
-// and then link by link towards the base, P the parent:
-//   v̄' = v̄ + (S q̇) ×* ā                                                                (3)
-//   G  = Γ - m_P ×* m̄ - a_P ×* ā - v_P ×* v̄'                                            (4)
-//   q̄_k += S_k·G         q̇̄_k += S_k·(v̄ - v_P ×* ā)                                     (5)
-//   (m̄, ā, Γ)_P += (m̄, ā, Γ),   v̄_P += v̄'                                              (6)
-// G is the cotangent of a rigid motion of everything from the link on, Γ ("pose wrench") what
+// and then link by link towards the base, P the parent, with the cotangent Z = v̄ - v ×* ā of v and
+// that of a rigid motion of everything behind the link, G', of which each body's own share is
+//   G' = Γ - m ×* m̄ - a ×* ā - v ×* v̄                                                  (3)
+// C = (S q̇) ×* ā:
+//   X = Z + C         S̄_k = μ_k m̄ + q̈_k ā + q̇_k X         G = G' + Σ S_k ×* S̄_k        (4)
+//   q̄_k += S_k·G      q̇̄_k += S_k·X                                                     (5)
+//   (m̄, ā)_P += (m̄, ā),   Z_P += Z + 2 C,   G'_P += G                                   (6)
+// S̄_k is the cotangent of a column, G that of a rigid motion of everything from the joint on. At a
+// root with nothing applied G is -a_P ×* ā, without the others' rounding. Γ ("pose wrench") is what
 // applied forces have put there: whoever adds a wrench W to the cotangent of a field y of a body
 // also adds y ×* W to its Γ. The world's ā gives gravity's cotangent, ḡ = -(its linear part).
 //
-// Parameters of the tree, with S̄_k = μ_k m̄ + q̈_k ā + q̇_k (v̄ - v_P ×* ā) on a column and
-// G' = G - Σ S_k ×* S̄_k, the motion of what follows the joint while its column stays:
+// (2) and (3) about the centre of mass c, A = a(c) + ω × v(c), n = ω × m(c), t = m_ω × ω, mass M:
+//   m̄ -= (J α + ω×Jω; M A)   ā -= (J m_ω; M m(c))   Z += (m_ω×Jω + ω×Jm_ω - Jt; 2 M n)
+//   G' -= (Jα×m_ω + Jm_ω×α + Jω×t + Jt×ω; M (A×m_ω + m(c)×α + ω×n))                      (2')
+//   M̄ -= m(c)·A,   com̄ -= Rᵀ(the force of G'),   J̄ -= sym(m_ω αᵀ + t ωᵀ) in the body's axes
+//
+// Parameters of the tree; G' is the motion of what follows the joint while its column stays:
 //   hinge (e; p×e)  ē = S̄_ω + S̄_o × p,   p̄ = e × S̄_o                                  (7)
 //   pos  += R₀ᵀ (p̄ + G'_f) - Rᵀ G'_f          R₀ before, R after the joint               (8)
 //   axis += R₀ᵀ ē + sin θ t + (1 - cos θ) axis × t   t = Rᵀ(torque of G' about p), |axis| = 1  (9)
@@ -24,13 +31,15 @@
 // Quaternion parameters gather tangent numbers in their first three places (Tree::quaternions);
 // the stepper makes four of them when the sum is complete.
 //
-// More fields y, of generalised vectors x that are held fixed, may go along: each joins (4), (6)
-// and S̄_k as m does, with x in the place of μ. Two, of λ and δ, may have a form of their own,
+// More fields y, of generalised vectors x that are held fixed, may go along: each joins (3), (4)
+// and (6) as m does, with x in the place of μ. Two, of λ and δ, may have a form of their own,
 //   Φ -= λᵀM δ:   λ̄ -= I δ,   δ̄ -= I λ                                                  (12)
 #pragma once
 
 #include <array>
+#include <type_traits>
 
+#include "cycloid/math/dual.h"
 #include "cycloid/rigid/tree/rnea.h"
 
 namespace cycloid::inline rigid {
@@ -104,34 +113,42 @@ CYCLOID_INLINE Vec3<S> hinge_axis_bar(const Frames<S>& f, const P* own, std::siz
   return vector_part(ambient_from_tangent_cotangent(turn, torque)) * s;
 }
 
-// (7)-(10) of one link. G: (4); X: v̄ - v_P ×* ā.
-template <class S, class P, std::size_t n>
+// What goes from link to link: cotangents of the fields of m, a and v (Z), G', and those of more
+// fields.
+template <class S, std::size_t n>
+struct LinkBars {
+  Force<S> m, a, z, motion, more[n == 0 ? 1 : n];
+
+  // What bodies behind b and applied forces have given; with `none`, nothing.
+  CYCLOID_INLINE LinkBars(const BodyBars<S>& bars, const MoreFields<S, n>& fields, std::size_t b,
+                          bool none) {
+    if (none) {
+      m = a = z = motion = Force<S>{};
+      for (std::size_t i = 0; i < n; ++i) more[i] = Force<S>{};
+    } else {
+      m = bars.m[b], a = bars.a[b], z = bars.v[b], motion = bars.pose[b];
+      for (std::size_t i = 0; i < n; ++i) more[i] = fields[i].bar[b];
+    }
+  }
+};
+
+// (7)-(10) of one link. S_bar: (dofs); rest: G'.
+template <int dofs, class S, class P, std::size_t n>
 CYCLOID_INLINE void gather_joint_parameters(const SweepPoint<S>& at, const P* p, std::size_t l,
-                                            const MoreFields<S, n>& more, const Force<S>& m_bar,
-                                            const Force<S>& a_bar, const Force<S>* more_bar,
-                                            const Force<S>& X, const Force<S>& G, S* p_bar) {
+                                            const MoreFields<S, n>& more, const Force<S>* S_bar,
+                                            const Force<S>& rest, S* p_bar) {
   const Link& link = at.tree.links[l];
   const JointPlaces& places = at.tree.joints[static_cast<std::size_t>(link.joint)];
   const Frames<S>& f = at.frames;
-  const int dofs = dof_numbers(link.kind);
   for (int k = link.dof; k < link.dof + dofs; ++k) {
     S form = at.mu[k] * at.qacc[k];
     if constexpr (n == 3) form += more[1].x[k] * more[2].x[k];
     p_bar[at.tree.armature[static_cast<std::size_t>(k)]] -= form;
   }
   if (places.pos < 0 && places.axis < 0) return;
-  Force<S> rest = G;  // G'
-  Vec3<S> p_anchor_bar{}, e_bar{};
-  const Vec3<S>& anchor = f.link_anchor[l];
-  for (int k = link.dof; k < link.dof + dofs; ++k) {
-    Force<S> S_bar = m_bar * at.mu[k];
-    S_bar += a_bar * at.qacc[k];
-    S_bar += X * at.qvel[k];
-    for (std::size_t i = 0; i < n; ++i) S_bar += more_bar[i] * more[i].x[k];
-    subtract_cross_force(rest, f.column[k], S_bar);
-    add_cross(p_anchor_bar, f.column[k].angular, S_bar.force);  // (7)
-    e_bar =
-        link.kind == LinkKind::slide ? S_bar.force : field_at({S_bar.force, S_bar.torque}, anchor);
+  Vec3<S> p_anchor_bar{};
+  for (int i = 0; i < dofs; ++i) {
+    add_cross(p_anchor_bar, f.column[link.dof + i].angular, S_bar[i].force);  // (7)
   }
   const Quat<S> before = link.first ? f.before_quat[link.body] : f.link_quat[l - 1];
   const Quat<S> after = f.link_quat[l];
@@ -140,15 +157,54 @@ CYCLOID_INLINE void gather_joint_parameters(const SweepPoint<S>& at, const P* p,
            rotate_inverse(before, p_anchor_bar + rest.force) - rotate_inverse(after, rest.force));
   }
   if (places.axis < 0) return;
-  Vec3<S> e_own{};
+  Vec3<S> e_bar = S_bar[0].force, e_own{};
   if (link.kind == LinkKind::slide) {
     const S zero = S(static_cast<Scalar<S>>(at.tree.zero[static_cast<std::size_t>(link.joint)]));
     e_bar += rest.force * (at.qpos[link.qpos] - zero);  // (10)
   } else {
+    const Vec3<S>& anchor = f.link_anchor[l];
+    e_bar = field_at({S_bar[0].force, S_bar[0].torque}, anchor);
     const Vec3<S> torque = rotate_inverse(after, rest.torque - cross(anchor, rest.force));
     e_own += hinge_axis_bar(f, p + places.axis, l, torque);  // (9)
   }
   add_to(p_bar + places.axis, e_own + rotate_inverse(before, e_bar));
+}
+
+// (4)-(6) of one link with dofs, on the way from its bars to its parent's.
+template <int dofs, class S, class P, std::size_t n>
+CYCLOID_INLINE void cross_joint(const SweepPoint<S>& at, const P* p, std::size_t l,
+                                const MoreFields<S, n>& more, bool pushed, LinkBars<S, n>& bar,
+                                S* q_bar, S* v_bar, S* p_bar) {
+  const Link& link = at.tree.links[l];
+  const Motion<S>* const column = at.frames.column + link.dof;
+  const Force<S> C = cross_force(link_motion(link, at.frames.column, at.qvel), bar.a);
+  const Force<S> X = bar.z + C, rest = bar.motion;
+  Force<S> S_bar[dofs];
+  for (int i = 0; i < dofs; ++i) {
+    const int k = link.dof + i;
+    S_bar[i] = bar.m * at.mu[k];
+    S_bar[i] += bar.a * at.qacc[k];
+    S_bar[i] += X * at.qvel[k];
+    for (std::size_t j = 0; j < n; ++j) S_bar[i] += bar.more[j] * more[j].x[k];
+    add_cross_force(bar.motion, column[i], S_bar[i]);  // (4)
+  }
+  if (!pushed && link.parent == 0) {
+    bar.motion = Force<S>{};
+    subtract_cross_force(bar.motion, at.a[0], bar.a);
+  }
+  const P* axis = link.kind == LinkKind::hinge
+                      ? p + at.tree.joints[static_cast<std::size_t>(link.joint)].axis
+                      : nullptr;
+  const bool scaled = axis && !is_unit(axis);
+  for (int i = 0; i < dofs; ++i) {  // (5)
+    const S turned = power(bar.motion, column[i]);
+    q_bar[link.dof + i] += scaled ? turned * turning_rate(at.frames, axis, l) : turned;
+    v_bar[link.dof + i] += power(X, column[i]);
+  }
+  bar.z = X + C;  // (6)
+  if (p_bar) {
+    gather_joint_parameters<dofs>(at, p, l, more, static_cast<const Force<S>*>(S_bar), rest, p_bar);
+  }
 }
 
 // (11), and what goes on to the parent.
@@ -170,30 +226,83 @@ CYCLOID_INLINE void hand_on(bool assign, const Vec3<S>* origin, const Force<S>& 
   to = assign ? W : to + W;
 }
 
-// The inertia of body b: (2), (12), and the cotangents of its numbers.
-template <class S, class P, std::size_t n>
-CYCLOID_INLINE void gather_inertia(const SweepPoint<S>& at, const P* p, std::size_t b,
-                                   std::size_t l, const MoreFields<S, n>& more, Force<S>& m_bar,
-                                   Force<S>& a_bar, Force<S>& v_bar, Force<S>* more_bar, S* p_bar) {
-  const SpatialInertia<S>& I = at.inertia[b];
-  const Motion<S>&v = at.v[l], &a = at.a[l], &m = at.m[l];
-  const Force<S> Iv = I * v;
-  const Motion<S> mxv = cross_motion(m, v);
-  m_bar -= I * a;
-  subtract_cross_force(m_bar, v, Iv);
-  a_bar -= I * m;
-  v_bar -= I * mxv;
-  add_cross_force(v_bar, m, Iv);  // (2)
-  std::array<InertiaForm<S>, n == 3 ? 3 : 2> forms = {{{&m, &a}, {&mxv, &v}}};
+// The cotangents of a body's numbers in (2'); force: that of G'.
+template <class S, std::size_t n>
+CYCLOID_INLINE void gather_inertia_parameters(const SweepPoint<S>& at, std::size_t b, std::size_t l,
+                                              const MoreFields<S, n>& more, const S& mass_bar,
+                                              const Vec3<S>& force, S* p_bar) {
+  const BodyPlaces& places = at.tree.bodies[b];
+  const auto own = [&](const Vec3<S>& x) { return transpose_vector_product(at.frames.R[b], x); };
+  S J_bar[6] = {S(0), S(0), S(0), S(0), S(0), S(0)};
+  const Vec3<S> mu = own(at.m[l].angular), omega = own(at.v[l].angular);
+  add_symmetric_product(mu, own(at.a[l].angular), J_bar);
+  add_symmetric_product(cross(mu, omega), omega, J_bar);
+  if constexpr (n == 3) {
+    add_symmetric_product(own(more[1].y[l].angular), own(more[2].y[l].angular), J_bar);
+  }
+  p_bar[places.mass] -= mass_bar;
+  add_to(p_bar + places.com, -own(force));
+  for (int i = 0; i < 6; ++i) p_bar[places.inertia + i] -= J_bar[i];
+}
+
+// The inertia of body b: (2'), (12), and the cotangents of its numbers.
+template <class S, std::size_t n>
+CYCLOID_INLINE void gather_inertia(const SweepPoint<S>& at, std::size_t b, std::size_t l,
+                                   const MoreFields<S, n>& more, LinkBars<S, n>& bar, S* p_bar) {
+  const S mass = at.inertia[b].mass;
+  const Vec3<S> c = at.inertia[b].com;
+  const SymMat3<S> J = at.inertia[b].inertia;
+  const Vec3<S>&omega = at.v[l].angular, &alpha = at.a[l].angular, &mu = at.m[l].angular;
+  const Vec3<S> m_c = field_at(at.m[l], c), n_c = cross(omega, m_c), t = cross(mu, omega);
+  Vec3<S> A = field_at(at.a[l], c);
+  add_cross(A, omega, field_at(at.v[l], c));
+  const Vec3<S> Jv = J * omega, Ja = J * alpha, Jm = J * mu, Jt = J * t;
+  bar.m -= wrench(A * mass, c, Ja + cross(omega, Jv));
+  bar.a -= wrench(m_c * mass, c, Jm);
+  bar.z += wrench(n_c * (mass + mass), c, cross(mu, Jv) + cross(omega, Jm) - Jt);
+  Vec3<S> force = cross(A, mu), torque = cross(Ja, mu);
+  add_cross(force, m_c, alpha);
+  add_cross(force, omega, n_c);
+  add_cross(torque, Jm, alpha);
+  add_cross(torque, Jv, t);
+  add_cross(torque, Jt, omega);
+  S mass_bar = dot(m_c, A);
   if constexpr (n == 3) {
     const Motion<S>&lambda = more[1].y[l], &delta = more[2].y[l];
-    more_bar[1] -= I * delta;
-    more_bar[2] -= I * lambda;  // (12)
-    forms[2] = {&lambda, &delta};
+    const Vec3<S> lambda_c = field_at(lambda, c), delta_c = field_at(delta, c);
+    const Vec3<S> J_lambda = J * lambda.angular, J_delta = J * delta.angular;
+    bar.more[1] -= wrench(delta_c * mass, c, J_delta);
+    bar.more[2] -= wrench(lambda_c * mass, c, J_lambda);  // (12)
+    add_cross(force, delta_c, lambda.angular);
+    add_cross(force, lambda_c, delta.angular);
+    add_cross(torque, J_delta, lambda.angular);
+    add_cross(torque, J_lambda, delta.angular);
+    mass_bar += dot(lambda_c, delta_c);
   }
-  if (p_bar) {
-    body_inertia_pullback(at.tree.bodies[b], p, at.frames.R[b], at.frames.pos[b], forms, S(-1),
-                          p_bar);
+  force = force * mass;
+  bar.motion -= wrench(force, c, torque);
+  if (p_bar) gather_inertia_parameters(at, b, l, more, mass_bar, force, p_bar);
+}
+
+// What applied forces have put on a body's fields becomes its share of Z and G': (3). Dual numbers
+// that are zero may have a tangent.
+template <class S, std::size_t n>
+void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars, const MoreFields<S, n>& more) {
+  const auto acts = [](const Force<S>& w) {
+    if constexpr (!std::is_same_v<S, std::remove_cvref_t<decltype(primal(S()))>>) return true;
+    const auto size = [](const Vec3<S>& v) { return abs(v.x) + abs(v.y) + abs(v.z); };
+    return any(size(w.torque) + size(w.force) != S(0));
+  };
+  for (std::size_t b = 1; b < at.tree.model.bodies.size(); ++b) {
+    const std::size_t l = static_cast<std::size_t>(at.tree.last_link[b]);
+    const auto push = [&](const Motion<S>& y, const Force<S>& bar) {
+      if (acts(bar)) subtract_cross_force(bars.pose[b], y, bar);
+    };
+    push(at.m[l], bars.m[b]);
+    push(at.v[l], bars.v[b]);
+    push(at.a[l], bars.a[b]);
+    if (acts(bars.a[b])) subtract_cross_force(bars.v[b], at.v[l], bars.a[b]);
+    for (std::size_t i = 0; i < n; ++i) push(more[i].y[l], more[i].bar[b]);
   }
 }
 
@@ -206,53 +315,25 @@ CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBa
                                const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar,
                                S* mocap_bar, bool pushed) {
   const TreeView& tree = at.tree;
-  if (!pushed) bars.a[0] = Force<S>{};
+  if (pushed) {
+    take_pushes(at, bars, more);
+  } else {
+    bars.a[0] = Force<S>{};
+  }
   std::size_t l = tree.links.size() - 1;
-  for (std::size_t b = tree.model.bodies.size(); b-- > 1;) {
+  for (std::size_t b = tree.model.bodies.size(); b-- > 1; --l) {
     const Body& body = tree.model.bodies[b];
-    Force<S> m_bar{}, a_bar{}, v_bar_b{}, more_bar[n + 1];
-    const bool given = pushed || tree.has_children[b];
-    if (given) m_bar = bars.m[b], a_bar = bars.a[b], v_bar_b = bars.v[b];
-    for (std::size_t i = 0; i < n; ++i) more_bar[i] = given ? more[i].bar[b] : Force<S>{};
-    if (body.tree >= 0) gather_inertia(at, p, b, l, more, m_bar, a_bar, v_bar_b, more_bar, p_bar);
-    Force<S> G{};
+    LinkBars<S, n> bar(bars, more, b, !pushed && !tree.has_children[b]);
+    if (body.tree >= 0) gather_inertia(at, b, l, more, bar, p_bar);
     for (;; --l) {
-      const Link& link = tree.links[l];
-      const std::size_t P_ = static_cast<std::size_t>(link.parent);
-      const Motion<S>& v_P = at.v[P_];
-      Force<S> v_next = v_bar_b;
-      add_cross_force(v_next, at.v[l] - v_P, a_bar);  // (3)
-      G = pushed ? bars.pose[b] : Force<S>{};
-      if (P_ != 0) {
-        subtract_cross_force(G, at.m[P_], m_bar);
-        subtract_cross_force(G, v_P, v_next);
-        for (std::size_t i = 0; i < n; ++i) subtract_cross_force(G, more[i].y[P_], more_bar[i]);
-      }
-      subtract_cross_force(G, at.a[P_], a_bar);  // (4)
-      const int dofs = dof_numbers(link.kind);
-      if (dofs > 0) {
-        Force<S> X = v_bar_b;
-        subtract_cross_force(X, v_P, a_bar);
-        const P* axis = link.kind == LinkKind::hinge
-                            ? p + tree.joints[static_cast<std::size_t>(link.joint)].axis
-                            : nullptr;
-        const bool scaled = axis && !is_unit(axis);
-        for (int k = link.dof; k < link.dof + dofs; ++k) {  // (5)
-          const S turned = power(G, at.frames.column[k]);
-          q_bar[k] += scaled ? turned * turning_rate(at.frames, axis, l) : turned;
-          v_bar[k] += power(X, at.frames.column[k]);
-        }
-        if (p_bar) {
-          gather_joint_parameters(at, p, l, more, m_bar, a_bar,
-                                  static_cast<const Force<S>*>(more_bar), X, G, p_bar);
-        }
-      }
-      v_bar_b = v_next;
-      if (link.first) break;
+      const int dofs = dof_numbers(tree.links[l].kind);
+      if (dofs == 1) cross_joint<1>(at, p, l, more, pushed, bar, q_bar, v_bar, p_bar);
+      if (dofs == 3) cross_joint<3>(at, p, l, more, pushed, bar, q_bar, v_bar, p_bar);
+      if (tree.links[l].first) break;
     }
-    --l;
-    if (p_bar) gather_body_frame<S, P>(at, b, G, p_bar);
+    if (p_bar) gather_body_frame<S, P>(at, b, bar.motion, p_bar);
     if (body.mocap >= 0) {
+      const Force<S>& G = bar.motion;
       store(mocap_bar + 6 * body.mocap, G.force);
       store(mocap_bar + 6 * body.mocap + 3,
             rotate_inverse(at.frames.before_quat[b],
@@ -261,11 +342,11 @@ CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBa
     const std::size_t parent = static_cast<std::size_t>(body.parent);  // (6)
     const Vec3<S>* origin = tree.root[b] ? at.frames.origin + b : nullptr;
     const bool assign = !pushed && tree.last_child[b];
-    hand_on(assign, origin, m_bar, bars.m[parent]);
-    hand_on(assign, origin, a_bar, bars.a[parent]);
-    hand_on(assign, origin, v_bar_b, bars.v[parent]);
-    for (std::size_t i = 0; i < n; ++i) hand_on(assign, origin, more_bar[i], more[i].bar[parent]);
-    if (pushed) hand_on(false, origin, bars.pose[b], bars.pose[parent]);
+    hand_on(assign, origin, bar.m, bars.m[parent]);
+    hand_on(assign, origin, bar.a, bars.a[parent]);
+    hand_on(assign, origin, bar.z, bars.v[parent]);
+    hand_on(assign, origin, bar.motion, bars.pose[parent]);
+    for (std::size_t i = 0; i < n; ++i) hand_on(assign, origin, bar.more[i], more[i].bar[parent]);
   }
 }
 template <class S, class P>
