@@ -111,8 +111,8 @@ class Compared(NamedTuple):
 
 
 def judged(block, horizon, got, estimates):
-    """Of each direction the two differences in a row that agree best decide, with what noise adds to
-    short steps. Directions without any effect are not counted.
+    """Of each direction the two differences in a row that agree best decide, with what noise adds
+    to short steps. Directions without any effect are not counted.
     """
     gaps = np.abs(np.diff(estimates, axis=0))
     noise = NOISE / (LARGEST * 0.2 ** np.arange(2, len(gaps) + 2))[:, None]
