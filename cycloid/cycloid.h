@@ -13,6 +13,7 @@
 #include "cycloid/couple/add_network.h"
 #include "cycloid/couple/close_loop.h"
 #include "cycloid/couple/guarded.h"
+#include "cycloid/device/device.h"
 #include "cycloid/evaluate/evaluate.h"
 #include "cycloid/fluid/spectral/spectral.h"
 #include "cycloid/learn/law_file.h"
