@@ -12,10 +12,13 @@ using test::hollow;
 using test::Numbers;
 using V = Vec3<double>;
 
-TEST_CASE("ray_normal: pullback equals dual numbers for every shape") {
-  // [size, x], the point not on the surface, as a change of it is not.
-  for (const Shape shape : {Shape::plane, Shape::sphere, Shape::ellipsoid, Shape::capsule,
-                            Shape::cylinder, Shape::box}) {
+// [size, x], the point not on the surface, as a change of it is not. Planes, boxes and the ends of
+// cylinders have a normal that is constant.
+TEST_CASE("ray_normal: pullback equals dual numbers for every shape that is round") {
+  const std::vector<Numbers> side = {{0.5, 0.4, 0.3, 0.2, 0.41, 0.12}};
+  const std::vector<Numbers> all = {
+      side[0], {0.5, 0.4, 0.3, 0.1, -0.2, -0.45}, {0.5, 0.4, 0.3, 0.1, 0.2, 0.42}};
+  for (const Shape shape : {Shape::sphere, Shape::ellipsoid, Shape::capsule, Shape::cylinder}) {
     test::check_pullback(
         "ray_normal", 3,
         [&](const auto* in, auto* out) {
@@ -28,10 +31,11 @@ TEST_CASE("ray_normal: pullback equals dual numbers for every shape") {
                               x_bar);
           add_to(in_bar, size_bar), add_to(in_bar + 3, x_bar);
         },
-        {{0.5, 0.4, 0.3, 0.2, 0.41, 0.12},
-         {0.5, 0.4, 0.3, 0.1, -0.2, -0.45},
-         {0.5, 0.4, 0.3, 0.1, 0.2, 0.42}});
+        shape == Shape::cylinder ? side : all);
   }
+  V size_bar{}, x_bar{};
+  ray_normal_pullback(Shape::box, V{0.5, 0.4, 0.3}, V{0.1, 0.2, 0.42}, V{1, 2, 3}, size_bar, x_bar);
+  CHECK(dot(x_bar, x_bar) + dot(size_bar, size_bar) == 0);
 }
 
 TEST_CASE("ray_solid_normal: outwards, and points and heights have their share of its turn") {
