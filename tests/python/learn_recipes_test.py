@@ -47,6 +47,11 @@ def test_whole_recipes_are_reached(name, key, published):
 
 
 @pytest.mark.skipif(not LONG, reason="CYCLOID_LONG_TESTS=1 runs the whole recipes")
+def test_a_double_pendulum_keeps_its_energy_to_a_hundred_seconds():
+    assert RECIPES["double_pendulum"](0)["energy %"] < 0.43
+
+
+@pytest.mark.skipif(not LONG, reason="CYCLOID_LONG_TESTS=1 runs the whole recipes")
 @pytest.mark.parametrize(
     "points, published", [(2, 3.14), (3, 0.502), (4, 0.199), (5, 0.0948), (6, 0.0478)]
 )
