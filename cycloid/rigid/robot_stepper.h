@@ -81,7 +81,7 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
 
   void pullback(const StepInput<T>& in, const StepRecord& record, const T* x_next_bar, T* x_bar,
                 T* u_bar, StepWorkspace& workspace) const override {
-    Layout at = layout(workspace);
+    Layout at = summing(workspace);
     clear_first(at);
     const Robot<S, P> r = robot(at);
     const S *x = reinterpret_cast<const S*>(in.x), *u = reinterpret_cast<const S*>(in.u);
@@ -203,7 +203,7 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
   void switch_pullback(const StepInput<T>& in, std::uint64_t thing, SwitchNumber number, T bar,
                        T* x_bar, T* u_bar, StepWorkspace& workspace) const override {
     if constexpr (kSwitches) {
-      Layout at = layout(workspace);
+      Layout at = summing(workspace);
       clear_first(at);
       const Robot<S, P> r = robot(at);
       const StepShape n(*key_.tree);
@@ -242,7 +242,7 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
   static constexpr int kNumbers = static_cast<int>(sizeof(S) / sizeof(T));
   static constexpr bool kDual = kNumbers != kLanes<S>;
   static constexpr int kNotes = kConstrained ? kNumbers : 0;
-  static constexpr std::int64_t kStepsPerSum = 16;
+  static constexpr std::int64_t kStepsPerSum = 64;
   static constexpr bool kSwitches = kConstrained && BuiltinScalar<S>;
 
   RigidIntegrator integrator() const { return key_.tree->model.options.integrator; }
@@ -339,6 +339,16 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
     return *reinterpret_cast<const Layout*>(LaneWorkspace::memory(workspace));
   }
 
+  // The same for cotangents that add_to_sums will take.
+  Layout summing(const StepWorkspace& workspace) const {
+    Layout at = layout(workspace);
+    if constexpr (kConstrained) {
+      ContactSpace<S>& contacts = at.constraints.contacts;
+      contacts.waits = key_.constraints->contacts.pairs.size() <= contacts.kMostWaiting;
+    }
+    return at;
+  }
+
   // Those of the state from which a step has gone.
   void keep_switches(const Layout& at) const {
     if constexpr (kSwitches) {
@@ -412,6 +422,10 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
     at.sums->cleared = true;
   }
   void add_to_sums(const Layout& at) const {
+    if constexpr (kConstrained) {
+      add_waiting_numbers(key_.constraints->contacts, *key_.tree, static_cast<const P*>(at.p),
+                          at.constraints.contacts, at.p_bar);
+    }
     for (int i = 0; i < parameters(); ++i) {
       if (!at.sums->some) at.p_sum[i] = Accumulator<S>{};
       at.p_sum[i].add(at.p_bar[i]);

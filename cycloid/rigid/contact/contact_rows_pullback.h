@@ -6,7 +6,8 @@
 //   ȳ₂ += W,  ȳ₁ -= W,   Γ₂ += y₂ ×* W,  Γ₁ -= y₁ ×* W                                        (5)
 //   x̄ += P × Δ_ω,   F̄_i += C_o,i Δ_o + C_ω,i Δ_ω                                             (6)
 // Then distance, x̄ and F̄ go through frame and narrow phase to the geoms' poses and sizes, and the
-// numbers of the law through mixing to the geoms' parameters.
+// numbers of the law through mixing to the geoms' parameters, at once or later for several steps
+// together (ContactSpace::waits).
 //
 // (3) to (6) and the frame are done slot by slot, where most lanes have a contact; narrow phase and
 // mixing pair by pair. Bodies that stand still have no fields; their geoms move with them as others
@@ -154,7 +155,7 @@ CYCLOID_HD void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace
     if (pair.moves2) two.give(group, sink.bodies, pair.body2);
     group.move_all(touch_bar, w.touch_bars[group.touch]);
     if (!sink.p_bar) return;
-    PairNumbers<S>& to = w.number_bars[group.owner];
+    PairNumbers<S>& to = w.number_bars_of(group.owner);
     group.add(bar.numbers.friction, to.law.friction, 5);
     group.add(bar.numbers.soft.solref, to.law.soft.solref, 2);
     group.add(bar.numbers.soft.solimp, to.law.soft.solimp, 5);
@@ -202,6 +203,26 @@ CYCLOID_HD void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>
   for (int i = 0; i < size_numbers(g2.kind); ++i) sink.p_bar[g2.at.size + i] += size2_bar[i];
 }
 
+// From the numbers of a pair's contacts to the parameters.
+template <class S, class P>
+void gather_numbers(const ContactPlan& plan, const TreeView& tree, const P* p, int k,
+                    const PairNumbers<S>& bar, S* p_bar) {
+  const ContactPair& pair = plan.pairs[static_cast<std::size_t>(k)];
+  pair_numbers_pullback(plan, p, pair, bar, p_bar);
+  if (tree.sticks) pair_adhesion_pullback(plan, pair, bar.adhesion, p_bar);
+}
+
+// The same for the pairs whose cotangents wait, in their order.
+template <class S, class P>
+void add_waiting_numbers(const ContactPlan& plan, const TreeView& tree, const P* p,
+                         const ContactSpace<S>& w, S* p_bar) {
+  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
+    if (!std::exchange(w.waiting[k], false)) continue;
+    gather_numbers(plan, tree, p, static_cast<int>(k),
+                   static_cast<const PairNumbers<S>&>(w.number_bars[k]), p_bar);
+  }
+}
+
 // first: add_contact_rows' result, after which w and the problem have not changed.
 template <class S, class P>
 CYCLOID_HD void contact_rows_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w,
@@ -209,19 +230,15 @@ CYCLOID_HD void contact_rows_pullback(const ContactScene<S, P>& s, const Contact
                                       int first, const RowResults<S>& results,
                                       const RowGradient<S>& sink) {
   std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
-  if (sink.p_bar) std::fill_n(w.number_bars, w.touched_count, PairNumbers<S>{});
+  if (sink.p_bar) w.clear_number_bars();
   for (int slot = 0; slot < w.slots; ++slot) {
     gather_slot_bars(s, w, slot, first + slot, at, problem, results, sink);
   }
   for (int i = 0; i < w.touched_count; ++i) {
     gather_shapes(s, w, w.touched[i], sink);
-    if (!sink.p_bar) continue;
-    pair_numbers_pullback(s.plan, s.p, s.pair(w.touched[i].pair),
-                          static_cast<const PairNumbers<S>&>(w.number_bars[i]), sink.p_bar);
-    if (s.tree.sticks) {
-      pair_adhesion_pullback(s.plan, s.pair(w.touched[i].pair), w.number_bars[i].adhesion,
-                             sink.p_bar);
-    }
+    if (!sink.p_bar || w.waits) continue;
+    gather_numbers(s.plan, s.tree, s.p, w.touched[i].pair,
+                   static_cast<const PairNumbers<S>&>(w.number_bars[i]), sink.p_bar);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_numbers.h"
@@ -162,11 +163,16 @@ struct ContactSpace {
   S* adhesion;                  // (slots) normal forces by actuators, where `adheres`
   unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
-  PairNumbers<S>* number_bars;  // (touched)
+  PairNumbers<S>* number_bars;  // (touched), or (pairs) where they wait
+  bool* waiting;                // (pairs) their cotangents wait for add_waiting_numbers
   BroadPhaseScratch<B> scratch;
 
   int touched_count = 0, touch_count = 0, slots = 0;
   bool adheres = false;
+  // Cotangents of pairs' numbers are summed over calls before they go on to the parameters, which
+  // is linear in them. Where there are more pairs, their memory would be too large.
+  static constexpr std::size_t kMostWaiting = 4096;
+  bool waits = false;
   int count[kLanes<S>];  // contacts of each lane
   unsigned crowded;      // bits: lanes with more contacts than slots
 
@@ -175,12 +181,23 @@ struct ContactSpace {
     return reinterpret_cast<PairNumbers<P>*>(numbers_memory);
   }
   CYCLOID_HD LaneGroup* groups_of(int k) const { return group + k * kLanes<S>; }
+  // Where the cotangents of a touched pair's numbers go.
+  CYCLOID_HD PairNumbers<S>& number_bars_of(int owner) const {
+    return number_bars[waits ? touched[owner].pair : owner];
+  }
+  CYCLOID_HD void clear_number_bars() const {
+    for (int i = 0; i < touched_count; ++i) {
+      if (waits && std::exchange(waiting[touched[i].pair], true)) continue;
+      number_bars_of(i) = PairNumbers<S>{};
+    }
+  }
 
   void carve(const ContactPlan& plan, Arena& arena);
   // To be called once in the life of the memory, before contacts are looked for.
   CYCLOID_HD void begin(const ContactPlan& plan) const {
     scratch.begin(plan.broad);
     std::fill_n(hints, plan.hints * kLanes<S>, ApartHint{});
+    std::fill_n(waiting, plan.pairs.size(), false);
   }
   // To be called whenever the parameters change, before contacts are looked for.
   template <class T>
@@ -237,7 +254,8 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(moves2, plan.dof_at.size());
   arena.take(slot_id, static_cast<std::size_t>(plan.slots));
   arena.take(touch_bars, touches);
-  arena.take(number_bars, owners);
+  arena.take(number_bars, pairs <= kMostWaiting ? pairs : owners);
+  arena.take(waiting, pairs);
   scratch.carve(plan.broad, arena);
 }
 
