@@ -13,8 +13,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ALONE = {
     "interrupt_test.py",
+    "interrupted_test.py",
     "jax_refusals_test.py",
     "leak_test.py",
+    "recording_test.py",
     "terminal_test.py",
     "torch_memory_test.py",
     "tour_page_test.py",

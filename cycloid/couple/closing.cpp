@@ -213,6 +213,7 @@ System close_with(const System& system, const Closing& closing, const std::strin
   const SystemParts& inner = system.parts();
   SystemParts parts = inner;
   parts.feel_distance = nullptr;  // its steppers are wrapped as they are
+  parts.kernels = nullptr;
   parts.name = name;
   parts.inputs = first_numbers(inner.inputs, closing.open);
   if (!parts.input_bounds.empty()) {

@@ -19,7 +19,8 @@ std::shared_ptr<const DeviceForm> form_of(const SystemParts& parts, Precision pr
   }
   throw ModelError(message("device: ", parts.name,
                            " has no device form: those that have one are robots without `refine` "
-                           "and the laws of the catalogue with rk4, without events"));
+                           "and without gradients from a distance, and the laws of the catalogue "
+                           "with rk4, without events"));
 }
 
 // What is made of the System later (another integrator, another step) stays on the device.

@@ -2,10 +2,12 @@
 //
 // S = P = T: one environment, one number. What the thread reads is a RobotImage: the tree, the plan
 // of the constraints and the layout of a thread's memory, in one block on the device
-// (robot_image.h makes it). The layout was carved over another place; its addresses move with
+// (robot_form.cpp makes it). The layout was carved over another place; its addresses move with
 // `memory`.
 //   kConstrained: with the dynamics of constrained_dynamics.h, else without constraints
 #pragma once
+
+#include <cstring>
 
 #include "cycloid/device/environment_run.h"
 #include "cycloid/rigid/constrained_dynamics.h"
@@ -40,10 +42,10 @@ class RobotBody {
   CYCLOID_HD RobotBody(const StepCall<T>& call, const T* p, std::byte* memory)
       : image_(*static_cast<const RobotImage*>(call.image)), p_(p) {
     constexpr int kWords = sizeof(at_) / sizeof(std::uint64_t);
-    std::uint64_t* const words = reinterpret_cast<std::uint64_t*>(&at_);
     const std::uint64_t base = reinterpret_cast<std::uint64_t>(memory);
     for (int i = 0; i < kWords; ++i) {
-      words[i] = image_.layout[i] + (image_.moves[i] ? base : std::uint64_t{0});
+      const std::uint64_t word = image_.layout[i] + (image_.moves[i] ? base : std::uint64_t{0});
+      std::memcpy(reinterpret_cast<std::byte*>(&at_) + i * sizeof(word), &word, sizeof(word));
     }
     if constexpr (kConstrained) {
       at_.constraints.contacts.begin(image_.constraints->contacts);

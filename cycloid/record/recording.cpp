@@ -183,13 +183,14 @@ Recording recording_from_table(const System& system, const Table& table,
       continue;
     }
     auto [base, index] = split_index(name);
-    std::optional<Observable> output = known_output(system, name);
-    if (output && output->size() == 1) {
+    std::optional<Observable> output = base == name ? std::nullopt : known_output(system, base);
+    if (!output) {
       base = name;
       index = 0;
-    } else {
-      output = base == name ? std::nullopt : known_output(system, base);
-      if (output && index >= output->size()) output.reset();
+      output = known_output(system, name);
+      if (output && output->size() != 1) output.reset();
+    } else if (index >= output->size()) {
+      output.reset();
     }
     if (!output) {
       if (notes) notes->push_back(message("column \"", name, "\" is no output or input: left out"));

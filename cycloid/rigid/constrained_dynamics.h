@@ -148,12 +148,12 @@ struct RobotRows {
 
   // Geoms that stick, where rows have been weighed (sticky_contact.h), and the way back.
   template <class P>
-  void stick(const Robot<S, P>& r, const ConstraintProblem<S>& problem) const {
+  CYCLOID_HD void stick(const Robot<S, P>& r, const ConstraintProblem<S>& problem) const {
     if (r.tree.sticks) stick_weighed_rows(memory.contacts, first_contact(problem), problem);
   }
   template <class P>
-  void stick_back(const Robot<S, P>& r, const ConstraintProblem<S>& problem,
-                  const RowCotangents<S>& bar) const {
+  CYCLOID_HD void stick_back(const Robot<S, P>& r, const ConstraintProblem<S>& problem,
+                             const RowCotangents<S>& bar) const {
     if (!r.tree.sticks) return;
     gather_weighed_rows(memory.contacts, first_contact(problem), problem,
                         static_cast<const S*>(bar.a_ref), bar.D);

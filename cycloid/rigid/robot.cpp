@@ -203,6 +203,7 @@ System make_robot(const Model& model, const RobotOptions& options) {
       RobotKey felt = key;
       felt.near_width = width;
       choose_steppers(felt, refine, of);
+      if (width > 0) of.kernels = nullptr;  // kernels have no rows of near pairs
       if (precision == Precision::float64) of.float32 = {};
     };
   }

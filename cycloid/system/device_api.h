@@ -1,12 +1,12 @@
 // What a device can do, as a table of plain functions: all that libcycloid_cuda.so and this library
-// share besides the numbers of a StepCall.
+// share besides the numbers of a StepCall and of the images that kernels read.
 #pragma once
 
 #include "cycloid/system/device_call.h"
 
 namespace cycloid::inline system {
 
-inline constexpr int kDeviceVersion = 1;  // of the table and of StepCall
+inline constexpr int kDeviceVersion = 2;  // of the table, of StepCall and of what images hold
 
 // Functions return 0, or another number and then error() says more.
 struct DeviceApi {

@@ -313,10 +313,12 @@ def _draw_flow(run: Run, flow: Any, scene: Scene) -> None:
 
 
 def _obstacles(flow: Any, params: np.ndarray) -> list[Scene]:
-    """Discs and rectangles in a flow of two dimensions, as flat bodies."""
+    """Discs and rectangles that stand in a flow of two dimensions, as flat bodies."""
     values, thin, out = flow.parameters.unpack(params), 0.002 * min(flow.size), []
     for name in [n for n in values if n.startswith("obstacle:") and n.endswith(".center")]:
         own, place = name.removesuffix(".center"), [*values[name], 0.0]
+        if f"{own}.displacement" in flow.state_slices:
+            continue  # it moves
         if f"{own}.radius" in values:
             size, shape = [float(values[f"{own}.radius"]), thin], "cylinder"
         elif f"{own}.size" in values:

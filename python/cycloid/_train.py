@@ -146,7 +146,8 @@ class Term:
 
 class Conserved(Term):
     """A term of the loss: weight x mean square of what an observable of `system` changes along the
-    predicted runs: a momentum, a sensor, a block of the state. Its parameters are the defaults.
+    predicted runs: a momentum, a sensor, a block of the state. Its parameters are the defaults,
+    its inputs zero.
 
     >>> import cycloid as cy
     >>> cy.learn.Conserved(cy.systems.kepler(), "energy", 0.1)
@@ -206,6 +207,14 @@ class PhysicsResidual(Term):
         self.system = system
         super().__init__(self._value, weight)
 
+    def _as_core(self, system: System) -> tuple[Any, ...]:
+        if not np.isclose(self.system.timestep, system.timestep, rtol=1e-9, atol=0):
+            raise Error(
+                f"PhysicsResidual: {self.system!r} must have the time step of what is trained, "
+                f"{system.timestep:g} s"
+            )
+        return super()._as_core(system)
+
     def _value(self, x: np.ndarray, u: np.ndarray) -> tuple[float, np.ndarray]:
         n, m = self.system.state_size, self.system.input_size
         if x.shape[-1] != n or u.shape[-1] != m:
@@ -236,8 +245,11 @@ class Training:
     "seconds". steps, seconds; ended: before all steps were made, and message says why.
     """
 
-    def __init__(self, system: System, names: Sequence[str], core: tuple[Any, ...]) -> None:
+    def __init__(
+        self, system: System, names: Sequence[str], core: tuple[Any, ...], shooting: bool
+    ) -> None:
         flat, history, self.ended, self.message, self._state, self._own = core
+        self._shooting = shooting
         self._base, self._flat = system, flat
         self.system = with_parameters(system, flat)
         """The System, with learned values as defaults."""
@@ -250,7 +262,9 @@ class Training:
     @property
     def starts(self) -> np.ndarray:
         """(windows, n): where windows begin, of multiple shooting; empty otherwise."""
-        return self._own.reshape((-1, self.system.state_size))
+        return (self._own if self._shooting else self._own[:0]).reshape(
+            (-1, self.system.state_size)
+        )
 
     @property
     def steps(self) -> int:
@@ -464,7 +478,7 @@ def train(
 
         noise = data.noise if isinstance(data, Transitions) else None
         core = _core.train(law._core, *rows, options, state, watch, noise)
-    done = Training(law, trained_names(law, params), core)
+    done = Training(law, trained_names(law, params), core, bool(shooting))
     if motion is not None:
         watcher.end(lambda: motion(done.system.parameters.default))
     return done

@@ -330,7 +330,7 @@ def gaussian(
     members, seed = _check(law, members, seed)
     check_one_of(score, _SCORES, "score")
     check_options(training)
-    for name in ("horizon", "grow_from", "terms", "noise", "scale"):
+    for name in ("horizon", "grow_from", "terms", "noise", "scale", "shooting", "clip_each"):
         if name in training:
             raise TypeError(f"gaussian predicts one step and has no keyword {name!r}")
     stepped, (x, u, after) = _steps_of(law, data)

@@ -78,7 +78,7 @@ TrainOptions train_options(const nb::dict& d) {
   return o;
 }
 
-LossOptions loss_train_options(const nb::dict& d) {
+LossOptions loss_options(const nb::dict& d) {
   LossOptions o;
   o.horizon = of<int>(d, "horizon");
   o.scale = of<std::vector<double>>(d, "scale"), o.noise = of<std::vector<double>>(d, "noise");
@@ -149,7 +149,7 @@ void bind_learn(nb::module_& m) {
          const std::optional<TrainState>& from, const nb::object& watch,
          const NoiseNetwork* noise) {
         TrainOptions options = train_options(given);
-        const LossOptions of_loss = loss_train_options(given);
+        const LossOptions of_loss = loss_options(given);
         const GivenData data(recordings, x, x_dot, u);
         const double dropout = of<double>(given, "dropout");
         const std::string score = of<std::string>(given, "score");
@@ -186,7 +186,7 @@ void bind_learn(nb::module_& m) {
          const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
          const std::optional<Rows<double>>& u, const nb::dict& given,
          const std::vector<double>& params, bool with_gradient) {
-        const LossOptions of_loss = loss_train_options(given);
+        const LossOptions of_loss = loss_options(given);
         const GivenData data(recordings, x, x_dot, u);
         double value = 0;
         std::vector<double> p_bar;
@@ -209,14 +209,14 @@ void bind_learn(nb::module_& m) {
            const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
            const std::optional<Rows<double>>& u, const nb::dict& given) {
           const GivenData data(recordings, x, x_dot, u);
-          return to_numpy(data.loss(system, loss_options_of(given))->own_numbers());
+          return to_numpy(data.loss(system, loss_options(given))->own_numbers());
         });
   m.def("training_residuals",
         [](const System& system, const std::optional<std::vector<RecordingRows>>& recordings,
            const std::optional<Rows<double>>& x, const std::optional<Rows<double>>& x_dot,
            const std::optional<Rows<double>>& u, const nb::dict& given,
            const std::vector<double>& params) {
-          const LossOptions of_loss = loss_options_of(given);
+          const LossOptions of_loss = loss_options(given);
           const GivenData data(recordings, x, x_dot, u);
           const std::unique_ptr<TrainingLoss> loss = data.loss(system, of_loss);
           std::vector<std::int64_t> learn, none;

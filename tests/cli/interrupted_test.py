@@ -51,7 +51,7 @@ def test_a_plan_ends_with_the_best_so_far(program):
 
 def test_a_fit_ends_with_the_best_so_far(measured):
     answer = interrupted(measured, *FIT)
-    assert answer["params"]["length"] == pytest.approx(1, rel=0.1)
+    assert answer["params"]["length"] == pytest.approx(1, rel=0.02)
     assert answer["verdict"].startswith("interrupted")
 
 

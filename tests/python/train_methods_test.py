@@ -169,6 +169,7 @@ def test_schedules_end_where_they_say(schedule, last):
         ({"shooting": -1.0}, "shooting must be zero or more"),
         ({"clip_each": -1.0}, "clip_each must be zero or more"),
         ({"shooting": 1.0, "grow_from": 1, "horizon": 2}, "one horizon"),
+        ({"terms": [cy.learn.PhysicsResidual(cy.systems.pendulum(dt=0.1))]}, "time step"),
     ],
 )
 def test_what_cannot_be_trained_so_is_refused(options, message):

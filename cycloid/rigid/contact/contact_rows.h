@@ -201,8 +201,8 @@ CYCLOID_HD int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<
 // (2) of sticky_contact.h where rows have been weighed (exact_diagonal.h), and its pullback to D:
 // visit(slot, law, row count, row).
 template <class S, class Visit>
-void for_each_sticky_slot(const ContactSpace<S>& w, const ConstraintProblem<S>& problem, int first,
-                          Visit visit) {
+CYCLOID_HD void for_each_sticky_slot(const ContactSpace<S>& w, const ConstraintProblem<S>& problem,
+                                     int first, Visit visit) {
   for (int slot = 0; slot < w.slots; ++slot) {
     const RowGroup& group = problem.group[first + slot];
     if (group.law == RowLaw::given) continue;
@@ -210,15 +210,17 @@ void for_each_sticky_slot(const ContactSpace<S>& w, const ConstraintProblem<S>& 
   }
 }
 template <class S>
-void stick_weighed_rows(const ContactSpace<S>& w, int first, const ConstraintProblem<S>& problem) {
+CYCLOID_HD void stick_weighed_rows(const ContactSpace<S>& w, int first,
+                                   const ConstraintProblem<S>& problem) {
   for_each_sticky_slot(w, problem, first, [&](const ContactSlot<S>& c, RowLaw law, int n, int row) {
     stick(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row), problem.a_ref + row);
   });
 }
 // a_ref_bar, D_bar: (all rows); the adhesion's own cotangent comes with the other rows'.
 template <class S>
-void gather_weighed_rows(const ContactSpace<S>& w, int first, const ConstraintProblem<S>& problem,
-                         const S* a_ref_bar, S* D_bar) {
+CYCLOID_HD void gather_weighed_rows(const ContactSpace<S>& w, int first,
+                                    const ConstraintProblem<S>& problem, const S* a_ref_bar,
+                                    S* D_bar) {
   for_each_sticky_slot(w, problem, first, [&](const ContactSlot<S>& c, RowLaw law, int n, int row) {
     S unused(0);
     stick_pullback(law, n, c.rows, c.adhesion, static_cast<const S*>(problem.D + row),

@@ -205,8 +205,8 @@ CYCLOID_HD void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>
 
 // From the numbers of a pair's contacts to the parameters.
 template <class S, class P>
-void gather_numbers(const ContactPlan& plan, const TreeView& tree, const P* p, int k,
-                    const PairNumbers<S>& bar, S* p_bar) {
+CYCLOID_HD void gather_numbers(const ContactPlan& plan, const TreeView& tree, const P* p, int k,
+                               const PairNumbers<S>& bar, S* p_bar) {
   const ContactPair& pair = plan.pairs[static_cast<std::size_t>(k)];
   pair_numbers_pullback(plan, p, pair, bar, p_bar);
   if (tree.sticks) pair_adhesion_pullback(plan, pair, bar.adhesion, p_bar);

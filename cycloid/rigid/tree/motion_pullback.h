@@ -287,7 +287,8 @@ CYCLOID_INLINE void gather_inertia(const SweepPoint<S>& at, std::size_t b, std::
 // What applied forces have put on a body's fields becomes its share of Z and G': (3). Dual numbers
 // that are zero may have a tangent.
 template <class S, std::size_t n>
-void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars, const MoreFields<S, n>& more) {
+CYCLOID_HD void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars,
+                            const MoreFields<S, n>& more) {
   const auto acts = [](const Force<S>& w) {
     if constexpr (!std::is_same_v<S, std::remove_cvref_t<decltype(primal(S()))>>) return true;
     const auto size = [](const Vec3<S>& v) { return abs(v.x) + abs(v.y) + abs(v.z); };
