@@ -230,6 +230,7 @@ template <class T>
 void DeviceRun<T>::backward(const BackwardTask<T>& task, BackwardParts<T>& parts,
                             std::vector<EnvironmentNote>& found) {
   const auto& device = on_.device;
+  device_notes_.put(notes_.data(), count_);  // those of an earlier way back are not this one's
   const std::int64_t row = static_cast<std::int64_t>(run_.saved.size()) * sizes_.state;
   DeviceBuffer<char> left_out(device, count_);
   left_out.put(parts.left_out.data() + first_, count_);
@@ -280,7 +281,6 @@ void DeviceRun<T>::backward(const BackwardTask<T>& task, BackwardParts<T>& parts
     found[static_cast<std::size_t>(first_ + e)] = note;
     if (note.bad_step >= 0) parts.not_finite[static_cast<std::size_t>(first_ + e)] = 1;
   }
-  device_notes_.put(notes_.data(), count_);  // the next way back finds its own
   take_x0(x_bar, parts);
   if (u_bar.size() > 0) take_inputs(task, u_bar, parts);
   if (p_bar.size() > 0) take_parameters(task, p_bar, left_out, parts);

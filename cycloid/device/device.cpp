@@ -23,6 +23,17 @@ std::shared_ptr<const DeviceForm> form_of(const SystemParts& parts, Precision pr
                            "with rk4, without events"));
 }
 
+// Kernels with constraints have not been right on a card; a test may ask for them nevertheless.
+void refuse_unproven(const SystemParts& parts, const std::string& device) {
+  const auto* robot = dynamic_cast<const RobotSource*>(parts.kernels.get());
+  if (device != "cuda" || !robot || !robot->key.constraints) return;
+  if (std::getenv("CYCLOID_CUDA_CONSTRAINTS")) return;
+  throw ModelError(message("device \"cuda\": ", parts.name,
+                           " has constraints (contacts, limits, friction), whose kernels are not "
+                           "right on a card yet; load it with constraints off, or run it on the "
+                           "CPU"));
+}
+
 // What is made of the System later (another integrator, another step) stays on the device.
 void follow(SystemParts& parts, const std::string& device) {
   if (!parts.ways.use) return;
@@ -44,6 +55,7 @@ System on_device(const System& system, const std::string& device) {
   if (device != "cuda" && device != "host") {
     throw Error(message("no device is called \"", device, "\"", did_you_mean(device, known)));
   }
+  refuse_unproven(parts, device);
   auto on = std::make_shared<OnDevice>();
   on->stepper = parts.float64.one.get();
   on->float64 = form_of(parts, Precision::float64);

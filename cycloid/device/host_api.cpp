@@ -43,6 +43,7 @@ void run_all(const StepCall<T>& call, bool back) {
   std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
   std::byte* const at = reinterpret_cast<std::byte*>(memory.data());
   for (std::int64_t e = 0; e < call.count; ++e) {
+    std::memset(at, 0xa5, bytes);  // a thread of a card finds anything there
     back ? run_backward<Body>(call, e, at) : run_forward<Body>(call, e, at);
   }
 }

@@ -38,6 +38,10 @@ def test_a_ball_that_lands_has_the_same_gradient_on_a_device():
         (lambda: cy.systems.heat((4, 4), 1.0, 0.1, device="host"), "heat has no device form"),
         (lambda: cy.systems.pendulum(integrator="euler", device="host"), "no device form"),
         (
+            lambda: cy.load(BALL, gradient=cy.FromDistance(0.1), device="host"),
+            "without gradients from a distance",
+        ),
+        (
             lambda: cy.load(BALL.replace('size="0.1"', 'type="ellipsoid" size="0.1 0.2 0.1"')
                             .replace('type="plane" size="5 5 1"', 'type="capsule" size="5 1"'),
                             device="host"),
