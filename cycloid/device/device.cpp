@@ -1,5 +1,7 @@
 #include "cycloid/device/device.h"
 
+#include <cstdlib>
+
 #include "cycloid/base/error.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/device/cuda_api.h"
