@@ -42,7 +42,7 @@ void add_plastic(const SolidOptions& o, BodyParts& parts) {
     throw ParameterError("plastic matter takes one young and one poisson for all cells");
   }
   if (!(o.yield > 0) || !std::isfinite(o.yield)) {
-    throw ParameterError(message("yield must be positive [Pa]; got ", o.yield));
+    throw ParameterError(message("yield_stress must be positive [Pa]; got ", o.yield));
   }
   if (!(o.hardening >= 0) || !std::isfinite(o.hardening)) {
     throw ParameterError(message("hardening must not be negative [Pa]; got ", o.hardening));
@@ -50,12 +50,12 @@ void add_plastic(const SolidOptions& o, BodyParts& parts) {
   NamedTerm named;
   named.term.law = of_element(StencilLaw::plastic, parts.mesh.element);
   named.term.nodes = parts.mesh.cells;
-  for (const char* name : {"young", "poisson", "yield", "hardening"}) {
+  for (const char* name : {"young", "poisson", "yield_stress", "hardening"}) {
     named.numbers.push_back({name});
   }
   parts.elastic = false;
   parts.laws.push_back(std::move(named));
-  parts.parameters.push_back({"yield", "Pa", Constraint::positive, {o.yield}});
+  parts.parameters.push_back({"yield_stress", "Pa", Constraint::positive, {o.yield}});
   parts.parameters.push_back({"hardening", "Pa", Constraint::non_negative, {o.hardening}});
 }
 

@@ -234,11 +234,14 @@ class Builder:
         noslip: str = "refuse",
         contact: Any = "mujoco",
         refine: float | None = None,
+        device: str = "cpu",
         **unknown: NoReturn,
     ) -> Robot:
         """The robot; keywords are those of `load`. The Builder may be added to and asked again."""
         refuse_keywords(unknown, "build")
-        keywords = Keywords(dtype, constraints, gradient, inputs, vary, noslip, contact, refine)
+        keywords = Keywords(
+            dtype, constraints, gradient, inputs, vary, noslip, contact, refine, device
+        )
         model, messages, looks = self._core.build(
             keywords.constraints, keywords.ignore_noslip, encoded_paths(search_paths)
         )

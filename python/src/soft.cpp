@@ -121,7 +121,7 @@ void bind_soft(nb::module_& m) {
         return solid(mesh, o);
       },
       nb::arg("mesh"), nb::arg("material"), nb::arg("young"), nb::arg("poisson"),
-      nb::arg("density"), nb::arg("mooney"), nb::arg("formulation"), nb::arg("yield"),
+      nb::arg("density"), nb::arg("mooney"), nb::arg("formulation"), nb::arg("yield_stress"),
       nb::arg("hardening"), nb::arg("muscles"), nb::arg("common"));
   m.def(
       "make_cloth",

@@ -119,7 +119,7 @@ def test_gradients_through_plastic_flow():
     assert rest.converged and rest.state[2 * mesh.vertices.size :].reshape(-1, 7)[:, 6].max() > 0
     bar_ = np.random.default_rng(6).normal(size=rest.state.size)
     g = rest.pullback(bar_)
-    for name in ("yield", "hardening", "young"):
+    for name in ("yield_stress", "hardening", "young"):
         place = body.parameters.info(name).offset
         p = body.parameters.default
         h = 1e-4 * p[place]
@@ -172,7 +172,7 @@ def test_gradients_of_woven_cloth(integrator):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (dict(material="plastic"), "yield must be positive"),
+        (dict(material="plastic"), "yield_stress must be positive"),
         (dict(material="plastic", yield_stress=1.0, hardening=-1.0), "hardening must not be"),
         (dict(material="plastic", yield_stress=1.0, integrator="bdf2"), "implicit_euler"),
         (dict(material="plastic", yield_stress=1.0, young=[1e5, 2e5]), "one young"),
