@@ -619,8 +619,9 @@ def solid(
     Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney,
     yield_stress, hardening, muscle:#0.strength, muscle:#0.stiffness, friction, contact.stiffness,
     contact.width, contact.stiction, floor.position, floor.rotation, obstacle:#0.position,
-    .rotation, .size and load:#0.value where they act. Observables: energy, elastic_energy, kinetic_energy,
-    potential_energy, reaction, stress, strain, volume, centre_of_mass and "vertex:#7".
+    .rotation, .size and load:#0.value where they act. Observables: energy, elastic_energy,
+    kinetic_energy, potential_energy, reaction, stress, strain, volume, centre_of_mass and
+    "vertex:#7".
 
     >>> import cycloid as cy
     >>> cube = solid(box(), "stvk", inputs=("force",))
