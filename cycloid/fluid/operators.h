@@ -40,6 +40,17 @@ inline constexpr Operator kOperators[] = {
     differentiable("GridWork::load"),
     differentiable("GridWork::rate"),
     differentiable("GridWork::stage"),
+    // grid/grid_instant.h, grid_integrals.h, grid_forces.h, grid_probes.h
+    differentiable("GridInstant::press"),
+    differentiable("kinetic_energy"),
+    differentiable("enstrophy"),
+    differentiable("vorticity"),
+    differentiable("divergence"),
+    differentiable("pressure"),
+    differentiable("force_on"),
+    differentiable("probe"),
+    differentiable("probe_pressure"),
+    differentiable("flux"),
     // lattice/collide.h
     differentiable("collide"),
     // lattice/lattice_links.h

@@ -432,6 +432,7 @@ def test_bad_input_is_named():
     refuse("periodic together", *square, boundary={"left": "wall"})
     refuse("covers no cell", *square, obstacles=[cy.fluid.Circle((3, 0.5), 0.1)],
            boundary={"left": "wall", "right": "wall"})
+    refuse("no fluid is left", *square, obstacles=[cy.fluid.Circle((0.5, 0.5), 2.0)])
     refuse("needs 2 numbers of its center", *square, obstacles=[cy.fluid.Circle((1, 1, 1), 0.1)])
     refuse("an obstacle is a Circle", *square, obstacles=["disc"])
     refuse("did you mean \"force\"", *square, inputs=("forces",))

@@ -334,6 +334,8 @@ def test_bad_input_is_named():
         cy.fluid.lattice((8, 8), boundary={"left": ("inflow", (0.1, 0.0)), "right": "wall"})
     with pytest.raises(cy.ModelError, match="covers no cell"):
         cy.fluid.lattice((8, 8), obstacles=[cy.fluid.Circle((4.0, 4.0), 0.1)])
+    with pytest.raises(cy.ModelError, match="no fluid is left"):
+        cy.fluid.lattice((8, 8), obstacles=[cy.fluid.Circle((4.0, 4.0), 9.0)])
     with pytest.raises(cy.ModelError, match="at least 2 cells"):
         cy.fluid.lattice((1, 8))
     with pytest.raises(cy.Error, match="not finite at node"):

@@ -5,8 +5,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Whether a face lies inside an obstacle: nothing is carried there.
 template <class T>
 bool still(const Velocities<T>* D, int a, std::size_t m) {

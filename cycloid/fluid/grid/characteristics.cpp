@@ -6,8 +6,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Faces of component b around face m of component a, whose mean is u_b there: their steps from m.
 int around(const GridBox& box, int a, int b, std::ptrdiff_t* step) {
   if (a == b) {

@@ -9,8 +9,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 std::string side_key(const GridBox& box, int axis, int high) {
   const char* const kind = box.side[at(axis)][at(high)] == SideKind::inflow ? "inflow:" : "wall:";
   return message(kind, side_name(axis - box.first, high));
@@ -37,23 +35,30 @@ void check_number(const char* name, const char* unit, double value, bool may_be_
 }
 
 void check_obstacles(const GridBox& box, const std::vector<FluidObstacle>& obstacles) {
-  for (std::size_t o = 0; o < obstacles.size(); ++o) {
-    const FluidObstacle& one = obstacles[o];
-    bool inside = false;
-    for (int i = 0; i < box.n[0] && !inside; ++i) {
-      for (int j = 0; j < box.n[1] && !inside; ++j) {
-        for (int k = 0; k < box.n[2] && !inside; ++k) {
-          const double x[3] = {(i + 0.5) * box.h[0], (j + 0.5) * box.h[1], (k + 0.5) * box.h[2]};
-          inside = signed_distance(box, one.kind, one.numbers.data(), x) < 0;
+  std::vector<bool> covers(obstacles.size(), false);
+  bool any_open = obstacles.empty();
+  for (int i = 0; i < box.n[0]; ++i) {
+    for (int j = 0; j < box.n[1]; ++j) {
+      for (int k = 0; k < box.n[2]; ++k) {
+        const double x[3] = {(i + 0.5) * box.h[0], (j + 0.5) * box.h[1], (k + 0.5) * box.h[2]};
+        bool open = true;
+        for (std::size_t o = 0; o < obstacles.size(); ++o) {
+          const FluidObstacle& one = obstacles[o];
+          if (signed_distance(box, one.kind, one.numbers.data(), x) >= 0) continue;
+          covers[o] = true;
+          open = false;
         }
+        any_open = any_open || open;
       }
     }
-    if (!inside) {
-      throw ModelError(message("obstacle:#", o,
-                               " covers no cell of the grid: it lies outside the "
-                               "box, or is smaller than a cell"));
-    }
   }
+  for (std::size_t o = 0; o < obstacles.size(); ++o) {
+    if (covers[o]) continue;
+    throw ModelError(message("obstacle:#", o,
+                             " covers no cell of the grid: it lies outside the "
+                             "box, or is smaller than a cell"));
+  }
+  if (!any_open) throw ModelError("obstacles cover every cell of the grid: no fluid is left");
 }
 
 int FlowRegistry::add(const std::string& name, const char* unit, Constraint constraint,

@@ -17,6 +17,9 @@
 
 namespace cycloid::inline fluid {
 
+// Places and axes are signed; the standard library's arrays count with size_t.
+inline std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
+
 enum class SideKind { periodic, wall, slip, inflow, outflow };
 
 // "left", "right", "bottom", "top", "back", "front": axis by axis, low side first.

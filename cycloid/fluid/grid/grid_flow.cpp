@@ -12,8 +12,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // prefix: of its parameters' names.
 void add_scalar(const CarriedScalar& scalar, const std::string& name, const std::string& prefix,
                 const char* unit, GridModel& model, FlowRegistry& registry) {

@@ -8,8 +8,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Axes e + 1 and e + 2 of a rotation about axis e, and which of them a component is: the sign of
 // its part in Ω × r, and the axis of r that it multiplies; 0 where it has none.
 struct Turned {

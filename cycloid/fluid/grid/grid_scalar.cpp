@@ -5,12 +5,6 @@
 #include "cycloid/fluid/grid/grid_rows.h"
 
 namespace cycloid::inline fluid {
-namespace {
-
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 template <class T>
 GridScalar<T>::GridScalar(const GridModel& model, std::size_t which, GridObstacles<T>* obstacles,
                           int threads)

@@ -3,12 +3,6 @@
 #include "cycloid/fluid/grid/grid_rows.h"
 
 namespace cycloid::inline fluid {
-namespace {
-
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 template <class T>
 GridSides<T>::GridSides(const GridModel& model)
     : model_(model), box_(model.box), W_(made<T>()), W_bar_(made<double>()) {}

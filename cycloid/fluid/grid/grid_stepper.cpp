@@ -10,8 +10,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 constexpr double kRealEnd = 2.51, kImaginaryEnd = 1.73;      // (2)
 constexpr double kRealEndOfTwo = 2, kImaginaryEndOfTwo = 1;  // (3)
 

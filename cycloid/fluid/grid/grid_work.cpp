@@ -8,8 +8,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 template <class T>
 const T* const* pointers(const Velocities<T>& u, const T** to) {
   for (int a = 0; a < 3; ++a) to[a] = u[at(a)].data();

@@ -6,8 +6,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 std::vector<int> each_of(std::size_t count) {
   std::vector<int> all(count);
   std::iota(all.begin(), all.end(), 0);

@@ -9,8 +9,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::ptrdiff_t kSome = 8192;     // cells that a thread takes at once
 constexpr std::ptrdiff_t kCoarsest = 600;  // cells that are factored
 constexpr int kMostIterations = 200;

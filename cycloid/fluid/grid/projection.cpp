@@ -3,12 +3,6 @@
 #include "cycloid/fluid/grid/grid_rows.h"
 
 namespace cycloid::inline fluid {
-namespace {
-
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 template <class T>
 GridView<T> view_of(const GridBox& box, const Velocities<T>& u, T viscosity) {
   GridView<T> v{};

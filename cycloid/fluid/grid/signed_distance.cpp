@@ -6,8 +6,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Each calls by_number(number, ∂φ/∂number) and by_place(axis, ∂φ/∂x) and returns φ.
 template <class ByNumber, class ByPlace>
 double circle_distance(const GridBox& box, const double* p, const double* x, ByNumber&& by_number,

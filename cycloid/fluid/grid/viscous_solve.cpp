@@ -7,12 +7,6 @@
 #include "cycloid/fluid/grid/grid_rows.h"
 
 namespace cycloid::inline fluid {
-namespace {
-
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 template <class T>
 ViscousSolve<T>::ViscousSolve(const GridModel& model, GridSides<T>& sides,
                               GridObstacles<T>* obstacles, int threads)

@@ -6,8 +6,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Beyond a side: no obstacle.
 constexpr double kFar = 1e30;
 

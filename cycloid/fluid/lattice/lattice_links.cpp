@@ -5,8 +5,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Which of two sides a corner belongs to: the smaller.
 int rank(SideKind kind) {
   switch (kind) {

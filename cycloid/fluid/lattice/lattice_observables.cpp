@@ -9,8 +9,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 enum class Seen {
   velocity,
   pressure,

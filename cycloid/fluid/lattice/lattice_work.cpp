@@ -7,8 +7,6 @@
 namespace cycloid::inline fluid {
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 // Nodes that a thread takes at once; a multiple of kLatticeBlock.
 constexpr std::ptrdiff_t kChunk = 2048;
 
