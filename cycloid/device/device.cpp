@@ -12,6 +12,8 @@
 namespace cycloid::inline device {
 namespace {
 
+const DeviceApi* kernels_on_host = nullptr;
+
 std::shared_ptr<const DeviceForm> form_of(const SystemParts& parts, Precision precision) {
   if (const auto* law = dynamic_cast<const LawSource*>(parts.kernels.get())) {
     return law_form(*law, precision);
@@ -46,6 +48,18 @@ void follow(SystemParts& parts, const std::string& device) {
 }
 
 }  // namespace
+
+bool use_host_api(const DeviceApi& api) {
+  kernels_on_host = &api;
+  return true;
+}
+
+const DeviceApi& host_api() {
+  if (kernels_on_host) return *kernels_on_host;
+  throw Error(
+      "device \"host\": this program was built without the kernels for tests "
+      "(CYCLOID_TESTS); \"cpu\" runs every System");
+}
 
 System on_device(const System& system, const std::string& device) {
   static const std::vector<std::string> known = {"cpu", "cuda", "host"};
