@@ -4,15 +4,20 @@
 
 #include "cycloid/math/dual.h"
 #include "cycloid/math/pack.h"
+#include "cycloid/math/stream_store.h"
 
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
+
+constexpr std::ptrdiff_t kAhead = 512;        // bytes that are fetched ahead of their use
+constexpr std::ptrdiff_t kCached = 16 << 20;  // bytes of two rows that a cache may keep
 
 template <class T, class L>
 struct Nodes {
   using S = Pack<T, kNativeLanes<T>>;
   static constexpr int Q = L::kDirections, W = kNativeLanes<T>;
   static_assert(kLatticeBlock % W == 0);
+  static constexpr int kRun = 4096 / sizeof(T);  // nodes whose results are written together
   using View = LatticeView<T>;
 
   // W numbers from m on, of which the first `count` are there.
@@ -50,19 +55,48 @@ struct Nodes {
     return {S(r.shear), S(r.bulk), S(r.odd), S(r.even)};
   }
 
+  // Lines that will be read soon; more streams than the processor follows by itself.
+  static CYCLOID_INLINE void fetch(const T* from) {
+    __builtin_prefetch(reinterpret_cast<const char*>(from) + kAhead);
+  }
+  // count numbers to places m … of the ring.
+  static CYCLOID_INLINE void put_run(const T* from, std::ptrdiff_t m, std::ptrdiff_t count,
+                                     std::ptrdiff_t N, bool streams, T* ring) {
+    const std::ptrdiff_t first = around(m, N), before_end = std::min(count, N - first);
+    const auto copy = [&](const T* part, std::ptrdiff_t n, T* to) {
+      if (streams) stream_copy(part, n, to);
+      else std::copy_n(part, n, to);
+    };
+    copy(from, before_end, ring + first);
+    copy(from + before_end, count - before_end, ring);
+  }
+
   template <bool kOneRate>
   static bool push_of(const View& v, const T* x, std::ptrdiff_t begin, std::ptrdiff_t end, T* X) {
     const LatticeRates<S> rates = spread(v.rates);
     const S force[3] = {S(v.force[0]), S(v.force[1]), S(v.force[2])}, sound(T(1) / T(3));
     const std::ptrdiff_t N = v.nodes;
+    const bool streams = 2 * Q * N * std::ptrdiff_t(sizeof(T)) > kCached;
+    alignas(64)
+        T run[Q][kRun + W];  // rows a multiple of 4 KiB apart would share lines of the cache
     bool slow = true;
-    for (std::ptrdiff_t m = begin; m < end; m += W) {
-      S g[Q];
-      for (int i = 0; i < Q; ++i) g[i] = take(x + i * N + m, N - m);
-      const S uu = collide<L, kOneRate>(rates, force, g);
-      slow = slow & all(uu < sound);
-      for (int i = 0; i < Q; ++i) put(g[i], m + v.offset[i], N - m, N, X + i * N);  // (1)
+    for (std::ptrdiff_t from = begin; from < end; from += kRun) {
+      const std::ptrdiff_t count = std::min<std::ptrdiff_t>(kRun, end - from);
+      for (std::ptrdiff_t m = from; m < from + count; m += W) {
+        S g[Q];
+        for (int i = 0; i < Q; ++i) {
+          g[i] = take(x + i * N + m, N - m);
+          fetch(x + i * N + m);
+        }
+        const S uu = collide<L, kOneRate>(rates, force, g);
+        slow = slow & all(uu < sound);
+        for (int i = 0; i < Q; ++i) g[i].store(run[i] + (m - from));
+      }
+      for (int i = 0; i < Q; ++i) {
+        put_run(run[i], from + v.offset[i], count, N, streams, X + i * N);  // (1)
+      }
     }
+    stream_fence();
     return slow;
   }
   static bool push(const View& v, const T* x, std::ptrdiff_t begin, std::ptrdiff_t end, T* X) {
@@ -80,7 +114,9 @@ struct Nodes {
     for (std::ptrdiff_t from = begin; from < end; from += kLatticeBlock) {
       for (int part = 0; part < kLatticeBlock; part += W) {
         for (int i = 0; i < Q; ++i) {
-          get(X_bar + i * N, from + part + v.offset[i], N - from - part, N).store(block[i] + part);
+          const std::ptrdiff_t m = from + part + v.offset[i];
+          get(X_bar + i * N, m, N - from - part, N).store(block[i] + part);
+          fetch(X_bar + i * N + m);
         }
       }
       const std::ptrdiff_t number = from / kLatticeBlock;
@@ -99,6 +135,7 @@ struct Nodes {
           g[i] = take(x + i * N + m, N - m);
           bar[i] = S::load(block[i] + (m - from));
           g_bar[i] = take(x_bar + i * N + m, N - m);
+          fetch(x + i * N + m), fetch(x_bar + i * N + m);
         }
         collide_pullback<L, kOneRate>(rates, force, g, bar, rates_bar, force_bar, g_bar);  // (2)
         for (int i = 0; i < Q; ++i) put(g_bar[i], m, N - m, N, x_bar + i * N);

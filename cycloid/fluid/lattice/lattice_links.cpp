@@ -85,10 +85,22 @@ void LatticeLinks::set(const std::vector<const double*>& numbers) {
     for (int p1 = 0; p1 < n_[1]; ++p1) {
       for (int p2 = 0; p2 < n_[2]; ++p2, ++node) {
         const int place[3] = {p0, p1, p2};
-        for (int j = 1; j < set_.directions && !solid_[at(node)]; ++j) add_link(node, place, j);
+        const bool inner = is_inner(place);
+        if (solid_[at(node)] || (inner && solids_.empty())) continue;
+        for (int j = 1; j < set_.directions; ++j) {
+          // In the middle of the box only an obstacle links.
+          if (!inner || solid_[at(node + offset_[opposite(j)])]) add_link(node, place, j);
+        }
       }
     }
   }
+}
+
+bool LatticeLinks::is_inner(const int* place) const {
+  for (int a = set_.first; a < 3; ++a) {
+    if (place[a] == 0 || place[a] == n_[a] - 1) return false;
+  }
+  return true;
 }
 
 void LatticeLinks::add_link(int node, const int* place, int j) {

@@ -81,6 +81,7 @@ class LatticeLinks {
   };
   Beyond neighbour(const int* place, const int* way) const;
   int number(const int* place) const { return (place[0] * n_[1] + place[1]) * n_[2] + place[2]; }
+  bool is_inner(const int* place) const;
   void add_link(int node, const int* place, int j);
   void cut_link(LatticeLink& l, const int* place) const;
 

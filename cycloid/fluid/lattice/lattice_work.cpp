@@ -61,6 +61,11 @@ void LatticeWork<T>::read(const T* p) {
   linked_numbers_ = shapes, linked_ = true;
   links_.set(numbers_);
   terms_.assign(link_count(), T(0)), values_ = terms_;
+  from_.clear(), to_.clear(), not_copied_.clear();
+  for (const LatticeLink& l : links_.all()) {
+    if (l.kind != LinkKind::copy) not_copied_.push_back(static_cast<int>(from_.size()));
+    from_.push_back(l.from), to_.push_back(l.to);
+  }
   make_patches();
 }
 
@@ -226,23 +231,20 @@ void LatticeWork<T>::for_links(Visit&& visit) const {
 
 template <class T>
 void LatticeWork<T>::links(const T* x, const T* X, T* values) const {
+  for_links([&](std::size_t i) { values[i] = X[from_[i]]; });
   const auto& all = links_.all();
-  for_links([&](std::size_t i) {
-    const LatticeLink& l = all[i];
-    T value = X[l.from];
-    if (l.kind != LinkKind::copy) {
-      value = static_cast<T>(l.a) * value + terms_[i];
-      if (l.second >= 0) value += static_cast<T>(l.b) * X[l.second];
-      if (l.kind == LinkKind::outflow) value += outflow_term(l, x);
-    }
+  for (const int i : not_copied_) {
+    const LatticeLink& l = all[at(i)];
+    T value = static_cast<T>(l.a) * values[i] + terms_[at(i)];
+    if (l.second >= 0) value += static_cast<T>(l.b) * X[l.second];
+    if (l.kind == LinkKind::outflow) value += outflow_term(l, x);
     values[i] = value;
-  });
+  }
 }
 
 template <class T>
 void LatticeWork<T>::settle(const T* values, T* X) const {
-  const auto& all = links_.all();
-  for_links([&](std::size_t i) { X[all[i].to] = values[i]; });
+  for_links([&](std::size_t i) { X[to_[i]] = values[i]; });
   for (int d = 0; d < set.directions; ++d) {
     for (const int m : links_.solids()) X[d * nodes + m] = T(0);
   }
@@ -350,8 +352,8 @@ void LatticeWork<T>::link_pullback(std::size_t link, const T* x, T value_bar, T*
 template <class T>
 void LatticeWork<T>::step_pullback(const T* x, const T* X_bar, T* x_bar, T* u_bar) {
   push_pullback(x, X_bar, true, x_bar);
-  for (std::size_t l = 0; l < link_count(); ++l) {
-    link_pullback(l, x, X_bar[links_.all()[l].to], x_bar, u_bar);
+  for (const int l : not_copied_) {
+    link_pullback(at(l), x, X_bar[to_[at(l)]], x_bar, u_bar);
   }
   give_force(u_bar);
 }

@@ -86,6 +86,9 @@ class LatticeWork {
   Numbers numbers_;  // of each obstacle, in wide_p_ and p_bar_
   std::vector<double*> numbers_bar_;
   std::vector<T> terms_, values_, room_;
+  // Of every link, where its number comes from and goes; those that do more than copy.
+  std::vector<std::ptrdiff_t> from_, to_;
+  std::vector<int> not_copied_;
   std::vector<LatticePatch<T>> patches_;
   std::vector<int> first_patch_;
   std::vector<double> chunk_sums_;
