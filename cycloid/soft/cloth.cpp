@@ -109,7 +109,10 @@ void check_weave(const std::vector<double>& vertices, const std::vector<int>& tr
     throw ParameterError(message("young takes one number, or those of warp and weft; got ",
                                  o.young.size(), " numbers"));
   }
-  if (!is_woven(o)) return;
+  if (!is_woven(o)) {
+    if (o.shear == 0) return;
+    throw ParameterError("shear is a number of woven cloth, whose young is (warp, weft)");
+  }
   if (!(o.shear > 0) || !std::isfinite(o.shear)) {
     throw ParameterError(message("a woven cloth wants its shear modulus [Pa]; got ", o.shear));
   }

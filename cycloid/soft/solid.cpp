@@ -125,6 +125,10 @@ System solid(const SolidMesh& mesh, const SolidOptions& o) {
         {"mooney", "", Constraint::unit_interval, {o.mooney}, false, &SolidBody::mooney});
   }
   if (plastic) add_plastic(o, parts);
+  else if (o.yield != 0 || o.hardening != 0) {
+    throw ParameterError(message("yield_stress and hardening are numbers of material \"",
+                                 kPlasticName, "\"; this one is \"", o.material, "\""));
+  }
   for (std::size_t k = 0; k < o.muscles.size(); ++k) {
     add_muscle(o.muscles[k], static_cast<int>(k), parts);
   }

@@ -173,6 +173,7 @@ def test_gradients_of_woven_cloth(integrator):
     "change, message",
     [
         (dict(material="plastic"), "yield_stress must be positive"),
+        (dict(material="stvk", yield_stress=1.0), "numbers of material \"plastic\""),
         (dict(material="plastic", yield_stress=1.0, hardening=-1.0), "hardening must not be"),
         (dict(material="plastic", yield_stress=1.0, integrator="bdf2"), "implicit_euler"),
         (dict(material="plastic", yield_stress=1.0, young=[1e5, 2e5]), "one young"),
@@ -193,6 +194,7 @@ def test_a_weave_that_makes_no_sense_is_refused():
     sheet = cy.soft.sheet((2, 2))
     for change, message in (
         (dict(young=(1e6, 1e5)), "shear modulus"),
+        (dict(shear=1e5), "woven"),
         (dict(young=(1e6, 1e5, 1e5), shear=1e5), "warp and weft"),
         (dict(young=(1e6, 1e5), shear=1e5, warp=(0, 0, 1)), "stands across"),
         (dict(young=(1e3, 1e6), shear=1e5, poisson=0.3), "poisson"),
