@@ -4,40 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 
 #include "cycloid/base/large_block.h"
 #include "cycloid/system/stepper.h"
 
 namespace cycloid::inline adjoint {
 
-// Numbers aligned for any lane type, uninitialised. Large arrays are blocks that are kept for the
-// next run (base/large_block.h): a tape is written once from end to end, and the kernel's work for
-// fresh pages would show. Pages that are never written take no memory.
 template <class T>
-class LaneBuffer {
- public:
-  LaneBuffer() = default;
-  explicit LaneBuffer(std::size_t n) : bytes_(n * sizeof(T)) {
-    if (bytes_ >= kSmallestLargeBlock) {
-      large_ = take_large_block(bytes_);
-    } else if (bytes_ > 0) {
-      small_.reset(static_cast<std::byte*>(::operator new(bytes_, kAlignment)));
-    }
-  }
-  T* data() const { return reinterpret_cast<T*>(large_ ? large_.get() : small_.get()); }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  static constexpr std::align_val_t kAlignment{kWorkspaceAlignment};
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
-  };
-  std::unique_ptr<std::byte, Free> small_;
-  LargeBlock large_;
-  std::size_t bytes_ = 0;
-};
+using LaneBuffer = Buffer<T>;
+static_assert(kBufferAlignment >= kWorkspaceAlignment);
 
 // The environments of one chunk. The last chunk is padded with copies of its last environment.
 struct LaneMap {

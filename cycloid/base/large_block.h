@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 
 namespace cycloid::inline base {
 
@@ -25,6 +26,33 @@ using LargeBlock = std::unique_ptr<std::byte, GiveBack>;
 
 // At least `bytes`, beginning at a multiple of kLargePage. Any thread may call it.
 LargeBlock take_large_block(std::size_t bytes);
+
+// Numbers aligned for any register, uninitialised; many of them are a large block. Pages that are
+// never written take no memory.
+inline constexpr std::size_t kBufferAlignment = 128;
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t n) : bytes_(n * sizeof(T)) {
+    if (bytes_ >= kSmallestLargeBlock) {
+      large_ = take_large_block(bytes_);
+    } else if (bytes_ > 0) {
+      small_.reset(static_cast<std::byte*>(::operator new(bytes_, kAlignment)));
+    }
+  }
+  T* data() const { return reinterpret_cast<T*>(large_ ? large_.get() : small_.get()); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{kBufferAlignment};
+  struct Free {
+    void operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Free> small_;
+  LargeBlock large_;
+  std::size_t bytes_ = 0;
+};
 
 // Bytes of the blocks that wait for the next who asks.
 std::size_t kept_block_bytes();

@@ -1,23 +1,17 @@
 #include "cycloid/math/sparse_cholesky.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <numeric>
 
 #include "cycloid/base/error.h"
 #include "cycloid/base/thread_pool.h"
+#include "cycloid/math/front_kernels.h"
 
 namespace cycloid::inline math {
 namespace {
 
 // Fewer unknowns than this are one front.
 constexpr int kLeaf = 48;
-
-using Matrix = Eigen::Map<Eigen::MatrixXd>;
-using ConstMatrix = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
-using Block = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
-using Vector = Eigen::Map<Eigen::VectorXd>;
 
 }  // namespace
 
@@ -164,17 +158,24 @@ struct Dissection::Builder {
   }
 
   void find_levels() {
-    std::vector<int> height(out.nodes_.size(), 0);
-    int most = 0;
-    for (std::size_t n = 0; n < out.nodes_.size(); ++n) {
-      for (const int c : out.nodes_[n].children) {
-        height[n] = std::max(height[n], height[static_cast<std::size_t>(c)] + 1);
+    for (Node& node : out.nodes_) {
+      for (const int c : node.children) {
+        node.level = std::max(node.level, out.nodes_[static_cast<std::size_t>(c)].level + 1);
       }
-      most = std::max(most, height[n]);
+      const auto level = static_cast<std::size_t>(node.level);
+      if (level >= out.levels_.size()) out.levels_.resize(level + 1);
+      out.levels_[level].nodes.push_back(static_cast<int>(&node - out.nodes_.data()));
+      node.update = out.levels_[level].updates;
+      const auto rows = static_cast<std::int64_t>(node.rows.size());
+      out.levels_[level].updates += rows * rows;
     }
-    out.levels_.resize(static_cast<std::size_t>(most) + 1);
-    for (std::size_t n = 0; n < out.nodes_.size(); ++n) {
-      out.levels_[static_cast<std::size_t>(height[n])].push_back(static_cast<int>(n));
+    for (std::size_t level = 0; level < out.levels_.size(); ++level) {
+      int last = static_cast<int>(level);
+      for (const int n : out.levels_[level].nodes) {
+        const int parent = out.nodes_[static_cast<std::size_t>(n)].parent;
+        if (parent >= 0) last = std::max(last, out.nodes_[static_cast<std::size_t>(parent)].level);
+      }
+      out.levels_[static_cast<std::size_t>(last)].finished.push_back(static_cast<int>(level));
     }
   }
 
@@ -217,49 +218,48 @@ CholeskyFactor::CholeskyFactor(std::shared_ptr<const Dissection> dissection)
 
 int CholeskyFactor::factor(std::span<const double> values, int threads) {
   const auto& nodes = dissection_->nodes();
-  std::vector<std::vector<double>> updates(nodes.size());
+  const auto& levels = dissection_->levels();
+  const FrontKernels& kernels = front_kernels();
+  std::vector<Buffer<double>> updates(levels.size());
   std::vector<int> failed(nodes.size(), -1);
+  const auto update_of = [&](const Dissection::Node& node) {
+    return updates[static_cast<std::size_t>(node.level)].data() + node.update;
+  };
   const auto eliminate = [&](int number) {
     const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
     const int p = node.pivots, m = node.front(), r = m - p;
     double* const columns = numbers_.data() + node.numbers;  // the first p columns of F
-    std::vector<double>& update = updates[static_cast<std::size_t>(number)];
-    update.assign(static_cast<std::size_t>(r) * static_cast<std::size_t>(r), 0.0);
+    double* const update = update_of(node);
+    std::fill_n(update, static_cast<std::size_t>(r) * static_cast<std::size_t>(r), 0.0);
     std::fill_n(columns, static_cast<std::size_t>(m) * static_cast<std::size_t>(p), 0.0);
     for (std::size_t e = 0; e < node.from.size(); ++e) {  // (1)
       columns[node.to[e]] += values[static_cast<std::size_t>(node.from[e])];
     }
     for (const int c : node.children) {
       const Dissection::Node& child = nodes[static_cast<std::size_t>(c)];
-      std::vector<double>& from = updates[static_cast<std::size_t>(c)];
+      const double* const from = update_of(child);
       const int n = static_cast<int>(child.rows.size());
       for (int j = 0; j < n; ++j) {
         const int to = child.in_parent[static_cast<std::size_t>(j)];
         double* const column = to < p ? columns + static_cast<std::ptrdiff_t>(to) * m
-                                      : update.data() + static_cast<std::ptrdiff_t>(to - p) * r - p;
-        const double* const own = from.data() + static_cast<std::ptrdiff_t>(j) * n;
+                                      : update + static_cast<std::ptrdiff_t>(to - p) * r - p;
+        const double* const own = from + static_cast<std::ptrdiff_t>(j) * n;
         for (int i = j; i < n; ++i) column[child.in_parent[static_cast<std::size_t>(i)]] += own[i];
       }
-      from = {};
     }
-    Block F11(columns, p, p, Eigen::OuterStride<>(m)),
-        L21(columns + p, r, p, Eigen::OuterStride<>(m));
-    Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(F11);  // (2)
-    if (llt.info() != Eigen::Success) {
+    if (!kernels.factor(columns, p, m, update)) {  // (2) (3)
       failed[static_cast<std::size_t>(number)] =
           dissection_->order()[static_cast<std::size_t>(node.begin)];
-      return;
     }
-    if (r == 0) return;
-    F11.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(L21);
-    Matrix F22(update.data(), r, r);
-    F22.selfadjointView<Eigen::Lower>().rankUpdate(L21, -1.0);  // (3)
   };
-  for (const auto& level : dissection_->levels()) {
-    parallel_for(level.size(), threads, [&](std::size_t i) { eliminate(level[i]); });
-    for (const int n : level) {
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const Dissection::Level& level = levels[l];
+    updates[l] = Buffer<double>(static_cast<std::size_t>(level.updates));
+    parallel_for(level.nodes.size(), threads, [&](std::size_t i) { eliminate(level.nodes[i]); });
+    for (const int n : level.nodes) {
       if (failed[static_cast<std::size_t>(n)] >= 0) return failed[static_cast<std::size_t>(n)];
     }
+    for (const int done : level.finished) updates[static_cast<std::size_t>(done)] = {};
   }
   return -1;
 }
@@ -268,6 +268,7 @@ void CholeskyFactor::solve(double* b, int threads) const {
   const auto& nodes = dissection_->nodes();
   const auto& order = dissection_->order();
   const auto& levels = dissection_->levels();
+  const FrontKernels& kernels = front_kernels();
   std::vector<double> x(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) x[k] = b[order[k]];
   // What each front leaves for its ancestors, and where it begins.
@@ -289,35 +290,21 @@ void CholeskyFactor::solve(double* b, int threads) const {
         (to < p ? own[to] : rest[to - p]) += from[i];
       }
     }
-    const double* const L = numbers_.data() + node.numbers;
-    Vector y(own, p);
-    ConstMatrix(L, p, p, Eigen::OuterStride<>(m))
-        .triangularView<Eigen::Lower>()
-        .solveInPlace(y);  // (4)
-    if (r > 0) Vector(rest, r).noalias() -= ConstMatrix(L + p, r, p, Eigen::OuterStride<>(m)) * y;
+    kernels.up(numbers_.data() + node.numbers, p, m, own, rest);  // (4)
   };
   const auto down = [&](int number) {
     const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
-    const int p = node.pivots, m = node.front(), r = m - p;
     double* const rest = left.data() + first[static_cast<std::size_t>(number)];
-    for (int i = 0; i < r; ++i)
-      rest[i] = x[static_cast<std::size_t>(node.rows[static_cast<std::size_t>(i)])];
-    const double* const L = numbers_.data() + node.numbers;
-    Vector y(x.data() + node.begin, p);
-    if (r > 0) {
-      y.noalias() -=
-          ConstMatrix(L + p, r, p, Eigen::OuterStride<>(m)).transpose() * Vector(rest, r);
-    }
-    ConstMatrix(L, p, p, Eigen::OuterStride<>(m))
-        .transpose()
-        .triangularView<Eigen::Upper>()
-        .solveInPlace(y);
+    for (std::size_t i = 0; i < node.rows.size(); ++i)
+      rest[i] = x[static_cast<std::size_t>(node.rows[i])];
+    kernels.down(numbers_.data() + node.numbers, node.pivots, node.front(), x.data() + node.begin,
+                 rest);
   };
   for (const auto& level : levels) {
-    parallel_for(level.size(), threads, [&](std::size_t i) { up(level[i]); });
+    parallel_for(level.nodes.size(), threads, [&](std::size_t i) { up(level.nodes[i]); });
   }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
-    parallel_for(level->size(), threads, [&](std::size_t i) { down((*level)[i]); });
+    parallel_for(level->nodes.size(), threads, [&](std::size_t i) { down(level->nodes[i]); });
   }
   for (std::size_t k = 0; k < order.size(); ++k) b[order[k]] = x[k];
 }

@@ -10,8 +10,9 @@
 //   update = F22 - L21 L21ᵀ, for its parent                                                   (3)
 // A solve takes right-hand sides up the tree and solutions down:
 //   y1 = L11⁻¹ (b1 + what children leave),   x1 = L11⁻ᵀ (y1 - L21ᵀ x2)                         (4)
-// Nodes at one depth are independent and are spread over threads. Each is computed in one fixed
-// order, so that no number depends on how many threads there are.
+// Nodes of one height are independent and are spread over threads. Each is computed in one fixed
+// order, so that no number depends on how many threads there are. The dense work is that of
+// front_kernels.h.
 //
 // The pattern is analysed once (Dissection); numbers come and go (CholeskyFactor).
 #pragma once
@@ -20,6 +21,8 @@
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "cycloid/base/large_block.h"
 
 namespace cycloid::inline math {
 
@@ -46,6 +49,8 @@ class Dissection {
     int parent = -1;
     std::vector<int> in_parent;  // of each row, its row in the parent's front
     std::int64_t numbers = 0;    // where its L begins: (pivots + rows) by pivots, column by column
+    int level = 0;
+    std::int64_t update = 0;  // where its update begins among those of its level: (rows, rows)
     // Entries of A that it assembles: number in the pattern, place in the front's first columns.
     std::vector<std::int64_t> from;
     std::vector<std::int64_t> to;
@@ -53,8 +58,13 @@ class Dissection {
     int front() const { return pivots + static_cast<int>(rows.size()); }
   };
   const std::vector<Node>& nodes() const { return nodes_; }
-  // Nodes of each depth, the leaves' first; a node's children come before it.
-  const std::vector<std::vector<int>>& levels() const { return levels_; }
+  // Nodes of one height, the leaves' first; a node's children come before it.
+  struct Level {
+    std::vector<int> nodes;
+    std::int64_t updates = 0;   // numbers of all their updates
+    std::vector<int> finished;  // lower levels whose updates have been taken up after this one
+  };
+  const std::vector<Level>& levels() const { return levels_; }
   // The unknown at each place of the order.
   const std::vector<int>& order() const { return order_; }
   int rows() const { return static_cast<int>(order_.size()); }
@@ -63,7 +73,7 @@ class Dissection {
  private:
   struct Builder;
   std::vector<Node> nodes_;
-  std::vector<std::vector<int>> levels_;
+  std::vector<Level> levels_;
   std::vector<int> order_;
   std::int64_t factor_numbers_ = 0;
 };
@@ -78,11 +88,11 @@ class CholeskyFactor {
   int factor(std::span<const double> values, int threads);
   // Solves A x = b in place, in the order of the unknowns.
   void solve(double* b, int threads) const;
-  std::size_t bytes() const { return sizeof(double) * numbers_.size(); }
+  std::size_t bytes() const { return numbers_.bytes(); }
 
  private:
   std::shared_ptr<const Dissection> dissection_;
-  std::vector<double> numbers_;
+  Buffer<double> numbers_;
 };
 
 }  // namespace cycloid::inline math
