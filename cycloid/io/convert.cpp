@@ -11,6 +11,7 @@
 #include "cycloid/io/messages.h"
 #include "cycloid/io/refuse.h"
 #include "cycloid/io/shapes.h"
+#include "cycloid/model/check_model.h"
 
 namespace cycloid::inline io {
 namespace {
@@ -382,6 +383,11 @@ ListedSensor sensor_of(const mjModel& m, mjtSize i) {
   if (s.type == mjSENS_RANGEFINDER) set_rays(m, i, s);
   if (s.type == mjSENS_CAMPROJECTION) s.numbers = picture_of(m, s.reference);
   s.unsupported = unsupported_sensor(m, static_cast<int>(i));
+  const bool pictures =
+      s.type == mjSENS_CAMPROJECTION || (s.type == mjSENS_RANGEFINDER && s.columns > 0);
+  if (s.unsupported.empty() && pictures && !has_picture(s)) {
+    s.unsupported = "the picture of a camera without a focal length has no pixels to look along";
+  }
   return s;
 }
 

@@ -1,7 +1,5 @@
 #include "cycloid/io/refuse.h"
 
-#include <algorithm>
-
 #include "cycloid/base/error.h"
 #include "cycloid/io/contacts.h"
 
@@ -10,6 +8,20 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint) {
   throw ModelError(message(where, ": ", what, " is not supported; ", hint));
+}
+
+// Numbers that make no sense and that MuJoCo does not look at.
+void judge_numbers(const mjModel& m) {
+  if (!(m.opt.timestep > 0)) {
+    throw ModelError(
+        message("options: timestep is ", m.opt.timestep, "; expected a positive number"));
+  }
+  for (mjtSize i = 0; i < m.nbody; ++i) {
+    if (m.body_mass[i] < 0) {
+      throw ModelError(message(element(m, "nbody", i), ": mass is ", m.body_mass[i],
+                               "; expected zero or a positive number"));
+    }
+  }
 }
 
 void judge_options(const mjModel& m) {
@@ -69,10 +81,6 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
     return "a PID controller's gain or dynamics together with those of another actuator";
   }
   if ((motor || pid) && transmission == mjTRN_BODY) return "adhesion by a motor";
-  if (motor && transmission == mjTRN_TENDON && m.tendon_actfrclimited[m.actuator_trnid[2 * i]] &&
-      (m.actuator_biasprm[mjNBIAS * i] != 0 || m.actuator_dynprm[mjNDYN * i + 5] > 0)) {
-    return "a DC motor with cogging or friction on a tendon that limits its actuators";
-  }
   if (motor || pid) {
     const mjtNum *d = m.actuator_dynprm + mjNDYN * i, *g = m.actuator_gainprm + mjNGAIN * i;
     const int states = pid ? (d[1] > 0) + (g[0] > 0)
@@ -103,14 +111,8 @@ std::string unsupported_actuator(const mjModel& m, mjtSize i) {
 }
 
 void judge_actuators(const mjModel& m) {
-  const bool limited = std::any_of(m.jnt_actfrclimited, m.jnt_actfrclimited + m.njnt,
-                                   [](auto on) { return on != 0; });
   for (mjtSize i = 0; i < m.nactuator; ++i) {
     if (m.actuator_plugin[i] >= 0) continue;  // refused as such, by its field
-    if (limited && m.actuator_trntype[i] == mjTRN_BODY) {
-      refuse(element(m, "nactuator", i), "adhesion with joints that limit their actuators",
-             "remove actuatorfrcrange from the joints");
-    }
     const std::string what = unsupported_actuator(m, i);
     if (!what.empty()) {
       refuse(element(m, "nactuator", i), what,
@@ -149,6 +151,7 @@ void refuse_unsupported(const mjModel& m, bool constraints, Noslip noslip) {
   judge_tendons(m);
   judge_actuators(m);
   refuse_by_field(m, constraints, noslip == Noslip::ignore ? "opt.noslip_iterations" : "");
+  judge_numbers(m);
   if (constraints) judge_constraints(m);
 }
 

@@ -5,9 +5,8 @@
 // constraints, is anything that acts through constraints only. Refused are:
 //   the integrator discrete; sleeping; flexes; plugins that exert forces; plastic springs
 //   actuators by callback or with a history of controls; parts of DC motors, PID and orientation
-//   actuators together with those of others; cogging or friction of DC motors on tendons that limit
-//   their actuators
-//   adhesion actuators where joints limit their actuators, or with a bias or a gain that varies
+//   actuators together with those of others
+//   adhesion actuators with a bias or a gain that varies
 //   tendons with armature that wrap around geoms
 //   with constraints: noslip unless it is ignored on request, equalities of flexes, and what
 //   contacts.h lists

@@ -54,21 +54,18 @@ TEST_CASE("refuse_unsupported: actuators by name") {
   check_refused(actuator("<general joint='hinge' biastype='user'/>"), "actuator #0", "user");
   check_refused(actuator("<general name='a' body='arm' biastype='affine' biasprm='1'/>"),
                 "actuator \"a\"", "adhesion actuator whose gain");
-  check_refused(
-      "<mujoco><worldbody><body name='b'><joint actuatorfrcrange='-1 1'/><geom size='.1'/></body>"
-      "</worldbody><actuator><adhesion name='a' body='b' ctrlrange='0 1'/></actuator></mujoco>",
-      "actuator \"a\"", "adhesion with joints that limit");
+  CHECK(refusal("<mujoco><worldbody><body name='b'><joint actuatorfrcrange='-1 1'/><geom "
+                "size='.1'/></body></worldbody><actuator><adhesion body='b' ctrlrange='0 1'/>"
+                "</actuator></mujoco>") == "");
   check_refused(actuator("<motor name='d' joint='hinge' nsample='3' delay='.004'/>"),
                 "actuator \"d\"", "history");
-  const auto on_tendon = [](const std::string& more) {
-    return "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody><tendon>"
-           "<fixed name='t' actuatorfrcrange='-1 1'><joint joint='j' coef='1'/></fixed></tendon>"
-           "<actuator><dcmotor name='e' tendon='t' motorconst='1' resistance='1' " +
-           more + "/></actuator></mujoco>";
-  };
-  CHECK(refusal(on_tendon("")) == "");
-  check_refused(on_tendon("cogging='.1 3 0'"), "actuator \"e\"",
-                "DC motor with cogging or friction on a tendon that limits");
+  check_refused(actuator("<general name='m' joint='hinge' biastype='dcmotor'/>"), "actuator \"m\"",
+                "DC motor's gain, bias or dynamics together with those of another");
+  CHECK(
+      refusal("<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody>"
+              "<tendon><fixed name='t' actuatorfrcrange='-1 1'><joint joint='j' coef='1'/></fixed>"
+              "</tendon><actuator><dcmotor tendon='t' motorconst='1' resistance='1' "
+              "cogging='.1 3 0'/></actuator></mujoco>") == "");
 }
 
 TEST_CASE("refuse_unsupported: tendons, springs, flexes by name") {
@@ -84,6 +81,14 @@ TEST_CASE("refuse_unsupported: tendons, springs, flexes by name") {
       "1' "
       "spacing='.1 .1 .1' mass='1' dim='2' radius='.01'/></body></worldbody></mujoco>",
       "flex \"rag\"", "flex");
+}
+
+TEST_CASE("refuse_unsupported: a step of time is positive") {
+  for (const char* dt : {"0", "-0.002"}) {
+    const std::string said = refusal(with("<option timestep='" + std::string(dt) + "'/>"));
+    CHECK(said.starts_with("options: timestep is "));
+    CHECK(said.find("expected a positive number") != said.npos);
+  }
 }
 
 TEST_CASE("refuse_unsupported: integrators and sleeping") {

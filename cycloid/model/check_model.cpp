@@ -380,6 +380,7 @@ void check_rangefinder(Where at, const Sensor& s) {
     at.between("columns", s.columns, 1, kMost);
     at.between("rows", s.rows, 1, kMost);
     expected *= static_cast<long long>(s.columns) * s.rows;
+    if (!has_picture(s)) at.fail("numbers", "have no focal lengths, or are not finite");
   } else {
     at.equal("columns", s.columns, 0);
   }
@@ -423,6 +424,9 @@ void check_sensors(const Model& m) {
       }
       if (s.type == kProjection) at.equal("reference_type", s.reference_type, kCamera);
       if (s.type == kInsideSite) at.equal("reference_type", s.reference_type, kSite);
+      if (s.type == kProjection && !has_picture(s)) {
+        at.fail("numbers", "have no focal lengths, or are not finite");
+      }
       if (s.type == kProjection || s.type == kInsideSite) {
         at.between("reference", s.reference, 0, objects(m, s.reference_type));
       }
@@ -483,6 +487,12 @@ class Finite {
 
 }  // namespace
 
+bool has_picture(const Sensor& s) {
+  const auto& n = s.numbers;
+  const bool finite = std::all_of(n.begin(), n.end(), [](double x) { return std::isfinite(x); });
+  return finite && n[0] != 0 && n[1] != 0;
+}
+
 void check_model(const Model& m) {
   check_counts(m);
   check_bodies(m);
@@ -496,6 +506,9 @@ void check_model(const Model& m) {
   check_keyframes(m);
   Finite finite;
   fields(finite, m);
+  if (!(m.options.timestep > 0)) {
+    throw ModelError(message("timestep is ", m.options.timestep, "; expected a positive number"));
+  }
 }
 
 }  // namespace cycloid::inline model

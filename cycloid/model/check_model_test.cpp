@@ -25,11 +25,26 @@ std::string refusal(const std::function<void(Model&)>& change) {
   return "";
 }
 
+// A rangefinder of the camera with four pixels, and a projection onto its picture (mjtSensor,
+// mjtObj).
+Sensor& camera_rays(Sensor& s) {
+  s.type = 7, s.object_type = 7, s.object = 0, s.reference = -1;
+  s.fields = 1, s.columns = s.rows = 2, s.dimension = 4;
+  s.numbers = {3, 3, 1, 1};
+  return s;
+}
+Sensor& projection(Sensor& s) {
+  s.type = 8, s.dimension = 2, s.reference_type = 7, s.reference = 0;
+  return s;
+}
+
 }  // namespace
 
 TEST_CASE("check_model: a robot with every kind of element passes") {
   CHECK(refusal([](Model&) {}) == "");
   CHECK(refusal([](Model& m) { m = {}, m.bodies.resize(1); }) == "");
+  CHECK(refusal([](Model& m) { camera_rays(m.sensors[0]); }) == "");
+  CHECK(refusal([](Model& m) { projection(m.sensors[0]).numbers = {3, 3, 1, 1}; }) == "");
 }
 
 TEST_CASE("check_model: names the element whose index leads nowhere") {
@@ -39,6 +54,7 @@ TEST_CASE("check_model: names the element whose index leads nowhere") {
   };
   const Case cases[] = {
       {"no bodies", [](Model& m) { m = {}; }},
+      {"timestep is -1; expected a positive number", [](Model& m) { m.options.timestep = -1; }},
       {"nq is 3; expected 13", [](Model& m) { m.nq = 3; }},
       {"nv is", [](Model& m) { m.nv = 2000000000; }},
       {"the number of dofs", [](Model& m) { m.dofs.pop_back(); }},
@@ -96,6 +112,11 @@ TEST_CASE("check_model: names the element whose index leads nowhere") {
       {"sensor #0: reference",
        [](Model& m) { m.sensors[0].reference_type = 1, m.sensors[0].reference = 9; }},
       {"sensor #0: fields", [](Model& m) { m.sensors[0].type = 42; }},
+      {"sensor #0: numbers have no focal lengths",
+       [](Model& m) { camera_rays(m.sensors[0]).numbers[1] = 0; }},
+      {"sensor #0: numbers have no focal lengths",
+       [](Model& m) { camera_rays(m.sensors[0]).numbers[2] = NAN; }},
+      {"sensor #0: numbers have no focal lengths", [](Model& m) { projection(m.sensors[0]); }},
       {"sensor #2: dimension", [](Model& m) { m.sensors[2].dimension = 2000000000; }},
       {"keyframe #0: the number of qpos is 2", [](Model& m) { m.keyframes[0].qpos.resize(2); }},
       {"keyframe #0: the number of mocap_quat", [](Model& m) { m.keyframes[0].mocap_quat = {}; }},

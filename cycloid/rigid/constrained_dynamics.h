@@ -131,19 +131,82 @@ struct RobotRows {
   CYCLOID_HD void adhere(const Robot<S, P>& r, const Workspace<S>& w,
                          const ConstraintProblem<S>& problem) const {
     if (!r.tree.has_adhesion) return;
+    press(r, w, problem);
+    add_adhesion(memory.contacts, static_cast<const S*>(memory.contacts.adhesion), problem,
+                 first_contact(problem), w.tau);
+    if (!presses_limits(r.tree)) return;
+    for (const Joint& j : r.tree.model.joints) {
+      for (int k = j.dof; k < j.dof + dof_numbers(j.kind); ++k) {
+        const S without = joint_actuation(r.tree, j, k, w);
+        w.tau_act[k] += w.adhesion_tau[k];
+        w.tau[k] += joint_actuation(r.tree, j, k, w) - without;
+      }
+    }
+  }
+  // φ of the slots and, where joints limit it, the actuators' share of τ. After measure_actuators.
+  template <class P>
+  CYCLOID_HD void press(const Robot<S, P>& r, const Workspace<S>& w,
+                        const ConstraintProblem<S>& problem) const {
     cycloid::adhere(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames},
                     static_cast<const S*>(w.actuator_force), memory.contacts);
-    add_adhesion(memory.contacts, problem, first_contact(problem), w.tau);
+    if (!presses_limits(r.tree)) return;
+    set_zero(w.adhesion_tau, r.tree.model.nv);
+    add_adhesion(memory.contacts, static_cast<const S*>(memory.contacts.pressed), problem,
+                 first_contact(problem), w.adhesion_tau);
+  }
+  // Before the way back, which asks what joints limit.
+  template <class P>
+  CYCLOID_HD void press_limits(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                               const ConstraintProblem<S>& problem) const {
+    if (!presses_limits(r.tree)) return;
+    measure_actuators(r, x, w);
+    press(r, w, problem);
   }
   // The same on the way back, before pull. mu: padded.
   template <class P>
   CYCLOID_HD void adhere_back(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                               const ConstraintProblem<S>& problem, const S* mu) const {
     if (!r.tree.has_adhesion) return;
-    const ContactScene<S, P> s{plan.contacts, r.tree, r.p, w.frames};
     measure_actuators(r, x, w);
-    cycloid::adhere(s, static_cast<const S*>(w.actuator_force), memory.contacts);
-    adhesion_rates(s, memory.contacts, problem, first_contact(problem), mu, w.adhesion_rate);
+    press(r, w, problem);
+    if (presses_limits(r.tree)) {
+      S* const felt = memory.solver.newton.g;
+      pad(*problem.dofs, limited_mu(r, x, w), felt);
+      mu = felt;
+    }
+    adhesion_rates(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames}, memory.contacts,
+                   problem, first_contact(problem), mu, w.adhesion_rate);
+  }
+  // The pullback of Σ φ_c J_c μ_act, after pull.
+  template <class P>
+  CYCLOID_HD void pull_pressed(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                               const ConstraintProblem<S>& problem, S* no_rows,
+                               const InstantBars<S>& bar) const {
+    if (!presses_limits(r.tree)) return;
+    pull_form(r, x, w, problem, limited_mu(r, x, w), memory.contacts.pressed, true, no_rows, bar);
+  }
+  // That of Σ φ_c J_c y, y (nv) with a field and a sweep of its own; phi: (slots). Unless `alone`,
+  // φ is that of geoms that stick, too. no_rows: memory for all rows.
+  template <class P>
+  CYCLOID_HD void pull_form(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                            const ConstraintProblem<S>& problem, const S* y, const S* phi,
+                            bool alone, S* no_rows, const InstantBars<S>& bar) const {
+    const RowFormSpace<S>& form = w.rows.form;
+    form.sweep.clear(r.tree);
+    velocity_field(r.tree, w.frames.column, y, form.field);
+    const Motion<S>* const field = form.field;
+    RowInstant<S> at = row_instant(r, x, w);
+    at.fields.m = field, at.fields.alpha = form.sweep.rest;
+    set_zero(no_rows, problem.all_rows());
+    const BodyBars<S>& sinks = form.sweep.bars;
+    ReferenceOptions<S> unused{};
+    contact_rows_pullback(
+        scene(r, at), memory.contacts, at, problem, first_contact(problem),
+        RowResults<S>{no_rows, no_rows, no_rows, no_rows, no_rows, alone, phi},
+        RowGradient<S>{
+            {sinks.m, sinks.a, sinks.a, sinks.v, sinks.pose}, bar.q, bar.v, bar.p, unused});
+    field_sweep_pullback(r.tree, r.p, w.frames, x.qpos, y, field, form.sweep, bar.q, bar.p,
+                         w.row_mocap_bar);
   }
 
   // Geoms that stick, where rows have been weighed (sticky_contact.h), and the way back.

@@ -182,6 +182,10 @@ CYCLOID_HD void pose_and_factor(const Robot<S, P>& r, const Instant<S>& x, const
   }
   pose_problem(r, x, w, own, rows);
   const_cast<ConstrainedSpace<S>&>(own).problem.close();
+  set_zero(w.adhesion_tau, tree.model.nv);
+  if constexpr (requires { rows.press_limits(r, x, w, own.problem); }) {
+    rows.press_limits(r, x, w, own.problem);
+  }
   set_zero(w.slope, tree.model.nv);
   if (!has_slopes(r)) return;
   for (int i = 0; i < tree.entries(); ++i) w.LD[i] = own.M[i];
@@ -360,6 +364,9 @@ CYCLOID_HD void constrained_acceleration_pullback(const Robot<S, P>& r, const In
                            options_bar});
   bar.h += options_bar.timestep;
   add_row_options(tree, options_bar, bar.p);
+  if constexpr (requires { rows.pull_pressed(r, x, w, problem, own.bars.D, bar); }) {
+    rows.pull_pressed(r, x, w, problem, own.bars.D, bar);
+  }
 
   const FixedField<S> alpha{a, own.alpha, own.alpha_bar};
   if (!has_slopes(r)) {

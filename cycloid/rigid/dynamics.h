@@ -415,6 +415,7 @@ CYCLOID_HD void place_and_factor(const Robot<S, P>& r, const Instant<S>& x, cons
                                  const S* qacc) {
   place_bodies(r, x, w, qacc);
   set_zero(w.adhesion_rate, static_cast<int>(r.tree.model.actuators.size()));
+  set_zero(w.adhesion_tau, r.tree.model.nv);
   if (r.tree.limits_compensation) {
     for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) w.wrench[b] = Force<S>{};
     compensate_gravity(r, w);

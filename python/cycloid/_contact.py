@@ -44,7 +44,7 @@ class HuntCrossley:
 def as_contact(contact: Any) -> Law | None:
     """As the core takes it; None for MuJoCo's."""
     if isinstance(contact, str):
-        check_one_of(contact, ("mujoco",), "contact")
+        check_one_of(contact, ("mujoco",), "contact", " or cycloid.HuntCrossley(...)")
         return None
     if isinstance(contact, HuntCrossley):
         stiffness = contact.stiffness

@@ -64,7 +64,8 @@ def as_mode(gradient: Any) -> Mode | None:
     if gradient is None:
         return None
     if isinstance(gradient, str):
-        check_one_of(gradient, ("exact",), "gradient")
+        others = ", cycloid.FromDistance(width) or cycloid.Smoothed(sigma, samples, seed)"
+        check_one_of(gradient, ("exact",), "gradient", others)
         return ("exact",)
     if isinstance(gradient, FromDistance):
         return ("from_distance", as_real(gradient.width, "the width of FromDistance"))

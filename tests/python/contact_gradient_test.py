@@ -108,6 +108,35 @@ def test_the_limits_can_be_missed():
     assert not off.left_out() and off.error > 5 * MOST
 
 
+def test_what_the_solver_does_not_notice_is_judged_by_larger_steps():
+    """A slope below a dead zone, as a force below the solver's tolerance makes it: the right
+    gradient passes, one that is off is seen, and so is one too large to be missed.
+    """
+
+    def judge(got, slope, dead):
+        def estimates(largest, sizes):
+            def ends(s):
+                return np.where(np.abs(s) < dead, 0, slope * s)[:, None]
+
+            return cg.extrapolated(ends, largest, sizes)
+
+        got = np.array([got])
+        found = cg.heard(
+            got,
+            estimates(cg.LARGEST, cg.SIZES),
+            lambda which: estimates(cg.LOUDER * cg.LARGEST, 3),
+        )
+        (compared,) = cg.judged("x0", 1, got, found, cg.LOUDER * cg.LARGEST)
+        return compared
+
+    for slope, dead in ((1.3e-5, 5e-5), (3e-6, 3e-4)):  # one of the shorter steps is heard, or none
+        right, wrong = judge(slope, slope, dead), judge(1.2 * slope, slope, dead)
+        assert not right.left_out() and right.error < 1e-9
+        assert not wrong.left_out() and wrong.error > 5 * MOST
+    assert judge(1e-2, 0, 0).error > 1  # a gradient, where nothing ever moves
+    assert judge(1e-2, 1e-2, 1e-4).error > 0.9 * 10  # silence counts where it would be heard
+
+
 def test_frictions_that_tie_share_their_gradient():
     system = cy.load(
         scene(floor() + free("box", "0 0 0.0999", 'type="box" size="0.1 0.1 0.1"')),

@@ -22,6 +22,8 @@ LASTING = ("gymnasium/walker2d", "limits of all", "connect", "weld", "priorities
 LARGEST, SIZES = 1e-3, 8  # of steps of differences: down to 1.3e-8
 SWITCH = 1e-5  # differences that disagree by more reach across a switch
 NOISE = 3e-13  # of a loss: rounding, and where the solver stops
+UNHEARD = 1e-9  # of a loss: what the solver may not notice, and the run stays as it is bit for bit
+LOUDER = 25  # times larger steps for what is not heard
 DIRECTIONS = 2  # of each block
 BY_NAME = 4 if contact_models.LONG else 0  # ... and so many of single parameters
 AT_ONCE = 64  # directions in one batch
@@ -110,12 +112,12 @@ class Compared(NamedTuple):
         return not self.spread <= SWITCH
 
 
-def judged(block, horizon, got, estimates):
+def judged(block, horizon, got, estimates, largest=LARGEST):
     """Of each direction the two differences in a row that agree best decide, with what noise adds
-    to short steps. Directions without any effect are not counted.
+    to short steps. Directions without any effect are not counted. largest: the first step.
     """
     gaps = np.abs(np.diff(estimates, axis=0))
-    noise = NOISE / (LARGEST * 0.2 ** np.arange(2, len(gaps) + 2))[:, None]
+    noise = NOISE / (largest * 0.2 ** np.arange(2, len(gaps) + 2))[:, None]
     best = np.argmin(np.nan_to_num(gaps, nan=np.inf) + noise, axis=0)
     each = np.arange(len(got))
     expected, gap = estimates[best + 1, each], gaps[best, each]
@@ -128,20 +130,37 @@ def judged(block, horizon, got, estimates):
     ]
 
 
-def differences(loss, what, centre, directions):
-    """Estimates of the derivatives along the directions, (sizes, directions)."""
+def differences(loss, what, centre, directions, largest=LARGEST, sizes=SIZES):
+    """Estimates of the derivatives along the directions, (sizes - 1, directions)."""
     parts = np.array_split(directions, -(-len(directions) // AT_ONCE))
     return np.concatenate(
         [
             extrapolated(
-                lambda s: loss(**{what: centre + s.reshape(-1, *[1] * d.ndim) * d}),
-                LARGEST,
-                SIZES,
+                lambda s: loss(**{what: centre + s.reshape(-1, *[1] * d.ndim) * d}), largest, sizes
             )
             for d in parts
         ],
         axis=1,
     )
+
+
+def heard(got, estimates, louder):
+    """The estimates, after two of LOUDER steps, without those that say nothing. A force that
+    changes by less than the solver's tolerance leaves the run as it is, bit for bit: a difference
+    of exactly zero is no word against a gradient whose own change would be that small at all such
+    steps. Where the gradient is larger, or zero itself, it is one. louder(which): estimates of
+    those directions.
+    """
+    shorter = LARGEST * 0.2 ** np.arange(1, len(estimates) + 1)[:, None]
+    silent = estimates == 0
+    silent[:-1] |= silent[1:]  # of the two steps, at least the shorter one
+    largest = (silent * shorter).max(axis=0)
+    unheard = silent & (got != 0) & (np.abs(got) * largest <= UNHEARD)
+    more = np.full((2, len(got)), np.nan)
+    which = unheard.any(axis=0)
+    if which.any():
+        more[:, which] = louder(which)
+    return np.concatenate([more, np.where(unheard, np.nan, estimates)])
 
 
 def compare(case, horizon):
@@ -150,13 +169,17 @@ def compare(case, horizon):
     found = []
 
     def add(prefix, what, centre, blocks):
-        names = list(blocks)
-        estimates = differences(loss, what, centre, np.concatenate([blocks[n] for n in names]))
+        names, directions = list(blocks), np.concatenate(list(blocks.values()))
         bar = getattr(loss.g, {"x": "x0", "u": "controls", "p": "params"}[what])
-        ends = np.cumsum([len(blocks[n]) for n in names])
-        for name, part in zip(names, np.split(estimates, ends[:-1], axis=1)):
-            got = np.tensordot(blocks[name], bar, bar.ndim)
-            found.extend(judged(prefix + name, horizon, got, part))
+        got = np.tensordot(directions, bar, bar.ndim)
+        estimates = heard(
+            got,
+            differences(loss, what, centre, directions),
+            lambda which: differences(loss, what, centre, directions[which], LOUDER * LARGEST, 3),
+        )
+        ends = np.cumsum([len(blocks[n]) for n in names])[:-1]
+        for name, own, part in zip(names, np.split(got, ends), np.split(estimates, ends, axis=1)):
+            found.extend(judged(prefix + name, horizon, own, part, LOUDER * LARGEST))
 
     def within(shape, slices):
         blocks = {}

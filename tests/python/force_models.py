@@ -140,6 +140,26 @@ ADHESION = """
     <general name="slow" body="foot" gear="2" gainprm="10" dyntype="filter" dynprm="0.05"/>
     <motor joint="leg" gear="0.5"/> </actuator>"""
 
+# A foot on a limb whose joints limit their actuators, gravity compensation among them, at a wall.
+HELD_ADHESION = """
+  <default> <geom gap="0.02" solref="0.02 1" friction="0.8 0.01 0.001"/> </default>
+  <worldbody> <geom name="ceiling" type="plane" size="2 2 0.1" pos="0 0 1" euler="180 0 0"/>
+    <body name="limb" pos="0 0 0.9"> <joint name="lift" type="slide" axis="0.1 0 1" damping="2"
+          armature="0.1" actuatorfrcrange="-8 6"/>
+      <joint name="turn" axis="0 1 0.2" damping="0.1" armature="0.02" actuatorfrcrange="-2.2 1.8"
+          actuatorgravcomp="true"/>
+      <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02" mass="0.4" contype="0"
+          conaffinity="0"/>
+      <body name="foot" pos="0.2 0 0.051" gravcomp="0.8"> <joint name="ankle" type="ball"
+          damping="0.05" armature="0.005"/>
+        <geom name="toe1" size="0.05" pos="0.1 0 0" mass="0.2"/>
+        <geom name="toe2" size="0.05" pos="-0.07 0.08 0.0005" mass="0.2"/>
+        <geom name="toe3" size="0.05" pos="-0.07 -0.08 -0.008" mass="0.2" adhesion="{sticks}"/>
+      </body> </body> </worldbody>
+  <actuator> <adhesion name="foot" body="foot" gain="12" ctrlrange="0.2 1"/>
+    <general name="slow" body="foot" gear="2" gainprm="5" dyntype="filter" dynprm="0.05"/>
+    <position joint="turn" kp="2" kv="0.2"/> <motor joint="lift" gear="3"/> </actuator>"""
+
 # PID servos with all their inputs and states, on joints, a tendon, a site and a ball.
 PID = """
   <actuator>
@@ -169,6 +189,11 @@ DC_MOTORS = """
     <dcmotor name="rub" joint="elbow" resistance="1" motorconst="0 0" input="none"
         lugre="20 0.1 0.03 0.05 0.2" cogging="0.01 11 0"/>
   </actuator>"""
+
+# One more on a tendon, whose limit holds neither its cogging nor its friction.
+ROUGH_MOTOR = """
+    <dcmotor name="rough" tendon="flexor" gear="8" resistance="2" motorconst="0.05 0.05"
+        lugre="30 0.3 0.004 0.006 0.3" cogging="0.003 9 0.2"/> </actuator>"""
 
 # Orientations of a ball and of sites, by rotation vectors and quaternions, held and integrated.
 ORIENTATIONS = """
@@ -255,7 +280,8 @@ ROWS = """
   <actuator> <motor joint="knee" gear="2" armature="0.003"/> <motor joint="arm"/>
     <motor joint="slide"/> </actuator>"""
 TOUCHING = (
-    "exact weights", "exact weights, elliptic", "adhesion",
+    "exact weights", "exact weights, elliptic", "adhesion", "adhesion, held",
+    "adhesion, held and sticky",
     "belts", "belts, elliptic", "sticky", "sticky, elliptic", "exact weights, sticky",
     "exact weights, sticky, elliptic",
 )
@@ -287,12 +313,14 @@ PARTS = {
     "servos that wind": lambda: [WINDING],
     "no actuators": lambda: [UNCOMPENSATED],
     "adhesion": lambda: [ADHESION],
+    "adhesion, held": lambda: [HELD_ADHESION.format(sticks=0)],
+    "adhesion, held and sticky": lambda: [HELD_ADHESION.format(sticks=3)],
     "PID": lambda: [arm(), routes(), PID],
     "DC motors": lambda: [arm(), routes(), DC_MOTORS],
     "DC motors, held": lambda: [
         arm(),
         routes().replace('name="flexor"', 'name="flexor" actuatorfrcrange="-0.01 0.008"'),
-        DC_MOTORS,
+        DC_MOTORS.replace("</actuator>", ROUGH_MOTOR),
     ],
     "orientations": lambda: [arm(), ORIENTATIONS.format(held="")],
     "orientations, held": lambda: [arm(), ORIENTATIONS.format(held='forcerange="0 0.6"')],

@@ -209,3 +209,47 @@ def test_tangents_and_second_derivatives_follow(name):
     error = np.abs(candidates - second.x0).max(axis=1).min()
     most = 1e-4 if name.startswith("through") else 1e-6  # a root that is found to about 1e-7
     assert error <= most * max(np.abs(second.x0).max(), 1e-3)
+
+
+SHOWN = ("qfrc_actuator", "actuator_force", "qfrc_constraint", "cfrc_ext")
+
+
+@pytest.mark.parametrize(
+    "name", ["adhesion", "adhesion, held", "adhesion, held and sticky", "sticky", "DC motors, held"]
+)
+def test_forces_are_shown_as_mujocos_with_their_gradients(name):
+    model, (states, controls) = in_mujoco(name, "Euler"), recorded(name, "Euler")
+    system, data, draw = cy.from_mujoco(model), mujoco.MjData(model), np.random.default_rng(5)
+    p = np.array(system.parameters.default)
+    errors = []
+    for x, u in zip(states[7::70], controls[7::70]):
+        data.qpos, data.qvel, data.act = np.split(x, [model.nq, model.nq + model.nv])
+        data.ctrl[:] = u
+        mujoco.mj_forward(model, data)
+        mujoco.mj_rnePostConstraint(model, data)
+        for field in SHOWN:
+            seen = cy.observe(system, x, u, names=[field])
+            expected = getattr(data, field).ravel()
+            scale = max(np.abs(expected).max(initial=0), 1e-3)
+            assert np.abs(seen.values - expected).max(initial=0) <= WITH * scale, field
+            bar = draw.normal(size=seen.values.shape)
+            g = seen.pullback(bar)
+
+            def value(x, u, p):
+                return cy.observe(system, x, u, names=[field], params=p).values @ bar
+
+            along = {"x": draw.normal(size=x.shape), "u": draw.normal(size=u.shape)}
+            for what, got in (("x", g.x @ along["x"]), ("u", g.controls @ along["u"])):
+                ends = extrapolated(
+                    lambda s: value(*(
+                        v[None] + s[:, None] * along[w] if w == what else v
+                        for w, v in (("x", x), ("u", u))
+                    ), p),
+                    1e-3,
+                    8,
+                )
+                errors.extend(
+                    c.error for c in judged_directions(field, 1, np.array([got]), ends[:, None])
+                    if not c.left_out()
+                )
+    assert len(errors) > 30 and np.median(errors) <= MEDIAN and max(errors) <= WORST

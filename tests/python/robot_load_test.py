@@ -203,7 +203,7 @@ REFUSALS = [
     (load(b"robot.xml"), TypeError, "expected a path"),
     (load(dtype="float16"), cy.Error, 'dtype must be "float64" or "float32"'),
     (load(dtype="double precision"), cy.Error, 'dtype must be "float64" or "float32"'),
-    (load(gradient="smooth"), cy.Error, 'gradient: expected "exact"; got .smooth'),
+    (load(gradient="smooth"), cy.Error, 'gradient: expected "exact", cycloid.FromDistance'),
     (load(gradient=None), cy.Error, 'gradient: expected "exact"'),
     (load(constraints="no"), TypeError, "constraints must be True or False"),
     (load(inputs="control"), cy.ModelError, 'no input is called "control"'),

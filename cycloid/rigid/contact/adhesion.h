@@ -5,9 +5,11 @@
 //   J = -(1/n) Σ_c J_c,   none where n = 0; no gear                                           (1)
 //   τ += Jᵀ p:   contact c has the normal force φ_c = -Σ_i p_i/n_i besides that of its law     (2)
 // Its length is zero. n is counted and has no derivative: contacts that come and go are jumps.
+// Where a joint limits its actuators, Jᵀ p is a part of what it limits, (4) of force/actuation.h.
 //
 // Pullback, given μ: p̄_i = s_i = -(1/n_i) Σ_c J_c μ                                           (3)
-// and φ_c goes the way of the normal row's force, (4) to (6) of contact_rows_pullback.h.
+// and φ_c goes the way of the normal row's force, (4) to (6) of contact_rows_pullback.h. Where a
+// joint limits its actuators, both are those of μ as actuators feel it, which has its own field.
 // Source: MuJoCo's manual, actuator/adhesion.
 #pragma once
 
@@ -42,11 +44,19 @@ CYCLOID_HD S contact_share(const ContactScene<S, P>& s, const ContactSpace<S>& w
   return select(count > S(0), S(1) / max(count, S(1)), S(0));
 }
 
-// (2): φ of every slot, into w.adhesion. force: p of every actuator.
+// Whether there are such actuators, and joints that limit them.
+CYCLOID_HD inline bool presses_limits(const TreeView& tree) {
+  return tree.presses && tree.limits_actuators;
+}
+
+// (2): φ of every slot, into w.adhesion, or into w.pressed where joints limit it. force: p of every
+// actuator.
 template <class S, class P>
 CYCLOID_HD void adhere(const ContactScene<S, P>& s, const S* force, ContactSpace<S>& w) {
   w.adheres = true;
+  S* const phi = presses_limits(s.tree) ? w.pressed : w.adhesion;
   for (int slot = 0; slot < w.slots; ++slot) {
+    w.pressed[slot] = S(0);
     w.adhesion[slot] = s.tree.sticks ? -w.slot[slot].adhesion : S(0);  // sticky_contact.h (1)
   }
   for (std::size_t i = 0; i < s.tree.model.actuators.size(); ++i) {
@@ -54,21 +64,21 @@ CYCLOID_HD void adhere(const ContactScene<S, P>& s, const S* force, ContactSpace
     if (!adheres(a)) continue;
     const S each = force[i] * contact_share(s, w, a.target);  // (1)
     for_each_contact_of(s, w, a.target, [&](int slot, const Mask<S>& lanes) {
-      w.adhesion[slot] -= select(lanes, each, S(0));
+      phi[slot] -= select(lanes, each, S(0));
     });
   }
 }
 
-// τ += Σ J_cᵀ φ_c. first: the group of the first contact.
+// τ += Σ J_cᵀ φ_c. first: the group of the first contact. phi: w.adhesion or w.pressed.
 template <class S>
-CYCLOID_HD void add_adhesion(const ContactSpace<S>& w, const ConstraintProblem<S>& problem,
-                             int first, S* tau) {
+CYCLOID_HD void add_adhesion(const ContactSpace<S>& w, const S* phi,
+                             const ConstraintProblem<S>& problem, int first, S* tau) {
   const std::vector<int>& place = problem.dofs->place;
   for (int slot = 0; slot < w.slots; ++slot) {
     const S* const J = problem.jacobian(first + slot);
     const BlockSet support = problem.support(first + slot);
     for (std::size_t k = 0; k < place.size(); ++k) {
-      if (support.has(place[k] / kBlock)) tau[k] += J[place[k]] * w.adhesion[slot];
+      if (support.has(place[k] / kBlock)) tau[k] += J[place[k]] * phi[slot];
     }
   }
 }

@@ -67,9 +67,44 @@ TEST_CASE("adhesion: the contacts of a body share the actuators' force, within t
   }
 }
 
-TEST_CASE("adhesion: a step's pullback equals dual numbers") {
-  for (const auto integrator : {RigidIntegrator::euler, RigidIntegrator::implicitfast}) {
-    const Model m = sticky_robot(integrator);
+// The same on joints that limit their actuators to ±most.
+Model limited_robot(RigidIntegrator integrator, double most) {
+  Model m = sticky_robot(integrator);
+  for (Joint& j : m.joints) {
+    if (dof_numbers(j.kind) == 1) j.actuator_force = {true, -most, most};
+  }
+  return m;
+}
+constexpr double kTight = 1e-3, kWide = 1e3;
+
+TEST_CASE("adhesion: joints limit what their actuators and those on contacts add up to") {
+  for (const double most : {kTight, kWide}) {
+    const Model m = limited_robot(RigidIntegrator::euler, most);
+    const ConstrainedCase c(m, 0.3, StepKind{.wrenches = false});
+    ConstrainedCase::Memory<double> memory(c);
+    const double* u = c.point.data() + c.tangents;
+    test::Prepared<double> prepared(c.tree, u + c.input_size);
+    const std::vector<double> x = test::moved_state(c.tree, c.x0, c.point.data());
+    const StepShape n(c.tree);
+    const Instant<double> at{x.data(), x.data() + n.nq, x.data() + n.nq + n.nv, u};
+    const Workspace<double>& w = memory.work;
+    memory.hold.dynamics().accelerate(c.robot(prepared), at, w, memory.record.data());
+    int pressed = 0;
+    for (const Joint& j : m.joints) {
+      if (!j.actuator_force.on || std::abs(w.adhesion_tau[j.dof]) < 2 * kTight) continue;
+      ++pressed;
+      CHECK(limit_open(c.tree, j, j.dof, w) == (most == kWide ? 1 : 0));
+    }
+    CHECK(pressed > 0);
+  }
+}
+
+TEST_CASE("adhesion: a step's pullback equals dual numbers, under limits of joints as well") {
+  for (const Model& m :
+       {sticky_robot(RigidIntegrator::euler), sticky_robot(RigidIntegrator::implicitfast),
+        limited_robot(RigidIntegrator::euler, kTight), limited_robot(RigidIntegrator::euler, kWide),
+        limited_robot(RigidIntegrator::implicitfast, kTight),
+        limited_robot(RigidIntegrator::implicitfast, kWide)}) {
     const ConstrainedCase c(m, 0.3, StepKind{.wrenches = false});
     test::Numbers high = c.point;
     for (const Joint& j : c.tree.model.joints) {

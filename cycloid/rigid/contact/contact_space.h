@@ -160,7 +160,8 @@ struct ContactSpace {
   S* slot_id;                   // (slots) the touch of each lane, -1 where there is none
   ContactSlot<S>* slot;         // (slots)
   S* velocity;                  // (slots, kMostRows) J q̇
-  S* adhesion;                  // (slots) normal forces by actuators, where `adheres`
+  S* adhesion;                  // (slots) normal forces besides the law's, where `adheres`
+  S* pressed;                   // (slots) those of actuators, where joints limit them
   unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
   PairNumbers<S>* number_bars;  // (touched), or (pairs) where they wait
@@ -250,6 +251,7 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(slot, static_cast<std::size_t>(plan.slots));
   arena.take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
   arena.take(adhesion, static_cast<std::size_t>(plan.slots));
+  arena.take(pressed, static_cast<std::size_t>(plan.slots));
   arena.take(moves1, plan.dof_at.size());
   arena.take(moves2, plan.dof_at.size());
   arena.take(slot_id, static_cast<std::size_t>(plan.slots));

@@ -5,10 +5,12 @@
 // actuator's gear, and p_i its force (actuator.h) at the length and rate of its transmission:
 //   F_t = passive(L_t, V_t) + Σ_i G_i s_t p_i                          (1)
 //   s_t = clamp(Σ p_i)/Σ p_i  where the tendon limits its actuators    (2)
+//   loose parts of p_i (dc_motor.h) are in neither sum and keep s_t = 1
 //   τ   = Σ_t J_tᵀ F_t + Σ_i J_iᵀ p_i                                  (3)
 //   τ_k of actuators is clamped where joint k limits its actuators, gravity compensation included
 //   where the joint counts it among them                               (4)
-// Actuators on a body act by way of its contacts (contact/adhesion.h) and have no part in (3).
+// Actuators on a body act by way of its contacts (contact/adhesion.h): they have no part in (3),
+// and one in (4), w.adhesion_tau.
 // An actuator's own damping and armature count on its joint or tendon, times G². The slopes of
 // these forces in the velocity are those of actuation_slopes.h.
 #pragma once
@@ -48,6 +50,7 @@ CYCLOID_HD S measure_actuator(const Robot<S, P>& r, std::size_t i, const Instant
     const MotorForce<S> out = motor_force(tree, r.p, i, r.timestep(), motor_point(r, i, x, w)).out;
     for_each_activation(
         a, [&](int j, int k) { w.act_dot[j] = out.x_dot[k], w.act_next[j] = out.x_next[k]; });
+    w.loose_force[i] = out.loose;
     return out.force;
   }
   const ActuatorForce<S> out =
@@ -71,9 +74,10 @@ CYCLOID_HD void measure_actuators(const Robot<S, P>& r, const Instant<S>& x,
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     if (r.leaves_out(i)) continue;
     const Actuator& a = tree.model.actuators[i];
+    w.loose_force[i] = S(0);
     w.actuator_force[i] = measure_actuator(r, i, x, w);
     if (a.transmission == TransmissionKind::tendon) {
-      w.tendon_total[a.target] += w.actuator_force[i];
+      w.tendon_total[a.target] += w.actuator_force[i] - w.loose_force[i];
     }
   }
 }
@@ -84,6 +88,13 @@ CYCLOID_INLINE S force_scale(const TreeView& tree, const Actuator& a, const Work
   if (a.transmission != TransmissionKind::tendon) return S(1);
   const Range& range = tree.model.tendons[static_cast<std::size_t>(a.target)].actuator_force;
   return range.on ? tendon_scale(range, w.tendon_total[a.target]) : S(1);
+}
+// What the limit leaves of its force.
+template <class S>
+CYCLOID_INLINE S left_force(const TreeView& tree, std::size_t i, const Workspace<S>& w) {
+  const Actuator& a = tree.model.actuators[i];
+  if (a.transmission != TransmissionKind::tendon) return w.actuator_force[i];
+  return (w.actuator_force[i] - w.loose_force[i]) * force_scale(tree, a, w) + w.loose_force[i];
 }
 
 // (3) of the actuators on joints and sites, into tau (nv) and w.wrench; those on tendons go to
@@ -103,7 +114,7 @@ CYCLOID_HD void apply_actuators(const Robot<S, P>& r, const Instant<S>& x, const
         apply_joint_transmission(tree, r.p, id, x.qpos, force, tau);
         break;
       case TransmissionKind::tendon:
-        tendon_force[a.target] += S(r.p[tree.actuators[i].gear]) * force * force_scale(tree, a, w);
+        tendon_force[a.target] += S(r.p[tree.actuators[i].gear]) * left_force(tree, i, w);
         break;
       case TransmissionKind::slider_crank:
       case TransmissionKind::site:
@@ -135,14 +146,13 @@ CYCLOID_HD void limited_actuator_forces(const Robot<S, P>& r, const Instant<S>& 
   const auto add_row = [&](const S& force) {
     for (int k = 0; k < tree.model.nv; ++k) w.tau_act[k] += J[k] * force;
   };
-  set_zero(w.tau_act, tree.model.nv);
+  for (int k = 0; k < tree.model.nv; ++k) w.tau_act[k] = w.adhesion_tau[k];
   set_zero(w.tendon_force, static_cast<int>(tree.model.tendons.size()));
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (!acts(tree, a) || a.transmission == TransmissionKind::body) continue;
     if (a.transmission == TransmissionKind::tendon) {
-      w.tendon_force[a.target] +=
-          S(r.p[tree.actuators[i].gear]) * w.actuator_force[i] * force_scale(tree, a, w);
+      w.tendon_force[a.target] += S(r.p[tree.actuators[i].gear]) * left_force(tree, i, w);
     } else if (turns_frame(a)) {
       orientation_row(r, static_cast<int>(i), w, load_vec3(w.orientation_force + 3 * i), J);
       add_row(S(1));
@@ -193,6 +203,7 @@ CYCLOID_HD void add_actuation(const Robot<S, P>& r, const Instant<S>& x, const W
   }
   measure_actuators(r, x, w);
   S* tendon_force = w.tendon_force;
+  set_zero(w.adhesion_tau, tree.model.nv);  // until there are contacts
   if (tree.limits_actuators) {
     limited_actuator_forces(r, x, w);
     for (const Joint& j : tree.model.joints) {
@@ -248,15 +259,15 @@ CYCLOID_HD void measure_tendon_cotangents(const Robot<S, P>& r, const Workspace<
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (a.transmission != TransmissionKind::tendon || !acts(tree, a)) continue;
-    w.tendon_spread[a.target] +=
-        S(r.p[tree.actuators[i].gear]) * w.tendon_mu[a.target] * w.actuator_force[i];
+    w.tendon_spread[a.target] += S(r.p[tree.actuators[i].gear]) * w.tendon_mu[a.target] *
+                                 (w.actuator_force[i] - w.loose_force[i]);
   }
 }
 
-// p̄ of an actuator with force p, through (3) and (2); gear_bar is added to.
+// p̄ of an actuator, through (3) and (2); gear_bar and loose_bar, of its loose part, are added to.
 template <class S, class P>
 CYCLOID_HD S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                                const Workspace<S>& w, const S* mu_act, const S& p, S& gear_bar) {
+                                const Workspace<S>& w, const S* mu_act, S& gear_bar, S& loose_bar) {
   const TreeView& tree = r.tree;
   const Actuator& a = tree.model.actuators[i];
   const int id = static_cast<int>(i);
@@ -266,11 +277,13 @@ CYCLOID_HD S actuator_force_bar(const Robot<S, P>& r, std::size_t i, const Insta
       return joint_transmission_rate(tree, r.p, id, x.qpos, mu_act);
     case TransmissionKind::tendon: {
       const S gear = S(r.p[tree.actuators[i].gear]), scale = force_scale(tree, a, w);
-      S p_bar = gear * w.tendon_mu[a.target] * scale;
+      const S left = left_force(tree, i, w), whole_bar = gear * w.tendon_mu[a.target];
+      S p_bar = whole_bar * scale;
       const S total = w.tendon_total[a.target];
       p_bar -= select(scale == S(1), S(0), scale / total * w.tendon_spread[a.target]);
-      gear_bar += w.tendon_mu[a.target] * p * scale;
-      w.tendon_force[a.target] += gear * p * scale;
+      loose_bar += whole_bar - p_bar;
+      gear_bar += w.tendon_mu[a.target] * left;
+      w.tendon_force[a.target] += gear * left;
       return p_bar;
     }
     case TransmissionKind::body: return w.adhesion_rate[i];
@@ -434,8 +447,9 @@ CYCLOID_HD void gather_tendons(const Robot<S, P>& r, const Instant<S>& x, const 
   }
 }
 
-// The pullback of one actuator's law: bars_of(p, slope) gives their cotangents. Returns those of
-// length and rate, and p in `force`.
+// The pullback of one actuator's law: bars_of(slopes, bar) gives the cotangents of its force and
+// slope, in all and of their loose parts, where it acts. Returns those of length and rate, and p in
+// `force`.
 template <class S, class P, class BarsOf>
 CYCLOID_HD ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
                                        const Workspace<S>& w, const S* act_dot_bar,
@@ -447,7 +461,7 @@ CYCLOID_HD ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, cons
     const MotorPoint<S> at = motor_point(r, i, x, w);
     const MotorValues<S> v = motor_force(tree, r.p, i, r.timestep(), at);
     MotorForce<S> out_bar;
-    if (acts(tree, a)) bars_of(v.out.force, v.out.slope, out_bar.force, out_bar.slope);
+    if (acts(tree, a)) bars_of(v.out, out_bar);
     for_each_activation(a, [&](int j, int k) {
       if (act_dot_bar) out_bar.x_dot[k] = act_dot_bar[j];
       if (act_next_bar) out_bar.x_next[k] = act_next_bar[j];
@@ -460,7 +474,10 @@ CYCLOID_HD ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, cons
   const ActuatorForce<S> out = actuator_force(tree, r.p, i, r.timestep(), point);
   ActuatorBars<S> out_bar;
   if (acts(tree, a)) {
-    bars_of(out.force, actuator_force_slope(tree, r.p, i, out), out_bar.force, out_bar.slope);
+    MotorForce<S> slopes, slopes_bar;
+    slopes.slope = actuator_force_slope(tree, r.p, i, out);
+    bars_of(slopes, slopes_bar);
+    out_bar.force = slopes_bar.force, out_bar.slope = slopes_bar.slope;
   }
   if (a.act >= 0) {
     if (act_dot_bar) out_bar.act_dot = act_dot_bar[a.act];
@@ -472,8 +489,8 @@ CYCLOID_HD ActuatorPoint<S> gather_law(const Robot<S, P>& r, std::size_t i, cons
 
 // The pullback of add_actuation, given μ (w.mu) and the fields v and m. `slopes` hands over the
 // cotangents of the slopes: slopes.of_tendons() writes w.tendon_slope_bar, and
-// slopes.of_actuator(i, slope, gear_bar) returns that of dp_i/dl̇, slopes.of_orientation(i) that of
-// an orientation servo.
+// slopes.of_actuator(i, p, gear_bar, bar) adds that of dp_i/dl̇ to bar, slopes.of_orientation(i)
+// returns that of an orientation servo.
 template <class S, class P, class Slopes>
 CYCLOID_HD void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x,
                                        const Workspace<S>& w, const Slopes& slopes,
@@ -505,9 +522,9 @@ CYCLOID_HD void gather_actuator_forces(const Robot<S, P>& r, const Instant<S>& x
     S gear_bar(0), force(0);
     const ActuatorPoint<S> point_bar =
         gather_law(r, i, x, w, act_dot_bar, act_next_bar, bar, force,
-                   [&](const S& p, const S& slope, S& p_bar, S& slope_bar) {
-                     p_bar = actuator_force_bar(r, i, x, w, mu_act, p, gear_bar);
-                     slope_bar = slopes.of_actuator(i, slope, gear_bar);
+                   [&](const MotorForce<S>& p, MotorForce<S>& p_bar) {
+                     p_bar.force = actuator_force_bar(r, i, x, w, mu_act, gear_bar, p_bar.loose);
+                     slopes.of_actuator(i, p, gear_bar, p_bar);
                    });
     gather_actuator_row(r, i, x, w, mu_act, point_bar, force, bar, gear_bar);
     if (bar.p) bar.p[tree.actuators[i].gear] += gear_bar;

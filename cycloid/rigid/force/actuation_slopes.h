@@ -2,7 +2,8 @@
 // may treat implicitly, on the mass matrix's sparsity:
 //   B = -Σ_i (dp_i/dl̇) J_iᵀ J_i + Σ_t b_t J_tᵀ J_t                     (1)
 // An actuator of one degree of freedom counts on its diagonal, one on a tendon in b_t, times G²;
-// the others have rows of their own. Where a limit holds the total, there is no slope.
+// the others have rows of their own. Where a limit holds the total, there is no slope but the loose
+// one of a motor (dc_motor.h).
 //
 // Pullback, of Φ = -h λᵀ B q̂: each row's form Q = (J λ)(J q̂) by row_form.h, b̄ = -h Q.
 #pragma once
@@ -29,7 +30,7 @@ CYCLOID_HD inline bool has_own_row(const TreeView& tree, const Actuator& a) {
   return a.transmission != TransmissionKind::tendon && !on_one_dof(tree, a);
 }
 
-// What is left of an actuator's slope: nothing where its joint or tendon holds the total.
+// 1, or 0 where its joint or tendon holds the total of which the actuator is a part.
 template <class S>
 CYCLOID_INLINE S slope_open(const TreeView& tree, const Actuator& a, const Workspace<S>& w) {
   if (a.transmission == TransmissionKind::tendon) {
@@ -41,17 +42,30 @@ CYCLOID_INLINE S slope_open(const TreeView& tree, const Actuator& a, const Works
   return limit_open(tree, j, j.dof, w);
 }
 
-// dp/dl̇ of an actuator's law.
+// What that leaves of an actuator's slope. On a tendon the loose part stays.
+template <class S>
+CYCLOID_INLINE S left_slope(const TreeView& tree, const Actuator& a, const MotorForce<S>& p,
+                            const Workspace<S>& w) {
+  const S open = slope_open(tree, a, w);
+  if (a.transmission != TransmissionKind::tendon) return p.slope * open;
+  return (p.slope - p.loose_slope) * open + p.loose_slope;
+}
+
+// dp/dl̇ of an actuator's law, what limits leave of it.
 template <class S, class P>
 CYCLOID_HD S law_slope(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
                        const Workspace<S>& w) {
   const TreeView& tree = r.tree;
+  const Actuator& a = tree.model.actuators[i];
   const S h = r.timestep();
-  if (is_motor(tree.model.actuators[i])) {
-    return motor_force(tree, r.p, i, h, motor_point(r, i, x, w)).out.slope;
+  MotorForce<S> p;
+  if (is_motor(a)) {
+    p = motor_force(tree, r.p, i, h, motor_point(r, i, x, w)).out;
+  } else {
+    p.slope = actuator_force_slope(tree, r.p, i,
+                                   actuator_force(tree, r.p, i, h, actuator_point(r, i, x, w)));
   }
-  return actuator_force_slope(tree, r.p, i,
-                              actuator_force(tree, r.p, i, h, actuator_point(r, i, x, w)));
+  return left_slope(tree, a, p, w);
 }
 
 // (1): rows of one degree of freedom go to w.slope (nv), those of tendons to w.tendon_slope, the
@@ -75,7 +89,7 @@ CYCLOID_HD void actuation_slopes(const Robot<S, P>& r, const Instant<S>& x, cons
       w.actuator_slope[i] = -slope;
       continue;
     }
-    const S slope = law_slope(r, i, x, w) * slope_open(tree, a, w);
+    const S slope = law_slope(r, i, x, w);
     const S gear = S(r.p[tree.actuators[i].gear]);
     if (a.transmission == TransmissionKind::tendon) {
       w.tendon_slope[a.target] -= gear * gear * slope;
@@ -156,18 +170,23 @@ struct SlopeCotangents {
     }
   }
 
-  CYCLOID_HD S of_actuator(std::size_t i, const S& slope, S& gear_bar) const {
+  CYCLOID_HD void of_actuator(std::size_t i, const MotorForce<S>& p, S& gear_bar,
+                              MotorForce<S>& p_bar) const {
     const TreeView& tree = r.tree;
     const Actuator& a = tree.model.actuators[i];
-    if (!implicit || !has_slope(tree, a)) return S(0);
-    if (has_own_row(tree, a)) return of_own_row(static_cast<int>(i));
-    const S gear = S(r.p[tree.actuators[i].gear]);
-    const S b_bar = (a.transmission == TransmissionKind::tendon
-                         ? w.tendon_slope_bar[a.target]
-                         : w.slope_bar[tree.model.joints[static_cast<std::size_t>(a.target)].dof]) *
-                    slope_open(tree, a, w);
-    gear_bar -= S(2) * gear * slope * b_bar;
-    return -gear * gear * b_bar;
+    if (!implicit || !has_slope(tree, a)) return;
+    if (has_own_row(tree, a)) {
+      p_bar.slope += of_own_row(static_cast<int>(i));
+      return;
+    }
+    const bool on_tendon = a.transmission == TransmissionKind::tendon;
+    const S gear = S(r.p[tree.actuators[i].gear]), open = slope_open(tree, a, w);
+    const S b_bar = on_tendon
+                        ? w.tendon_slope_bar[a.target]
+                        : w.slope_bar[tree.model.joints[static_cast<std::size_t>(a.target)].dof];
+    gear_bar -= S(2) * gear * left_slope(tree, a, p, w) * b_bar;
+    p_bar.slope -= gear * gear * b_bar * open;
+    if (on_tendon) p_bar.loose_slope -= gear * gear * b_bar * (S(1) - open);
   }
 
   CYCLOID_HD S of_orientation(std::size_t i) const {

@@ -12,7 +12,8 @@
 // (lugre.h); setpoint and integral x_I are those of setpoint.h. Implicit integrators take
 //   dp/dl̇ = -b (1 - e^{-h/t_e}) - σ₁,   b = k_d R₀/R with a driver, else K²/R               (8)
 // with the second b where V_max holds, and without b where i̇_max or the range of (7) does. At the
-// ends of clamps the derivative is that of the inside.
+// ends of clamps the derivative is that of the inside. A tendon's limit holds the clamped part of
+// (7) only: cogging and friction with their slope -σ₁ are loose.
 // Source: MuJoCo's manual, actuator/dcmotor.
 #pragma once
 
@@ -119,14 +120,14 @@ CYCLOID_HD MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::s
         (kept.R * current * current - x[kTemperature] / m.thermal) / m.capacity;  // (6)
     out.x_next[kTemperature] = x[kTemperature] + h * out.x_dot[kTemperature];
   }
-  out.force = clamp(a.force_range, m.K * kept.acting) +
-              m.amplitude * sin(m.poles * at.length + m.phase);  // (7)
+  out.loose = m.amplitude * sin(m.poles * at.length + m.phase);
   if (has_state(a, kBristle)) {
     kept.bristle = bristle_friction(m.bristle, v, x[kBristle], h);
     out.x_dot[kBristle] = kept.bristle.z_dot;
     out.x_next[kBristle] = kept.bristle.z_next;
-    out.force -= kept.bristle.friction;
+    out.loose -= kept.bristle.friction;
   }
+  out.force = clamp(a.force_range, m.K * kept.acting) + out.loose;  // (7)
   const S zero(0), one(1);
   S open = inside(a.force_range, m.K * kept.acting);
   if (has_state(a, kCurrent)) {
@@ -136,7 +137,8 @@ CYCLOID_HD MotorForce<S> dc_motor_force(const TreeView& tree, const P* p, std::s
   kept.by_driver = has_driver(a) ? select(free, open, zero) : zero;
   kept.by_motor = open - kept.by_driver;
   const S b = kept.by_driver * m.kd * m.R / kept.R + kept.by_motor * m.K * m.K / kept.R;
-  out.slope = -b * (one - kept.rest) - m.bristle.damping;  // (8)
+  out.loose_slope = -m.bristle.damping;
+  out.slope = -b * (one - kept.rest) + out.loose_slope;  // (8)
   return out;
 }
 
@@ -159,18 +161,19 @@ CYCLOID_HD void dc_motor_force_pullback(const TreeView& tree, const P* p, std::s
   m_bar.K += b_bar * kept.by_motor * S(2) * m.K / kept.R;
   R_bar -= b_bar * b / kept.R;
   rest_bar += bar.slope * b;
-  m_bar.bristle.damping -= bar.slope;
+  m_bar.bristle.damping -= bar.slope + bar.loose_slope;
 
-  if (has_state(a, kBristle)) {  // (7)
+  const S loose_bar = bar.force + bar.loose;  // (7)
+  if (has_state(a, kBristle)) {
     Bristle<S> own;
-    own.friction = -bar.force;
+    own.friction = -loose_bar;
     own.z_dot = bar.x_dot[kBristle], own.z_next = bar.x_next[kBristle];
     bristle_friction_pullback(m.bristle, v, x[kBristle], h, kept.bristle, own, m_bar.bristle,
                               at_bar.rate, at_bar.x[kBristle], h_bar);
   }
   const S angle = m.poles * at.length + m.phase;
-  const S angle_bar = bar.force * m.amplitude * cos(angle);
-  m_bar.amplitude += bar.force * sin(angle);
+  const S angle_bar = loose_bar * m.amplitude * cos(angle);
+  m_bar.amplitude += loose_bar * sin(angle);
   m_bar.poles += angle_bar * at.length;
   m_bar.phase += angle_bar;
   at_bar.length += angle_bar * m.poles;

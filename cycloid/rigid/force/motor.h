@@ -71,7 +71,7 @@ CYCLOID_HD MotorValues<S> motor_force(const TreeView& tree, const P* p, std::siz
   if (acts(tree, a)) return v;
   // A motor that is switched off exerts nothing; its bristles bend on, its other states stay.
   const bool all_off = !tree.model.options.acting.actuation;
-  v.out.force = v.out.slope = S(0);
+  v.out.force = v.out.slope = v.out.loose = v.out.loose_slope = S(0);
   for (int k = 0; k < kMotorStates; ++k) {
     v.out.x_dot[k] = S(0);
     if (k == kBristle && !all_off) continue;
@@ -87,7 +87,7 @@ CYCLOID_HD void motor_force_pullback(const TreeView& tree, const P* p, std::size
   const Actuator& a = tree.model.actuators[i];
   if (!acts(tree, a)) {
     const bool all_off = !tree.model.options.acting.actuation;
-    bar.force = bar.slope = S(0);
+    bar.force = bar.slope = bar.loose = bar.loose_slope = S(0);
     for (int k = 0; k < kMotorStates; ++k) {
       bar.x_dot[k] = S(0);
       if (!has_state(a, k)) bar.x_next[k] = S(0);

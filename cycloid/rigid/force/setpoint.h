@@ -59,10 +59,11 @@ struct MotorPoint {
   S period{};  // P of a rotation, else zero
 };
 
-// p, its slope in l̇ as the implicit integrators take it, ẋ and x⁺; or their cotangents.
+// p, its slope in l̇ as the implicit integrators take it, ẋ and x⁺; or their cotangents. loose: the
+// part of p that the limit of a tendon does not hold, and its slope.
 template <class S>
 struct MotorForce {
-  S force{}, slope{};
+  S force{}, slope{}, loose{}, loose_slope{};
   S x_dot[kMotorStates]{}, x_next[kMotorStates]{};
 };
 

@@ -61,13 +61,13 @@ void for_each_tendon_row(const Robot<S, P>& r, const Workspace<S>& w, const Tend
   }
 }
 
-// Calls visit(actuator, its index, place of its gear) for those on tendon t that act.
+// Calls visit(index, place of its gear) for the actuators on tendon t that act.
 template <class Visit>
 void for_each_acting_on(const TreeView& tree, int t, Visit visit) {
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (a.transmission != TransmissionKind::tendon || a.target != t || !acts(tree, a)) continue;
-    visit(a, i, tree.actuators[i].gear);
+    visit(i, tree.actuators[i].gear);
   }
 }
 
@@ -80,8 +80,8 @@ void tendon_forces(const Robot<S, P>& r, const Workspace<S>& w, const TendonRows
     force[t] = S(0);
     if (is_fixed_tendon(tree, t)) continue;
     force[t] = tendon_passive_force(tree, r.p, t, w.tendon_length[t], w.tendon_rate[t]);
-    for_each_acting_on(tree, t, [&](const Actuator& a, std::size_t i, int gear) {
-      force[t] += S(r.p[gear]) * w.actuator_force[i] * force_scale(tree, a, w);
+    for_each_acting_on(tree, t, [&](std::size_t i, int gear) {
+      force[t] += S(r.p[gear]) * left_force(tree, i, w);
     });
     if (!has_tendon_armature(tree, t)) continue;
     force[t] -=
@@ -148,9 +148,9 @@ void gather_tendon_parts(const Robot<S, P>& r, const Workspace<S>& w, int t, con
   const TreeView& tree = r.tree;
   tendon_passive_force_pullback(tree, r.p, t, w.tendon_length[t], w.tendon_rate[t], K, to.length[t],
                                 to.rate[t], p_bar);
-  for_each_acting_on(tree, t, [&](const Actuator& a, std::size_t i, int gear) {
+  for_each_acting_on(tree, t, [&](std::size_t i, int gear) {
     to.actuator_force[i] += S(r.p[gear]) * K;
-    if (p_bar) p_bar[gear] += K * w.actuator_force[i] * force_scale(tree, a, w);
+    if (p_bar) p_bar[gear] += K * left_force(tree, i, w);
   });
   if (!has_tendon_armature(tree, t)) return;
   const Motion<S>*const v = w.v, *const a = w.a;

@@ -8,8 +8,10 @@
 //
 // Pullback of (3), given its cotangent c: the rows balance the rest, Jᵀf = M q̈ - b (dynamics.h),
 // so that q̈̄ += M c and what remains is the gradient of Φ = μᵀ(b - M q̈) at μ = -c             (6)
+// b has the forces of adhesion in it (contact/adhesion.h), Σ φ_c J_c.
 #pragma once
 
+#include "cycloid/rigid/sense/instant_dynamics.h"
 #include "cycloid/rigid/sense/sense_space.h"
 
 namespace cycloid::inline rigid {
@@ -132,7 +134,20 @@ void gather_constraint_forces(const Robot<S, P>& r, const Instant<S>& x, const S
   for (int k = 0; k < nv; ++k) space.qacc_bar[k] += w.mu[k];
   place_and_factor(r, x, w, qacc);
   for (int k = 0; k < nv; ++k) w.mu[k] = -c[k];
+  if (!r.tree.has_adhesion) return gather_motion(r, x, w, qacc, none, none, bar);
+  const ConstraintProblem<S>& problem = space.constraints.solver.problem;
+  const RobotRows<S> rows =
+      InstantDynamics<S>{space.plan, const_cast<SenseSpace<S>&>(space).constraints}.rows();
+  S* const mu = space.constraints.solver.newton.g;
+  pad(*problem.dofs, static_cast<const S*>(w.mu), mu);
+  rows.adhere_back(r, x, w, problem, static_cast<const S*>(mu));
   gather_motion(r, x, w, qacc, none, none, bar);
+  set_zero(w.row_mocap_bar, 6 * r.tree.model.nmocap);
+  rows.pull_form(r, x, w, problem, static_cast<const S*>(w.mu), space.constraints.contacts.adhesion,
+                 false, space.no_rows, bar);
+  rows.pull_pressed(r, x, w, problem, space.no_rows, bar);
+  set_zero(w.mocap_bar, 6 * r.tree.model.nmocap);
+  gather_mocap(r, w, bar.u);
 }
 
 }  // namespace cycloid::inline rigid

@@ -155,23 +155,28 @@ RayHit<S> cast_ray(const TreeView& tree, const P* p, const Ray<S>& ray, const Fr
   return hit;
 }
 
+// visit(geom, its index, lanes) for the geoms that some lane hits.
+template <class S, class Visit>
+void for_each_hit(const TreeView& tree, const RayHit<S>& hit, Visit visit) {
+  for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
+    const Mask<S> own = hit.geom == S(static_cast<int>(i));
+    if (any(own)) visit(tree.model.geoms[i], static_cast<int>(i), own);
+  }
+}
+
 // The normal where it hits, in the world.
 template <class S, class P>
 Vec3<S> hit_normal(const TreeView& tree, const P* p, const Ray<S>& ray, const Frames<S>& f,
                    const Motion<S>* v, const Motion<S>* a, const RayHit<S>& hit,
                    const RaySolids& solids = {}) {
   Vec3<S> out{};
-  for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
-    const Geom& g = tree.model.geoms[i];
-    const int id = static_cast<int>(i);
-    const Mask<S> own = hit.geom == S(id);
-    if (!any(own)) continue;
+  for_each_hit(tree, hit, [&](const Geom& g, int id, const Mask<S>& own) {
     const RayTarget<S> to(tree, p, id, ray, f, v, a);
     const Vec3<S> n = is_ray_solid(g.shape)
                           ? ray_solid_normal(solids.mesh(g), *solids.seen.at(id), to.p, to.d)
                           : ray_normal(g.shape, geom_size<S>(tree, p, id), to.p + to.d * hit.t);
     out = select(own, rotate(to.at.q, n), out);
-  }
+  });
   return out;
 }
 
@@ -181,11 +186,7 @@ void cast_ray_pullback(const TreeView& tree, const P* p, const Ray<S>& ray, cons
                        const Motion<S>* v, const Motion<S>* a, const RayHit<S>& hit,
                        const HitBars<S>& hit_bar, RayBars<S>& ray_bar, const BodyBars<S>& bars,
                        S* p_bar, const RaySolids& solids = {}) {
-  for (std::size_t i = 0; i < tree.model.geoms.size(); ++i) {
-    const Geom& g = tree.model.geoms[i];
-    const int id = static_cast<int>(i);
-    const Mask<S> own = hit.geom == S(id);
-    if (!any(own)) continue;
+  for_each_hit(tree, hit, [&](const Geom& g, int id, const Mask<S>& own) {
     const RayTarget<S> to(tree, p, id, ray, f, v, a);
     const Vec3<S> n_bar = rotate_inverse(to.at.q, select(own, hit_bar.n, Vec3<S>{}));
     S t_bar = select(own, hit_bar.t, S(0));
@@ -211,8 +212,9 @@ void cast_ray_pullback(const TreeView& tree, const P* p, const Ray<S>& ray, cons
     ray_bar.e += e_bar;
     at_bar.turn += rotate(to.at.q, cross(n, n_bar)) - cross(to.from, x_bar) - cross(ray.e, e_bar);
     sensed_frame_pullback(tree, to.on, f, v, a, to.at, at_bar, bars, p_bar);
-    if (p_bar && tree.geoms[i].size >= 0) add_to(p_bar + tree.geoms[i].size, size_bar);
-  }
+    const int size = tree.geoms[static_cast<std::size_t>(id)].size;
+    if (p_bar && size >= 0) add_to(p_bar + size, size_bar);
+  });
 }
 
 }  // namespace cycloid::inline rigid

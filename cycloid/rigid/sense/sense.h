@@ -62,12 +62,14 @@ void measure(const Robot<S, P>& r, const SensorList& list, const Instant<S>& x,
   } else {
     place_bodies(r, x, w);
     measure_actuators(r, x, w);
+    set_zero(w.adhesion_tau, tree.model.nv);
     set_zero(w.qacc, tree.model.nv);
     for (std::size_t l = 0; l < tree.links.size(); ++l) w.a[l] = Motion<S>{};
   }
   if (list.joint_forces) {
     limited_actuator_forces(r, x, w);
-    if (list.adhesion && space.plan) add_adhesion_share(r, x, space, w.tau_act);
+    const bool held = presses_limits(tree);  // then it is among them
+    if (list.adhesion && space.plan && !held) add_adhesion_share(r, x, space, w.tau_act);
     if (counts_compensation(tree)) compensation_on_dofs(r, w);
   }
   if (list.roots) {
@@ -111,12 +113,6 @@ inline bool sees_orientation(const TreeView& tree, const Sensor& s) {
   const SensorKind k = kind_of(s);
   return k >= SensorKind::actuator_position && k <= SensorKind::actuator_force &&
          turns_frame(tree.model.actuators[static_cast<std::size_t>(s.object)]);
-}
-
-template <class S>
-CYCLOID_INLINE S shown_force(const TreeView& tree, int i, const Workspace<S>& w) {
-  return w.actuator_force[i] *
-         force_scale(tree, tree.model.actuators[static_cast<std::size_t>(i)], w);
 }
 
 // (3) of an orientation servo: log q_rel, ω and p of orientation.h.
@@ -262,10 +258,15 @@ void sense_one(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x, const
     case SensorKind::tendon_velocity: out[0] = w.tendon_rate[k]; break;
     case SensorKind::actuator_position: out[0] = transmission_length(r, i, x, w); break;  // (3)
     case SensorKind::actuator_velocity: out[0] = transmission_rate(r, i, x, w); break;
-    case SensorKind::actuator_force: out[0] = shown_force(tree, i, w); break;
+    case SensorKind::actuator_force: out[0] = left_force(tree, k, w); break;
     case SensorKind::tendon_actuator_force: {  // (4)
-      const Range& range = tree.model.tendons[k].actuator_force;
-      out[0] = clamp(range, w.tendon_total[k]);
+      out[0] = clamp(tree.model.tendons[k].actuator_force, w.tendon_total[k]);
+      for (std::size_t n = 0; n < tree.model.actuators.size(); ++n) {
+        const Actuator& on = tree.model.actuators[n];
+        if (on.transmission == TransmissionKind::tendon && on.target == i) {
+          out[0] += w.loose_force[n];
+        }
+      }
       break;
     }
     case SensorKind::joint_actuator_force: {

@@ -179,7 +179,7 @@ void gather_joint_forces(const Robot<S, P>& r, const Instant<S>& x, SenseSpace<S
     const Actuator& a = tree.model.actuators[i];
     if (!acts(tree, a)) continue;
     const int id = static_cast<int>(i), place = tree.actuators[i].gear;
-    const S shown = shown_force(tree, id, w);
+    const S shown = left_force(tree, i, w);
     switch (a.transmission) {
       case TransmissionKind::tendon: {
         const S J_c = tendon_rate(tree, r.p, a.target, w.frames, field, c), gear = S(r.p[place]);
@@ -261,7 +261,7 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
     const Actuator& a = tree.model.actuators[i];
     if (a.transmission == TransmissionKind::tendon) {
-      w.tendon_spread[a.target] += space.force_bar[i] * w.actuator_force[i];
+      w.tendon_spread[a.target] += space.force_bar[i] * (w.actuator_force[i] - w.loose_force[i]);
     }
   }
   for (std::size_t i = 0; i < tree.model.actuators.size(); ++i) {
@@ -275,15 +275,18 @@ void gather_rows(const Robot<S, P>& r, const Instant<S>& x, const SenseSpace<S>&
     S length_bar = space.length_bar[i], rate_bar = space.rate_bar[i];
     if (acts(tree, a)) {
       const S scale = force_scale(tree, a, w);
-      S force_bar = space.force_bar[i] * scale, force(0);
+      MotorForce<S> of_law;
+      S force(0);
+      of_law.force = space.force_bar[i] * scale;
       if (on_tendon) {  // (2) of actuation.h
-        force_bar -= select(scale == S(1), S(0),
-                            scale / w.tendon_total[a.target] * w.tendon_spread[a.target]);
+        of_law.force -= select(scale == S(1), S(0),
+                               scale / w.tendon_total[a.target] * w.tendon_spread[a.target]);
+        of_law.loose = space.force_bar[i] - of_law.force;
       }
       const S* const none = nullptr;
       const ActuatorPoint<S> point_bar =
           gather_law(r, i, x, w, none, none, bar, force,
-                     [&](const S&, const S&, S& p_bar, S&) { p_bar = force_bar; });
+                     [&](const MotorForce<S>&, MotorForce<S>& p_bar) { p_bar = of_law; });
       length_bar += point_bar.length;
       rate_bar += point_bar.rate;
     }

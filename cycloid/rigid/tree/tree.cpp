@@ -443,7 +443,8 @@ Tree::Tree(const Model& m, bool constrained, const ContactChoice& contact) : sou
     has_wrenches = has_wrenches || a.transmission == TransmissionKind::site ||
                    a.transmission == TransmissionKind::slider_crank ||
                    (a.transmission == TransmissionKind::orientation && a.reference_site >= 0);
-    has_adhesion = has_adhesion || a.transmission == TransmissionKind::body;
+    presses = presses || a.transmission == TransmissionKind::body;
+    has_adhesion = has_adhesion || presses;
     has_bristles = has_bristles || (a.law == ActuatorLaw::dc_motor && a.dynamics_numbers[5] > 0);
     has_tendon_armature =
         has_tendon_armature || (a.transmission == TransmissionKind::tendon && a.armature != 0);

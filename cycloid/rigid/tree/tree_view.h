@@ -124,6 +124,7 @@ struct TreeView : TreeLists<Table> {
   bool feels_medium = false;         // the model has one: its numbers are parameters, else not
   bool has_tendon_armature = false;
   bool has_adhesion = false;   // actuators act on contacts, or contacts can pull
+  bool presses = false;        // actuators act on contacts
   bool has_bristles = false;   // of some motor's friction
   bool sticks = false;         // some contacts can pull
   bool surfaces_move = false;  // some geom's surface moves

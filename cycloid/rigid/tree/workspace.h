@@ -27,8 +27,10 @@ struct Workspace {
   S *tau_act, *mu_act;                 // (nv) the actuators' share, and μ as they feel it
   S *compensation, *mu_limited;        // (nv) gravity compensation under a limit, μ's change by it
   S *actuator_force, *actuator_slope;  // (actuators)
+  S* loose_force;                      // (actuators) of these, what limits of tendons do not hold
   S* orientation_force;                // (actuators, 3) of those that turn a frame
   S* adhesion_rate;                    // (actuators) J μ of those that act on contacts
+  S* adhesion_tau;                     // (nv) their share of τ, where joints limit it
   S *tendon_length, *tendon_rate, *tendon_total, *tendon_force, *tendon_slope;  // (tendons)
   S *tendon_length_bar, *tendon_rate_bar, *tendon_slope_bar, *tendon_mu, *tendon_spread;
   // Rows with inertia or implicit slopes, and the medium's implicit slope.
@@ -86,7 +88,9 @@ struct Workspace {
     arena.take(actuator_force, model.actuators.size());
     arena.take(actuator_slope, model.actuators.size());
     arena.take(orientation_force, 3 * model.actuators.size());
+    arena.take(loose_force, model.actuators.size());
     arena.take(adhesion_rate, model.actuators.size());
+    arena.take(adhesion_tau, nv);
     const std::size_t tendons = model.tendons.size();
     for (S** array :
          {&tendon_length, &tendon_rate, &tendon_total, &tendon_force, &tendon_slope,
