@@ -347,7 +347,7 @@ def measure(quick):
     for title, key, script, hold in RACES[: OF_QUICK if quick else None]:
         say(f"bench: {title} ...")
         try:
-            size = ["--no-mjx"] if quick else ["--full"]  # of the curves
+            size = ["--mjx", "60"] if quick else ["--full"]  # of the curves
             results[key] = raced(script, *(size if key == "curves" else []))
         except (subprocess.CalledProcessError, ValueError) as error:  # the other races count
             say(f"bench: {script} failed: {error}")
