@@ -341,6 +341,8 @@ def measure(quick):
     held("import cycloid", python["import_s"], "s", 0.3, True)
     held("first gradient through Python from process start", python["first_gradient_s"], "s", 0.5,
          True)
+    held("first gradient and first picture through Python from process start",
+         python["first_picture_s"], "s", 2, True)
     for kind, ratio in python["ratio"].items():
         held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
 

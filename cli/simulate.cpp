@@ -372,9 +372,9 @@ Run declare_simulate(Options& options) {
   o->law.declare(options);
   o->run.declare(options);
   o->random.declare(options);
-  options.text("--output", "FILE", o->output, "write the motion as CSV");
-  options.text("--record", "FILE", o->recording,
-               "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
+  options.output("--output", o->output, "write the motion as CSV");
+  options.output("--record", o->recording,
+                 "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
   options.flag("--resume", o->resume,
                "go on with --record FILE where it was interrupted;\nstart it where there is none");
   options.count("--environments", o->environments, 1, INT64_MAX,
