@@ -1,4 +1,4 @@
-"""What Python adds: import, first gradient, first picture, and 4096 pendulums against the same call in C++.
+"""What Python adds: import, first gradient, first picture; 4096 pendulums against the same in C++.
 
 `measure()` gives a dict of figures; run as a program, this prints it as JSON. The C++ side is the
 case pendulum/4096x1000/float32 of build/bench/bench_laws (or of the folder CYCLOID_BENCH_FOLDER).
