@@ -1,4 +1,4 @@
-"""What Python adds: import, first gradient, and 4096 pendulums against the same call in C++.
+"""What Python adds: import, first gradient, first picture; 4096 pendulums against the same in C++.
 
 `measure()` gives a dict of figures; run as a program, this prints it as JSON. The C++ side is the
 case pendulum/4096x1000/float32 of build/bench/bench_laws (or of the folder CYCLOID_BENCH_FOLDER).
@@ -30,6 +30,11 @@ import cycloid as cy
 run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 200)
 print(run.pullback([1.0, 0.0]).x0)
 """
+FIRST_PICTURE = """
+import tempfile
+with tempfile.TemporaryDirectory() as folder:
+    cy.view(run, folder + "/run.html", gradient=[1.0, 0.0])
+"""
 
 
 def import_seconds():
@@ -41,12 +46,12 @@ def import_seconds():
     return sorted(times)[5]
 
 
-def first_gradient_seconds():
+def process_seconds(program):
     """From the start of a process to its end: the median of eleven."""
     times = []
     for _ in range(11):
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", FIRST_GRADIENT], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
         times.append(time.perf_counter() - start)
     return sorted(times)[5]
 
@@ -100,7 +105,8 @@ def measure():
                 best[kind] = min(value, best.get(kind, value))
     return {
         "import_s": import_seconds(),
-        "first_gradient_s": first_gradient_seconds(),
+        "first_gradient_s": process_seconds(FIRST_GRADIENT),
+        "first_picture_s": process_seconds(FIRST_GRADIENT + FIRST_PICTURE),
         "cpp_s": cpp,
         "python_s": python,
         "ratio": {kind: python[kind] / cpp[kind] for kind in cpp},

@@ -13,6 +13,7 @@ import argparse
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -221,32 +222,62 @@ def by_cells(full):
     return {"cells": {"x": "cells", "unit": "ns per cell and step", "title": title, "rows": rows}}
 
 
-def add_mjx(curves, full):
-    """MJX's points join the curves; a peer that cannot be run is named and left out."""
+def mjx_lines(threads, full, limit):
+    """What race_mjx.py says, line by line, until `limit` seconds are over; then what was under way,
+    as {"missing": text}.
+    """
+    command = [sys.executable, str(Path(__file__).with_name("race_mjx.py")), str(threads)]
+    process = subprocess.Popen(command + ["--full"] * full, stdout=subprocess.PIPE, text=True)
+    timer = threading.Timer(limit, process.kill)
+    timer.start()
+    begins, began = "its start", time.monotonic()
+    for line in process.stdout:
+        if not line.startswith("{"):
+            continue  # MJX says there what it could not import
+        point = json.loads(line)
+        if "begins" in point:
+            begins = point["begins"]
+            print(f"bench: MJX, {begins} ...", file=sys.stderr, flush=True)
+        else:
+            yield point
+    timer.cancel()
+    if process.wait():
+        late = time.monotonic() - began >= limit
+        why = f"did not finish within {limit:.0f} s" if late else "failed"
+        yield {"missing": f"MJX: {begins} {why}; what follows it was not raced"}
+
+
+def add_mjx(curves, full, limit):
+    """MJX's points join the curves. What it refuses, and what did not finish in its time, is said
+    with the curve of degrees of freedom, with which it begins."""
     for threads in (1, 2) if full else (1,):
-        command = [sys.executable, str(Path(__file__).with_name("race_mjx.py")), str(threads)]
-        done = subprocess.run(command + ["--full"] * full, stdout=subprocess.PIPE, text=True)
-        if done.returncode:
-            print(f"bench: MJX on {threads} threads was not raced", file=sys.stderr)
-            continue
-        for name, points in json.loads(done.stdout).items():
+        said = curves["dofs" if threads == 1 else "batch, two threads"].setdefault("notes", [])
+        for point in mjx_lines(threads, full, limit):
+            if "curve" not in point:
+                said.append(point.get("missing") or f"MJX refuses {point['refused']}")
+                continue
+            name, x = point.pop("curve"), point["x"]
             rows = {row["x"]: row for row in curves[name]["rows"]}
-            for point in points:
-                rows.setdefault(point["x"], {}).update(point)
-            curves[name]["rows"] = [rows[x] for x in sorted(rows)]
+            seconds = point.pop("compile_s")
+            if seconds > 10:
+                what = next(key for key in point if key.startswith("MJX"))
+                said.append(f"{what}, {curves[name]['x']} {x}: compiled in {seconds:.0f} s")
+            rows.setdefault(x, {}).update(point)
+            curves[name]["rows"] = [rows[key] for key in sorted(rows)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="the largest batches and grids too")
-    parser.add_argument("--no-mjx", action="store_true", help="without MJX, which is compiled long")
+    parser.add_argument("--mjx", type=float, default=600, metavar="SECONDS",
+                        help="how long MJX may compile and run on each number of threads; 0: not")
     options = parser.parse_args()
     full = options.full
     robot = Robot(HUMANOID, race_contact.mujoco_model(HUMANOID), 64)
     curves = by_batch(robot, full) | by_horizon(robot, full) | by_dofs() | without_contacts(full)
     curves |= by_contacts(full) | by_cells(full)
-    if not options.no_mjx:
-        add_mjx(curves, full)
+    if options.mjx > 0:
+        add_mjx(curves, full, options.mjx)
     print(json.dumps(curves, indent=1))
 
 

@@ -175,7 +175,8 @@ def page(results):
         for curve in results["curves"].values():
             unit = f"<small>[{html.escape(curve['unit'])}]</small>"
             title = html.escape(curve["title"])
-            parts.append(f"<figure><h3>{title} {unit}</h3>{plot(curve)}</figure>")
+            said = "".join(f"<p>{html.escape(note)}.</p>" for note in curve.get("notes", ()))
+            parts.append(f"<figure><h3>{title} {unit}</h3>{plot(curve)}{said}</figure>")
         parts.append("</div>")
     parts += ["<h2>What is reached</h2>", table(met)]
     return "\n".join(parts) + "</html>\n"

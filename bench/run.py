@@ -341,13 +341,15 @@ def measure(quick):
     held("import cycloid", python["import_s"], "s", 0.3, True)
     held("first gradient through Python from process start", python["first_gradient_s"], "s", 0.5,
          True)
+    held("first gradient and first picture through Python from process start",
+         python["first_picture_s"], "s", 2, True)
     for kind, ratio in python["ratio"].items():
         held(f"pendulum float32 lanes, {kind}: Python / C++", ratio, "x", 1.05, True)
 
     for title, key, script, hold in RACES[: OF_QUICK if quick else None]:
         say(f"bench: {title} ...")
         try:
-            size = ["--no-mjx"] if quick else ["--full"]  # of the curves
+            size = ["--mjx", "60"] if quick else ["--full"]  # of the curves
             results[key] = raced(script, *(size if key == "curves" else []))
         except (subprocess.CalledProcessError, ValueError) as error:  # the other races count
             say(f"bench: {script} failed: {error}")

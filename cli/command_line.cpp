@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "cycloid/base/nearest_name.h"
 
@@ -104,8 +105,9 @@ void reject_leftovers(const CLI::App& app, std::string_view where) {
   for (const std::string& word : left) {
     if (!word.starts_with("-")) continue;
     const std::string name = word.substr(0, word.find('='));
-    throw UsageError(
-        message(where, " has no option \"", name, "\"", did_you_mean(name, option_names(app))));
+    const std::string hint = did_you_mean(name, option_names(app));
+    throw UsageError(message(where, " has no option \"", name, "\"", hint,
+                             hint.ends_with('?') ? "" : "; --help says what they do"));
   }
   throw UsageError(message(where, " does not know what to do with \"", left.front(), "\""));
 }
@@ -155,6 +157,13 @@ void Options::text(const char* name, const char* kind, std::string& value, const
   take(name, kind, value, help, [&value](const std::string& text) { value = text; });
 }
 
+void Options::output(const char* name, std::string& value, const char* help) {
+  take(name, "FILE", value, help, [&value, name](const std::string& text) {
+    require_folder_of(text, name);
+    value = text;
+  });
+}
+
 void Options::texts(const char* name, const char* kind, std::vector<std::string>& values,
                     const char* help) {
   command_.add_option(name, values, help)->type_name(kind)->allow_extra_args(false);
@@ -199,6 +208,14 @@ void Options::choice(const char* name, std::string& value, std::vector<std::stri
          }
          value = text;
        });
+}
+
+void require_folder_of(const std::string& path, std::string_view what) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code unreadable;
+  if (folder.empty() || std::filesystem::is_directory(folder, unreadable)) return;
+  throw Error(
+      message(what, ": cannot write \"", path, "\": there is no folder \"", folder.string(), "\""));
 }
 
 std::vector<double> parse_numbers(std::string_view text, std::string_view what) {

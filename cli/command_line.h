@@ -29,6 +29,8 @@ class Options {
   void positional(const char* name, std::string& value, const char* help);
   void flag(const char* name, bool& value, const char* help);
   void text(const char* name, const char* kind, std::string& value, const char* help);
+  // A file to be written: its folder must be there, which is seen before any work is done.
+  void output(const char* name, std::string& value, const char* help);
   // May be given several times.
   void texts(const char* name, const char* kind, std::vector<std::string>& values,
              const char* help);
@@ -54,6 +56,9 @@ class Options {
 // Throws UsageError on anything but finite numbers separated by commas. `what` names them in the
 // message.
 std::vector<double> parse_numbers(std::string_view text, std::string_view what);
+
+// Throws Error where the folder of a file that is to be written is not there.
+void require_folder_of(const std::string& path, std::string_view what);
 
 struct Request {
   bool json = false, colour = true;

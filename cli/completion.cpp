@@ -97,7 +97,7 @@ Run declare_completion(Options& options) {
         : *shell == "zsh" ? zsh(all)
         : *shell == "fish"
             ? fish(all)
-            : throw UsageError(message("expected bash, zsh or fish, got \"", *shell, "\""));
+            : throw UsageError(message("SHELL: expected bash, zsh or fish, got \"", *shell, "\""));
     return Answer{{{"shell", *shell}, {"script", text}}, text, kSuccess};
   };
 }

@@ -121,7 +121,7 @@ Run declare_evaluate(Options& options) {
   options.count("--threads", o->threads, 0, 1024, "0: as many as the machine offers");
   options.flag("--no-timing", o->no_timing,
                "leave out what differs from one time to the next: seconds\nand speedup");
-  options.text("--report", "FILE", o->report, "a page with plots (.html)");
+  options.output("--report", o->report, "a page with plots (.html)");
   return [o](const Terminal& terminal) { return evaluate_command(*o, terminal); };
 }
 

@@ -245,7 +245,7 @@ Run declare_identify(Options& options) {
   options.count("--threads", o->threads, 0, 1024, "0: as many as the machine offers");
   options.texts("--held-out", "FILE", o->held_out,
                 "a recording to judge the fit by; may be repeated");
-  options.text("--report", "FILE", o->report, "a page with plots (.html)");
+  options.output("--report", o->report, "a page with plots (.html)");
   return [o](const Terminal& terminal) { return identify_command(*o, terminal); };
 }
 

@@ -180,7 +180,7 @@ Run declare_plan(Options& options) {
   options.number("--time-limit", o->time_limit, "[s]; the iteration that it ends in is finished");
   options.numbers("--free-time", o->free_time, "low,high [s]: the end time is found too");
   options.number("--time-weight", o->time_weight, "what a second of it costs");
-  options.text("--report", "FILE", o->report, "a page with plots (.html)");
+  options.output("--report", o->report, "a page with plots (.html)");
   options.count("--seed", o->seed, 0, std::int64_t{1} << 62, "of noise");
   options.count("--threads", o->threads, 0, 1024, "0: as many as the machine offers");
   return [o](const Terminal& terminal) { return make_plan(*o, terminal); };

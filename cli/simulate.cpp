@@ -2,16 +2,15 @@
 //
 // The run is cut into segments, each of which starts where the one before it ended: inputs then
 // need little memory, and progress can be shown. Where the cuts lie depends on what is asked for
-// alone, never on the clock. An environment that diverged stays at its last finite state in all
-// segments that follow, one that an event ended where it ended.
+// alone, never on the clock. What a run has come to after a segment is in run_so_far.h.
 //
-// A recording has a checkpoint, at the end of a segment: a run that goes on from there is, bit for
-// bit, the run that was never interrupted.
+// A recording has a checkpoint at the end of a segment: a run that goes on from there is, bit for
+// bit, the run that was never interrupted. A run that ends within a segment has one at the
+// segment's beginning too, for a longer run.
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -21,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
 #include "cli/robot_tables.h"
+#include "cli/run_so_far.h"
 #include "cli/table.h"
 #include "cli/trajectory_file.h"
 #include "cycloid/adjoint/rollout.h"
@@ -39,16 +39,6 @@ struct SimulateOptions {
   bool full = false, resume = false;
 };
 
-struct Simulation {
-  std::int64_t steps_done = 0;     // of each environment
-  std::int64_t resumed_at = 0;     // those of them that a recording had already
-  double seconds = 0;              // of stepping alone: drawing the inputs is not the engine's work
-  Report report;                   // over all segments; its memory and contacts are not filled in
-  std::vector<double> last_state;  // of environment 0
-  std::map<std::string, std::int64_t> event_counts;  // of all environments
-  std::vector<Event> events;                         // of environment 0
-};
-
 // Numbers that a segment may hold, and steps of environments it should have.
 constexpr double kSegmentNumbers = 1 << 22, kSegmentSteps = 1 << 20;
 // ... and where they go to a file that loses at most a second when the program is killed.
@@ -64,37 +54,41 @@ class Simulator {
         tabled_(options.output.empty() ? 0 : std::min(options.environments.value_or(1), batch_)),
         recorded_(options.recording.empty()
                       ? 0
-                      : std::min(options.environments.value_or(batch_), batch_)) {
+                      : std::min(options.environments.value_or(batch_), batch_)),
+        so_far_(system, batch_) {
     require_memory(static_cast<double>(batch_) * system.states().size() * sizeof(T) * 6 +
                    segment_bytes());
     if (!options.output.empty()) file_.emplace(options.output, system);
-    x_ = options.random.starts<T>(system, options.law.start(system), batch_);
+    so_far_.x = options.random.starts<T>(system, options.law.start(system), batch_);
     if (!options.recording.empty()) open_recording();
-    if (result_.steps_done == 0 && saved_rows_ == 0) record(0, x_, {0});
+    if (so_far_.steps_done == 0 && saved_rows_ == 0) record(0, so_far_.x, {0});
   }
 
   Simulation run(const Terminal& terminal) {
     const double total = static_cast<double>(options_.run.steps) * static_cast<double>(batch_);
     Progress progress(terminal, "simulating " + system_.name(), total, "steps");
     const std::int64_t all = options_.run.steps, most = segment_steps();
-    while (result_.steps_done < all &&
-           result_.report.failed.size() < static_cast<std::size_t>(batch_)) {
+    while (so_far_.steps_done < all && !so_far_.all_failed()) {
       try {
-        advance(std::min(most, all - result_.steps_done), progress.keep_going());
-        progress.reached(static_cast<double>(result_.steps_done) * static_cast<double>(batch_));
+        const std::int64_t steps = std::min(most, all - so_far_.steps_done);
+        // Where a run of more steps would go on.
+        if (recorder_ && steps < most) recorder_->keep(checkpoint());
+        advance(steps, progress.keep_going());
+        progress.reached(static_cast<double>(so_far_.steps_done) * static_cast<double>(batch_));
       } catch (const Interrupted&) {
-        if (recorder_) recorder_->close(checkpoint());
-        throw Interrupted(message("interrupted after ", result_.steps_done, " of ", all, " steps",
+        close_recording();
+        throw Interrupted(message("interrupted after ", so_far_.steps_done, " of ", all, " steps",
                                   recorder_ ? "; --resume goes on from there" : ""));
       }
     }
     if (file_) file_->close();
-    if (recorder_) recorder_->close(checkpoint());
-    for (const auto& [environment, row] : unsolved_) result_.report.unsolved.push_back(row);
-    for (const auto& [environment, row] : crowded_) result_.report.crowded.push_back(row);
-    const std::size_t nx = static_cast<std::size_t>(system_.states().size());
-    result_.last_state.assign(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(nx));
-    return std::move(result_);
+    close_recording();
+    Simulation out = so_far_.result();
+    out.seconds = seconds_;
+    out.resumed_at = resumed_at_;
+    out.report.lanes = lanes_;
+    out.report.instruction_set = instruction_set_;
+    return out;
   }
 
  private:
@@ -113,7 +107,7 @@ class Simulator {
   }
 
   void advance(std::int64_t steps, const KeepGoing& keep_going) {
-    const std::int64_t first = result_.steps_done;
+    const std::int64_t first = so_far_.steps_done;
     const int threads = options_.run.thread_count();
     const std::vector<T> u =
         options_.random.inputs<T>(system_, batch_, first, steps, threads, keep_going);
@@ -126,18 +120,15 @@ class Simulator {
 
     const auto begin = std::chrono::steady_clock::now();
     const Trajectory<T> run =
-        rollout(system_, std::span<const T>(x_),
+        rollout(system_, std::span<const T>(so_far_.x),
                 u.empty() ? Controls<T>(steps) : Controls<T>(u, steps), {}, options);
-    result_.seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-    result_.steps_done += steps;
-    result_.report.lanes = run.report().lanes;
-    result_.report.instruction_set = run.report().instruction_set;
-    take_shortfalls(run.report(), first);
-    take_failures(run, first);
-    take_events(run, first);
-    take_states(run);
+    lanes_ = run.report().lanes;
+    instruction_set_ = run.report().instruction_set;
+    const std::string notes = so_far_.take(run, steps);
+    if (recorder_) recorder_->add_notes(notes);
+    noted_ += std::ssize(notes);
     if (recorder_ && !u.empty()) record_inputs(u, steps);
     record(first, run.states(), saved);
     if (recorder_ && recorder_->due()) recorder_->keep(checkpoint());
@@ -152,47 +143,30 @@ class Simulator {
       recorder_.emplace(options_.recording, header(), last);
       return;
     }
-    recorder_.emplace(RunRecorder::resume(options_.recording, header(), last));
-    go_on_from(last);
-    if (result_.steps_done > options_.run.steps) {
-      throw Error(message("\"", options_.recording, "\" has ", result_.steps_done,
-                          " steps already, --steps asks for ", options_.run.steps));
-    }
-  }
-
-  // Of every environment its state, then the step at which it stopped, and why.
-  static constexpr double kRunning = 0, kDiverged = 1, kEnded = 2;
-  RunCheckpoint checkpoint() const {
-    RunCheckpoint out{.step = result_.steps_done, .rows = saved_rows_};
-    const std::int64_t nx = system_.states().size();
-    for (std::int64_t e = 0; e < batch_; ++e) {
-      out.numbers.insert(out.numbers.end(), x_.begin() + e * nx, x_.begin() + (e + 1) * nx);
-      const auto frozen = frozen_.find(e);
-      const bool diverged = frozen != frozen_.end();
-      out.numbers.push_back(diverged ? static_cast<double>(frozen->second.step) : 0);
-      out.numbers.push_back(diverged ? kDiverged : ended_.contains(e) ? kEnded : kRunning);
-    }
-    return out;
-  }
-
-  void go_on_from(const RunCheckpoint& last) {
-    result_.steps_done = result_.resumed_at = last.step;
+    recorder_.emplace(RunRecorder::resume(options_.recording, header(), options_.run.steps,
+                                          segment_steps(), last));
+    so_far_.go_on_from(last.step, last.numbers, recorder_->notes());
+    resumed_at_ = last.step;
+    noted_ = last.notes;
     saved_rows_ = last.rows;
-    const std::size_t nx = static_cast<std::size_t>(system_.states().size());
-    for (std::int64_t e = 0; e < batch_; ++e) {
-      const auto row = std::span(last.numbers).subspan(static_cast<std::size_t>(e) * (nx + 2));
-      const std::vector<T> state(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(nx));
-      std::copy(state.begin(), state.end(), x_.begin() + e * static_cast<std::int64_t>(nx));
-      const std::int64_t step = static_cast<std::int64_t>(row[nx]);
-      if (row[nx + 1] == kEnded) ended_[e] = state;
-      if (row[nx + 1] != kDiverged) continue;
-      frozen_[e] = {step, state};
-      result_.report.failed.push_back({.environment = e,
-                                       .step = step,
-                                       .stage = "simulate",
-                                       .body = "",
-                                       .reason = "it diverged before the run was interrupted"});
-    }
+    if (last.step == options_.run.steps) return;
+    // The last step of a shorter run may have a row that this one does not have.
+    saved_rows_ = std::min(last.rows, last.step / options_.every + 1);
+    if (saved_rows_ == last.rows) return;
+    recorder_->cut_states(saved_rows_);
+    recorder_->keep(checkpoint());
+  }
+
+  // What was complete stays as it is: with the checkpoint before its end.
+  void close_recording() {
+    if (recorder_ && so_far_.steps_done > resumed_at_) recorder_->close(checkpoint());
+  }
+
+  RunCheckpoint checkpoint() const {
+    return {.step = so_far_.steps_done,
+            .rows = saved_rows_,
+            .notes = noted_,
+            .numbers = so_far_.numbers()};
   }
 
   RunHeader header() const {
@@ -206,7 +180,7 @@ class Simulator {
     h.environments = recorded_;
     h.seed = options_.run.seed;
     h.single = std::is_same_v<T, float>;
-    h.x0.assign(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(numbers));
+    h.x0.assign(so_far_.x.begin(), so_far_.x.begin() + static_cast<std::ptrdiff_t>(numbers));
     return h;
   }
 
@@ -226,70 +200,6 @@ class Simulator {
     return saved;
   }
 
-  // Of environments that had not diverged before; segments of one environment become one row.
-  void take_shortfalls(const Report& report, std::int64_t first) {
-    const auto take = [&](const auto& rows, auto& all) {
-      for (auto row : rows) {
-        if (frozen_.contains(row.environment)) continue;
-        row.step += first;
-        const auto [at, is_new] = all.try_emplace(row.environment, row);
-        if (is_new) continue;
-        at->second.count += row.count;
-        if constexpr (requires { row.residual; }) {
-          at->second.residual = std::max(at->second.residual, row.residual);
-        }
-      }
-    };
-    take(report.unsolved, unsolved_);
-    take(report.crowded, crowded_);
-  }
-
-  void take_failures(const Trajectory<T>& run, std::int64_t first) {
-    for (Failure failure : run.report().failed) {
-      if (frozen_.contains(failure.environment)) continue;
-      const std::span<const T> state = run.state(failure.environment, -1);
-      frozen_[failure.environment] = {first + failure.step, {state.begin(), state.end()}};
-      failure.step += first;
-      result_.report.failed.push_back(std::move(failure));
-    }
-  }
-
-  // Of environments that had neither diverged nor ended before.
-  void take_events(const Trajectory<T>& run, std::int64_t first) {
-    std::map<std::int64_t, std::vector<T>> ended;
-    for (Event event : run.events()) {
-      const std::int64_t e = event.environment;
-      const auto frozen = frozen_.find(e);
-      if (ended_.contains(e)) continue;
-      if (frozen != frozen_.end() && first + event.step > frozen->second.step) continue;
-      event.step += first;
-      ++result_.event_counts[event.name];
-      if (ends(event.name)) ended[e] = {run.state(e, -1).begin(), run.state(e, -1).end()};
-      if (e == 0) result_.events.push_back(std::move(event));
-    }
-    ended_.merge(ended);
-  }
-
-  bool ends(const std::string& event) const {
-    for (const EventSpec& known : system_.events()) {
-      if (known.name == event) return known.effect == EventEffect::end;
-    }
-    return false;
-  }
-
-  void take_states(const Trajectory<T>& run) {
-    const std::int64_t nx = system_.states().size();
-    for (std::int64_t e = 0; e < batch_; ++e) {
-      const auto frozen = frozen_.find(e);
-      const auto ended = ended_.find(e);
-      const std::span<const T> state = frozen != frozen_.end()
-                                           ? std::span<const T>(frozen->second.state)
-                                       : ended != ended_.end() ? std::span<const T>(ended->second)
-                                                               : run.state(e, -1);
-      std::copy(state.begin(), state.end(), x_.begin() + e * nx);
-    }
-  }
-
   // `rows` are (batch, saved, states); saved steps are counted from `first`.
   void record(std::int64_t first, std::span<const T> rows, const std::vector<std::int64_t>& saved) {
     const std::size_t nx = static_cast<std::size_t>(system_.states().size());
@@ -300,9 +210,8 @@ class Simulator {
       std::vector<double> all;
       for (std::int64_t e = 0; e < written(); ++e) {
         std::span<const T> row = rows.subspan(static_cast<std::size_t>(e * count + i) * nx, nx);
-        const auto frozen = frozen_.find(e);
-        const bool gone = frozen != frozen_.end() && step > frozen->second.step;
-        if (gone) row = frozen->second.state;
+        const bool gone = so_far_.diverged_before(e, step);
+        if (gone) row = so_far_.diverged_state(e);
         if (e < tabled_ && !gone) file_->write(e, step, row);
         if (e < recorded_) all.insert(all.end(), row.begin(), row.end());
       }
@@ -313,23 +222,17 @@ class Simulator {
     }
   }
 
-  struct Frozen {
-    std::int64_t step;
-    std::vector<T> state;
-  };
-
   const System& system_;
   const SimulateOptions& options_;
   const std::int64_t batch_, tabled_, recorded_;
-  std::int64_t saved_rows_ = 0;  // of the recording
+  std::int64_t saved_rows_ = 0, noted_ = 0;  // of the recording: rows, and bytes of notes
+  std::int64_t resumed_at_ = 0;
   std::optional<TrajectoryFile> file_;
   std::optional<RunRecorder> recorder_;
-  std::vector<T> x_;
-  std::map<std::int64_t, Frozen> frozen_;         // environments that diverged
-  std::map<std::int64_t, std::vector<T>> ended_;  // by an event, and where
-  std::map<std::int64_t, Unsolved> unsolved_;
-  std::map<std::int64_t, Crowded> crowded_;
-  Simulation result_;
+  RunSoFar<T> so_far_;
+  double seconds_ = 0;
+  int lanes_ = 1;
+  std::string instruction_set_;
 };
 
 // "Events: 5 impact. Of environment 0: impact at 0.4515 s, …"; nothing where there were none.
@@ -469,9 +372,9 @@ Run declare_simulate(Options& options) {
   o->law.declare(options);
   o->run.declare(options);
   o->random.declare(options);
-  options.text("--output", "FILE", o->output, "write the motion as CSV");
-  options.text("--record", "FILE", o->recording,
-               "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
+  options.output("--output", o->output, "write the motion as CSV");
+  options.output("--record", o->recording,
+                 "write it as HDF5 while it runs, with inputs and model;\ncycloid.open reads it");
   options.flag("--resume", o->resume,
                "go on with --record FILE where it was interrupted;\nstart it where there is none");
   options.count("--environments", o->environments, 1, INT64_MAX,

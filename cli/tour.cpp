@@ -37,7 +37,7 @@ Answer show(const TourCommandOptions& options, const Terminal& terminal) {
 
 Run declare_tour(Options& options) {
   const auto o = std::make_shared<TourCommandOptions>();
-  options.text("--report", "FILE", o->report, "the page to write");
+  options.output("--report", o->report, "the page to write");
   options.count("--seed", o->seed, 0, INT64_MAX, "of the noise");
   options.text("--data", "FILE", o->data,
                "a real pendulum's recording (.csv with t, angle or theta),\nwhich is fitted too");

@@ -139,6 +139,8 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
   part.finish();
   if (!words.output.empty()) output = words.output;
   if (!words.report.empty()) report = words.report;
+  if (!output.empty()) require_folder_of(output, "output");
+  if (!report.empty()) require_folder_of(report, "report");
   if (data.empty()) throw UsageError("data is missing: a list of recordings (.csv)");
 
   const System system = law_of(law);
@@ -167,7 +169,11 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
     };
     run = train(system, *loss, options, from ? &*from : nullptr);
     interrupted = progress.interrupted();
-    if (interrupted) run.message = "interrupted; --resume goes on from what is written here";
+    if (interrupted) {
+      run.message = output.empty()
+                        ? "interrupted; nothing is written without --output"
+                        : message("interrupted; --resume ", output, " goes on from here");
+    }
   }
   Json json;
   json["law"] = system.name(), json["windows"] = loss->samples();
@@ -200,8 +206,8 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
 Run declare_train(Options& options) {
   const auto o = std::make_shared<TrainWords>();
   options.positional("[CONFIG]", o->config, "what to train on what, as JSON (see above)");
-  options.text("--output", "FILE", o->output, "where the trained law goes (safetensors)");
-  options.text("--report", "FILE", o->report, "a page with the losses (.html)");
+  options.output("--output", o->output, "where the trained law goes (safetensors)");
+  options.output("--report", o->report, "a page with the losses (.html)");
   options.text("--resume", "FILE", o->resume, "a trained law, to go on from bit for bit");
   options.count("--threads", o->threads, 0, 1024, "0: as many as the machine offers");
   return [o](const Terminal& terminal) { return train_command(*o, terminal); };

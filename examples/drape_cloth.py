@@ -20,7 +20,6 @@ napkin = cy.soft.cloth(
 truth = {"young": np.array([6e4, 1.5e4]), "thickness": 1.4e-3, "density": 100.0 * 2 / 1.4}
 shape = cy.soft.equilibrium(napkin, params=truth).state[: x.size]
 seen = shape + 5e-4 * np.random.default_rng(2).normal(size=x.size)
-rows = np.eye(3)[np.r_[0:3]]
 
 
 def drape(logs):
@@ -50,4 +49,4 @@ for _ in range(12):
         damping *= 10
 warp, weft, thickness = np.exp(guess)
 print(f"warp {warp:.0f} Pa, weft {weft:.0f} Pa, thickness {1e3 * thickness:.2f} mm")
-assert abs(warp / 6e4 - 1) < 0.2 and abs(weft / 1.5e4 - 1) < 0.2 and abs(thickness - 1.4e-3) < 2e-4
+assert np.abs(np.array([warp / 6e4, weft / 1.5e4, thickness / 1.4e-3]) - 1).max() < 0.01

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 
 namespace cycloid::inline evaluate {
@@ -22,12 +23,13 @@ double of_all_runs(std::int64_t runs, const RunStatistic& statistic) {
 }
 
 ScoreInterval bootstrap(std::int64_t runs, const RunStatistic& statistic, int draws,
-                        std::uint64_t seed) {
+                        std::uint64_t seed, const KeepGoing& keep_going) {
   const double value = of_all_runs(runs, statistic);
   if (runs < 2) return {value, value};
   std::vector<double> found;
   std::vector<std::int64_t> picked(static_cast<std::size_t>(runs));
   for (int k = 0; k < draws; ++k) {
+    if (keep_going && !keep_going()) throw Interrupted("the evaluation was interrupted");
     RandomStream random(seed, 0, static_cast<std::uint64_t>(k));
     for (std::int64_t& p : picked) {
       p = std::min(runs - 1,

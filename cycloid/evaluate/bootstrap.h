@@ -9,6 +9,8 @@
 #include <functional>
 #include <span>
 
+#include "cycloid/base/interrupt.h"
+
 namespace cycloid::inline evaluate {
 
 struct ScoreInterval {
@@ -21,8 +23,9 @@ using RunStatistic = std::function<double(std::span<const std::int64_t> runs)>;
 // Of all runs, each once.
 double of_all_runs(std::int64_t runs, const RunStatistic& statistic);
 
+// Throws Interrupted between draws when keep_going says no.
 ScoreInterval bootstrap(std::int64_t runs, const RunStatistic& statistic, int draws,
-                        std::uint64_t seed);
+                        std::uint64_t seed, const KeepGoing& keep_going = {});
 
 // The q-quantile of numbers, linear between them; NaN of none. Those that are not numbers are left
 // out.

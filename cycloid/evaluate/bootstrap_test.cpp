@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 
 using namespace cycloid;
@@ -36,6 +37,14 @@ TEST_CASE("bootstrap: the interval of a mean is as wide as theory says, and hold
   }
   CHECK(held >= 87);  // 95 expected, six less by three standard errors
   CHECK(width == doctest::Approx(2 * 1.96 / std::sqrt(64.0)).epsilon(0.05));
+}
+
+TEST_CASE("bootstrap: it ends between draws when it is told to") {
+  int asked = 0;
+  const auto statistic = [](std::span<const std::int64_t>) { return 1.0; };
+  const auto keep_going = [&] { return ++asked < 5; };
+  CHECK_THROWS_AS(bootstrap(10, statistic, 100, 0, keep_going), Interrupted);
+  CHECK(asked == 5);
 }
 
 TEST_CASE("bootstrap: one run has no spread") {

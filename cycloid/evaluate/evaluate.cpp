@@ -77,7 +77,7 @@ class CardMaker {
 
   void add(const char* name, std::int64_t runs, const RunStatistic& statistic) {
     card_.add(name, of_all_runs(runs, statistic),
-              bootstrap(runs, statistic, options_.draws, options_.seed));
+              bootstrap(runs, statistic, options_.draws, options_.seed, options_.keep_going));
   }
   void add_mean(const char* name, const RunNumbers& values) {
     if (!values) return;
@@ -215,7 +215,8 @@ class CardMaker {
                                truth.numbers);
     };
     const double value = of_all_runs(truth.runs, statistic);
-    card_.add("sinkhorn", value, bootstrap(truth.runs, statistic, kCloudDraws, options_.seed));
+    card_.add("sinkhorn", value,
+              bootstrap(truth.runs, statistic, kCloudDraws, options_.seed, options_.keep_going));
   }
 
   Scorecard& card_;

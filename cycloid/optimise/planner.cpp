@@ -8,6 +8,7 @@
 #include "cycloid/adjoint/pushforward.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
+#include "cycloid/page/number_text.h"
 
 namespace cycloid::inline optimise {
 namespace {
@@ -396,7 +397,8 @@ Plan Planner::finish(OptimiserStatus status, const std::string& more) {
     best.converged = false;
     say(message("The rollout of these controls fails: ", describe(run.report().failed.front())));
   } else if (std::abs(best.cost - planned) > 1e-3 * std::max(std::abs(planned), 1e-12)) {
-    say(message("Rolled out without feedback the cost is ", best.cost, ", not ", planned,
+    say(message("Rolled out without feedback the cost is ", significant(best.cost, 4), ", not ",
+                significant(planned, 4),
                 ": small errors grow along this trajectory; apply the gains."));
   }
   if (best.violation > options.constraint_tolerance) {

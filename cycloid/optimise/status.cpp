@@ -44,7 +44,7 @@ std::string advice(OptimiserStatus status) {
       return "The residuals do not change along some direction of the variables (`undetermined`), "
              "so there is no single best estimate and no covariance. Fix one of the variables "
              "involved, or add measurements that tell them apart.";
-    case OptimiserStatus::stopped: return "Stopped because the callback asked for it.";
+    case OptimiserStatus::stopped: return "Stopped, as asked, before it converged.";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/products.h"
+#include "cycloid/page/number_text.h"
 
 namespace cycloid::inline optimise {
 namespace {
@@ -371,9 +372,10 @@ std::vector<std::string> TrajectoryCost::missed(std::span<const double> states,
     const double end = distance(rows_of(*term, states, controls, 1, x, u, {}));
     const double start = distance({states.first(nx), {}, 1, params_, threads_, {}});
     if (!(end > kMissed * start) || end == 0) continue;
-    out.push_back(message(
-        "Reach(\"", term->output.name(), "\") ends ", end, " from its target, which was ", start,
-        " away: it may be out of reach in these steps and bounds, or worth a ", "larger weight."));
+    out.push_back(message("Reach(\"", term->output.name(), "\") ends ", significant(end, 4),
+                          " from its target, which was ", significant(start, 4),
+                          " away: it may be out of reach in these steps and bounds, or worth a ",
+                          "larger weight."));
   }
   return out;
 }

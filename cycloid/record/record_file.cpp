@@ -13,8 +13,9 @@ Recording read_recording(const System& system, const std::filesystem::path& path
   if (suffix == ".h5" || suffix == ".hdf5") {
     if (!hdf5) {
       throw Error(message("\"", path.string(),
-                          "\": this program was built without HDF5; install libhdf5-dev and build "
-                          "again, or save the recording as .npz or .csv"));
+                          "\": this program was built without libhdf5; save the recording as .npz "
+                          "or .csv, or use the program that make build makes where libhdf5-dev is "
+                          "installed; the one that pip installs has none"));
     }
     return recording_from_arrays(hdf5(path), path.string());
   }

@@ -9,6 +9,7 @@ namespace cycloid::inline record {
 namespace {
 constexpr hsize_t kChunkRows = 256;
 constexpr const char* kCheckpoint = "checkpoint";
+constexpr std::size_t kOwn = 3;  // step, rows and notes
 
 // In chunks of this shape, with a checksum.
 hid_t chunked(const hsize_t* chunk, int axes) {
@@ -91,7 +92,7 @@ std::vector<hsize_t> GrowingDataset::shape(hsize_t rows) const {
   return out;
 }
 
-CheckpointDataset::CheckpointDataset(hid_t file, std::size_t numbers) : width_(numbers + 2) {
+CheckpointDataset::CheckpointDataset(hid_t file, std::size_t numbers) : width_(numbers + kOwn) {
   if (H5Lexists(file, kCheckpoint, H5P_DEFAULT) > 0) {
     set_ = checked(H5Dopen2(file, kCheckpoint, H5P_DEFAULT), kCheckpoint);
     return;
@@ -109,7 +110,8 @@ CheckpointDataset::CheckpointDataset(hid_t file, std::size_t numbers) : width_(n
 
 void CheckpointDataset::write(const RunCheckpoint& checkpoint) {
   std::vector<double> row{static_cast<double>(checkpoint.step),
-                          static_cast<double>(checkpoint.rows)};
+                          static_cast<double>(checkpoint.rows),
+                          static_cast<double>(checkpoint.notes)};
   row.insert(row.end(), checkpoint.numbers.begin(), checkpoint.numbers.end());
   CYCLOID_CHECK(row.size() == width_, row.size(), width_);
   newest_ = 1 - newest_;
@@ -119,25 +121,35 @@ void CheckpointDataset::write(const RunCheckpoint& checkpoint) {
   checked(written, "a checkpoint");
 }
 
-RunCheckpoint CheckpointDataset::last(std::int64_t rows) {
-  RunCheckpoint best{.step = -1};
+std::vector<RunCheckpoint> CheckpointDataset::whole(const RunCheckpoint& there) {
   const hid_t space = H5Dget_space(set_);
   const hssize_t count = H5Sget_simple_extent_npoints(space);
   H5Sclose(space);
-  if (count != 2 * static_cast<hssize_t>(width_)) return best;
+  std::vector<RunCheckpoint> out;
+  if (count != 2 * static_cast<hssize_t>(width_)) return out;
   for (const hsize_t place : {hsize_t{0}, hsize_t{1}}) {
-    std::vector<double> row(width_);
-    const herr_t read = moved(place, [&](hid_t here, hid_t there) {
-      return H5Dread(set_, H5T_NATIVE_DOUBLE, here, there, H5P_DEFAULT, row.data());
-    });
-    const bool newer = read >= 0 && row[0] > static_cast<double>(best.step);
-    if (!newer || row[1] > static_cast<double>(rows)) continue;
-    best.step = static_cast<std::int64_t>(row[0]);
-    best.rows = static_cast<std::int64_t>(row[1]);
-    best.numbers.assign(row.begin() + 2, row.end());
-    newest_ = place;
+    RunCheckpoint one = read(place);
+    const bool reached = one.rows <= there.rows && one.notes <= there.notes;
+    if (one.step >= 0 && reached) out.push_back(std::move(one));
   }
-  return best;
+  return out;
+}
+
+void CheckpointDataset::keep(const RunCheckpoint& checkpoint) {
+  newest_ = read(0).step == checkpoint.step ? 0 : 1;
+}
+
+// Step -1: it is not whole, or was never written.
+RunCheckpoint CheckpointDataset::read(hsize_t place) {
+  std::vector<double> row(width_);
+  const herr_t read = moved(place, [&](hid_t here, hid_t there) {
+    return H5Dread(set_, H5T_NATIVE_DOUBLE, here, there, H5P_DEFAULT, row.data());
+  });
+  if (read < 0) return {.step = -1};
+  return {.step = static_cast<std::int64_t>(row[0]),
+          .rows = static_cast<std::int64_t>(row[1]),
+          .notes = static_cast<std::int64_t>(row[2]),
+          .numbers = {row.begin() + kOwn, row.end()}};
 }
 
 template <class Move>

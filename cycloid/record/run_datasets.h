@@ -37,12 +37,17 @@ class GrowingDataset {
   // Leaves the first rows.
   void cut(std::int64_t rows);
 
+  // All of it.
+  bool read(void* values, hid_t type) const {
+    return H5Dread(set_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+  }
+
   // Whether it holds just these numbers.
   template <class T>
   bool holds(const std::vector<T>& values, hid_t type) const {
     if (count() != std::ssize(values)) return false;
     std::vector<T> found(values.size());
-    return H5Dread(set_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found.data()) >= 0 && found == values;
+    return read(found.data(), type) && found == values;
   }
 
  private:
@@ -57,8 +62,8 @@ class GrowingDataset {
   hid_t set_ = -1;
 };
 
-// Two checkpoints, written in turn, each in a chunk of its own with a checksum: (2, n + 2) numbers,
-// step, rows and those of the run. One that a kill cuts off leaves the other.
+// Two checkpoints, written in turn, each in a chunk of its own with a checksum: (2, n + 3) numbers,
+// step, rows, notes and those of the run. One that a kill cuts off leaves the other.
 class CheckpointDataset {
  public:
   // `numbers`: of the run. Opens the dataset, or makes it where there is none.
@@ -68,10 +73,13 @@ class CheckpointDataset {
   ~CheckpointDataset() { H5Dclose(set_); }
 
   void write(const RunCheckpoint& checkpoint);
-  // The last one that is whole, with at most `rows` rows; step -1: there is none.
-  RunCheckpoint last(std::int64_t rows);
+  // Those that are whole, with at most the rows and notes that are there.
+  std::vector<RunCheckpoint> whole(const RunCheckpoint& there);
+  // The next one is written to the other place.
+  void keep(const RunCheckpoint& checkpoint);
 
  private:
+  RunCheckpoint read(hsize_t place);
   template <class Move>
   herr_t moved(hsize_t place, const Move& move);
 

@@ -43,6 +43,7 @@ std::string text_of(hid_t file, const std::string& name) {
       H5Aread(attribute, type, text.data()) < 0) {
     text.clear();
   }
+  text.resize(std::min(text.size(), text.find('\0')));  // an empty text has one byte
   H5Tclose(type), H5Aclose(attribute);
   return text;
 }
@@ -91,8 +92,8 @@ struct FileHandle {
   ~FileHandle() { H5Fclose(id); }
 };
 
-// Where the file's run is another one, what of it.
-void check_same_run(hid_t file, const RunHeader& h) {
+// The header; where the file's run is another one, an Error says what of it.
+const RunHeader& same_run(hid_t file, const RunHeader& h) {
   const std::int64_t schema = number_of(file, "schema"), seed = number_of(file, "seed");
   if (schema != kSchema) throw Error("it is no recording of this release");
   for (const auto& [name, text] : h.texts) {
@@ -104,6 +105,7 @@ void check_same_run(hid_t file, const RunHeader& h) {
   if (seed != h.seed) {
     throw Error(message("it is of another run: its seed is ", seed, ", here it is ", h.seed));
   }
+  return h;
 }
 
 }  // namespace
@@ -113,13 +115,13 @@ bool can_record_runs() { return true; }
 struct RunRecorder::File {
   FileHandle file;
   RunHeader header;
-  GrowingDataset states, times, steps, controls, x0, params;
+  GrowingDataset states, times, steps, controls, x0, params, notes;
   CheckpointDataset checkpoints;
   std::chrono::steady_clock::time_point kept = std::chrono::steady_clock::now();
 
   File(const std::string& path, const RunHeader& h, bool is_there, std::size_t numbers)
       : file(path, is_there),
-        header(h),
+        header(is_there ? same_run(file.id, h) : h),  // before anything is made in another's file
         states(file.id, "states", number_type(), h.environments, h.states),
         times(file.id, "times", H5T_IEEE_F64LE, 1, 0),
         steps(file.id, "steps", H5T_STD_I64LE, 1, 0),
@@ -127,6 +129,7 @@ struct RunRecorder::File {
                  std::max<std::int64_t>(h.inputs, 1)),
         x0(file.id, "x0", number_type(), 1, h.environments > 1 ? h.states : 0),
         params(file.id, "params", H5T_IEEE_F64LE, 1, 0),
+        notes(file.id, "notes", H5T_STD_U8LE, 1, 0),
         checkpoints(file.id, numbers) {}
 
   void begin() {
@@ -142,9 +145,8 @@ struct RunRecorder::File {
     put_number(file.id, "schema", kSchema);
   }
 
-  // Rows that came after the last checkpoint are made again.
-  RunCheckpoint go_on() {
-    check_same_run(file.id, header);
+  // Rows that came after the checkpoint are made again.
+  RunCheckpoint go_on(std::int64_t last_step, std::int64_t segment) {
     if (!x0.holds(header.x0, H5T_NATIVE_DOUBLE)) throw Error("it is of a run from other starts");
     if (!params.holds(header.params, H5T_NATIVE_DOUBLE)) {
       throw Error("it is of a run with other parameters");
@@ -156,13 +158,24 @@ struct RunRecorder::File {
         throw Error("it is of another model, or of one that has changed since");
       }
     }
-    const std::int64_t whole = std::min({states.rows(), times.rows(), steps.rows()});
-    RunCheckpoint last = checkpoints.last(whole);
+    const RunCheckpoint there{.rows = std::min({states.rows(), times.rows(), steps.rows()}),
+                              .notes = notes.rows()};
+    RunCheckpoint last{.step = -1};
+    for (const RunCheckpoint& one : checkpoints.whole(there)) {
+      if (one.step > last_step) {
+        throw Error(message("it has ", one.step, " steps already, ", last_step, " are asked for"));
+      }
+      if (one.step > last.step && (one.step == last_step || one.step % segment == 0)) last = one;
+    }
     if (last.step < 0) throw Error("it has no checkpoint of this run: record it again");
-    states.cut(last.rows), times.cut(last.rows), steps.cut(last.rows);
+    checkpoints.keep(last);
+    cut_states(last.rows);
     controls.cut(last.step);
+    notes.cut(last.notes);
     return last;
   }
+
+  void cut_states(std::int64_t rows) { states.cut(rows), times.cut(rows), steps.cut(rows); }
 
   void flush(const RunCheckpoint& checkpoint, const char* what) {
     checkpoints.write(checkpoint);
@@ -181,10 +194,11 @@ RunRecorder::RunRecorder(const std::string& path, const RunHeader& header,
 }
 
 RunRecorder RunRecorder::resume(const std::string& path, const RunHeader& header,
+                                std::int64_t steps, std::int64_t segment,
                                 RunCheckpoint& checkpoint) {
   try {
     auto file = std::make_unique<File>(path, header, true, checkpoint.numbers.size());
-    checkpoint = file->go_on();
+    checkpoint = file->go_on(steps, segment);
     return RunRecorder(std::move(file));
   } catch (const Error& error) {
     throw Error(message("cannot go on with \"", path, "\": ", error.what()));
@@ -200,6 +214,18 @@ void RunRecorder::add_state(std::int64_t step, double t, std::span<const double>
 void RunRecorder::add_inputs(std::span<const double> inputs, std::int64_t steps) {
   file_->controls.append(inputs.data(), H5T_NATIVE_DOUBLE, steps);
 }
+
+void RunRecorder::add_notes(const std::string& text) {
+  file_->notes.append(text.data(), H5T_NATIVE_UINT8, std::ssize(text));
+}
+
+std::string RunRecorder::notes() const {
+  std::string text(static_cast<std::size_t>(file_->notes.rows()), '\0');
+  if (!file_->notes.read(text.data(), H5T_NATIVE_UINT8)) throw Error("its notes are damaged");
+  return text;
+}
+
+void RunRecorder::cut_states(std::int64_t rows) { file_->cut_states(rows); }
 
 bool RunRecorder::due() const {
   return std::chrono::steady_clock::now() - file_->kept >= std::chrono::seconds(1);
@@ -220,15 +246,21 @@ bool can_record_runs() { return false; }
 namespace {
 [[noreturn]] void refuse() {
   throw Error(
-      "this program was built without libhdf5, which recordings need: install it "
-      "(apt-get install libhdf5-dev) and build again, save the run from Python, or write a table "
-      "with --output FILE.csv");
+      "this program was built without libhdf5, which recordings need: save the run from Python "
+      "(traj.save), write a table with --output FILE.csv, or use the program that make build makes "
+      "where libhdf5-dev is installed; the one that pip installs has none");
 }
 }  // namespace
 RunRecorder::RunRecorder(const std::string&, const RunHeader&, const RunCheckpoint&) { refuse(); }
-RunRecorder RunRecorder::resume(const std::string&, const RunHeader&, RunCheckpoint&) { refuse(); }
+RunRecorder RunRecorder::resume(const std::string&, const RunHeader&, std::int64_t, std::int64_t,
+                                RunCheckpoint&) {
+  refuse();
+}
 void RunRecorder::add_state(std::int64_t, double, std::span<const double>) {}
 void RunRecorder::add_inputs(std::span<const double>, std::int64_t) {}
+void RunRecorder::add_notes(const std::string&) {}
+std::string RunRecorder::notes() const { return {}; }
+void RunRecorder::cut_states(std::int64_t) {}
 bool RunRecorder::due() const { return false; }
 void RunRecorder::keep(const RunCheckpoint&) {}
 void RunRecorder::close(const RunCheckpoint&) {}

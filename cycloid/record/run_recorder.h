@@ -32,6 +32,7 @@ struct RunHeader {
 
 struct RunCheckpoint {
   std::int64_t step = 0, rows = 0;  // steps that were made; rows of states among them
+  std::int64_t notes = 0;           // bytes of notes
   std::vector<double> numbers{};    // as many in every checkpoint of a run
 };
 
@@ -42,10 +43,11 @@ class RunRecorder {
  public:
   // A new file. Throws Error when it cannot be written, or without libhdf5.
   RunRecorder(const std::string& path, const RunHeader& header, const RunCheckpoint& start);
-  // A file that is there, of the same run, cut back to its last checkpoint. Throws Error on one of
-  // another run or without a checkpoint.
-  static RunRecorder resume(const std::string& path, const RunHeader& header,
-                            RunCheckpoint& checkpoint);
+  // A file that is there, of the same run, cut back to its last checkpoint from which a run of
+  // `steps` goes on: at their end, or at a multiple of `segment` steps. Throws Error on one of
+  // another run, of more steps or without a checkpoint.
+  static RunRecorder resume(const std::string& path, const RunHeader& header, std::int64_t steps,
+                            std::int64_t segment, RunCheckpoint& checkpoint);
   RunRecorder(RunRecorder&&) noexcept;
   ~RunRecorder();  // closes, and keeps silent
 
@@ -53,6 +55,11 @@ class RunRecorder {
   void add_state(std::int64_t step, double t, std::span<const double> states);
   // (environments, steps, inputs): of the steps that follow those that are there.
   void add_inputs(std::span<const double> inputs, std::int64_t steps);
+  // Text about the run, which is only appended; and all of it.
+  void add_notes(const std::string& text);
+  std::string notes() const;
+  // Leaves the first rows of states.
+  void cut_states(std::int64_t rows);
   // Whether a second has passed since all was brought to the disk.
   bool due() const;
   // Brings all to the disk.

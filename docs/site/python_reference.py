@@ -36,16 +36,69 @@ class Package:
 
     def find(self, module: str, name: str):
         """The definition of a name, followed through imports from this package; None if it is a
-        module or comes from the compiled part."""
+        module or comes from elsewhere."""
         for node in self.tree(module).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
+                node.module = module
+                return node
+            if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == name:
                 return node
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cycloid."):
                 source = node.module.removeprefix("cycloid.")
                 for alias in node.names:
                     if (alias.asname or alias.name) == name and source != "_core":
                         return self.find(source, alias.name)
-        return None
+        return self.errors().get(name) if module == "__init__" else None
+
+    def errors(self) -> dict[str, ast.ClassDef]:
+        """The exceptions of the compiled part, as if they were written in Python."""
+        text = (self.folder.parent / "src" / "module.cpp").read_text()
+        found = re.findall(r'bind_error<\w+>\(m, "(\w+)", (\S+),((?:\s*"[^"]*")+)\);', text)
+        out = {}
+        for name, base, doc in found:
+            above = base.removeprefix("PyExc_") if base.startswith("PyExc_") else "Error"
+            words = "".join(re.findall(r'"([^"]*)"', doc))
+            out[name] = ast.parse(f"class {name}({above}):\n    {words!r}").body[0]
+            out[name].module = "__init__"
+        return out
+
+    def members(self, node: ast.ClassDef) -> list[ast.FunctionDef]:
+        """Public methods and properties with a docstring, those of base classes after its own."""
+        own = [
+            m
+            for m in node.body
+            if isinstance(m, ast.FunctionDef)
+            and not m.name.startswith("_")
+            and ast.get_docstring(m)
+        ]
+        for base in node.bases:
+            above = self.find(node.module, base.id) if isinstance(base, ast.Name) else None
+            if isinstance(above, ast.ClassDef) and hasattr(above, "module"):
+                names = {m.name for m in own}
+                own += [m for m in self.members(above) if m.name not in names]
+        return own
+
+
+def fields(node: ast.ClassDef) -> list[str]:
+    """Public attributes, of the class and of its __init__: "name: type    # what it is"."""
+    start = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    lines = []
+    for body in (node.body, *(n.body for n in start)):
+        for n, after in zip(body, [*body[1:], None], strict=True):
+            if isinstance(n, ast.AnnAssign):
+                target, kind = n.target, f": {ast.unparse(n.annotation)}"
+            elif isinstance(n, ast.Assign) and body is not node.body:
+                target, kind = n.targets[0], ""
+            else:
+                continue
+            is_self = isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+            name = target.attr if is_self else getattr(target, "id", "_")
+            if name.startswith("_") or (body is not node.body) != is_self:
+                continue
+            is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            doc = " ".join(str(after.value.value).split()) if is_text else ""
+            lines.append(f"{name}{kind}" + (f"    # {doc}" if doc else ""))
+    return lines
 
 
 def signature(node: ast.FunctionDef, name: str) -> str:
@@ -83,30 +136,36 @@ def prose(docstring: str) -> str:
     return "\n\n".join(out)
 
 
-def entry(node, name: str, level: int) -> list[str]:
-    """Heading, signature, text; of a class its public methods and properties too."""
-    doc = ast.get_docstring(node) or ""
+def constructor(node: ast.ClassDef, name: str) -> str:
+    """How it is made, where users make it; empty where a function does."""
+    start = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    made = r"What `|.*\bmade by `|.*` makes it|.*`\w+` (found|trained)|Runs of all|A band"
+    first = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
+    inner = {"core", "batch", "layout", "draws", "inside"}
+    if not start or re.match(made, first) or inner & {a.arg for a in start[0].args.args}:
+        return ""
+    start[0].returns = None
+    return signature(start[0], name)
+
+
+def entry(package: Package, node, name: str, level: int) -> list[str]:
+    """Heading, signature, text; of a class its attributes, methods and properties too."""
     lines = [f"{'#' * level} {name.rpartition('.')[2]}", ""]
+    if isinstance(node, ast.AnnAssign):
+        return [*lines, "```python", f"{name}: {ast.unparse(node.annotation)}", "```", ""]
     if isinstance(node, ast.FunctionDef):
         shown = signature(node, name)
         if any(getattr(d, "id", "") == "property" for d in node.decorator_list):
             shown = name + (f": {ast.unparse(node.returns)}" if node.returns else "")
         lines += ["```python", shown, "```", ""]
-    lines += [prose(doc), ""]
+    elif shown := constructor(node, name):
+        lines += ["```python", shown, "```", ""]
+    lines += [prose(ast.get_docstring(node) or ""), ""]
     if isinstance(node, ast.ClassDef):
-        fields = [
-            f"{n.target.id}: {ast.unparse(n.annotation)}"
-            for n in node.body
-            if isinstance(n, ast.AnnAssign)
-            and isinstance(n.target, ast.Name)
-            and not n.target.id.startswith("_")
-        ]
-        if fields:
-            lines += ["```python", *fields, "```", ""]
-        for member in node.body:
-            if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-                if ast.get_docstring(member):
-                    lines += entry(member, f"{name}.{member.name}", level + 1)
+        if shown := fields(node):
+            lines += ["```python", *shown, "```", ""]
+        for member in package.members(node):
+            lines += entry(package, member, f"{name}.{member.name}", level + 1)
     return lines
 
 
@@ -120,7 +179,7 @@ def page(package: Package, module: str) -> str:
         node = package.find(source, name)
         if node is not None:
             prefix = "cy" if module == "cycloid" else f"cy.{module}"
-            lines += entry(node, f"{prefix}.{name}", 2)
+            lines += entry(package, node, f"{prefix}.{name}", 2)
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from cycloid import _core, _law_pictures
 from cycloid._core import Error
+from cycloid._flow_obstacles import FlowObstacles
 from cycloid._forward import forward
 from cycloid._observe import observe
 from cycloid._robot import Robot
@@ -172,8 +173,7 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
         scene |= parts
         return lambda x: poses(x)[..., :3]
     if hasattr(seen, "field") and hasattr(seen, "shape"):
-        _draw_flow(run, seen, scene)
-        return None
+        return _draw_flow(run, seen, scene)
     drawn = getattr(seen, "_picture", None)
     if drawn is None:
         return _draw_phase(run, scene)
@@ -295,8 +295,12 @@ def _add_forces(run: Run, robot: Robot, parts: dict[str, Any], scene: Scene) -> 
         }
 
 
-def _draw_flow(run: Run, flow: Any, scene: Scene) -> None:
-    """A fluid: its temperature, else its vorticity, else the first field of its state."""
+def _draw_flow(
+    run: Run, flow: Any, scene: Scene
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """A fluid: its temperature, else its vorticity, else the first field of its state, with what
+    stands or moves in it.
+    """
     blocks = flow.state_slices
     name = next(iter(blocks))
     if "temperature" in blocks:
@@ -308,25 +312,16 @@ def _draw_flow(run: Run, flow: Any, scene: Scene) -> None:
         field = np.linalg.norm(field, axis=-1)
     unit = flow.observable_units.get(name, "")
     _draw_field(field, f"{name} [{unit}]" if unit else name, flow.size, scene)
-    if len(flow.shape) == 2:
-        scene["geoms"] = _obstacles(flow, run.seen_params)
-
-
-def _obstacles(flow: Any, params: np.ndarray) -> list[Scene]:
-    """Discs and rectangles that stand in a flow of two dimensions, as flat bodies."""
-    values, thin, out = flow.parameters.unpack(params), 0.002 * min(flow.size), []
-    for name in [n for n in values if n.startswith("obstacle:") and n.endswith(".center")]:
-        own, place = name.removesuffix(".center"), [*values[name], 0.0]
-        if f"{own}.displacement" in flow.state_slices:
-            continue  # it moves
-        if f"{own}.radius" in values:
-            size, shape = [float(values[f"{own}.radius"]), thin], "cylinder"
-        elif f"{own}.size" in values:
-            size, shape = [*(values[f"{own}.size"] / 2), thin], "box"
-        else:
-            continue
-        out.append(_law_pictures.geom(-1, shape, size, (0.55, 0.58, 0.63, 1.0), place))
-    return out
+    if len(flow.shape) != 2:
+        return None
+    things = FlowObstacles(flow, run.seen_params)
+    scene["geoms"] = things.geoms
+    scene["assets"] = {"meshes": [_mesh(*mesh) for mesh in things.meshes], "fields": []}
+    poses = things.poses
+    if poses is None:
+        return None
+    scene["poses"] = columns(poses(run.states).reshape((len(run.states), -1)))
+    return lambda x: poses(x)[..., :3]
 
 
 def _draw_field(field: np.ndarray, name: str, size: Sequence[float], scene: Scene) -> None:

@@ -38,6 +38,7 @@ __all__ = [
     "Equilibrium",
     "EquilibriumGradient",
     "Mesh",
+    "Muscle",
     "Plane",
     "Pressure",
     "Sphere",

@@ -3,6 +3,7 @@
 Where the program was built without libhdf5, it says so, and there is no more to test.
 """
 
+import json
 import signal
 import time
 
@@ -112,7 +113,7 @@ def test_a_run_goes_on_bit_for_bit(records, how, model):
     with h5py.File(records.folder / "cut.h5") as file:
         reached = int(file["checkpoint"][:, 0].max())
     assert reached > 1024
-    steps = (reached // 1024 + 2) * 1024  # whole segments: where the cuts are is part of the run
+    steps = reached + 1500  # ends within a segment
     resumed = records.answer(*words, "cut.h5", "--steps", steps, "--resume")
     assert resumed["resumed_at"] == reached
     whole = records.answer(*words, "whole.h5", "--steps", steps)
@@ -121,6 +122,52 @@ def test_a_run_goes_on_bit_for_bit(records, how, model):
     again = records.answer(*words, "cut.h5", "--steps", steps, "--resume")
     assert again["resumed_at"] == steps and again["final_state"] == whole["final_state"]
     assert cy.open(records.folder / "cut.h5").states.shape[0] == 2
+
+
+@pytest.mark.parametrize("model, batch", [("box.xml", 2), ("lorenz", 1), ("bouncing_ball", 3)])
+@pytest.mark.parametrize("first", [700, 2048, 2500])
+def test_a_longer_run_is_the_run_in_one_piece(records, model, batch, first):
+    """Rows, inputs and the report, wherever the shorter run ended."""
+    (records.folder / "box.xml").write_text(BOX)
+    words = ["simulate", model, "--batch", batch, "--every", 300]
+    words += ["--set", "restitution=0.999"] if model == "bouncing_ball" else []
+    words += ["--record"]
+    records.answer(*words, "run.h5", "--steps", first)
+    for steps in (first, 4000):  # a complete run stays as it is, and may still become longer
+        resumed = records.answer(*words, "run.h5", "--steps", steps, "--resume")
+    assert resumed["resumed_at"] == first // (2048 // batch) * (2048 // batch)
+    whole = records.answer(*words, "whole.h5", "--steps", 4000)
+    for key in ("final_state", "failed", "unsolved", "crowded", "event_counts", "events"):
+        assert resumed[key] == whole[key], key
+    assert model != "bouncing_ball" or resumed["events"][0]["step"] < first
+    assert same(records.folder / "run.h5", records.folder / "whole.h5")
+    with h5py.File(records.folder / "run.h5") as file:
+        assert file["steps"][()].tolist() == [*range(0, 4000, 300), 4000]
+
+
+def test_failures_are_reported_with_their_reasons_after_a_resume(records):
+    """Euler's method with steps far too long diverges in the first segment of two."""
+    words = ["simulate", "double_pendulum", "--batch", 2, "--integrator", "euler", "--dt", 0.2]
+    words += ["--record", "run.h5", "--spread", 2, "--seed", 3]
+    first = records.run(*words, "--steps", 1100, "--json")
+    assert first.returncode == 1, "it was to diverge"
+    failed = json.loads(first.stdout)["failed"]
+    again = records.run(*words, "--steps", 1100, "--resume", "--json")
+    assert json.loads(again.stdout)["failed"] == failed and failed[0]["reason"]
+
+
+def test_a_text_that_is_empty_is_no_other_run(records):
+    """An attribute of no letters has one byte, which counts for none."""
+    words = ["simulate", "pendulum", "--record", "run.h5", "--steps"]
+    records.answer(*words, 100)
+    with h5py.File(records.folder / "run.h5", "r+") as file:
+        texts = [name for name, value in file.attrs.items() if isinstance(value, (bytes, str))]
+        kept = {name: file.attrs[name] for name in texts}
+        assert kept
+        for name, text in kept.items():  # as HDF5 pads a text that is shorter than its room
+            data = text.encode() if isinstance(text, str) else bytes(text)
+            file.attrs.create(name, np.bytes_(data + b"\0"), dtype=f"S{len(data) + 1}")
+    assert records.answer(*words, 200, "--resume")["resumed_at"] == 0
 
 
 def test_a_checkpoint_that_was_cut_off_leaves_the_other(records):
@@ -171,8 +218,10 @@ def test_only_recordings_go_on(records):
     assert (records.folder / "no.h5").read_text() == "no recording"
     with h5py.File(records.folder / "other.h5", "w") as file:
         file["x"] = 1
+    before = (records.folder / "other.h5").read_bytes()
     done = records.run("simulate", "pendulum", "--record", "other.h5", "--resume")
     assert done.returncode == 2 and "no recording of this release" in done.stderr
+    assert (records.folder / "other.h5").read_bytes() == before
 
 
 def test_all_environments_are_recorded(records):

@@ -4,6 +4,7 @@ has, plays, obeys slider, buttons and keys, and can be read by a machine and by 
 CYCLOID_SCREENSHOTS names a folder that receives pictures.
 """
 
+import base64
 import json
 import os
 import time
@@ -270,6 +271,10 @@ def test_everything_that_can_be_used_has_a_name(page):
     assert all(name for _, name in used), used
     assert ("button", "Play") in used and ("slider", "Frame") in used
     assert any(role == "image" and "three dimensions" in name for role, name in roles)
+    assert any(role == "note" and name == "Legend" for role, name in roles)
+    assert any(role == "image" and name.endswith("over time") for role, name in roles)
+    keys = "[...document.querySelectorAll('header button')].map((b) => b.ariaKeyShortcuts)"
+    assert sum(map(bool, page.evaluate(keys))) >= 10
 
 
 def test_pictures_and_films_can_be_saved(page, folder):
@@ -284,6 +289,78 @@ def test_pictures_and_films_can_be_saved(page, folder):
             assert time.monotonic() < deadline, f"no {name}"
             page.evaluate("new Promise((done) => setTimeout(done, 100))")
         assert (folder / name).read_bytes()[:4] == magic
+
+
+# Plays a film and looks at each of its frames: where its orange is, and how much of it there is.
+WATCH = """new Promise((done) => {
+  const video = document.createElement("video"), seen = [];
+  const look = () => {
+    const copy = document.createElement("canvas");
+    copy.width = video.videoWidth; copy.height = video.videoHeight;
+    const pen = copy.getContext("2d");
+    pen.drawImage(video, 0, 0);
+    const all = pen.getImageData(0, 0, copy.width, copy.height).data;
+    let n = 0, x = 0;
+    for (let k = 0; k < all.length; k += 4) {
+      const [r, g, b] = [all[k], all[k + 1], all[k + 2]];
+      if (%s) { ++n; x += (k / 4) %% copy.width; }
+    }
+    seen.push([n, x / n]);
+    video.requestVideoFrameCallback(look);
+  };
+  video.muted = true;
+  video.requestVideoFrameCallback(look);
+  video.onended = () => done({ size: [video.videoWidth, video.videoHeight], seen });
+  video.onerror = () => done({ error: "it cannot be decoded" });
+  video.src = "data:video/webm;base64,%s";
+  video.play();
+})"""
+
+
+def test_the_film_shows_the_run(browser, page, folder):
+    """Decoded by the browser itself: the scene in its size, with an arrow that travels."""
+    path = folder / "A_swing_b_.webm"
+    assert path.exists(), "the test above films it"
+    size = page.evaluate("[scene.width, scene.height]")
+    film = base64.b64encode(path.read_bytes()).decode()
+    played = browser.open_address("about:blank").evaluate(WATCH % (ORANGE, film))
+    assert played["size"] == size
+    arrows = [x for n, x in played["seen"] if n > 100]
+    assert len(arrows) >= 2 and max(arrows) - min(arrows) > 20, played
+
+
+def test_the_camera_obeys_keys(page):
+    """What can be done with a mouse can be done without one."""
+    seen = [page.evaluate("scene.toDataURL()")]
+    for key in ("]", "PageUp", "-"):
+        press(page, key)
+        seen.append(page.evaluate("scene.toDataURL()"))
+    assert len(set(seen)) == 4
+    for key in ("[", "PageDown", "+"):
+        press(page, key)
+    press(page, "r", "KeyR")
+    assert page.evaluate("scene.toDataURL()") == seen[0]
+
+
+def test_a_moving_obstacle_is_seen_to_move(browser, folder):
+    disc = cy.fluid.Circle((0.5, 0.5), 0.15, moves=True)
+    flow = cy.fluid.grid(
+        (32, 16), (2.0, 1.0), viscosity=0.02, dt=0.02, obstacles=[disc],
+        boundary={"bottom": "wall", "top": "wall"}, inputs=("obstacle:#0.velocity",),
+    )
+    run = cy.rollout(flow, flow.state(), np.tile([1.0, 0.0], (40, 1)))
+    page = opened(browser, cy.view(run, folder / "disc.html"))
+    grey = "Math.abs(r - g) < 16 && b >= g && b - r < 32 && r > 100 && r < 210"
+    middle = COUNT.replace("let n = 0;", "let n = 0, x = 0;").replace(
+        "++n;", "{ ++n; x += (k / 4) %% copy.width; }"
+    ).replace("return n;", "return [n, x / n / copy.width];")
+    count_first, first = page.evaluate(middle % grey)
+    page.evaluate("cycloid.seek(40)")
+    count_last, last = page.evaluate(middle % grey)
+    assert count_first > 1000 and 0.8 < count_last / count_first < 1.25
+    assert last - first > 0.15  # 0.8 m of 2 m
+    assert page.evaluate("cycloid.bodies(40)[0][0]") == pytest.approx(0.5 + 0.8, abs=2e-3)
+    assert page.errors == []
 
 
 def test_worlds_without_a_picture_have_their_plots(browser, folder):

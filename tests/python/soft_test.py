@@ -190,11 +190,12 @@ def cook(n, formulation, young, poisson, force, plane_strain):
 
 
 def test_cooks_membrane_does_not_lock():
-    assert cook(16, "locking_free", 1.0, 1 / 3, 1.0, False) == pytest.approx(23.96, rel=0.01)
-    assert cook(16, "standard", 1.0, 1 / 3, 1.0, False) < 23.5
-    # Nearly incompressible, in plane strain: the plain element is four times too stiff.
-    assert cook(16, "locking_free", 250.0, 0.4999, 100.0, True) > 7
-    assert cook(16, "standard", 250.0, 0.4999, 100.0, True) < 3
+    assert cook(16, "locking_free", 1.0, 1 / 3, 1.0, False) == pytest.approx(23.88, abs=0.005)
+    assert cook(16, "standard", 1.0, 1 / 3, 1.0, False) == pytest.approx(23.35, abs=0.005)
+    # Nearly incompressible, in plane strain: the plain element is several times too stiff.
+    free = cook(16, "locking_free", 250.0, 0.4999, 100.0, True)
+    assert free > 7
+    assert free / cook(16, "standard", 250.0, 0.4999, 100.0, True) == pytest.approx(3.15, abs=0.05)
 
 
 def test_a_thick_cylinder_under_pressure():
@@ -274,14 +275,15 @@ def test_the_bar_of_turek_and_hron_swings():
     moved = run.states[:, : x.size].reshape(401, -1, 3)[:, end].mean(axis=1) - x[end].mean(axis=0)
     second = moved[200:, :2]
     low, high = second.min(axis=0), second.max(axis=0)
-    np.testing.assert_allclose((high + low) / 2, (-14.6508e-3, -64.8131e-3), rtol=0.01)
-    np.testing.assert_allclose((high - low) / 2, (14.6507e-3, 64.9142e-3), rtol=0.01)
+    middle = (high + low) / 2 / (-14.6508e-3, -64.8131e-3)
+    amplitude = (high - low) / 2 / (14.6507e-3, 64.9142e-3)
+    assert np.all(np.abs([middle - 1, amplitude - 1]) < (0.009, 0.005))
     lowest = []
     for part in (slice(40, 160), slice(200, 340)):
         k = part.start + np.argmin(moved[part, 1])
         a, b, c = moved[k - 1 : k + 2, 1]
         lowest.append(0.005 * (k + 0.5 * (a - c) / (a - 2 * b + c)))
-    assert abs((lowest[1] - lowest[0]) / 0.915922 - 1) < 0.01
+    assert abs((lowest[1] - lowest[0]) / 0.915922 - 1) < 0.003
 
 
 def swinging(integrator="implicit_euler", material="neo_hookean", element="hex", per_cell=False):

@@ -292,3 +292,27 @@ def test_obstacles_of_a_flow_are_drawn():
     assert disc["shape"] == "cylinder" and disc["size"][0] == pytest.approx(0.3)
     assert disc["pos"] == [1, 1, 0]
     assert box["shape"] == "box" and box["size"][:2] == pytest.approx([0.1, 0.3])
+
+
+def test_moving_obstacles_and_shapes_of_a_flow_are_drawn():
+    x, y = np.meshgrid(np.linspace(0, 2, 33), np.linspace(0, 1, 17), indexing="ij")
+    shape = cy.fluid.Shape(np.hypot(x - 1.4, (y - 0.5) / 1.5) - 0.1)
+    disc = cy.fluid.Circle((0.5, 0.5), 0.1, moves=True)
+    flow = cy.fluid.grid(
+        (32, 16), (2.0, 1.0), viscosity=0.02, dt=0.01, obstacles=[disc, shape],
+        boundary={"bottom": "wall", "top": "wall"}, inputs=("obstacle:#0.velocity",),
+    )
+    run = cy.rollout(flow, flow.state(), np.tile([0.4, 0.1], (20, 1)))
+    bar = np.zeros_like(run.states)
+    where = flow.state_slices["obstacle:#0.displacement"].start
+    bar[-1, where] = -1  # the loss: minus the way of the disc
+    scene = scene_of(run, gradient=bar)
+    drawn, other = scene["geoms"]
+    assert (drawn["body"], drawn["shape"], drawn["pos"]) == (0, "cylinder", [0, 0, 0])
+    poses = decoded(scene["poses"]).reshape((21, 1, 7))
+    expected = [0.5, 0.5] + np.outer(np.arange(21), [0.004, 0.001])
+    assert np.allclose(poses[:, 0, :2], expected, atol=1e-6)
+    assert np.allclose(decoded(scene["gradient"]["places"])[:, :3], [1, 0, 0], atol=1e-3)
+    assert (other["body"], other["shape"], other["mesh"]) == (-1, "mesh", 0)
+    reach = np.ptp(decoded(scene["assets"]["meshes"][0]["vertices"]), axis=0)
+    assert np.allclose(reach[:2], [0.2, 0.3], atol=0.02)

@@ -71,16 +71,39 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert needs == ["Requires-Dist: numpy>=2", "Requires-Dist: mujoco-core==4.0.0"]
 
 
-def test_the_installed_wheel_takes_a_gradient(wheel, tmp_path):
+@pytest.fixture
+def installed(wheel, tmp_path):
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-compile"]
     install += ["--disable-pip-version-check", "--quiet", "--target", str(tmp_path), str(wheel)]
     subprocess.run(install, check=True, capture_output=True)
+    return tmp_path
+
+
+def test_its_program_runs_and_says_that_it_has_no_hdf5(installed):
+    def program(*words):
+        return subprocess.run(
+            [sys.executable, "-B", "-m", "cycloid", *words],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(installed)},
+            cwd=installed,
+        )
+
+    ran = program("simulate", "pendulum", "--steps", "10", "--json")
+    assert ran.returncode == 0, ran.stderr
+    refused = program("simulate", "pendulum", "--steps", "10", "--record", "run.h5")
+    assert refused.returncode == 2
+    assert "built without libhdf5" in refused.stderr and "traj.save" in refused.stderr
+    assert not (installed / "run.h5").exists()
+
+
+def test_the_installed_wheel_takes_a_gradient(installed):
     found = subprocess.run(
-        [sys.executable, "-B", "-c", SCRIPT, str(tmp_path)],
+        [sys.executable, "-B", "-c", SCRIPT, str(installed)],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(installed)},
+        cwd=installed,
     )
     assert found.returncode == 0, found.stderr
     assert found.stdout.split()[0] == SET

@@ -169,6 +169,7 @@ const jump = (by) => {
   player.pause();
   player.seek(player.frame + by);
 };
+const TURN = Math.PI / 18; // by one key
 const tenth = () => Math.max(1, Math.round(times.length / 10));
 const KEYS = {
   " ": actions.play,
@@ -184,6 +185,13 @@ const KEYS = {
   h: () => toggle("hidden-geoms"),
   Home: () => jump(-Infinity),
   End: () => jump(Infinity),
+  "[": () => stage?.orbit(-TURN, 0, 1),
+  "]": () => stage?.orbit(TURN, 0, 1),
+  PageUp: () => stage?.orbit(0, -TURN, 1),
+  PageDown: () => stage?.orbit(0, TURN, 1),
+  "+": () => stage?.orbit(0, 0, 0.85),
+  "=": () => stage?.orbit(0, 0, 0.85),
+  "-": () => stage?.orbit(0, 0, 1 / 0.85),
   ArrowUp: () => faster(1),
   ArrowDown: () => faster(-1),
 };

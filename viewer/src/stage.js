@@ -506,6 +506,21 @@ export class Stage {
     });
   }
 
+  // Turns the camera about its target [rad] and changes its distance by a factor.
+  orbit(around, down, factor) {
+    const { target } = this.controls;
+    const { x, y, z } = this.camera.position.clone().sub(target);
+    const r = Math.hypot(x, y, z);
+    const azimuth = Math.atan2(y, x) + around;
+    const polar = Math.min(Math.max(Math.acos(z / r) + down, 1e-3), Math.PI - 1e-3);
+    const level = factor * r * Math.sin(polar);
+    this.camera.position
+      .set(level * Math.cos(azimuth), level * Math.sin(azimuth), factor * r * Math.cos(polar))
+      .add(target);
+    this.controls.update();
+    this.draw();
+  }
+
   follow_camera() {
     const goal = this.followed();
     if (this.following && this.goal) {
