@@ -28,10 +28,12 @@ class Sight:
         if self.names is None:
             return x
         self.seen = observe_states(self.system, x, names=list(self.names), params=self.params)
-        return self.seen.values
+        return np.asarray(self.seen.values, np.float64)  # as training computes
 
     def back(self, o_bar: np.ndarray) -> np.ndarray:
-        return o_bar if self.names is None else self.seen.pullback(o_bar).x
+        if self.names is None:
+            return o_bar
+        return self.seen.pullback(o_bar.astype(self.system.dtype)).x
 
 
 class PolicyTask:

@@ -90,10 +90,11 @@ def test_a_policy_runs_in_the_viewer_and_from_a_file(balanced, tmp_path):
     assert "cart" in page.read_text()  # drawn as the robot that it is
 
 
-def test_training_goes_on_bit_for_bit(tmp_path):
-    env = cycloid.gym.make("InvertedPendulum", 2)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_training_goes_on_bit_for_bit(dtype, tmp_path):
+    env = cycloid.gym.make("InvertedPendulum", 2, dtype=dtype)
     whole = trained(env, episode=20)
-    part = trained(env, episode=20, callback=lambda window, cost: window < 15)
+    part = trained(env, episode=20, callback=lambda window, cost: np.less(window, 15))
     assert part.interrupted and part.steps < whole.steps and not whole.interrupted
     part.save(tmp_path / "part.cyl")
     rest = trained(env, episode=20, resume=tmp_path / "part.cyl")

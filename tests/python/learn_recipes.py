@@ -179,24 +179,29 @@ def triangles(rng: Any, runs: int) -> np.ndarray:
 
 
 def three_bodies(seed: int = 0, steps: int = 10_000, runs: int = 5000) -> Score:
-    """Greydanus et al., with a cosine schedule; energy along 15 runs of 5 s."""
+    """Greydanus et al.; here V(q) + T(p), and a cosine schedule without weight decay. Gradients are
+    cut to length 1: near collisions a few rows have rates of hundreds, which the others would have
+    to follow. energy: along 100 runs of 5 s, with steps of 0.01 s."""
     rng = np.random.default_rng(seed)
     x = bodies_flow(triangles(rng, runs), 3, 5, 20, 20).reshape(-1, 12)
     keep, held = x[: len(x) * 4 // 5], x[len(x) * 4 // 5 :]
-    law = cy.learn.hamiltonian(6, hidden=(200, 200), dt=0.05, seed=seed, dtype="float32")
+    law = cy.learn.hamiltonian(
+        6, hidden=(200, 200), separable=True, dt=0.01, seed=seed, dtype="float32"
+    )
     score: Score = {}
     learned = timed_training(
         *(law, cy.learn.Derivatives(keep, bodies_rate(keep, 3)), score),
         steps=steps,
         batch=600,
+        learning_rate=3e-3,
         schedule="cosine",
-        weight_decay=1e-4,
+        clip=1.0,
         seed=seed,
         threads=1,
     )
     seen = cy.observe(learned, held, names=["x_dot"]).values
     score["test"] = float(((seen - bodies_rate(held, 3)) ** 2).mean())
-    run = cy.rollout(learned, triangles(rng, 15), 100)
+    run = cy.rollout(learned, triangles(rng, 100), 500, save=5)
     energy = bodies_energy(np.asarray(run.states, float), 3)
     score["energy"] = float(((energy - energy[:, :1]) ** 2).mean())
     return score
