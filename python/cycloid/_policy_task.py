@@ -85,7 +85,12 @@ class PolicyTask:
         """(E, T) bool, of the states (E, T, n) after each step."""
         over = np.zeros(after.shape[:-1], bool)
         if self._done is not None:
-            over[:] = self._done(after)
+            said = np.asarray(self._done(after))
+            if said.shape not in ((), over.shape):
+                raise Error(
+                    f"done must give a bool for each state, shape {over.shape}; got {said.shape}"
+                )
+            over[:] = said
         return over
 
 

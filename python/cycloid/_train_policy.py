@@ -151,6 +151,15 @@ def train_policy(
     gamma = as_real(discount, "discount")
     if not 0 < gamma <= 1:
         raise Error(f"discount must lie in (0, 1]; got {gamma}")
+    for what, rate in (
+        ("learning_rate", learning_rate),
+        ("value_rate", value_rate),
+        ("clip_gradient", clip_gradient),
+    ):
+        if not 0 < as_real(rate, what) < np.inf:
+            raise Error(f"{what} must be positive and finite; got {rate}")
+    if not 0 <= as_real(trace, "trace") <= 1:
+        raise Error(f"trace must lie in [0, 1]; got {trace}")
     E = 64 if environments is None else as_integer(environments, "environments", 1, 10**7)
     T = as_integer(horizon, "horizon", 1, 10**6)
     length = task.episode if episode is None else as_integer(episode, "episode", 1, 2**60)

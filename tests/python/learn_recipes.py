@@ -368,9 +368,10 @@ def torques(law: Any, x: np.ndarray, a: np.ndarray) -> np.ndarray:
     return np.linalg.solve(inverse, (a - seen[0, :, n:])[..., None])[..., 0]
 
 
-def delan(seed: int = 0, steps: int = 400) -> Score:
+def delan(seed: int = 0, steps: int = 6000) -> Score:
     """Lutter et al.: two joints that follow curves like handwriting, torques by inverse dynamics,
-    a quarter of the curves held out. Here the loss is on accelerations."""
+    a quarter of the curves held out, softplus. Here the loss is on accelerations, and L-BFGS
+    minimises it."""
     rng = np.random.default_rng(seed)
     arm = cy.load(ARM)
     t = np.linspace(0, 2, 100)
@@ -386,7 +387,9 @@ def delan(seed: int = 0, steps: int = 400) -> Score:
         rows.append(x), accelerations.append(a)
     x, a = np.concatenate(rows), np.concatenate(accelerations)
     tau = cy.inverse_dynamics(arm, x, a).tau
-    law = cy.learn.deep_lagrangian(2, hidden=(64, 64), angles=(0, 1), seed=seed)
+    law = cy.learn.deep_lagrangian(
+        2, hidden=(64, 64), activation="softplus", angles=(0, 1), seed=seed
+    )
     score: Score = {}
     data = cy.learn.Derivatives(x[:1500], np.concatenate([x[:, 2:], a], 1)[:1500], tau[:1500])
     learned = timed_training(law, data, score, steps=steps, method="lbfgs")

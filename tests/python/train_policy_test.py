@@ -190,5 +190,13 @@ def test_what_makes_no_sense_is_named():
         cy.learn.train_policy(pendulum, net, lambda x, u: x[..., 0], x0, steps=100)
     with pytest.raises(cy.Error, match="discount"):
         cy.learn.train_policy(pendulum, net, reach, x0, steps=100, discount=1.5)
+    with pytest.raises(cy.Error, match="learning_rate must be positive"):
+        cy.learn.train_policy(pendulum, net, reach, x0, steps=100, learning_rate=-1.0)
+    with pytest.raises(cy.Error, match="done must give a bool for each state"):
+        cy.learn.train_policy(
+            pendulum, net, reach, x0, steps=100, done=lambda x: np.zeros(3, bool)
+        )
+    with pytest.raises(cy.Error, match="a start is not finite"):
+        cy.learn.train_policy(pendulum, net, reach, [[np.nan, 0.0]], steps=100)
     with pytest.raises(cy.Error, match="inputs"):
         cy.learn.train_policy(pendulum, cy.networks.MLP((3, 4, 1)), reach, x0, steps=100)
