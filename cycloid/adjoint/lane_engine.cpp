@@ -418,9 +418,11 @@ void LaneEngine<T>::plan(Run<T>& run, const Memory& memory) const {
   const bool pairs = run.pair_width > 0;
   const StepperSizes& s = run.stepper->sizes();
   const std::int64_t lane_bytes = static_cast<std::int64_t>(sizeof(T)) * s.lanes;
+  // Arrays are weights of networks: to run those again takes longer than to read a record.
+  const bool costly = s.record_is_costly || !s.arrays.empty();
   run.plan =
       plan_tape(memory, {run.steps, run.chunks(), run.workers(), s.kept() * lane_bytes,
-                         static_cast<std::int64_t>(run.stepper->record_bytes()), s.record_is_costly,
+                         static_cast<std::int64_t>(run.stepper->record_bytes()), costly,
                          !pairs && reversible(run.stepper) != nullptr, !pairs && s.has_events});
 }
 

@@ -42,6 +42,26 @@ void add_noise(const PolicyNoise& noise, int inputs, std::vector<AddedParameter>
   added.push_back({std::move(key), {static_cast<double>(noise.key)}});
 }
 
+// A key or a deviation that came by params and is none is refused there too.
+System with_checked_noise(const System& noisy) {
+  SystemParts parts = noisy.parts();
+  const Parameter &key = parts.parameters.find("policy.key"),
+                  &deviation = parts.parameters.find("policy.noise");
+  parts.refuse = [at = key.offset, first = deviation.offset, n = deviation.size,
+                  before = parts.refuse](const double* p) {
+    if (std::string why = before ? before(p) : std::string(); !why.empty()) return why;
+    if (!(p[at] >= 0 && p[at] <= kMostKey && p[at] == std::floor(p[at]))) {
+      return message("policy.key must be a whole number in 0 … ", kMostKey, "; got ", p[at]);
+    }
+    for (int i = first; i < first + n; ++i) {
+      if (p[i] >= 0 && std::isfinite(p[i])) continue;
+      return message("policy.noise must be zero or more, and finite; got ", p[i]);
+    }
+    return std::string();
+  };
+  return System(std::move(parts));
+}
+
 }  // namespace
 
 System close_loop(const System& system, const LinearFeedback& feedback) {
@@ -102,7 +122,8 @@ System close_loop(const System& system, const Network& network,
   };
   std::vector<AddedParameter> added = network_parameters(own, "policy");
   if (output.noisy) add_noise(noise, nu, added);
-  return close_with(system, closing, message(inner.name, " closed"), added);
+  const System made = close_with(system, closing, message(inner.name, " closed"), added);
+  return output.noisy ? with_checked_noise(made) : made;
 }
 
 }  // namespace cycloid::inline couple

@@ -11,6 +11,7 @@ inline constexpr Operator kOperators[] = {
     not_differentiable("close_loop", "makes a System, whose step is differentiable"),
     not_differentiable("add_network_to_next", "makes a System, whose step is differentiable"),
     not_differentiable("add_network_to_robot", "makes a System, whose step is differentiable"),
+    not_differentiable("hold", "makes a System, whose step is differentiable"),
     not_differentiable("guarded", "makes a System, whose step is differentiable"),
     not_differentiable("add_network_to_law", "makes a System, whose step is differentiable"),
 };

@@ -102,6 +102,10 @@ void put_state(const TrainState& s, Safetensors& out) {
   out.tensors["training.z"] = row(s.z), out.tensors["training.m"] = row(s.m);
   out.tensors["training.v"] = row(s.v), out.tensors["training.best"] = row(s.best);
   out.tensors["training.numbers"] = row({s.best_loss, s.mean_loss, s.lowest_mean, s.seconds});
+  if (!s.memory.empty()) {
+    out.tensors["training.memory"] = row(s.memory);
+    out.metadata["training.remembers"] = message(static_cast<int>(s.remembers));
+  }
   Tensor history{{static_cast<std::int64_t>(s.history.size()), kHistoryColumns}, {}};
   for (const TrainRecord& r : s.history) {
     for (const double x : {static_cast<double>(r.step), r.loss, r.validation, r.rate, r.seconds}) {
@@ -132,6 +136,10 @@ TrainState state_of(const Safetensors& from, const Metadata& m, const std::strin
   s.adam_steps = static_cast<std::int64_t>(m.whole("training.adam_steps"));
   s.since_best = static_cast<std::int64_t>(m.whole("training.since_best"));
   s.failures = static_cast<std::int64_t>(m.whole("training.failures"));
+  if (from.tensors.contains("training.memory")) {
+    s.memory = values("training.memory");
+    s.remembers = static_cast<TrainMethod>(m.whole("training.remembers"));
+  }
   const std::vector<double>& h = values("training.history");
   for (std::size_t i = 0; i + kHistoryColumns <= h.size(); i += kHistoryColumns) {
     s.history.push_back({static_cast<std::int64_t>(h[i]), h[i + 1], h[i + 2], h[i + 3], h[i + 4]});

@@ -17,13 +17,31 @@ namespace cycloid::inline learn {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kKept = 0.98;          // of the running mean of the loss
-constexpr double kGrowth = 1e3;         // of that mean over its lowest: the run is lost
-constexpr std::int64_t kFailures = 20;  // infinite losses in a row
+constexpr double kKept = 0.98;           // of the running mean of the loss
+constexpr double kGrowth = 1e3;          // of that mean over its lowest: the run is lost
+constexpr std::int64_t kFailures = 20;   // infinite losses in a row
+constexpr int kPairs = 20;               // of L-BFGS
+constexpr std::ptrdiff_t kDampings = 4;  // of Gauss-Newton's memory, before D
 constexpr std::uint32_t kOrderStream = 0x6f726465;
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+void append(const std::vector<double>& from, std::vector<double>& to) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// Pairs of n numbers each, one behind the other.
+LbfgsMemory pairs_of(const std::vector<double>& memory, std::size_t n) {
+  LbfgsMemory all;
+  for (auto at = memory.begin(); memory.end() - at >= static_cast<std::ptrdiff_t>(2 * n);) {
+    for (auto* to : {&all.s, &all.y}) {
+      to->emplace_back(at, at + static_cast<std::ptrdiff_t>(n));
+      at += static_cast<std::ptrdiff_t>(n);
+    }
+  }
+  return all;
 }
 
 // Numbers of the parameter vector that are trained.
@@ -291,13 +309,18 @@ class Training {
     };
     LbfgsOptions options;
     options.max_iterations = static_cast<int>(std::max<std::int64_t>(0, o_.steps - s_.step));
-    options.memory = 20;
+    options.memory = kPairs;
+    if (s_.remembers == o_.method) options.from = pairs_of(s_.memory, z.size());
     std::string why;
     options.watch = [&](const LbfgsIterate& now) {
       return now.iteration == 0 || goes_on(now.x, now.value, why);
     };
     const LbfgsResult found = lbfgs(objective, s_.z, options);
     s_.z = found.x;
+    s_.remembers = o_.method, s_.memory.clear();
+    for (std::size_t k = 0; k < found.memory.s.size(); ++k) {
+      append(found.memory.s[k], s_.memory), append(found.memory.y[k], s_.memory);
+    }
     out.ended = found.status != OptimiserStatus::max_iterations;
     out.message = !why.empty() ? why : advice(found.status);
     return finish(std::move(out));
@@ -338,8 +361,15 @@ class Training {
       }
     };
     LmOptions options;
-    options.max_iterations = static_cast<int>(std::max<std::int64_t>(0, o_.steps - s_.step));
     options.first_damping = 1e-2;
+    std::int64_t begun = s_.step;
+    if (s_.remembers == o_.method && s_.memory.size() == static_cast<std::size_t>(kDampings) + n) {
+      const std::vector<double>& m = s_.memory;
+      options.from = {m[0], m[1], {m.begin() + kDampings, m.end()}, static_cast<int>(m[2])};
+      begun = static_cast<std::int64_t>(m[3]);
+    }
+    // Of steps that are tried; those that are refused do not count here.
+    options.max_iterations = static_cast<int>(std::max<std::int64_t>(0, o_.steps - begun));
     TrainRun out;
     std::string why;
     options.watch = [&](const LmIterate& now) {
@@ -348,6 +378,10 @@ class Training {
     const LmResult found =
         levenberg_marquardt(residuals, count + (decay > 0 ? n : 0), s_.z, options);
     s_.z = found.x;
+    const LmMemory& m = found.memory;
+    s_.remembers = o_.method;
+    s_.memory = {m.damping, m.growth, static_cast<double>(m.tried), static_cast<double>(begun)};
+    append(m.scale, s_.memory);
     out.ended = found.status != OptimiserStatus::max_iterations;
     out.message = !why.empty() ? why : advice(found.status);
     return finish(std::move(out));

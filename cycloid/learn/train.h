@@ -10,8 +10,7 @@
 // its iterations. Gauss-Newton (optimise/levenberg_marquardt.h) does so too, of a loss that is a
 // sum of squares, with the Jacobian of every difference: for few numbers, and few steps. Everything
 // that chance decides depends on seed and step alone, so that a run that goes on from its state is
-// the same, bit for bit, as one that never stopped (L-BFGS and Gauss-Newton begin anew from the
-// numbers).
+// the same, bit for bit, as one that never stopped.
 //
 // Validation: every `validate_every` steps the loss of what is held back, without noise and terms.
 // The numbers that did best there are the result, and `patience` evaluations without a better one
@@ -65,6 +64,10 @@ struct TrainRecord {
 struct TrainState {
   std::int64_t step = 0, adam_steps = 0;
   std::vector<double> z, m, v;  // free variables of the trained numbers, and Adam's moments
+  // What L-BFGS (its pairs s, y in turn) or Gauss-Newton (μ, ν, steps tried, the
+  // step at which it began, D) remember.
+  std::vector<double> memory = {};
+  TrainMethod remembers = TrainMethod::adam;  // whose memory that is
   std::vector<double> best;
   double best_loss = 0;  // of validation, else a running mean of the loss
   double mean_loss = 0, lowest_mean = 0;

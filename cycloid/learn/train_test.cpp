@@ -77,6 +77,35 @@ TEST_CASE("train: a run that is saved goes on as if it had not stopped") {
   CHECK_THROWS_WITH_AS(load_law(path, &other), doctest::Contains("has none such"), Error);
 }
 
+TEST_CASE("train: L-BFGS and Gauss-Newton go on with what they remember, bit for bit") {
+  const test::ScratchFolder folder;
+  LearnedLaw small;
+  small.kind = LearnedKind::hamiltonian, small.hidden = {6};
+  const System system = make_learned(small, {});
+  const auto loss = derivative_loss(system, spring_rows(), {});
+  for (const TrainMethod method : {TrainMethod::lbfgs, TrainMethod::gauss_newton}) {
+    TrainOptions options;
+    options.steps = 14, options.method = method, options.validation = 0.2;
+    const TrainRun whole = train(system, *loss, options);
+    TrainOptions some = options;
+    some.steps = 6;  // ends by itself, and is then asked for more
+    const TrainRun first = train(system, *loss, some);
+    const auto path = folder.path("law.cyl");
+    save_law(path, system, first.params, &first.state);
+    const LoadedLaw loaded = load_law(path);
+    REQUIRE(loaded.state->memory == first.state.memory);
+    const TrainRun rest = train(system, *loss, options, &*loaded.state);
+    CHECK(rest.params == whole.params);
+    CHECK(rest.state.z == whole.state.z);
+    CHECK(rest.state.memory == whole.state.memory);
+    TrainState forgetful = *loaded.state;
+    forgetful.memory.clear();
+    CHECK(train(system, *loss, options, &forgetful).state.z != whole.state.z);
+    options.method = TrainMethod::adam;  // another's memory is none of its
+    CHECK_NOTHROW(train(system, *loss, options, &*loaded.state));
+  }
+}
+
 TEST_CASE("train: parameters by name or beginning, others stay, unknown ones are named") {
   const System system = spring_law();
   const auto loss = derivative_loss(system, spring_rows(), {});

@@ -3,104 +3,32 @@
 #include <limits>
 #include <numbers>
 
-#include "cycloid/adjoint/observe.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 #include "cycloid/learn/learned_law.h"
 #include "cycloid/learn/training_loss.h"
+#include "cycloid/learn/window_terms.h"
+#include "cycloid/learn/windows.h"
 
 namespace cycloid::inline learn {
 namespace {
 
 constexpr std::uint32_t kWindowStream = 0x77696e64;
 
-// A recording as rows of the whole state, at steps of the System.
-struct Measured {
-  std::vector<double> rows;           // (samples, states); NaN: not measured
-  std::vector<std::int64_t> steps;    // (samples) since the first
-  std::vector<double> controls = {};  // (samples, inputs); empty: zeros
-};
-
-struct Window {
-  int recording, sample;
-};
-
-// Places in the state of the recording's columns.
-std::vector<int> places_of(const System& system, const Recording& r, const std::string& label) {
-  std::vector<int> places;
-  if (r.names.empty()) {
-    for (int i = 0; i < system.states().size(); ++i) places.push_back(i);
-    return places;
-  }
-  for (const RecordedOutput& o : outputs_of(system, r)) {
-    const Block* found = nullptr;
-    for (const Block& b : system.states().blocks()) {
-      if (b.name == o.name) found = &b;
-    }
-    if (!found) {
-      throw Error(message(label, ": \"", o.name,
-                          "\" is no block of the state; windows begin at measured states"));
-    }
-    for (int i = 0; i < found->size; ++i) places.push_back(found->offset + i);
-  }
-  std::vector<int> sorted = places;
-  std::sort(sorted.begin(), sorted.end());
-  for (int i = 0; i < system.states().size(); ++i) {
-    if (i < static_cast<int>(sorted.size()) && sorted[static_cast<std::size_t>(i)] == i) continue;
-    throw Error(message(label, ": \"", system.states().block_of(i).name,
-                        "\" was not recorded; windows begin at measured states, so that all of "
-                        "the state is needed"));
-  }
-  return places;
-}
-
-Measured measured(const System& system, const Recording& r, const std::string& label) {
-  check_recording(system, r, label);
-  const std::vector<int> places = places_of(system, r, label);
-  const std::size_t nx = static_cast<std::size_t>(system.states().size()), S = r.samples();
-  Measured m;
-  m.rows.resize(S * nx);
-  for (std::size_t s = 0; s < S; ++s) {
-    for (std::size_t c = 0; c < places.size(); ++c) {
-      m.rows[s * nx + static_cast<std::size_t>(places[c])] = r.values[s * places.size() + c];
-    }
-    const double steps = (r.times[s] - r.times[0]) / system.timestep();
-    const std::int64_t whole = std::llround(steps);
-    if (std::abs(steps - static_cast<double>(whole)) > 1e-4) {
-      throw Error(message(label, ": times must be multiples of the time step, ", system.timestep(),
-                          " s, after the first; sample ", s, " is at ", r.times[s] - r.times[0],
-                          " s: resample, or choose a dt that divides the sampling interval"));
-    }
-    if (s > 0 && whole <= m.steps.back()) {
-      throw Error(message(label, ": samples ", s - 1, " and ", s, " lie within one time step, ",
-                          system.timestep(), " s"));
-    }
-    m.steps.push_back(whole);
-  }
-  m.controls = r.controls;
-  return m;
-}
-
 template <class T>
 class WindowLoss final : public TrainingLoss {
  public:
-  WindowLoss(const System& system, std::vector<Measured> data, std::vector<Window> windows,
-             const LossOptions& options)
+  WindowLoss(const System& system, WindowedRecordings data, const LossOptions& options)
       : system_(system),
         data_(std::move(data)),
-        windows_(std::move(windows)),
+        windows_(data_.windows),
         options_(options),
+        terms_(system, options),
         nx_(system.states().size()),
         nu_(system.inputs().size()),
         around_(static_cast<std::size_t>(nx_), false) {
     if (const LearnedLaw* law = learned_law(system)) {
       for (const int a : law->angles) around_[static_cast<std::size_t>(a)] = true;
-    }
-    for (const LossTerm& t : options.terms) {
-      if (t.kind == LossTerm::Kind::energy) {
-        energy_ =
-            std::make_unique<Observer>(system.in_double(), std::vector<std::string>{"energy"});
-      }
     }
   }
 
@@ -108,30 +36,7 @@ class WindowLoss final : public TrainingLoss {
 
   void split(double share, std::vector<std::int64_t>& learn,
              std::vector<std::int64_t>& validate) const override {
-    const int held = static_cast<int>(std::llround(share * static_cast<double>(data_.size())));
-    const bool whole = data_.size() > 1 && held > 0 && held < static_cast<int>(data_.size());
-    for (std::size_t w = 0; w < windows_.size(); ++w) {
-      const Window& at = windows_[w];
-      const auto index = static_cast<std::int64_t>(w);
-      if (share <= 0) {
-        learn.push_back(index);
-      } else if (whole) {
-        (at.recording >= static_cast<int>(data_.size()) - held ? validate : learn).push_back(index);
-      } else {
-        // The end of each recording; windows across the cut belong to neither.
-        const double S =
-            static_cast<double>(data_[static_cast<std::size_t>(at.recording)].steps.size());
-        const double cut = S * (1 - share);
-        if (at.sample + options_.horizon < cut) learn.push_back(index);
-        else if (at.sample >= cut) validate.push_back(index);
-      }
-    }
-    if (learn.empty()) throw Error("nothing is left to learn from; validate with a smaller share");
-    if (share > 0 && validate.empty()) {
-      throw Error(
-          "nothing is left to validate with: the recordings are too short for windows of "
-          "this horizon; validate with a larger share");
-    }
+    data_.split(share, learn, validate);
   }
 
   std::vector<double> own_numbers() const override {
@@ -163,8 +68,12 @@ class WindowLoss final : public TrainingLoss {
     }
     std::vector<double> more;  // what terms add to the parameters' gradient
     const std::int64_t B = static_cast<std::int64_t>(call.chosen.size());
-    if (call.step >= 0 && !options_.terms.empty()) {
-      loss += terms(p, run.states(), in.u, B, in.steps, bar, p_bar ? &more : nullptr);
+    if (call.step >= 0 && !terms_.empty()) {
+      const std::vector<double> x(run.states().begin(), run.states().end()),
+          u(in.u.begin(), in.u.end());
+      std::vector<double> x_bar(x.size(), 0.0);
+      loss += terms_.value(p, {x, u, B, in.steps}, x_bar, p_bar ? &more : nullptr);  // (3)
+      for (std::size_t i = 0; i < bar.size(); ++i) bar[i] += static_cast<T>(x_bar[i]);
     }
     if (!p_bar) return loss;
     if (options_.clip_each > 0) cut_windows(run, B, bar);
@@ -203,10 +112,7 @@ class WindowLoss final : public TrainingLoss {
   }
 
  private:
-  std::int64_t ahead(const Window& w, int samples) const {
-    return data_[static_cast<std::size_t>(w.recording)]
-        .steps[static_cast<std::size_t>(w.sample + samples)];
-  }
+  std::int64_t ahead(const Window& w, int samples) const { return data_.ahead(w, samples); }
 
   // What runs from where.
   struct Inputs {
@@ -227,9 +133,7 @@ class WindowLoss final : public TrainingLoss {
   bool shooting() const { return options_.shooting > 0; }
   // Whether runs begin at states of their own: what is held back begins where it was measured.
   bool own_starts(const LossCall& call) const { return shooting() && call.step >= 0; }
-  const double* measured_at(const Window& w, int ahead_by) const {
-    return data_[static_cast<std::size_t>(w.recording)].rows.data() + (w.sample + ahead_by) * nx_;
-  }
+  const double* measured_at(const Window& w, int ahead_by) const { return data_.row(w, ahead_by); }
   std::int64_t longest(const LossCall& call) const {
     std::int64_t steps = 1;
     for (const std::int64_t w : call.chosen) {
@@ -384,7 +288,7 @@ class WindowLoss final : public TrainingLoss {
              std::vector<T>& u) const {
     const std::int64_t window = call.chosen[static_cast<std::size_t>(b)];
     const Window& at = windows_[static_cast<std::size_t>(window)];
-    const Measured& m = data_[static_cast<std::size_t>(at.recording)];
+    const MeasuredRows& m = data_.recordings[static_cast<std::size_t>(at.recording)];
     RandomStream random(options_.seed ^ kWindowStream, static_cast<std::uint32_t>(window),
                         static_cast<std::uint64_t>(call.step));
     for (int i = 0; i < nx_; ++i) {
@@ -405,88 +309,13 @@ class WindowLoss final : public TrainingLoss {
     }
   }
 
-  double terms(std::span<const double> p, std::span<const T> states, const std::vector<T>& u,
-               std::int64_t B, std::int64_t steps, std::vector<T>& bar,
-               std::vector<double>* p_bar) const {
-    const std::vector<double> x(states.begin(), states.end()), controls(u.begin(), u.end());
-    std::vector<double> x_bar(x.size(), 0.0);
-    double sum = 0;
-    for (const LossTerm& t : options_.terms) {
-      std::vector<double> own(x.size(), 0.0);
-      double value = 0;
-      switch (t.kind) {
-        case LossTerm::Kind::energy:
-          value = energy_term(p, x, B, steps, t.weight, own, p_bar);
-          break;
-        case LossTerm::Kind::smooth: value = smooth_term(x, B, steps, own); break;
-        case LossTerm::Kind::function: value = t.function({x, controls, B, steps}, own); break;
-      }
-      sum += t.weight * value;  // (3)
-      for (std::size_t i = 0; i < own.size(); ++i) x_bar[i] += t.weight * own[i];
-    }
-    for (std::size_t i = 0; i < bar.size(); ++i) bar[i] += static_cast<T>(x_bar[i]);
-    return sum;
-  }
-
-  // Mean over runs and steps of (E(x_t) - E(x_0))².
-  double energy_term(std::span<const double> p, const std::vector<double>& x, std::int64_t B,
-                     std::int64_t steps, double weight, std::vector<double>& x_bar,
-                     std::vector<double>* p_bar) const {
-    ObservedRows at;
-    at.states = x, at.parameters = p;
-    ObserveOptions options;
-    options.threads = options_.threads;
-    const Observation seen = observe(*energy_, at, options);
-    const std::vector<double>& E = seen.values();
-    std::vector<double> E_bar(E.size(), 0.0);
-    const double factor = 1 / static_cast<double>(B * steps);
-    double sum = 0;
-    for (std::int64_t b = 0; b < B; ++b) {
-      const std::size_t first = static_cast<std::size_t>(b * (steps + 1));
-      for (std::int64_t t = 1; t <= steps; ++t) {
-        const std::size_t now = first + static_cast<std::size_t>(t);
-        const double off = E[now] - E[first];
-        sum += off * off * factor;
-        E_bar[now] += 2 * off * factor, E_bar[first] -= 2 * off * factor;
-      }
-    }
-    const ObservationGradient g = seen.pullback(E_bar, options);
-    for (std::size_t i = 0; i < x_bar.size(); ++i) x_bar[i] += g.states[i];
-    if (p_bar) {
-      p_bar->resize(g.parameters.size(), 0.0);
-      for (std::size_t i = 0; i < g.parameters.size(); ++i) (*p_bar)[i] += weight * g.parameters[i];
-    }
-    return sum;
-  }
-
-  // Mean over runs and steps of |x_{t+1} - 2 x_t + x_{t-1}|².
-  double smooth_term(const std::vector<double>& x, std::int64_t B, std::int64_t steps,
-                     std::vector<double>& x_bar) const {
-    if (steps < 2) return 0;
-    const double factor = 1 / static_cast<double>(B * (steps - 1));
-    double sum = 0;
-    for (std::int64_t b = 0; b < B; ++b) {
-      for (std::int64_t t = 1; t < steps; ++t) {
-        for (int i = 0; i < nx_; ++i) {
-          const std::size_t at = static_cast<std::size_t>((b * (steps + 1) + t) * nx_ + i),
-                            n = static_cast<std::size_t>(nx_);
-          const double bend = x[at + n] - 2 * x[at] + x[at - n];
-          sum += bend * bend * factor;
-          x_bar[at + n] += 2 * bend * factor, x_bar[at] -= 4 * bend * factor;
-          x_bar[at - n] += 2 * bend * factor;
-        }
-      }
-    }
-    return sum;
-  }
-
   System system_;
-  std::vector<Measured> data_;
-  std::vector<Window> windows_;
+  WindowedRecordings data_;
+  const std::vector<Window>& windows_;
   LossOptions options_;
+  WindowTerms terms_;
   int nx_, nu_;
   std::vector<bool> around_;
-  std::unique_ptr<Observer> energy_;
 };
 
 }  // namespace
@@ -507,41 +336,12 @@ std::unique_ptr<TrainingLoss> window_loss(const System& system,
   if (!(options.clip_each >= 0) || !std::isfinite(options.clip_each)) {
     throw Error(message("clip_each must be zero or more, and finite; got ", options.clip_each));
   }
-  const int nx = system.states().size();
-  std::vector<Measured> data;
-  std::vector<Window> windows;
-  std::size_t longest = 0;
-  for (std::size_t r = 0; r < recordings.size(); ++r) {
-    data.push_back(measured(system, recordings[r], message("recording ", r)));
-    const Measured& m = data.back();
-    longest = std::max(longest, m.steps.size());
-    const std::size_t apart = options.shooting > 0 ? static_cast<std::size_t>(options.horizon) : 1;
-    for (std::size_t s = 0; s + static_cast<std::size_t>(options.horizon) < m.steps.size();
-         s += apart) {
-      bool complete = true;
-      for (int i = 0; i < nx; ++i) {
-        complete =
-            complete &&
-            std::isfinite(m.rows[s * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i)]);
-      }
-      if (complete) windows.push_back({static_cast<int>(r), static_cast<int>(s)});
-    }
-  }
-  if (static_cast<std::size_t>(options.horizon) >= longest) {
-    throw Error(message("a window of ", options.horizon,
-                        " samples ahead is longer than every recording; the longest has ", longest,
-                        " samples"));
-  }
-  if (windows.empty()) {
-    throw Error(
-        "no sample has its whole state measured with enough samples behind it; windows "
-        "begin at measured states");
-  }
+  WindowedRecordings data(system, recordings, options.horizon,
+                          options.shooting > 0 ? options.horizon : 1);
   if (system.precision() == Precision::float32) {
-    return std::make_unique<WindowLoss<float>>(system, std::move(data), std::move(windows),
-                                               options);
+    return std::make_unique<WindowLoss<float>>(system, std::move(data), options);
   }
-  return std::make_unique<WindowLoss<double>>(system, std::move(data), std::move(windows), options);
+  return std::make_unique<WindowLoss<double>>(system, std::move(data), options);
 }
 
 }  // namespace cycloid::inline learn

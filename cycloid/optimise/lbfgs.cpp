@@ -47,11 +47,16 @@ class InverseHessian {
       pair.s.push_back(to.x[i] - from.x[i]);  // (3)
       pair.y.push_back(to.gradient[i] - from.gradient[i]);
     }
-    const double sy = dot(pair.s, pair.y);
-    if (!(sy > kLeastCurvature * norm(pair.s) * norm(pair.y))) return;
-    pair.inverse_sy = 1 / sy;
-    if (pairs_.size() == memory_) pairs_.pop_front();
-    pairs_.push_back(std::move(pair));
+    add(std::move(pair));
+  }
+
+  void remember(const LbfgsMemory& memory) {
+    for (std::size_t k = 0; k < memory.s.size(); ++k) add({memory.s[k], memory.y[k]});
+  }
+  LbfgsMemory memory() const {
+    LbfgsMemory all;
+    for (const Pair& p : pairs_) all.s.push_back(p.s), all.y.push_back(p.y);
+    return all;
   }
 
   // Two loops: g becomes H g.
@@ -77,6 +82,14 @@ class InverseHessian {
     Vector s, y;
     double inverse_sy = 0;
   };
+  void add(Pair pair) {
+    const double sy = dot(pair.s, pair.y);
+    if (!(sy > kLeastCurvature * norm(pair.s) * norm(pair.y))) return;
+    pair.inverse_sy = 1 / sy;
+    if (pairs_.size() == memory_) pairs_.pop_front();
+    pairs_.push_back(std::move(pair));
+  }
+
   std::size_t memory_;
   std::deque<Pair> pairs_;
 };
@@ -86,6 +99,7 @@ class Minimiser {
   Minimiser(const Objective& objective, std::span<const double> x0, const LbfgsOptions& options)
       : objective_(objective), options_(options), hessian_(options.memory) {
     here_.x.assign(x0.begin(), x0.end());
+    hessian_.remember(options.from);
   }
 
   LbfgsResult run() {
@@ -173,6 +187,7 @@ class Minimiser {
     result_.gradient = here_.gradient;
     result_.value = here_.value;
     result_.gradient_norm = largest(here_.gradient);
+    result_.memory = hessian_.memory();
     return std::move(result_);
   }
 
@@ -196,6 +211,12 @@ LbfgsResult lbfgs(const Objective& objective, std::span<const double> x0,
   }
   if (!(options.gradient_tolerance >= 0 && options.step_tolerance >= 0 && options.first_move > 0)) {
     throw Error("lbfgs: tolerances must not be negative, and first_move must be positive");
+  }
+  const auto fits = [&](const Vector& v) { return v.size() == x0.size(); };
+  const LbfgsMemory& from = options.from;
+  if (from.s.size() != from.y.size() || !std::all_of(from.s.begin(), from.s.end(), fits) ||
+      !std::all_of(from.y.begin(), from.y.end(), fits)) {
+    throw Error("lbfgs: what is remembered has another number of variables than x0");
   }
   return Minimiser(objective, x0, options).run();
 }

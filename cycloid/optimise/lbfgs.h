@@ -52,6 +52,12 @@ struct LbfgsIterate {
   std::span<const double> x, gradient;
 };
 
+// The pairs (3) of a run, oldest first: what it knows of the curvature. A run from where another
+// ended, with its memory, is the same as one that did not end.
+struct LbfgsMemory {
+  std::vector<std::vector<double>> s, y;
+};
+
 struct LbfgsOptions {
   int memory = 10;  // m
   int max_iterations = 200;
@@ -59,6 +65,7 @@ struct LbfgsOptions {
   double step_tolerance = 1e-14;     // on the largest |s_i|, relative to the largest |x_i|
   double first_move = 1;             // longest |s| of the first step, before the scale (4) is known
   WolfeOptions line = {};
+  LbfgsMemory from = {};                                // of the run that this one continues
   std::function<bool(const LbfgsIterate&)> watch = {};  // false: stop
 };
 
@@ -68,6 +75,7 @@ struct LbfgsResult {
   double value = 0, gradient_norm = 0;
   int iterations = 0, evaluations = 0;
   std::vector<double> values;  // f at the start and after each iteration
+  LbfgsMemory memory;          // to go on from x
 };
 
 // Throws Error on an empty or non-finite x0 and on options out of their range; passes on what the

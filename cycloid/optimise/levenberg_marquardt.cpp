@@ -30,11 +30,15 @@ class Fit {
     result_.residuals.resize(m);
     jacobian_.resize(m * n_);
     mu_ = options.first_damping;
+    if (const LmMemory& from = options.from; from.damping > 0) {
+      mu_ = from.damping, nu_ = from.growth, scale_ = from.scale;
+    }
   }
 
   LmResult run() {
     const OptimiserStatus status = iterate();
     result_.status = status;
+    result_.memory = {mu_, nu_, scale_, options_.from.tried + result_.iterations};
     if (status != OptimiserStatus::non_finite) estimate_covariance();
     return std::move(result_);
   }
@@ -49,7 +53,7 @@ class Fit {
     }
     if (!watched()) return OptimiserStatus::stopped;
     Vector trial(n_), trial_residuals(m_);
-    for (int k = 0; k < options_.max_iterations; ++k) {
+    for (int k = options_.from.tried; k < options_.max_iterations; ++k) {
       if (largest_cosine() <= options_.gradient_tolerance) {
         return OptimiserStatus::converged_gradient;
       }
@@ -232,6 +236,9 @@ LmResult levenberg_marquardt(const Residuals& residuals, std::size_t residual_co
     throw Error(
         "levenberg_marquardt: tolerances, noise and max_iterations must not be negative, and "
         "first_damping must be positive");
+  }
+  if (options.from.damping > 0 && options.from.scale.size() != x0.size()) {
+    throw Error("levenberg_marquardt: what is remembered has another number of variables than x0");
   }
   return Fit(residuals, residual_count, x0, options).run();
 }

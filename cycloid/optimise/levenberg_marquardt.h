@@ -37,6 +37,14 @@ struct LmIterate {
   std::span<const double> x;
 };
 
+// What a run knows besides x: one from where another ended, with its memory, is the same as one
+// that did not end.
+struct LmMemory {
+  double damping = 0, growth = 2;  // μ and ν of (3); μ = 0: there is none
+  std::vector<double> scale = {};  // D
+  int tried = 0;                   // steps, accepted and refused, which max_iterations counts too
+};
+
 struct LmOptions {
   int max_iterations = 100;           // accepted and refused steps together
   double gradient_tolerance = 1e-10;  // on the largest cosine between r and a column of J
@@ -45,6 +53,7 @@ struct LmOptions {
   double rank_tolerance = 1e-10;      // on the columns of J D⁻¹ (qr.h)
   double first_damping = 1e-3;        // μ at the start, in units of D²
   double noise = 0;                   // σ, if known; 0: from the residuals
+  LmMemory from = {};                 // of the run that this one continues
   std::function<bool(const LmIterate&)> watch = {};  // false: stop
 };
 
@@ -57,6 +66,7 @@ struct LmResult {
   std::vector<double> undetermined;  // if rank_deficient: a unit direction that r does not feel
   int iterations = 0, evaluations = 0;
   std::vector<double> values;  // F at the start and after each accepted step
+  LmMemory memory;             // to go on from x
 
   // √covariance_ii. Throws Error when there is no covariance, with the status's advice.
   double standard_error(std::size_t i) const;

@@ -22,7 +22,7 @@ from cycloid import cost, fluid, learn, networks, soft, systems
 from cycloid._add_network import add_network
 from cycloid._advance import Advanced, advance
 from cycloid._builder import Builder
-from cycloid._close_loop import LinearFeedback, close_loop
+from cycloid._close_loop import LinearFeedback, close_loop, hold
 from cycloid._counterfactual import (
     Counterfactual,
     Intervention,
@@ -149,6 +149,7 @@ __all__ = [
     "from_mujoco",
     "guard_report",
     "guarded",
+    "hold",
     "identify",
     "input_from_mujoco",
     "input_to_mujoco",

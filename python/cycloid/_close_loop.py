@@ -113,6 +113,19 @@ def close_loop(
     return closed(system, _core.close_loop(system._core, *arrays.values()))
 
 
+def hold(system: System, steps: int) -> System:
+    """The System whose step is `steps` of the given one, under one input (a zero-order hold): a
+    feedback that closes it acts for so long. Its parameters are the same, but for
+    "option.timestep", which goes by "inner.timestep" and is not differentiated.
+
+    >>> import cycloid as cy
+    >>> cy.hold(cy.systems.pendulum(dt=0.01), 5)
+    <System pendulum held: 2 states, 1 input, dt 50 ms>
+    """
+    check_system(system)
+    return closed(system, _core.hold(system._core, as_integer(steps, "steps", 1, 10**6)))
+
+
 def _deviations(system: System, noise: Any) -> list[float]:
     if noise is None:
         return []

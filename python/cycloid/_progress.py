@@ -107,7 +107,8 @@ class Progress:
             self._picture(np.array(numbers()))
         if self._draws and time.monotonic() >= self._next_drawing:
             self._draw(iteration, most, cost, seconds)
-        return self._callback is None or self._callback(iteration, cost) is not False
+        answer = None if self._callback is None else self._callback(iteration, cost)
+        return not isinstance(answer, (bool, np.bool_)) or bool(answer)
 
     def end(self, result: Callable[[], Any]) -> None:
         """The result's motion on the page, which ends if it is ours. A motion that cannot be run or

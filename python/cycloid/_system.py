@@ -328,7 +328,8 @@ class System:
         """A system of the same kind around another core."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
-        made._core = core
+        made._core, made._precision = core, core.dtype
+        made._dtype = np.dtype(core.dtype)
         made._parameters = Parameters(core)
         made._observers = {}
         made._by_gradient = {}

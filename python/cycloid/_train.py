@@ -336,8 +336,9 @@ def per_state(value: Any, system: System, what: str, positive: bool) -> list[flo
             f"{what} must be one number or one for each of {system.state_size} states; "
             f"got shape {row.shape}"
         )
-    if not np.isfinite(row).all() or (row <= 0).any() if positive else (row < 0).any():
-        raise Error(f"{what} must be {'positive' if positive else 'zero or positive'}; got {row}")
+    if not np.isfinite(row).all() or (row <= 0 if positive else row < 0).any():
+        least = "positive" if positive else "zero or positive"
+        raise Error(f"{what} must be {least}, and finite; got {row}")
     return np.broadcast_to(row, (system.state_size,)).tolist()
 
 
@@ -413,7 +414,8 @@ def train(
     `Violation`, `PhysicsResidual`, `Term`. dropout:
     share of the networks' hidden units that each step leaves out by chance. params:
     names that are trained, or their beginnings ("residual"); None: all but the time step. resume:
-    a file of `Training.save`, from which training goes on, bit for bit. progress: a line on the
+    a file of `Training.save`, from which training goes on, bit for bit. Ctrl-C ends a training with
+    what it has; `ended` and `message` say so. progress: a line on the
     terminal; callback(step, loss) is called now and then, False stops. live: as in `plan`:
     the run over the first recording, or from the first row.
 

@@ -54,6 +54,8 @@ def verify(
     draws: int = 8,
     std: Mapping[str, Any] | None = None,
     spread: float = 0.05,
+    steps: int | None = None,
+    starts: int | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Trust:
@@ -62,14 +64,16 @@ def verify(
     parameters drawn within their uncertainty, and inputs that come late or noisy. Tests that the
     system cannot vary are left out.
 
-    result: a Plan, which runs with its gains, or a Fit. Of a plan, the gain is what it costs less
-    than zero inputs; of a fit, what its squared error on held_out (where there is none, on what was
-    fitted) is less than that of the first guess.
+    result: a Plan, which runs with its gains, a Fit, or a Policy of `train_policy`, which sees what
+    is. Of a plan, the gain is what it costs less than zero inputs; of a fit, what its squared error
+    on held_out (where there is none, on what was fitted) is less than that of the first guess; of a
+    policy, what it earns more than zero inputs, from drawn starts.
 
     delay: of inputs, in steps. noise: of inputs, a standard deviation in units of their range (1
     where there is none). draws: of noise and of parameters. std: {name: standard deviation} of
     parameters; None: `spread` of the value for masses, friction and damping of a robot and all
-    positive numbers of a law; of a fit its covariance.
+    positive numbers of a law; of a fit its covariance. steps, starts: of a policy, how long it is
+    run (None: an episode, 250 at most) and from how many starts (8).
 
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(damping=0.1, dt=0.02)
@@ -94,7 +98,11 @@ def verify(
     if isinstance(result, Fit):
         options["threads"] = as_threads(threads, result.system._threads)
         return _of_fit(result, options | {"std": _std(result.system, std)})
-    raise TypeError(f"verify takes a Plan or a Fit; got {type(result).__name__}")
+    from cycloid._train_policy import Policy
+
+    if isinstance(result, Policy):
+        return _of_policy(result, steps, starts, std, options, threads)
+    raise TypeError(f"verify takes a Plan, a Fit or a Policy; got {type(result).__name__}")
 
 
 def _std(system: System, std: Mapping[str, Any] | None) -> dict[str, list[float]]:
@@ -146,6 +154,22 @@ def _of_plan(plan: Plan, options: dict[str, Any]) -> Trust:
         **options,
     )
     return Trust(core, f"A plan of {system.name}, doubted")
+
+
+def _of_policy(
+    policy: Any, steps: Any, starts: Any, std: Any, options: dict[str, Any], threads: Any
+) -> Trust:
+    from cycloid._verify_policy import verify_policy
+
+    physics = policy.task.physics
+    options["threads"] = as_threads(threads, physics._threads)
+    core = verify_policy(
+        policy,
+        None if steps is None else as_integer(steps, "steps", 1, 10**7),
+        None if starts is None else as_integer(starts, "starts", 1, 10**6),
+        options | {"std": _std(physics, std), "parameters": []},
+    )
+    return Trust(core, f"A policy of {physics.name}, doubted")
 
 
 def _of_fit(fit: Fit, options: dict[str, Any]) -> Trust:

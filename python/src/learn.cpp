@@ -154,16 +154,28 @@ void bind_learn(nb::module_& m) {
         const double dropout = of<double>(given, "dropout");
         const std::string score = of<std::string>(given, "score");
         TrainRun run;
+        bool interrupted = false;
         {
           const Unlocked call;
           const KeepGoing keep_going = call.keep_going();
-          options.watch = [&](const TrainProgress& now) {
+          const auto asked = [&](const TrainProgress& now) {
             if (keep_going && !keep_going()) throw Interrupted("training was interrupted");
             const nb::gil_scoped_acquire lock;
             if (watch.is_none()) return true;
             const nb::object answer = watch(now.step, now.steps, now.loss, now.validation,
                                             now.seconds, numbers_of(now.params));
             return !answer.is(nb::bool_(false));
+          };
+          // Ctrl-C ends the training, and what it has is kept.
+          options.watch = [&](const TrainProgress& now) {
+            try {
+              return asked(now);
+            } catch (nb::python_error& error) {
+              const nb::gil_scoped_acquire lock;
+              if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+              interrupted = true;
+              return false;
+            }
           };
           std::unique_ptr<TrainingLoss> loss =
               noise ? data.loss(system, *noise, score, of_loss.threads)
@@ -173,6 +185,7 @@ void bind_learn(nb::module_& m) {
           }
           run = train(system, *loss, options, from ? &*from : nullptr);
         }
+        if (interrupted) run.message = "stopped by Ctrl-C; it can be saved and resumed";
         return run_of(std::move(run));
       },
       nb::arg("system"), nb::arg("recordings").none(), nb::arg("x").none(), nb::arg("x_dot").none(),

@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "cycloid/base/error.h"
+#include "cycloid/couple/hold.h"
 #include "cycloid/device/device.h"
 #include "cycloid/system/device.h"
 #include "cycloid/system/randomise.h"
@@ -101,6 +102,7 @@ void bind_system(nb::module_& m) {
                      const Ways& ways = s.ways();
                      return nb::make_tuple(ways.integrator, ways.integrators, ways.contacts);
                    })
+      .def("in_double", &System::in_double)
       .def("input_bounds",
            [](const System& s) {
              std::vector<double> bounds;
@@ -144,6 +146,7 @@ void bind_system(nb::module_& m) {
         return close_loop(system, {numbers(gain), numbers(target), numbers(command)});
       },
       nb::arg("system"), nb::arg("gain"), nb::arg("target"), nb::arg("command"));
+  m.def("hold", &hold, nb::arg("system"), nb::arg("steps"));
   m.def(
       "guarded",
       [](const System& model, const System& truth, double bound, double horizon, double share,

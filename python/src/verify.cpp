@@ -94,6 +94,31 @@ void bind_verify(nb::module_& m) {
       nb::arg("low"), nb::arg("high"), nb::arg("params"), nb::arg("t0"), nb::arg("cost"),
       nb::arg("delay"), nb::arg("noise"), nb::arg("draws"), nb::arg("spread"), nb::arg("std"),
       nb::arg("parameters"), nb::arg("seed"), nb::arg("threads"));
+  // judge(core system, substeps, delay, noise, seed) -> (cost at the start, cost of the result).
+  m.def(
+      "verify_judged",
+      [](const System& system, const nb::object& judge, const Rows<double>& states,
+         const Rows<double>& controls, int delay, double noise, int draws, double spread,
+         const Named& std, const Draws& parameters, std::uint64_t seed, int threads) {
+        VerifyOptions options =
+            verify_options(delay, noise, draws, spread, std, parameters, seed, threads);
+        const Judge judged = [&judge](const TestWorld& world) {
+          const nb::gil_scoped_acquire lock;
+          const nb::object costs =
+              judge(world.system, world.substeps, world.delay, world.noise, world.seed);
+          return TestCosts{nb::cast<double>(costs[0]), nb::cast<double>(costs[1])};
+        };
+        const std::vector<double> xs = numbers(states), us = numbers(controls);
+        Unlocked call;
+        options.keep_going = call.keep_going();
+        const System in_double = system.in_double();
+        return verify(in_double, judged,
+                      find_exploits(in_double, xs, us, options.threads, options.keep_going),
+                      options);
+      },
+      nb::arg("system"), nb::arg("judge"), nb::arg("states"), nb::arg("controls"), nb::arg("delay"),
+      nb::arg("noise"), nb::arg("draws"), nb::arg("spread"), nb::arg("std"), nb::arg("parameters"),
+      nb::arg("seed"), nb::arg("threads"));
   m.def(
       "with_parameters",
       [](const System& system, const Rows<double>& params) {

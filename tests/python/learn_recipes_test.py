@@ -40,6 +40,8 @@ def test_a_driven_hamiltonian_learns_from_pairs_of_points():
     [
         ("spring", "energy", 3.84e-4),
         ("two_bodies", "energy", 3.88e-5),
+        ("three_bodies", "energy", 4.19e-2),
+        ("delan", "torque", 4.33e-4),
     ],
 )
 def test_whole_recipes_are_reached(name, key, published):

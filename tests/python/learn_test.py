@@ -1,7 +1,9 @@
 """Learned laws in Python: what they are, how they are trained, kept and refused."""
 
 import json
+import signal
 import struct
+import threading
 
 import numpy as np
 import pytest
@@ -159,7 +161,7 @@ def test_windows_predict_the_next_samples_and_leave_out_what_was_not_measured():
     assert value == pytest.approx(np.mean(squares), rel=1e-12)
 
 
-@pytest.mark.parametrize("method", ["adam", "adamw"])
+@pytest.mark.parametrize("method", ["adam", "adamw", "lbfgs"])
 def test_a_run_that_is_resumed_is_the_same_bit_for_bit(tmp_path, method):
     law = cy.learn.hamiltonian(1, hidden=(8, 8), dt=0.05)
     data = pendulum_runs()
@@ -185,6 +187,18 @@ def test_a_run_that_is_resumed_is_the_same_bit_for_bit(tmp_path, method):
         assert np.array_equal(value, rest.params[name])
     for key in ("step", "loss", "validation", "rate"):
         assert np.array_equal(whole.history[key], rest.history[key], equal_nan=True)
+
+
+def test_ctrl_c_ends_a_training_with_what_it_has(tmp_path):
+    law = cy.learn.hamiltonian(1, hidden=(16, 16), dt=0.05)
+    timer = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    run = cy.learn.train(law, spring_rows(), steps=10**9)
+    timer.join()
+    assert run.ended and "Ctrl-C" in run.message and run.steps > 0
+    run.save(tmp_path / "law.cyl")
+    more = cy.learn.train(law, spring_rows(), steps=run.steps + 5, resume=tmp_path / "law.cyl")
+    assert more.steps == run.steps + 5 and not more.ended
 
 
 def test_results_do_not_depend_on_threads():

@@ -83,17 +83,17 @@ def test_environments_with_parameters_of_their_own_have_products_of_their_own():
     run = cy.rollout(closed, x0, 10, {"length": length, **named})
     bar = rng.normal(size=run.states.shape)
     together = run.hvp(bar, params_tan={"policy.weight0": v})
+    shared = 0.0
     for e in range(3):
         alone = cy.rollout(closed, x0[e], 10, {"length": length[e], **named})
         alone = alone.hvp(bar[e], params_tan={"policy.weight0": v})
-        for name in ("length", "policy.weight1"):
-            got = np.asarray(together.params[name])
-            assert name == "length" or got.shape == (1, 4)  # shared: one gradient of them
-            if name != "length":
-                continue
-            got = got[e]
-            np.testing.assert_allclose(got, alone.params[name], rtol=1e-11, atol=1e-12)
+        own = np.asarray(together.params["length"])[e]
+        np.testing.assert_allclose(own, alone.params["length"], rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(together.x0[e], alone.x0, rtol=1e-11, atol=1e-12)
+        shared = shared + np.asarray(alone.params["policy.weight1"])
+    # Of what all share there is one gradient, the sum of theirs.
+    assert shared.shape == (1, 4) and np.abs(shared).min() > 1e-6
+    np.testing.assert_allclose(together.params["policy.weight1"], shared, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("how", ["policy", "force", "acceleration"])

@@ -142,16 +142,16 @@ def test_the_first_move_goes_along_the_gradient_of_the_return():
     class Stop(Exception):
         pass
 
-    from cycloid import _train_policy
+    from cycloid import _policy_training
 
-    class Spy(_train_policy._Adam):
+    class Spy(_policy_training.Adam):
         def move(self, w, g, rate):
             seen.append((w.copy(), g.copy()))
             if len(seen) > 8:
                 raise Stop
             return w
 
-    old, _train_policy._Adam = _train_policy._Adam, Spy
+    old, _policy_training.Adam = _policy_training.Adam, Spy
     try:
         cy.learn.train_policy(
             *(pendulum, net, reward, lambda rng, n: x0),
@@ -163,7 +163,7 @@ def test_the_first_move_goes_along_the_gradient_of_the_return():
     except Stop:
         pass
     finally:
-        _train_policy._Adam = old
+        _policy_training.Adam = old
     weights, grad = seen[0]
     loop = cy.close_loop(pendulum, net)
     d = np.random.default_rng(2).normal(size=weights.size)
@@ -190,5 +190,13 @@ def test_what_makes_no_sense_is_named():
         cy.learn.train_policy(pendulum, net, lambda x, u: x[..., 0], x0, steps=100)
     with pytest.raises(cy.Error, match="discount"):
         cy.learn.train_policy(pendulum, net, reach, x0, steps=100, discount=1.5)
+    with pytest.raises(cy.Error, match="learning_rate must be positive"):
+        cy.learn.train_policy(pendulum, net, reach, x0, steps=100, learning_rate=-1.0)
+    with pytest.raises(cy.Error, match="done must give a bool for each state"):
+        cy.learn.train_policy(
+            pendulum, net, reach, x0, steps=100, done=lambda x: np.zeros(3, bool)
+        )
+    with pytest.raises(cy.Error, match="a start is not finite"):
+        cy.learn.train_policy(pendulum, net, reach, [[np.nan, 0.0]], steps=100)
     with pytest.raises(cy.Error, match="inputs"):
         cy.learn.train_policy(pendulum, cy.networks.MLP((3, 4, 1)), reach, x0, steps=100)

@@ -110,7 +110,7 @@ def test_uncertainty_may_be_given(swung_up):
     for bad in ({"noise": -1}, {"delay": -1}, {"draws": 0}, {"std": {"body:pole.mass": [1, 2]}}):
         with pytest.raises(cy.Error):
             cy.verify(swung_up, **bad)
-    with pytest.raises(TypeError, match="a Plan or a Fit"):
+    with pytest.raises(TypeError, match="a Plan, a Fit or a Policy"):
         cy.verify(swung_up.states)
 
 

@@ -1,0 +1,34 @@
+// Terms of a training's loss besides what was measured, (3) of training_loss.h: of the runs of
+// windows, states x (batch, steps + 1, states), their value and its cotangents.
+//   energy   mean over runs and steps of (E(x_t) - E(x_0))², E the System's observable        (1)
+//   smooth   mean over runs and steps of |x_{t+1} - 2 x_t + x_{t-1}|²                         (2)
+//   function a user's own, with its derivative                                                (3)
+#pragma once
+
+#include <memory>
+
+#include "cycloid/adjoint/observe.h"
+#include "cycloid/learn/training_loss.h"
+
+namespace cycloid::inline learn {
+
+class WindowTerms {
+ public:
+  WindowTerms(const System& system, const LossOptions& options);
+
+  bool empty() const { return terms_.empty(); }
+  // Σ weight × term. Adds to x_bar, shaped like the states, and, unless null, to p_bar, which is
+  // empty or all parameters.
+  double value(std::span<const double> p, const TermRuns& runs, std::span<double> x_bar,
+               std::vector<double>* p_bar) const;
+
+ private:
+  double energy(std::span<const double> p, const TermRuns& runs, double weight,
+                std::span<double> x_bar, std::vector<double>* p_bar) const;
+
+  std::vector<LossTerm> terms_;
+  int threads_;
+  std::unique_ptr<Observer> energy_;
+};
+
+}  // namespace cycloid::inline learn
