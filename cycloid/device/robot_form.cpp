@@ -91,6 +91,7 @@ void each_list(const ConstraintPlan& plan, F&& f) {
   f(r.last_dof), f(r.support_words);
   const ContactPlan& c = plan.contacts;
   f(c.geoms), f(c.corners_at), f(c.pairs), f(c.given), f(c.moves), f(c.blocks), f(c.dof_at);
+  f(c.moves_place);
   const BroadPhase& b = c.broad;
   f(b.pairs), f(b.with_plane), f(b.swept), f(b.active), f(b.tested), f(b.first), f(b.other);
   f(b.pair), f(b.bodies.first), f(b.bodies.geom), f(b.bodies.couples), f(b.bodies.pair);

@@ -217,22 +217,22 @@ CYCLOID_HD void gather_change(const Robot<S, P>& r, const Instant<S>& x, const W
   }
 }
 
-// (4) but for the rows, where M̂ is not M: for μ in w.mu, λ, δ and the fields of μ, a and δ.
+// (4) but for the rows, where M̂ is not M: for μ in w.mu, λ, δ and the fields of all.
 // own.alpha_bar and w.bars: what rows push at.
 template <class S, class P>
 CYCLOID_HD void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x,
                                       const Workspace<S>& w, const ConstrainedSpace<S>& own,
                                       const S* a, const S* a_hat, const S* act_dot_bar,
                                       const S* act_next_bar, const InstantBars<S>& bar) {
-  for (std::size_t b = 0; b < r.tree.model.bodies.size(); ++b) {
+  const bool pushed = r.tree.has_tendon_armature || r.all_slopes();
+  for (std::size_t b = 0; pushed && b < r.tree.model.bodies.size(); ++b) {
     own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
   }
-  velocity_field(r.tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
   gather_change(r, x, w, own, bar);
   gather_fields(r, x, w, a, SlopePoint<S>{own.lambda, own.of_lambda, a_hat, own.lambda_bar},
                 MoreFields<S, 3>{FixedField<S>{a, own.alpha, own.alpha_bar},
-                                 FixedField<S>{own.lambda, own.of_lambda, own.lambda_bar},
-                                 FixedField<S>{own.delta, own.of_delta, own.delta_bar}},
+                                 FixedField<S>{own.lambda, own.of_lambda, own.lambda_bar, pushed},
+                                 FixedField<S>{own.delta, own.of_delta, own.delta_bar, pushed}},
                 act_dot_bar, act_next_bar, true, bar);
 }
 
@@ -345,8 +345,13 @@ CYCLOID_HD void constrained_acceleration_pullback(const Robot<S, P>& r, const In
     weigh_rows_pullback(tree, problem, own.weights, own.bars);
     gather_weights(r, x, w, own, rows, bar);
   }
-  velocity_field(tree, w.frames.column, static_cast<const S*>(w.mu), w.m);
-  velocity_field(tree, w.frames.column, a, own.alpha);
+  if (has_slopes(r)) {
+    for (int k = 0; k < nv; ++k) own.delta[k] = a_hat[k] - a[k];
+    velocity_fields<S, 4>(tree, w.frames.column, {w.mu, a, own.lambda, own.delta},
+                          {w.m, own.alpha, own.of_lambda, own.of_delta});
+  } else {
+    velocity_fields<S, 2>(tree, w.frames.column, {w.mu, a}, {w.m, own.alpha});
+  }
   w.bars.clear(bodies);
   for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
   RowInstant<S> at = row_instant(r, x, w);
@@ -373,8 +378,6 @@ CYCLOID_HD void constrained_acceleration_pullback(const Robot<S, P>& r, const In
     return gather_fields(r, x, w, a, SlopePoint<S>{w.mu, w.m, a, w.bars.m}, MoreFields<S, 1>{alpha},
                          act_dot_bar, act_next_bar, true, bar);
   }
-  for (int k = 0; k < nv; ++k) own.delta[k] = a_hat[k] - a[k];
-  velocity_field(tree, w.frames.column, static_cast<const S*>(own.delta), own.of_delta);
   gather_changed_fields(r, x, w, own, a, a_hat, act_dot_bar, act_next_bar, bar);
 }
 

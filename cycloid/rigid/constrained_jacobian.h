@@ -85,6 +85,7 @@ void gather_change_rows(const Robot<S, P>& r, const Instant<S>& x, const Workspa
   velocity_field(tree, w.frames.column, a, own.alpha);
   for (int k = 0; k < out.nv; ++k) {
     own.lambda[k] = S(1);
+    velocity_field(tree, w.frames.column, static_cast<const S*>(own.lambda), own.of_lambda);
     w.bars.clear(bodies);
     for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
     set_zero(w.row_mocap_bar, 6 * tree.model.nmocap);

@@ -342,9 +342,8 @@ CYCLOID_HD Vec3<S> gather_force_at_com(const Robot<S, P>& r, std::size_t b, cons
                                        const Motion<S>& y, const Vec3<S>& f, const Vec3<S>& n,
                                        const BodyBars<S>& bars, S* p_bar) {
   const Vec3<S> c = com_of(r, b, w.frames), c_bar = cross(f, y.angular);
-  const Force<S> W = wrench(f, c, n);
-  bars.m[b] += W;
-  bars.pose[b] += cross_force(y, W) + Force<S>{cross(c, c_bar), c_bar};
+  bars.m[b] += wrench(f, c, n);
+  bars.pose[b] += Force<S>{cross(c, c_bar), c_bar};
   if (p_bar) {
     add_to(p_bar + r.tree.bodies[b].com, transpose_vector_product(w.frames.R[b], c_bar));
   }

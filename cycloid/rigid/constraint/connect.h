@@ -74,9 +74,9 @@ CYCLOID_HD void anchor_pair_pullback(const Anchor* end, const RowInstant<S>& at,
     const Motion<S>&m = at.fields.m[l], &a = at.fields.a[l], &v = at.fields.v[l];
     const Vec3<S> f = bar.f * sign, r = bar.r * sign;
     const Vec3<S> z = bar.v * sign + cross(r, v.angular);
-    add_field_wrench(m, wrench(f, pair.x[i], Vec3<S>{}), bars.m[b], bars.pose[b]);  // (3)
-    add_field_wrench(a, wrench(r, pair.x[i], Vec3<S>{}), bars.a[b], bars.pose[b]);
-    add_field_wrench(v, wrench(z, pair.x[i], cross(pair.velocity[i], r)), bars.v[b], bars.pose[b]);
+    bars.m[b] += wrench(f, pair.x[i], Vec3<S>{});  // (3)
+    bars.a[b] += wrench(r, pair.x[i], Vec3<S>{});
+    bars.v[b] += wrench(z, pair.x[i], cross(pair.velocity[i], r));
     const Vec3<S> x_bar = bar.residual * sign + cross(f, m.angular) + cross(r, a.angular) +
                           cross(z, v.angular);  // (4)
     anchor_point_pullback(end[i], at.frames, pair.x[i], x_bar, bars.pose, to.p_bar);

@@ -47,6 +47,15 @@ CYCLOID_INLINE S held_slope(const S& v) {
   return select(inside, S(1), S(0));
 }
 
+// p t^(p-1), given t^p; where `still`, t may be zero and the number means nothing.
+template <class S>
+CYCLOID_INLINE S curve_slope(const S& t, const S& p, const S& t_power, const Mask<S>& still) {
+  if constexpr (RealScalar<S>) {
+    if (all(p == S(2))) return p * t;
+  }
+  return p * t_power / select(still, S(1), t);
+}
+
 // The numbers of (1) to (4).
 template <class S>
 struct ImpedanceCurve {
@@ -64,13 +73,14 @@ struct ImpedanceCurve {
     below = y <= middle;
     m = select(below, middle, one - middle);  // (3)
     t = select(full, zero, select(below, y, one - y)) / m;
-    P = m * curve_power(t, power);
+    const S t_power = curve_power(t, power);
+    P = m * t_power;
     const S Z = select(below, P, one - P);                                       // (4)
     d = select(flat, S(0.5) * (d0 + dw), select(full, dw, d0 + Z * (dw - d0)));  // (1), (2)
     const Mask<S> still = flat | full | (t == zero);
-    const S steepness = power * P / (m * select(still, one, t));
-    slope =
-        select(still, zero, select(x < zero, -one, one) * steepness * (dw - d0) * inverse_width);
+    const S sign = select(x < zero, -one, one);
+    slope = select(still, zero,
+                   sign * curve_slope(t, power, t_power, still) * (dw - d0) * inverse_width);
   }
 };
 
@@ -133,8 +143,11 @@ CYCLOID_HD ReferenceGains<S> reference_gains(const S* solref, const S& dw, const
                                              bool refsafe) {
   const ActingReference<S> at(solref, timestep, refsafe);
   const S rate = dw * at.t, product = rate * at.zeta, least = S(kLeastNumber);
-  return {select(at.standard, S(1) / max(least, product * product), -at.t / (dw * dw)),  // (5)
-          select(at.standard, S(2) / max(least, rate), -at.zeta / dw)};                  // (6)
+  const ReferenceGains<S> standard{S(1) / max(least, product * product),
+                                   S(2) / max(least, rate)};  // (5)
+  if (all(at.standard)) return standard;
+  return {select(at.standard, standard.k, -at.t / (dw * dw)),
+          select(at.standard, standard.b, -at.zeta / dw)};  // (6)
 }
 
 template <class S>
@@ -151,13 +164,14 @@ CYCLOID_HD void reference_gains_pullback(const S* solref, const S& dw, const S& 
   const S t_bar = -(S(2) * k_hat + b_hat) / t;
   timestep_bar += select(at.safe, S(2) * t_bar, zero);
   const Mask<S> own = !at.mixed;
-  const S direct_t = select(at.standard, zero, -bar.k / (dw * dw));  // (6)
-  const S direct_z = select(at.standard, zero, -bar.b / dw);
+  S direct_t = zero, direct_z = zero, direct_dw = zero;
+  if (!all(at.standard)) {  // (6)
+    direct_t = -bar.k / (dw * dw), direct_z = -bar.b / dw;
+    direct_dw = -S(2) * at.t / (dw * dw) * bar.k - at.zeta / dw * bar.b;
+  }
   solref_bar[0] += select(own, select(at.safe, zero, select(at.standard, t_bar, direct_t)), zero);
   solref_bar[1] += select(own, select(at.standard, S(-2) * k_hat / zeta, direct_z), zero);
-  dw_bar -= select(at.standard, S(2) * k_hat + b_hat,
-                   -S(2) * at.t / (dw * dw) * bar.k - at.zeta / dw * bar.b) /
-            dw;
+  dw_bar -= select(at.standard, S(2) * k_hat + b_hat, direct_dw) / dw;
 }
 
 }  // namespace cycloid::inline rigid

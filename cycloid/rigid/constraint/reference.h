@@ -52,6 +52,12 @@ struct BlockResidual {
   S length, unit[kMostRows];
 
   CYCLOID_HD BlockResidual(int n, const S* x) {
+    if (n == 1) {
+      const Mask<S> zero = x[0] == S(0);
+      length = select(zero, S(0), abs(x[0]));
+      unit[0] = select(zero, S(0), select(x[0] < S(0), S(-1), S(1)));
+      return;
+    }
     S square = x[0] * x[0];
     for (int i = 1; i < n; ++i) square += x[i] * x[i];
     const Mask<S> zero = square == S(0);
@@ -81,6 +87,12 @@ CYCLOID_HD void block_reference(int n, bool stiff, const ReferenceOptions<S>& op
     a_ref[i] = -gains.b * v[i] - kd * x[i];                                    // (1)
     D[i] = row_weight((S(1) - d) / d * (options.unit_weights ? S(1) : A[i]));  // (2)
   }
+}
+
+// Whether the time step bounds the gains in some lane.
+template <class S>
+CYCLOID_INLINE bool feels_timestep(const S* solref, const ReferenceOptions<S>& options) {
+  return any(ActingReference<S>(solref, options.timestep, options.refsafe).safe);
 }
 
 // Adds the cotangents of solref and dw from those of the gains.
@@ -125,6 +137,7 @@ CYCLOID_HD void block_reference_pullback(int n, bool stiff, const ReferenceOptio
   impedance_pullback(curve, soft.solimp, at.length, d_bar, soft_bar ? soft_bar->solimp : nullptr,
                      length_bar);
   for (int i = 0; i < n; ++i) x_bar[i] += length_bar * at.unit[i];
+  if (!soft_bar && !feels_timestep(soft.solref, options)) return;
   Softness<S> unused;
   Softness<S>& to = soft_bar ? *soft_bar : unused;
   add_gain_cotangents(options, soft.solref, soft, gains_bar, options_bar, to.solref, to);
@@ -145,6 +158,16 @@ CYCLOID_INLINE Mask<S> uses_friction_reference(RowLaw law, const ContactNumbers<
   return set & Mask<S>(has_friction_reference(ContactLaws{}, law));
 }
 
+// b of the friction rows; dw: held, b: that of the normal row.
+template <class S>
+CYCLOID_INLINE S friction_damping(RowLaw law, const ReferenceOptions<S>& options,
+                                  const ContactNumbers<S>& c, const S& dw, const S& b) {
+  const Mask<S> own = uses_friction_reference(law, c);
+  if (!any(own)) return b;
+  return select(own, reference_gains(c.solref_friction, dw, options.timestep, options.refsafe).b,
+                b);
+}
+
 // law: one of ContactLaws, or one_sided for n = 1. friction: the law's numbers.
 template <class S>
 CYCLOID_HD void contact_reference(RowLaw law, int n, const ReferenceOptions<S>& options,
@@ -154,8 +177,7 @@ CYCLOID_HD void contact_reference(RowLaw law, int n, const ReferenceOptions<S>& 
   const S dw = held_impedance(c.soft.solimp[1]), ratio = (one - d) / d;
   const ReferenceGains<S> gains =
       reference_gains(c.soft.solref, dw, options.timestep, options.refsafe);
-  const S b_own = reference_gains(c.solref_friction, dw, options.timestep, options.refsafe).b;
-  const S b = select(uses_friction_reference(law, c), b_own, gains.b);
+  const S b = friction_damping(law, options, c, dw, gains.b);
   const Mask<S> present = rows > zero, rubs = rows > one;
   const S g1 = select(rubs, c.friction[0], one);
   const S mu2 = g1 * g1 / max(S(kLeastNumber), options.impratio);  // (4)
@@ -184,9 +206,8 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
   const S dw = held_impedance(c.soft.solimp[1]), ratio = (one - d) / d;
   const ReferenceGains<S> gains =
       reference_gains(c.soft.solref, dw, options.timestep, options.refsafe);
-  const S b_own = reference_gains(c.solref_friction, dw, options.timestep, options.refsafe).b;
   const Mask<S> own = uses_friction_reference(law, c);
-  const S b = select(own, b_own, gains.b);
+  const S b = friction_damping(law, options, c, dw, gains.b);
   const Mask<S> present = rows > zero, rubs = rows > one;
 
   S b_bar = zero, edge_bar = zero;
@@ -225,6 +246,7 @@ CYCLOID_HD void contact_reference_pullback(RowLaw law, int n, const ReferenceOpt
   impedance_pullback(curve, c.soft.solimp, x, d_bar, c_bar.soft.solimp, x_bar);
   add_gain_cotangents(options, c.soft.solref, c.soft, gains_bar, options_bar, c_bar.soft.solref,
                       c_bar.soft);
+  if (!any(own)) return;
   add_gain_cotangents(options, c.solref_friction, c.soft, own_bar, options_bar,
                       c_bar.solref_friction, c_bar.soft);
 }

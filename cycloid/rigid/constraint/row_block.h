@@ -26,8 +26,7 @@ struct RowBlock {
 // f and r̄ of the rows, and the cotangents of (1).
 template <class S>
 struct RowBlockBars {
-  S f[kMostRows] = {}, r[kMostRows] = {};
-  S x[kMostRows] = {}, v[kMostRows] = {};
+  S f[kMostRows], r[kMostRows], x[kMostRows], v[kMostRows];  // (rows)
   Softness<S> soft;
 };
 
@@ -74,8 +73,9 @@ CYCLOID_HD RowBlockBars<S> row_block_pullback(const ReferenceOptions<S>& options
                                               const RowResults<S>& results,
                                               ReferenceOptions<S>& options_bar) {
   RowBlockBars<S> bar;
-  S weight_bar[kMostRows] = {};  // weights are constants
+  S weight_bar[kMostRows];  // weights are constants
   for (int i = 0; i < block.rows; ++i) {
+    weight_bar[i] = bar.x[i] = bar.v[i] = S(0);
     bar.f[i] = results.f[row + i];
     bar.r[i] = results.r_bar[row + i];
   }

@@ -6,10 +6,9 @@
 // and friction for every row, its pullback is that of
 //   Φ = Σ_rows f (J μ) + r̄ (J q̈ + J̇ q̇) + a_ref¯ a_ref + D̄ D + friction¯ friction           (1)
 // with f, r̄ and all bars fixed. J̇ q̇ is there for connect and weld only; these act on a, all
-// other rows on alpha. Cotangents of fields go to the bodies, and
-//   a wrench W on the cotangent of a field y of a body brings y ×* W to its pose wrench        (2)
-// (add_field_wrench of row.h). Points, fields and wrenches are about the origin of the tree of
-// their body; bodies that stand still have origin and fields of zero, but for a.
+// other rows on alpha. Cotangents of fields go to the bodies by the rules of row.h. Points, fields
+// and wrenches are about the origin of the tree of their body; bodies that stand still have origin
+// and fields of zero, but for a.
 #pragma once
 
 #include "cycloid/rigid/constraint/reference.h"

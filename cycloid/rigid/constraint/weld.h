@@ -82,13 +82,6 @@ CYCLOID_INLINE Vec3<S> turn_field_pullback(const WeldTurn<S>& t, const Vec3<S>& 
   return g;
 }
 
-// A couple on the field y of a body.
-template <class S>
-CYCLOID_INLINE void add_couple(const Motion<S>& y, const Vec3<S>& couple, Force<S>& y_bar,
-                               Force<S>& pose) {
-  add_field_wrench(y, Force<S>{couple, Vec3<S>{}}, y_bar, pose);
-}
-
 // (7), and the cotangents of relpose or of the sites' quaternions.
 template <class S>
 CYCLOID_HD void weld_frames_pullback(const Weld& w, const WeldTurn<S>& t, const Quat<S>& e_bar,
@@ -127,12 +120,12 @@ CYCLOID_HD void weld_turn_pullback(const Weld& w, const RowInstant<S>& at, const
   const Vec3<S>& omega2 = y.v[l2].angular;
   const Vec3<S> apart_bar =
       g_v - t.apart * (S(0.5) * t.scale * dot(t.e_v, bar.r)) - cross(g_a, omega2);  // (6)
-  add_couple(y.m[l1], g_m, bars.m[b1], bars.pose[b1]);
-  add_couple(y.m[l2], -g_m, bars.m[b2], bars.pose[b2]);
-  add_couple(y.a[l1], g_a, bars.a[b1], bars.pose[b1]);
-  add_couple(y.a[l2], -g_a, bars.a[b2], bars.pose[b2]);
-  add_couple(y.v[l1], apart_bar, bars.v[b1], bars.pose[b1]);
-  add_couple(y.v[l2], cross(g_a, t.apart) - apart_bar, bars.v[b2], bars.pose[b2]);
+  bars.m[b1].torque += g_m;
+  bars.m[b2].torque -= g_m;
+  bars.a[b1].torque += g_a;
+  bars.a[b2].torque -= g_a;
+  bars.v[b1].torque += apart_bar;
+  bars.v[b2].torque += cross(g_a, t.apart) - apart_bar;
   weld_frames_pullback(w, t, e_bar, theta_bar, to);
   if (to.p_bar) to.p_bar[w.torque_scale] += scale_bar;
 }

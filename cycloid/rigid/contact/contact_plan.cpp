@@ -93,11 +93,15 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
     return b->dofs > 0 ? b->first_dof + b->dofs - 1 : -1;
   };
   moves.assign(m.bodies.size() * static_cast<std::size_t>(dof_words), 0);
+  moves_stride = (dofs.size() + kPlacesAtOnce - 1) / kPlacesAtOnce * kPlacesAtOnce;
+  moves_place.assign(m.bodies.size() * static_cast<std::size_t>(moves_stride), 0);
   for (std::size_t b = 0; b < m.bodies.size(); ++b) {
     const BlockSet set{moves.data() + b * static_cast<std::size_t>(dof_words), dof_words};
     for (int k = last_dof(static_cast<int>(b)); k >= 0;
          k = tree.parent_dof[static_cast<std::size_t>(k)]) {
       set.insert(k);
+      moves_place[b * static_cast<std::size_t>(moves_stride) +
+                  static_cast<std::size_t>(dofs.place[static_cast<std::size_t>(k)])] = ~0u;
     }
   }
 

@@ -76,10 +76,16 @@ struct ContactPlan {
   std::vector<std::uint64_t> moves;   // (bodies, dof_words) the dofs that move a body
   std::vector<std::uint64_t> blocks;  // (pairs, block_words) those that move one against the other
   std::vector<int> dof_at;            // (padded size) the dof at each place, or -1
+  static constexpr int kPlacesAtOnce = 16;
+  int moves_stride = 0;               // the padded size, and up to a multiple of that
+  std::vector<unsigned> moves_place;  // (bodies, stride) ~0 where that place moves the body
 
   // What the constraint problem has to hold.
   ConstraintCapacity capacity() const { return {0, slots, slots * most_rows}; }
   CYCLOID_HD const std::uint64_t* moving(int body) const { return moves.data() + body * dof_words; }
+  CYCLOID_HD const unsigned* moving_places(int body) const {
+    return moves_place.data() + body * moves_stride;
+  }
   // As BlockSet, whose members are not to be changed.
   CYCLOID_HD BlockSet moved_blocks(int pair) const {
     return {const_cast<std::uint64_t*>(blocks.data()) + pair * block_words, block_words};

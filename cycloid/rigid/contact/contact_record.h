@@ -52,38 +52,47 @@ CYCLOID_HD void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record
   }
 }
 
-// Lanes that walk through a record together, in the order of pairs.
+// Lanes that walk through a record together, in the order of pairs. A lane's contacts are in that
+// order too: those of one pair lie in a few rows of the record.
 template <class S>
 struct RecordWalk {
+  using B = PlainScalar<S>;
+  static constexpr Scalar<S> kEnd = std::numeric_limits<Scalar<S>>::max();
   const ContactRecord<S>& record;
-  int next[kLanes<S>] = {}, code[kLanes<S>];  // contact, and what is kept of it; past the end: kEnd
-  static constexpr int kEnd = std::numeric_limits<int>::max();
+  int passed = 0;      // rows of which nothing is left in any lane
+  Scalar<S> code = 0;  // the lowest that some lane has not passed, or kEnd
 
   CYCLOID_HD explicit RecordWalk(const ContactRecord<S>& r) : record(r) {
-    for (int l = 0; l < kLanes<S>; ++l) read(l);
+    code = r.slots > 0 ? lowest_lane(codes(0)) : kEnd;
   }
-  CYCLOID_HD void read(int l) {
-    code[l] = kEnd;
-    if (next[l] >= record.slots) return;
-    const int kept = static_cast<int>(elements(record.at(next[l]))[l]);
-    if (kept >= 0) code[l] = kept;
+  CYCLOID_HD B codes(int row) const {
+    const B kept = primal(*record.at(row));
+    return select(kept < B(0), B(kEnd), kept);
   }
   // The first pair that some lane has not passed, or -1. Passes it, and writes its features
   // (2, kMostTouches).
   CYCLOID_HD int next_pair(const ContactPlan& plan, S* feature) {
-    int lowest = kEnd;
-    for (const int c : code) lowest = std::min(lowest, c);
-    if (lowest == kEnd) return -1;
-    const int k = lowest / kMostTouches, end = (k + 1) * kMostTouches;
+    if (code == kEnd) return -1;
+    const int k = static_cast<int>(code) / kMostTouches, first = k * kMostTouches;
     const int places = plan.pairs[static_cast<std::size_t>(k)].touches;
     for (int i = 0; i < places; ++i) feature[i] = S(kNoFeature);
-    for (int l = 0; l < kLanes<S>; ++l) {
-      for (; code[l] < end; read(l)) {
-        S *from = record.at(next[l]++), *to = feature + code[l] % kMostTouches;
-        move_lane(from[1], l, to[0]);
-        if (record.width > 2) move_lane(from[2], l, to[kMostTouches]);
+    B next(kEnd);
+    for (int row = passed; row < record.slots; ++row) {
+      const S* const from = record.at(row);
+      const B own = codes(row);
+      for (int i = 0; i < places; ++i) {
+        const Mask<B> here = own == B(first + i);
+        feature[i] = select(here, from[1], feature[i]);
+        if (record.width > 2) {
+          feature[kMostTouches + i] = select(here, from[2], feature[kMostTouches + i]);
+        }
       }
+      const Mask<B> later = own >= B(first + kMostTouches);
+      next = select(later & (own < next), own, next);
+      if (all(later)) break;
+      if (!any(later)) passed = row + 1;
     }
+    code = lowest_lane(next);
     return k;
   }
 };

@@ -87,25 +87,26 @@ CYCLOID_INLINE void for_each_couple(const ContactScene<S, P>& s, const ContactSp
   }
 }
 
-// Tells the problem which blocks the slot's lanes move, and sets w.moves1 and w.moves2 there.
+// Tells the problem which blocks the slot's lanes move, and sets w.moves1 and w.moves2.
 template <class S, class P>
 CYCLOID_HD void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
                             const ConstraintProblem<S>& problem, int g) {
-  for_each_couple(s, w, slot,
-                  [&](int pair, unsigned) { problem.touch(g, s.plan.moved_blocks(pair)); });
-  for_each(problem.support(g), [&](int I) {
-    for (int i = I * kBlock; i < (I + 1) * kBlock; ++i) w.moves1[i] = w.moves2[i] = 0;
-  });
-  const int* const place = problem.dofs->place.data();
+  const int size = s.plan.moves_stride;
+  unsigned* const __restrict__ moves1 = w.moves1;
+  unsigned* const __restrict__ moves2 = w.moves2;
+  std::fill_n(moves1, size, 0u);
+  std::fill_n(moves2, size, 0u);
   for_each_couple(s, w, slot, [&](int k, unsigned lanes) {
     const ContactPair& pair = s.pair(k);
-    const std::uint64_t *first = s.plan.moving(pair.body1), *second = s.plan.moving(pair.body2);
-    const auto move = [&](int word, std::uint64_t bits, unsigned* moves) {
-      for (; bits != 0; bits &= bits - 1) moves[place[64 * word + lowest_bit(bits)]] |= lanes;
-    };
-    for (int word = 0; word < s.plan.dof_words; ++word) {
-      move(word, first[word] & ~second[word], w.moves1);
-      move(word, second[word] & ~first[word], w.moves2);
+    problem.touch(g, s.plan.moved_blocks(k));
+    const unsigned* const first = s.plan.moving_places(pair.body1);
+    const unsigned* const second = s.plan.moving_places(pair.body2);
+    for (int i = 0; i < size; i += ContactPlan::kPlacesAtOnce) {
+#pragma GCC ivdep
+      for (int j = i; j < i + ContactPlan::kPlacesAtOnce; ++j) {
+        moves1[j] |= lanes & first[j] & ~second[j];
+        moves2[j] |= lanes & second[j] & ~first[j];
+      }
     }
   });
 }

@@ -3,7 +3,7 @@
 // Numbers are those of contact_rows.h. For each field y of (μ, q̈, q̇), with the row cotangents
 // (f, r̄, those of J q̇ from (3)) as six numbers C = (C_o; C_ω):
 //   P = Fᵀ C_o,   N = Fᵀ C_ω,   W = wrench(P, x, N)                                           (4)
-//   ȳ₂ += W,  ȳ₁ -= W,   Γ₂ += y₂ ×* W,  Γ₁ -= y₁ ×* W                                        (5)
+//   ȳ₂ += W,  ȳ₁ -= W                                                                         (5)
 //   x̄ += P × Δ_ω,   F̄_i += C_o,i Δ_o + C_ω,i Δ_ω                                             (6)
 // Then distance, x̄ and F̄ go through frame and narrow phase to the geoms' poses and sizes, and the
 // numbers of the law through mixing to the geoms' parameters, at once or later for several steps
@@ -24,7 +24,7 @@ template <class S>
 struct SlotSide {
   bool moves = false;   // in some lane
   Motion<S> y[3] = {};  // of μ, q̈, q̇
-  Force<S> W[3] = {}, pose{};
+  Force<S> W[3] = {};
 
   CYCLOID_HD void take(const SlotGroup<S>& group, const RowFields<S>& fields, int link) {
     moves = true;
@@ -35,11 +35,6 @@ struct SlotSide {
   CYCLOID_HD void give(const SlotGroup<S>& group, const RowFieldBars<S>& bars, int body) const {
     Force<S>* const all[3] = {bars.m, bars.alpha, bars.v};
     for (int i = 0; i < 3; ++i) group.add_all(W[i], all[i][body]);
-    group.add_all(pose, bars.pose[body]);
-  }
-  CYCLOID_HD void add(int field, const Force<S>& wrench_on) {
-    W[field] = wrench_on;
-    add_cross_force(pose, y[field], wrench_on);
   }
 };
 
@@ -63,8 +58,8 @@ CYCLOID_INLINE void add_row_wrench(int rows, const ContactSlot<S>& c, const Cont
     F_bar.t1 += d_w * C[4], F_bar.t2 += d_w * C[5];
   }
   add_cross(x_bar, P, d_w);
-  if (two.moves) two.add(field, wrench(P, c.touch.pos, N));  // (4)
-  if (one.moves) one.add(field, wrench(-P, c.x1, -N));
+  if (two.moves) two.W[field] = wrench(P, c.touch.pos, N);  // (4)
+  if (one.moves) one.W[field] = wrench(-P, c.x1, -N);
 }
 
 // Row cotangents of a slot, zero where a lane has no such row: f, r̄, and of J q̇ from (3).

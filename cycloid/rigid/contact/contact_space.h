@@ -252,8 +252,8 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(velocity, static_cast<std::size_t>(plan.slots * kMostRows));
   arena.take(adhesion, static_cast<std::size_t>(plan.slots));
   arena.take(pressed, static_cast<std::size_t>(plan.slots));
-  arena.take(moves1, plan.dof_at.size());
-  arena.take(moves2, plan.dof_at.size());
+  arena.take(moves1, static_cast<std::size_t>(plan.moves_stride));
+  arena.take(moves2, static_cast<std::size_t>(plan.moves_stride));
   arena.take(slot_id, static_cast<std::size_t>(plan.slots));
   arena.take(touch_bars, touches);
   arena.take(number_bars, pairs <= kMostWaiting ? pairs : owners);

@@ -105,13 +105,7 @@ CYCLOID_HD void fill_slots(const ContactPlan& plan, ContactSpace<S>& w) {
           w.groups[w.slots] = 0;
         }
         w.groups_of(slot)[w.groups[slot]++] = {t, i, lanes};
-        if (lanes == kAllLanes<S>) {
-          w.slot_id[slot] = S(t);
-          return;
-        }
-        for (; lanes != 0; lanes &= lanes - 1) {
-          elements(w.slot_id + slot)[lowest_bit(lanes)] = static_cast<Scalar<S>>(t);
-        }
+        w.slot_id[slot] = select(lanes_of_bits<S>(lanes), S(t), w.slot_id[slot]);
       });
     }
   }

@@ -172,8 +172,11 @@ CYCLOID_HD void ellipsoid_wrench_pullback(const TreeView& tree, const P* p, int 
   LocalPair<S> v_bar{};
   ellipsoid_law_pullback(at.g, at.v, m_local, g_bar, v_bar);
   EllipsoidPlaceBars<S> place;
-  bars.m[at.body] += place.share(at, m[at.link], m_local, ellipsoid_law(at.g, at.v));
-  bars.v[at.body] += place.share_velocity(at, v[at.link], v_bar);
+  const Motion<S>&m_l = m[at.link], &v_l = v[at.link];
+  add_turning_wrench(m_l, place.share(at, m_l, m_local, ellipsoid_law(at.g, at.v)), bars.m[at.body],
+                     bars.pose[at.body]);
+  add_turning_wrench(v_l, place.share_velocity(at, v_l, v_bar), bars.v[at.body],
+                     bars.pose[at.body]);
   gather_ellipsoid(tree, p, f, at, g_bar, place, bars, p_bar);
 }
 
@@ -385,9 +388,10 @@ CYCLOID_HD S ellipsoid_damping_pullback(const TreeView& tree, const P* p, int ge
     rate = half * (own.add(at, v_l, m_l, y_l, half * h, own.m, own.y) +
                    own.add(at, v_l, y_l, m_l, half * h, own.y, own.m));
   }
-  bars.m[at.body] += own.m;
-  bars.v[at.body] += own.v;
-  y_bar[at.body] += own.y;
+  Force<S>& pose = bars.pose[at.body];
+  add_turning_wrench(m_l, own.m, bars.m[at.body], pose);
+  add_turning_wrench(v_l, own.v, bars.v[at.body], pose);
+  add_turning_wrench(y_l, own.y, y_bar[at.body], pose);
   gather_ellipsoid(tree, p, f, at, own.g, own.place, bars, p_bar);
   return rate;
 }

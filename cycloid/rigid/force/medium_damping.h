@@ -100,9 +100,9 @@ CYCLOID_HD S fluid_damping_pullback(const TreeView& tree, const P* p, int b, con
   const auto local = [&](const Vec3<S>& x) { return transpose_vector_product(at.B, x); };
   const Vec3<S> m_turn = local(m[l].angular), m_move = local(field_at(m[l], at.c));
   const Vec3<S> y_turn = local(y[l].angular), y_move = local(field_at(y[l], at.c));
-  const Force<S> D_y = slope * y[l];  // -D y
-  bars.m[b] += D_y * h;               // (5)
-  y_bar += slope * m[l] * h;
+  const Force<S> D_y = slope * y[l];                           // -D y
+  add_turning_wrench(m[l], D_y * h, bars.m[b], bars.pose[b]);  // (5)
+  add_turning_wrench(y[l], slope * m[l] * h, y_bar, bars.pose[b]);
   FluidBox<S> box_bar{};
   Vec3<S> omega_bar{}, u_bar{}, m_force{}, y_force{};
   const auto sign = [](const S& x) {

@@ -16,9 +16,9 @@
 //
 // Pullback of Φ = W·m with a field m. With the cotangents ω̄, ū of (4),
 //   m̄ += W,   v̄ += V = wrench(B ū, c, B ω̄),   wind̄ -= B ū                                   (9)
-//   c̄ = (B f) × m_ω + (B ū) × v_ω,   Γ -= (wind × wind̄; 0)                                   (10)
-// Body and fields turn together (motion_pullback.h's Γ counts that), and nothing changes then but
-// the wind. The slope of |x| x at zero is 0; the kink of (2) takes the clamped side, slope 0.
+//   c̄ = (B f) × m_ω + (B ū) × v_ω,   Γ -= (wind × wind̄; 0) + m ×* m̄ + v ×* v̄               (10)
+// Where body and fields turn together, nothing changes but the wind. The slope of |x| x at zero is
+// 0; the kink of (2) takes the clamped side, slope 0.
 #pragma once
 
 #include "cycloid/rigid/force/passive.h"
@@ -213,8 +213,8 @@ CYCLOID_INLINE void fluid_point_pullback(const TreeView& tree, int b, const Fram
                                          const BodyBars<S>& bars, S* p_bar) {
   const Vec3<S> u_world = at.B * u_bar;
   const Force<S> V = wrench(u_world, at.c, at.B * omega_bar);
-  bars.v[b] += V;                               // (9)
-  bars.pose[b].torque += cross(wind, u_world);  // (10)
+  add_turning_wrench(v, V, bars.v[b], bars.pose[b]);  // (9)
+  bars.pose[b].torque += cross(wind, u_world);        // (10)
   if (p_bar) {
     add_to(p_bar + tree.options.wind, -u_world);
     add_to(p_bar + tree.bodies[static_cast<std::size_t>(b)].com,
@@ -234,7 +234,7 @@ CYCLOID_HD void fluid_wrench_pullback(const TreeView& tree, const P* p, int b, c
   const Vec3<S> f_bar = transpose_vector_product(at.B, field_at(m[l], at.c));
   const Vec3<S> n = drag(box.turning, box.turning_drag, at.omega);
   const Vec3<S> force = at.B * drag(box.moving, box.moving_drag, at.u);
-  bars.m[b] += wrench(force, at.c, at.B * n);  // (9)
+  add_turning_wrench(m[l], wrench(force, at.c, at.B * n), bars.m[b], bars.pose[b]);  // (9)
   const Vec3<S> n_slope = drag_slope(box.turning, box.turning_drag, at.omega);
   const Vec3<S> f_slope = drag_slope(box.moving, box.moving_drag, at.u);
   Vec3<S> omega_bar{}, u_bar{};

@@ -115,8 +115,8 @@ CYCLOID_HD void orientation_pullback(const TreeView& tree, const P* p, int actua
   const auto pull = [&](const Motion<S>* y, const Vec3<S>& c, Force<S>* y_bar) {
     const Motion<S>&one = y[on.site.link], &two = y[on.reference.link];
     const Vec3<S> torque = rotate(on.site.q, c);
-    add_field_wrench(one, Force<S>{torque, {}}, y_bar[on.site.body], pose[on.site.body]);  // (3)
-    add_field_wrench(two, Force<S>{-torque, {}}, y_bar[on.reference.body], pose[on.reference.body]);
+    y_bar[on.site.body] += Force<S>{torque, {}};  // (3)
+    y_bar[on.reference.body] += Force<S>{-torque, {}};
     site_turn += cross(c, rotate_inverse(on.site.q, one.angular - two.angular));
   };
   pull(at.m, c_m, to.bodies.m);

@@ -154,23 +154,22 @@ CYCLOID_HD void apply_site_transmission(const TreeView& tree, const P* p, int ac
 template <class S>
 CYCLOID_INLINE void site_field_pullback(const TreeView& tree, const SiteRow<S>& row,
                                         const Motion<S>* y, const S& c_y, Force<S>* y_bar,
-                                        Force<S>* pose, SiteRow<S>& bar) {
+                                        SiteRow<S>& bar) {
   const Motion<S>& y_s = y[row.site.link];
   const Motion<S> relative = relative_motion(tree, row, y);
   bar.d += relative.linear * c_y;  // (6)
   bar.e += relative.angular * c_y;
   const Force<S> W_s = wrench(row.d, row.site.x, row.e) * c_y;
-  add_field_wrench(y_s, W_s, y_bar[row.site.body], pose[row.site.body]);  // (5)
-  bar.site.x += cross(row.d, y_s.angular) * c_y;                          // (7)
+  y_bar[row.site.body] += W_s;                    // (5)
+  bar.site.x += cross(row.d, y_s.angular) * c_y;  // (7)
   if (!row.relative) return;
   const Motion<S>& y_r = y[row.reference.link];
   const Force<S> W_r = wrench(row.d, row.reference.x, row.e) * -c_y;
-  add_field_wrench(y_r, W_r, y_bar[row.reference.body], pose[row.reference.body]);
+  y_bar[row.reference.body] += W_r;
   bar.reference.x -= cross(row.d, y_r.angular) * c_y;
   if (row.common < 0) return;
   const Motion<S>& y_c = y[last_link(tree, row.common)];
-  add_field_wrench(y_c, Force<S>{cross(row.r, row.d) * -c_y, Vec3<S>{}}, y_bar[row.common],
-                   pose[row.common]);
+  y_bar[row.common] += Force<S>{cross(row.r, row.d) * -c_y, Vec3<S>{}};
   bar.r -= cross(row.d, y_c.angular) * c_y;
 }
 
@@ -184,8 +183,8 @@ CYCLOID_HD void site_transmission_pullback(const TreeView& tree, const P* p, int
   const SiteRow<S> row = site_row(tree, p, actuator, at.frames);
   Force<S>* const pose = to.bodies.pose;
   SiteRow<S> row_bar{};
-  site_field_pullback(tree, row, at.m, bar.m, to.bodies.m, pose, row_bar);
-  site_field_pullback(tree, row, at.v, bar.v, to.bodies.v, pose, row_bar);
+  site_field_pullback(tree, row, at.m, bar.m, to.bodies.m, row_bar);
+  site_field_pullback(tree, row, at.v, bar.v, to.bodies.v, row_bar);
   Vec3<S> g_w_bar{}, site_turn{}, reference_turn{};
   if (row.relative) {
     const Vec3<S> phi = difference(row.reference.q, row.site.q);

@@ -104,10 +104,8 @@ CYCLOID_HD void slider_crank_pullback(const TreeView& tree, const P* p, int actu
     const S scaled = c_y * row.gear;
     gear_bar += c_y * (dot(row.g, between) + dot(row.T, y[l].angular));
     g_bar += between * scaled, T_bar += y[l].angular * scaled;
-    add_field_wrench(y[c], wrench(row.g * scaled, row.x_c, Vec3<S>{}), y_bar[row.crank_body],
-                     to.bodies.pose[row.crank_body]);  // (4)
-    add_field_wrench(y[l], wrench(row.g * -scaled, row.x_s, row.T * scaled), y_bar[row.body],
-                     to.bodies.pose[row.body]);
+    y_bar[row.crank_body] += wrench(row.g * scaled, row.x_c, Vec3<S>{});  // (4)
+    y_bar[row.body] += wrench(row.g * -scaled, row.x_s, row.T * scaled);
     x_c_bar += cross(row.g, y[c].angular) * scaled;
     x_s_bar -= cross(row.g, y[l].angular) * scaled;
   };

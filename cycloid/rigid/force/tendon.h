@@ -170,8 +170,8 @@ CYCLOID_INLINE void tendon_piece_pullback(const TreeView& tree, const TendonPiec
       const std::size_t l = last_link(tree, b);
       const Vec3<S> pull = end == 0 ? -u : u;
       const Force<S> W = wrench(pull, piece.x[end], Vec3<S>{});  // (5)
-      add_field_wrench(at.m[l], W * c_m, to.bodies.m[b], to.bodies.pose[b]);
-      add_field_wrench(at.v[l], W * c_v, to.bodies.v[b], to.bodies.pose[b]);
+      to.bodies.m[b] += W * c_m;
+      to.bodies.v[b] += W * c_v;
       x_bar[end] = cross(pull, at.m[l].angular * c_m + at.v[l].angular * c_v);  // (7)
     }
   }

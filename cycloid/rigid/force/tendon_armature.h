@@ -162,9 +162,8 @@ CYCLOID_HD void tendon_acceleration_pullback(const TreeView& tree, const P* p, i
       const Vec3<S>& x = piece.x[end];
       const S sign = end == 0 ? S(-1) : S(1), c = beta * sign;
       const Vec3<S> z_bar = cross(u, v_b.angular) * c + w_bar * sign;  // (7)
-      add_field_wrench(a_b, wrench(u * c, x, Vec3<S>{}), bars.a[b], bars.pose[b]);
-      add_field_wrench(v_b, wrench(z_bar, x, cross(motion.z[end], u) * c), bars.v[b],
-                       bars.pose[b]);  // (8)
+      bars.a[b] += wrench(u * c, x, Vec3<S>{});
+      bars.v[b] += wrench(z_bar, x, cross(motion.z[end], u) * c);  // (8)
       const Vec3<S> x_bar = cross(z_bar, v_b.angular) + cross(u, a_b.angular) * c + r_bar * sign;
       site_point_pullback(tree, piece.site[end], f, x, x_bar, bars.pose, p_bar);
     }

@@ -147,10 +147,10 @@ CYCLOID_HD void wrapped_piece_pullback(const TreeView& tree, const WrappedPiece<
                  wrapped_stretch(tree, piece, end, at.v) * c_v;
     const Force<S> own = wrench(d, piece.x[end], Vec3<S>{});  // (3)
     const Force<S> other = wrench(-d, piece.from_g[end], Vec3<S>{});
-    add_field_wrench(at.m[l], own * c_m, to.bodies.m[b], to.bodies.pose[b]);
-    add_field_wrench(at.v[l], own * c_v, to.bodies.v[b], to.bodies.pose[b]);
-    add_field_wrench(at.m[geom_link], other * c_m, to.bodies.m[g], to.bodies.pose[g]);
-    add_field_wrench(at.v[geom_link], other * c_v, to.bodies.v[g], to.bodies.pose[g]);
+    to.bodies.m[b] += own * c_m;
+    to.bodies.v[b] += own * c_v;
+    to.bodies.m[g] += other * c_m;
+    to.bodies.v[g] += other * c_v;
     x_bar[end] = cross(d, (at.m[l].angular - at.m[geom_link].angular) * c_m +
                               (at.v[l].angular - at.v[geom_link].angular) * c_v);  // (4)
   }

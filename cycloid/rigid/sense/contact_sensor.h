@@ -69,12 +69,9 @@ void gather_relative_motion(const InteractionPoint<S, P>& at, int slot,
   for_each_contact_side(
       at, slot, [&](const SlotGroup<S>& group, int body, const S& sign, const Vec3<S>& x) {
         const Mask<S> own = group.lanes();
-        const Motion<S>& v = at.w.v[at.r.tree.last_link[static_cast<std::size_t>(body)]];
         const Vec3<S> none{};
-        add_field_wrench(
-            v,
-            wrench(select(own, bar.linear * sign, none), x, select(own, bar.angular * sign, none)),
-            at.w.bars.v[body], at.w.bars.pose[body]);
+        at.w.bars.v[body] +=
+            wrench(select(own, bar.linear * sign, none), x, select(own, bar.angular * sign, none));
       });
 }
 

@@ -114,8 +114,7 @@ void gather_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
                           whole_inertia(tree, r.p, i, w.frames, w.inertia), about, y_bar, about_bar,
                           w.bars.pose[i], bar.p);
   } else if (kind_of(s) == SensorKind::root_velocity) {
-    root_velocity_pullback(w.v[tree.last_link[i]], about, y_bar, about_bar, w.bars.v[i],
-                           w.bars.pose[i]);
+    root_velocity_pullback(w.v[tree.last_link[i]], about, y_bar, about_bar, w.bars.v[i]);
   } else {
     root_force_pullback(space.interaction.external[i], about, y_bar, about_bar,
                         space.interaction.external_bar[i]);

@@ -280,7 +280,7 @@ void seen_distance_pullback(const TreeView& tree, const P* p, const SeenShapes& 
     for (int k = 0; k < 2; ++k) {
       SensedFrameBars<S> frame_bar;
       frame_bar.x = x_bar[k].force, frame_bar.turn = x_bar[k].torque;
-      sensed_frame_pullback(tree, at.on[k], f, v, a, at.frame[k], frame_bar, bars, p_bar);
+      sensed_frame_pullback(at.on[k], f, at.frame[k], frame_bar, bars, p_bar);
       const int place = tree.geoms[static_cast<std::size_t>(at.geom[k])].size;
       if (!p_bar || place < 0) continue;
       for (int j = 0; j < size_numbers(at.kind[k]); ++j) p_bar[place + j] += size_bar[k][j];

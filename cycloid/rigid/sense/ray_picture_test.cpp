@@ -68,8 +68,7 @@ TEST_CASE("cast_ray: pullback equals dual numbers, whichever geom a lane sees") 
           SensedFrameBars<S> o_bar;
           ray_picture_pullback(tree, at.p.data(), s, o, at.frames, at.v.data(), at.m.data(), {},
                                out_bar, o_bar, bars.bodies, bars.p_bar.data());
-          sensed_frame_pullback(tree, on, at.frames, at.v.data(), at.m.data(), o, o_bar,
-                                bars.bodies, bars.p_bar.data());
+          sensed_frame_pullback(on, at.frames, o, o_bar, bars.bodies, bars.p_bar.data());
           bars.add_to_inputs(in_bar);
         },
         points);

@@ -211,7 +211,7 @@ void cast_ray_pullback(const TreeView& tree, const P* p, const Ray<S>& ray, cons
     at_bar.x -= x_bar;
     ray_bar.e += e_bar;
     at_bar.turn += rotate(to.at.q, cross(n, n_bar)) - cross(to.from, x_bar) - cross(ray.e, e_bar);
-    sensed_frame_pullback(tree, to.on, f, v, a, to.at, at_bar, bars, p_bar);
+    sensed_frame_pullback(to.on, f, to.at, at_bar, bars, p_bar);
     const int size = tree.geoms[static_cast<std::size_t>(id)].size;
     if (p_bar && size >= 0) add_to(p_bar + size, size_bar);
   });

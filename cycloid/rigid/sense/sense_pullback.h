@@ -45,9 +45,9 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
       const FrameMount at = frame_mount(tree, s.reference_type, s.reference);
       const SensedFrame<S> ref = sensed_frame(tree, r.p, at, w.frames, v, a);
       frame_sensor_pullback(kind, o, &ref, y_bar, o_bar, ref_bar);
-      sensed_frame_pullback(tree, at, w.frames, v, a, ref, ref_bar, w.bars, bar.p);
+      sensed_frame_pullback(at, w.frames, ref, ref_bar, w.bars, bar.p);
     }
-    sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
+    sensed_frame_pullback(on, w.frames, o, o_bar, w.bars, bar.p);
     return;
   }
   if (kind == SensorKind::inside_site) return;                                      // (15)
@@ -61,9 +61,9 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
       const FrameMount at = frame_mount(tree, s.reference_type, s.reference);
       const SensedFrame<S> camera = sensed_frame(tree, r.p, at, w.frames, v, a);
       pixel_sensor_pullback(s, o, camera, y_bar, o_bar, camera_bar);
-      sensed_frame_pullback(tree, at, w.frames, v, a, camera, camera_bar, w.bars, bar.p);
+      sensed_frame_pullback(at, w.frames, camera, camera_bar, w.bars, bar.p);
     }
-    sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
+    sensed_frame_pullback(on, w.frames, o, o_bar, w.bars, bar.p);
     return;
   }
   if (kind == SensorKind::rangefinder) {  // (16)
@@ -72,7 +72,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     SensedFrameBars<S> o_bar;
     ray_picture_pullback(tree, r.p, s, o, w.frames, v, a, space.solids, y_bar, o_bar, w.bars,
                          bar.p);
-    sensed_frame_pullback(tree, on, w.frames, v, a, o, o_bar, w.bars, bar.p);
+    sensed_frame_pullback(on, w.frames, o, o_bar, w.bars, bar.p);
     return;
   }
   if (sees_distance(kind)) {  // (17)
@@ -107,7 +107,7 @@ void sense_one_pullback(const Robot<S, P>& r, const Sensor& s, const Instant<S>&
     SensedFrameBars<S> site_bar;
     gather_site_interaction(kind == SensorKind::torque, site, space.interaction.total[site.body],
                             load_vec3(y_bar), space.interaction.bar[site.body], site_bar);
-    sensed_frame_pullback(tree, on, w.frames, v, a, site, site_bar, w.bars, bar.p);
+    sensed_frame_pullback(on, w.frames, site, site_bar, w.bars, bar.p);
     return;
   }
   if (sees_contacts(kind)) {  // (11)

@@ -92,16 +92,14 @@ SensedFrame<S> sensed_frame(const TreeView& tree, const P* p, const FrameMount& 
 
 // Adds to the body's wrenches, and to p_bar unless it is null.
 template <class S>
-void sensed_frame_pullback(const TreeView& tree, const FrameMount& on, const Frames<S>& f,
-                           const Motion<S>* v, const Motion<S>* a, const SensedFrame<S>& frame,
+void sensed_frame_pullback(const FrameMount& on, const Frames<S>& f, const SensedFrame<S>& frame,
                            const SensedFrameBars<S>& bar, const BodyBars<S>& bars, S* p_bar) {
   const int b = on.body;
-  const std::size_t l = last_link(tree, b);
   const Vec3<S> u_bar = bar.u + cross(bar.z, frame.omega);  // (4)
   const Vec3<S> omega_bar = bar.omega + cross(frame.u, bar.z);
   const Vec3<S> x_bar = bar.x + cross(bar.z, frame.alpha) + cross(u_bar, frame.omega);
-  add_field_wrench(a[l], wrench(bar.z, frame.x, bar.alpha), bars.a[b], bars.pose[b]);  // (5)
-  add_field_wrench(v[l], wrench(u_bar, frame.x, omega_bar), bars.v[b], bars.pose[b]);
+  bars.a[b] += wrench(bar.z, frame.x, bar.alpha);  // (5)
+  bars.v[b] += wrench(u_bar, frame.x, omega_bar);
   bars.pose[b] += wrench(x_bar, frame.x, bar.turn);
   if (!p_bar) return;
   if (on.pos_place >= 0) {

@@ -104,6 +104,7 @@ struct ConstraintProblem {
 
   // Some lane of group g moves these blocks together.
   CYCLOID_HD void touch(int g, BlockSet moved) const {
+    if (mass.words == 1) return touch(g, *moved.word);
     for_each(moved, [&](int I) {
       add_support(g, I);
       const BlockSet row = pairs(g, I);
@@ -111,6 +112,18 @@ struct ConstraintProblem {
       const std::uint64_t upto = ~std::uint64_t{0} >> (63 - (I & 63));
       row.word[I >> 6] |= moved.word[I >> 6] & upto;
     });
+  }
+
+  // The same where a word holds all blocks.
+  CYCLOID_HD void touch(int g, std::uint64_t moved) const {
+    std::uint64_t* const pair = pair_words + g * mass.blocks;
+    const std::uint64_t known = support_words[g];
+    support_words[g] = known | moved;
+    for (std::uint64_t bits = moved; bits != 0; bits &= bits - 1) {
+      const std::uint64_t own = bits & (~bits + 1), upto = moved & (own | (own - 1));
+      std::uint64_t& row = pair[lowest_bit(bits)];
+      row = (known & own) != 0 ? row | upto : upto;
+    }
   }
 
   // The mass matrix's pattern, in memory that was carved: once in its life.

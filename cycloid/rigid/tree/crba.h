@@ -103,19 +103,37 @@ CYCLOID_HD void factor(const TreeView& tree, S* M) {
         row[c - b] = ratio;
       }
     }
-    int i = rows.above;
-    for (int n = B; n < length; ++n) {
-      S* const target = M + tree.row[static_cast<std::size_t>(i)];
-      S ratio[B];
-      for (int b = 0; b < B; ++b) ratio[b] = rows.of[b][n - b] * inverse[b];
-      for (int j = n; j < length; ++j) {
-        S sum = target[j - n];
-        for (int b = 0; b < B; ++b) sum -= ratio[b] * rows.of[b][j - b];
-        target[j - n] = sum;
+    // C ancestors at once, the nearest of them i at distance n. Returns the next.
+    const auto update = [&]<int C>(std::integral_constant<int, C>, int n, int i) {
+      S* target[C];
+      S ratio[C][B];
+      for (int c = 0; c < C; ++c) {
+        target[c] = M + tree.row[static_cast<std::size_t>(i)] - c;
+        for (int b = 0; b < B; ++b) ratio[c][b] = rows.of[b][n + c - b] * inverse[b];
+        i = tree.parent_dof[static_cast<std::size_t>(i)];
       }
-      for (int b = 0; b < B; ++b) rows.of[b][n - b] = ratio[b];
-      i = tree.parent_dof[static_cast<std::size_t>(i)];
-    }
+      const auto subtract = [&](int j, int from_rows) {
+        S own[B];
+        for (int b = 0; b < B; ++b) own[b] = rows.of[b][j - b];
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) {
+          if (c >= from_rows) break;
+          S sum = target[c][j - n];
+          for (int b = 0; b < B; ++b) sum -= ratio[c][b] * own[b];
+          target[c][j - n] = sum;
+        }
+      };
+#pragma GCC unroll 4
+      for (int j = 0; j < C; ++j) subtract(n + j, j + 1);
+      for (int j = n + C; j < length; ++j) subtract(j, C);
+      for (int c = 0; c < C; ++c) {
+        for (int b = 0; b < B; ++b) rows.of[b][n + c - b] = ratio[c][b];
+      }
+      return i;
+    };
+    int i = rows.above, n = B;
+    for (; n + 3 <= length; n += 3) i = update(std::integral_constant<int, 3>{}, n, i);
+    for (; n < length; ++n) i = update(std::integral_constant<int, 1>{}, n, i);
   };
   for (const DofChain& chain : tree.chains) for_chain(chain, eliminate);
 }

@@ -4,7 +4,7 @@
 // latter without velocity terms, and sparse rows (row_form.h) need fields of their own. The
 // cotangent of such a field y is gathered per body by rule (2) of row.h, and carried to
 // configuration and parameters by (4)-(11) of motion_pullback.h with y in the place of m:
-//   G = Γ - y_P ×* ȳ,   q̄_k += S_k·G,   ȳ_P += ȳ,   Γ_P += Γ                             (1)
+//   G = Γ + S_k ×* x_k ȳ,   q̄_k += S_k·G,   ȳ_P += ȳ,   Γ_P += G                         (1)
 #pragma once
 
 #include "cycloid/rigid/tree/motion_pullback.h"

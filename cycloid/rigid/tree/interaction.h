@@ -8,7 +8,8 @@
 //
 // Pullback. The cotangent of F_b is a motion y_b that stays where it is in the world; body c feels
 // all those above it, Y_c = Y_parent + y_c. With h = I a + v ×* I v:
-//   ā += I Y,   v̄ += I (Y × v) - Y ×* (I v),   Γ -= Y ×* h,   parameters: (Y, a), (Y × v, v)  (3)
+//   A = I Y,  V = I (Y × v) - Y ×* (I v):   ā += A,   v̄ += V,   Γ -= Y ×* h + a ×* A + v ×* V
+//   parameters: (Y, a), (Y × v, v)                                                             (3)
 // as in subtree.h: inertia and fields turn together, and Y does not. The cotangent of W is -Y. (4)
 // From (2), with T̄ = R torquē and f̄ = R forcē: y += (T̄; x × T̄ + f̄),  x̄ = T̄ × F_f        (5)
 #pragma once
@@ -93,9 +94,10 @@ void gather_interaction(const InteractionPoint<S, P>& at, const InteractionSpace
     const SpatialInertia<S> I = inertia_of(at.r, w, b);
     const Force<S> Iv = I * w.v[l];
     const Motion<S> Yxv = cross_motion(Y[b], w.v[l]);
-    bars.a[b] += I * Y[b];  // (3)
-    bars.v[b] += I * Yxv;
-    subtract_cross_force(bars.v[b], Y[b], Iv);
+    Force<S> V = I * Yxv;
+    subtract_cross_force(V, Y[b], Iv);
+    add_turning_wrench(w.a[l], I * Y[b], bars.a[b], bars.pose[b]);  // (3)
+    add_turning_wrench(w.v[l], V, bars.v[b], bars.pose[b]);
     subtract_cross_force(bars.pose[b], Y[b], body_force(I, w.v[l], w.a[l]));
     if (bar.p && tree.bodies[b].mass >= 0) {
       const std::array forms{InertiaForm<S>{&Y[b], &w.a[l]}, InertiaForm<S>{&Yxv, &w.v[l]}};

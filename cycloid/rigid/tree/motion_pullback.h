@@ -6,16 +6,18 @@
 // with q̈ and μ held fixed. m, v, a are the fields of rnea.h. On each body
 //   m̄ -= I a + v ×* I v      ā -= I m      v̄ -= I (m×v) - m ×* (I v)                  (2)
 // and then link by link towards the base, P the parent, with the cotangent Z = v̄ - v ×* ā of v and
-// that of a rigid motion of everything behind the link, G', of which each body's own share is
-//   G' = Γ - m ×* m̄ - a ×* ā - v ×* v̄                                                  (3)
+// that of a rigid motion of everything behind the link while fields stay, G', of which each body's
+// own share is Γ and that of its inertia, which turned with the fields would change nothing:
+//   G' = Γ - m ×* m̄ - a ×* ā - v ×* v̄,   m̄, ā, v̄ of (2) alone                            (3)
 // C = (S q̇) ×* ā:
 //   X = Z + C         S̄_k = μ_k m̄ + q̈_k ā + q̇_k X         G = G' + Σ S_k ×* S̄_k        (4)
 //   q̄_k += S_k·G      q̇̄_k += S_k·X                                                     (5)
 //   (m̄, ā)_P += (m̄, ā),   Z_P += Z + 2 C,   G'_P += G                                   (6)
 // S̄_k is the cotangent of a column, G that of a rigid motion of everything from the joint on. At a
 // root with nothing applied G is -a_P ×* ā, without the others' rounding. Γ ("pose wrench") is what
-// applied forces have put there: whoever adds a wrench W to the cotangent of a field y of a body
-// also adds y ×* W to its Γ. The world's ā gives gravity's cotangent, ḡ = -(its linear part).
+// applied forces have put there: a wrench W on a field y that stands still in the world has no part
+// in it, a law that turns with body and field (a medium's) brings -y ×* W (add_turning_wrench).
+// The world's ā gives gravity's cotangent, ḡ = -(its linear part).
 //
 // (2) and (3) about the centre of mass c, A = a(c) + ω × v(c), n = ω × m(c), t = m_ω × ω, mass M:
 //   m̄ -= (J α + ω×Jω; M A)   ā -= (J m_ω; M m(c))   Z += (m_ω×Jω + ω×Jm_ω - Jt; 2 M n)
@@ -64,12 +66,14 @@ struct SweepPoint {
   const S *qpos, *qvel, *qacc, *mu;
 };
 
-// The field of a generalised vector x (nv), per link, and its cotangent per body, used up.
+// The field of a generalised vector x (nv), per link, and its cotangent per body, used up; it need
+// not be cleared where nothing has been put there.
 template <class S>
 struct FixedField {
   const S* x;
   const Motion<S>* y;
   Force<S>* bar;
+  bool pushed = true;
 };
 
 // With three of them, the last two are λ and δ of (12).
@@ -119,15 +123,16 @@ template <class S, std::size_t n>
 struct LinkBars {
   Force<S> m, a, z, motion, more[n == 0 ? 1 : n];
 
-  // What bodies behind b and applied forces have given; with `none`, nothing.
+  // What bodies behind b, if it is no tip, and applied forces, if they `pushed`, have given.
   CYCLOID_INLINE LinkBars(const BodyBars<S>& bars, const MoreFields<S, n>& fields, std::size_t b,
-                          bool none) {
-    if (none) {
+                          bool pushed, bool tip) {
+    if (tip && !pushed) {
       m = a = z = motion = Force<S>{};
-      for (std::size_t i = 0; i < n; ++i) more[i] = Force<S>{};
     } else {
       m = bars.m[b], a = bars.a[b], z = bars.v[b], motion = bars.pose[b];
-      for (std::size_t i = 0; i < n; ++i) more[i] = fields[i].bar[b];
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      more[i] = tip && !fields[i].pushed ? Force<S>{} : fields[i].bar[b];
     }
   }
 };
@@ -284,11 +289,18 @@ CYCLOID_INLINE void gather_inertia(const SweepPoint<S>& at, std::size_t b, std::
   if (p_bar) gather_inertia_parameters(at, b, l, more, mass_bar, force, p_bar);
 }
 
-// What applied forces have put on a body's fields becomes its share of Z and G': (3). Dual numbers
-// that are zero may have a tangent.
-template <class S, std::size_t n>
-CYCLOID_HD void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars,
-                            const MoreFields<S, n>& more) {
+// Of applied forces: a wrench W on the cotangent of the field y of a body that turns with both.
+template <class S>
+CYCLOID_INLINE void add_turning_wrench(const Motion<S>& y, const Force<S>& W, Force<S>& y_bar,
+                                       Force<S>& pose) {
+  y_bar += W;
+  subtract_cross_force(pose, y, W);
+}
+
+// What applied forces have put on a body's ā becomes its share of Z. Dual numbers that are zero may
+// have a tangent.
+template <class S>
+CYCLOID_HD void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars) {
   const auto acts = [](const Force<S>& w) {
     if constexpr (!std::is_same_v<S, std::remove_cvref_t<decltype(primal(S()))>>) return true;
     const auto size = [](const Vec3<S>& v) { return abs(v.x) + abs(v.y) + abs(v.z); };
@@ -296,14 +308,7 @@ CYCLOID_HD void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars,
   };
   for (std::size_t b = 1; b < at.tree.model.bodies.size(); ++b) {
     const std::size_t l = static_cast<std::size_t>(at.tree.last_link[b]);
-    const auto push = [&](const Motion<S>& y, const Force<S>& bar) {
-      if (acts(bar)) subtract_cross_force(bars.pose[b], y, bar);
-    };
-    push(at.m[l], bars.m[b]);
-    push(at.v[l], bars.v[b]);
-    push(at.a[l], bars.a[b]);
     if (acts(bars.a[b])) subtract_cross_force(bars.v[b], at.v[l], bars.a[b]);
-    for (std::size_t i = 0; i < n; ++i) push(more[i].y[l], more[i].bar[b]);
   }
 }
 
@@ -317,14 +322,14 @@ CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBa
                                S* mocap_bar, bool pushed) {
   const TreeView& tree = at.tree;
   if (pushed) {
-    take_pushes(at, bars, more);
+    take_pushes(at, bars);
   } else {
     bars.a[0] = Force<S>{};
   }
   std::size_t l = tree.links.size() - 1;
   for (std::size_t b = tree.model.bodies.size(); b-- > 1; --l) {
     const Body& body = tree.model.bodies[b];
-    LinkBars<S, n> bar(bars, more, b, !pushed && !tree.has_children[b]);
+    LinkBars<S, n> bar(bars, more, b, pushed, !tree.has_children[b]);
     if (body.tree >= 0) gather_inertia(at, b, l, more, bar, p_bar);
     for (;; --l) {
       const int dofs = dof_numbers(tree.links[l].kind);
@@ -342,12 +347,14 @@ CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBa
     }
     const std::size_t parent = static_cast<std::size_t>(body.parent);  // (6)
     const Vec3<S>* origin = tree.root[b] ? at.frames.origin + b : nullptr;
-    const bool assign = !pushed && tree.last_child[b];
+    const bool last = tree.last_child[b], assign = !pushed && last;
     hand_on(assign, origin, bar.m, bars.m[parent]);
     hand_on(assign, origin, bar.a, bars.a[parent]);
     hand_on(assign, origin, bar.z, bars.v[parent]);
     hand_on(assign, origin, bar.motion, bars.pose[parent]);
-    for (std::size_t i = 0; i < n; ++i) hand_on(assign, origin, bar.more[i], more[i].bar[parent]);
+    for (std::size_t i = 0; i < n; ++i) {
+      hand_on(!more[i].pushed && last, origin, bar.more[i], more[i].bar[parent]);
+    }
   }
 }
 template <class S, class P>

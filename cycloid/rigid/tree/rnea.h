@@ -48,6 +48,22 @@ CYCLOID_HD void velocity_field(const TreeView& tree, const Motion<S>* column, co
   }
 }
 
+// (3) of several vectors: x[i] (nv) has field[i].
+template <class S, std::size_t n>
+CYCLOID_HD void velocity_fields(const TreeView& tree, const Motion<S>* column,
+                                const std::array<const S*, n>& x,
+                                const std::array<Motion<S>*, n>& field) {
+  for (std::size_t i = 0; i < n; ++i) field[i][0] = Motion<S>{};
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    for (std::size_t i = 0; i < n; ++i) {
+      Motion<S> y = field[i][link.parent];
+      add_link_motion(link, column, x[i], y);
+      field[i][l] = y;
+    }
+  }
+}
+
 // (2). qacc may be null, which counts as zero.
 template <class S>
 void acceleration_field(const TreeView& tree, const Motion<S>* column, const S* qvel, const S* qacc,

@@ -133,9 +133,9 @@ void root_velocity(const Motion<S>& v, const Vec3<S>& s, S* out) {
 }
 template <class S>
 void root_velocity_pullback(const Motion<S>& v, const Vec3<S>& s, const S* out_bar, Vec3<S>& s_bar,
-                            Force<S>& v_bar, Force<S>& pose) {
+                            Force<S>& v_bar) {
   const Vec3<S> u_bar = load_vec3(out_bar + 3);
-  add_field_wrench(v, wrench(u_bar, s, load_vec3(out_bar)), v_bar, pose);  // (7)
+  v_bar += wrench(u_bar, s, load_vec3(out_bar));  // (7)
   s_bar += cross(u_bar, v.angular);
 }
 

@@ -59,9 +59,9 @@ TEST_CASE("root_velocity, root_force: pullbacks equal dual numbers in field and 
       [](const auto* in, const auto* out_bar, auto* in_bar) {
         using S = std::remove_cvref_t<decltype(*in_bar)>;
         Vec3<S> s_bar{};
-        Force<S> v_bar{}, pose{};
+        Force<S> v_bar{};
         root_velocity_pullback(Motion<S>{load_vec3(in), load_vec3(in + 3)}, load_vec3(in + 6),
-                               out_bar, s_bar, v_bar, pose);
+                               out_bar, s_bar, v_bar);
         add_to(in_bar, v_bar.torque);
         add_to(in_bar + 3, v_bar.force);
         add_to(in_bar + 6, s_bar);

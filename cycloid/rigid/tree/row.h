@@ -7,7 +7,7 @@
 //   Φ = l̄ l(q) + c_m (J μ) + c_v (J q̇)                                                       (1)
 // with l̄, c_m, c_v, μ fixed. Two rules carry it, for a body with pose wrench Γ
 // (motion_pullback.h):
-//   a wrench W on the cotangent of a field y:  ȳ += W,  Γ += y ×* W                         (2)
+//   a wrench W on the cotangent of a field y:  ȳ += W                                       (2)
 //   x̄ on a point fixed to the body:  Γ += (x × x̄; x̄), and Rᵀ x̄ on its place in body axes   (3)
 // Points are relative to the origin of their body's tree. A body that stands still has fields of
 // zero, and its Γ gives the cotangent of its frame.
@@ -62,14 +62,6 @@ CYCLOID_INLINE void site_point_pullback(const TreeView& tree, int site, const Fr
   const int b = tree.model.sites[s].body;
   pose[b] += Force<S>{cross(x, x_bar), x_bar};  // (3)
   if (p_bar) add_to(p_bar + tree.sites[s].pos, transpose_vector_product(f.R[b], x_bar));
-}
-
-// W on the cotangent of the field y of a body.
-template <class S>
-CYCLOID_INLINE void add_field_wrench(const Motion<S>& y, const Force<S>& W, Force<S>& y_bar,
-                                     Force<S>& pose) {
-  y_bar += W;  // (2)
-  pose += cross_force(y, W);
 }
 
 }  // namespace cycloid::inline rigid

@@ -9,10 +9,10 @@
 //
 // Pullback. V̄ and L̄ pair with momenta as a motion X that stays where it is in the world,
 //   X_b = (L̄ ; V̄/m + L̄ × (o_b - C))                             (4)
-//   v̄_b += I X,   Γ_b -= X ×* h_b,   parameters: (X, v) of inertia.h (5)       (5)
+//   v̄_b += I X,   Γ_b -= X ×* h_b + v ×* I X,   parameters: (X, v) of inertia.h (5)       (5)
 //   C̄ += L̄ × P,   m̄_b += C̄·(c_b - C)/m - V̄·V/m                  (6)
 //   c̄_b = C̄ m_b/m,   Γ_b += wrench(c̄_b, c_b),   com += Rᵀ c̄_b   (7)
-// (5) without the rule of row.h: body, field and inertia turn together, and X does not.
+// In (5) body, field and inertia turn together, and X does not.
 #pragma once
 
 #include "cycloid/rigid/tree/row.h"
@@ -106,7 +106,7 @@ void subtree_motion_pullback(const TreeView& tree, const P* p, int body, const F
     if (tree.model.bodies[b].tree < 0) return;
     const Motion<S>& v_b = v[tree.last_link[b]];
     const Motion<S> X{out_bar.angular, P_bar + cross(out_bar.angular, to_tree)};  // (4)
-    bars.v[b] += inertia[b] * X;                                                  // (5)
+    add_turning_wrench(v_b, inertia[b] * X, bars.v[b], bars.pose[b]);             // (5)
     bars.pose[b] -= cross_force(X, inertia[b] * v_b);
     if (!p_bar) return;
     const BodyPlaces& at = tree.bodies[b];
