@@ -25,7 +25,7 @@ namespace cycloid::inline device {
 cudaError_t CYCLOID_ENTRY(const StepCall<CYCLOID_T>& call) {
   constexpr bool kConstrained = CYCLOID_CONSTRAINED != 0, kBack = CYCLOID_BACK != 0;
   return launch<RobotBody<CYCLOID_T, kConstrained>, CYCLOID_T, kBack,
-                thread_bytes(kConstrained, sizeof(CYCLOID_T))>(call);
+                thread_bytes(kConstrained, sizeof(CYCLOID_T)), kConstrained ? 4 : 8>(call);
 }
 
 }  // namespace cycloid::inline device
