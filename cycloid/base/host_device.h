@@ -6,23 +6,18 @@
 //    registers. Under a sanitizer and without optimisation it is a plain `inline`: such code,
 //    inlined everywhere, compiles for many minutes.
 // 3. CYCLOID_NOINLINE is CYCLOID_HD plus the reverse, for rare paths that would crowd the caller.
-// 4. CYCLOID_STAGE is CYCLOID_HD for the stages of a step, which nvcc must not inline: its compiler
-//    takes minutes for a step in pieces, and did not end for one in a single piece.
 #pragma once
 
 #if defined(__CUDACC__)
 #define CYCLOID_HD __host__ __device__
 #define CYCLOID_INLINE __host__ __device__ __forceinline__
 #define CYCLOID_NOINLINE __host__ __device__ __noinline__
-#define CYCLOID_STAGE __host__ __device__ __noinline__
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define CYCLOID_HD
-#define CYCLOID_STAGE
 #define CYCLOID_INLINE inline
 #define CYCLOID_NOINLINE __attribute__((noinline))
 #else
 #define CYCLOID_HD
-#define CYCLOID_STAGE
 #define CYCLOID_INLINE inline __attribute__((always_inline))
 #define CYCLOID_NOINLINE __attribute__((noinline))
 #endif

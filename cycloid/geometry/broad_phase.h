@@ -26,6 +26,7 @@
 
 #include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/geometry/body_balls.h"
 
 namespace cycloid::inline geometry {

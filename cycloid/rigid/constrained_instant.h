@@ -14,6 +14,7 @@
 // Rows' forces with a cotangent of their own: (5) of constraint_newton_pullback.h.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constraint/exact_diagonal.h"
 #include "cycloid/rigid/solver/islands.h"
 

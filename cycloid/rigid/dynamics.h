@@ -14,6 +14,7 @@
 //   (M + h B) μ = g,      Φ = μᵀ(b - M q̈) - h μᵀ B q̈                               (4)
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/force/actuation_slopes.h"
 #include "cycloid/rigid/force/ellipsoid_force.h"
 #include "cycloid/rigid/force/passive.h"

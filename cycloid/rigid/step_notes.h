@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/contact/contact_space.h"
 #include "cycloid/rigid/robot_counters.h"

@@ -15,6 +15,7 @@
 // Source: MuJoCo's manual, Computation: Diagonal approximation.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/dynamics.h"
 #include "cycloid/rigid/solver/constraint_newton_pullback.h"

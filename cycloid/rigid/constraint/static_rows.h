@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constraint/connect.h"
 #include "cycloid/rigid/constraint/friction_rows.h"
 #include "cycloid/rigid/constraint/joint_equality.h"

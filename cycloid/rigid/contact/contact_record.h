@@ -13,6 +13,7 @@
 
 #include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_slots.h"
 
 namespace cycloid::inline rigid {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/geometry/contact_frame.h"
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/contact/contact_slots.h"

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "cycloid/base/array_items.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_record.h"
 #include "cycloid/rigid/contact/contact_rows.h"
 

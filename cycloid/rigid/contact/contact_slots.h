@@ -10,6 +10,7 @@
 #pragma once
 
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_space.h"
 #include "cycloid/rigid/contact/extent.h"
 #include "cycloid/rigid/contact/geom_pose.h"

@@ -17,6 +17,7 @@
 // and end 1 with the other sign of β, w̄ and r̄.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/force/tendon.h"
 #include "cycloid/rigid/force/tendon_force.h"
 #include "cycloid/rigid/tree/row_form.h"

@@ -14,6 +14,7 @@
 
 #include <limits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/math/dual.h"
 #include "cycloid/rigid/solver/block_pattern.h"
 

@@ -6,6 +6,7 @@
 // lanes are all free, or all solved, costs nothing.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_response.h"
 
 namespace cycloid::inline rigid {

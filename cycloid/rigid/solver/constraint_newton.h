@@ -24,6 +24,7 @@
 //   H ẋ = -ġ,   ġ the tangent of g at fixed x                                                   (3)
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/math/dual_levels.h"
 #include "cycloid/rigid/solver/constraint_hessian.h"
 #include "cycloid/rigid/solver/line_search.h"

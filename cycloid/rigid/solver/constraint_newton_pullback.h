@@ -14,6 +14,7 @@
 // one more Newton step brings nothing. A lane that is neither is reported and has no gradient.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_newton.h"
 
 namespace cycloid::inline rigid {

@@ -7,6 +7,7 @@
 // K of a group of single rows is diagonal, that of a contact is a ConeStiffness.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_laws.h"
 #include "cycloid/rigid/solver/block_factor.h"
 

@@ -19,6 +19,7 @@
 
 #include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_newton.h"
 #include "cycloid/rigid/solver/lane_bits.h"
 

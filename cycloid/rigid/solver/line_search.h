@@ -8,6 +8,7 @@
 
 #include <limits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_response.h"
 
 namespace cycloid::inline rigid {

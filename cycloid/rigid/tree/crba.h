@@ -14,6 +14,7 @@
 
 #include <type_traits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/tree/inertia.h"
 
 namespace cycloid::inline rigid {

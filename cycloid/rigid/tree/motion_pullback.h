@@ -39,6 +39,7 @@
 #include <array>
 #include <type_traits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/math/dual.h"
 #include "cycloid/rigid/tree/rnea.h"
 

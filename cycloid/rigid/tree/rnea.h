@@ -9,6 +9,7 @@
 // With q̈ = 0, c is the bias force: Coriolis, centrifugal and gravity.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/tree/inertia.h"
 
 namespace cycloid::inline rigid {
