@@ -1,7 +1,7 @@
 // One kernel of robots: CYCLOID_T float or double, CYCLOID_CONSTRAINED and CYCLOID_BACK 0 or 1. It
 // is compiled eight times, side by side, for each takes minutes.
-#if CYCLOID_CONSTRAINED && !CYCLOID_BACK
-#define CYCLOID_ONE_PIECE 1  // a tenth faster than in pieces
+#if CYCLOID_CONSTRAINED != CYCLOID_BACK
+#define CYCLOID_ONE_PIECE 1  // docs/gpu.md: what pieces did
 #endif
 #include "cycloid/geometry/box_box.cpp"
 #include "cycloid/geometry/capsule_box.cpp"
