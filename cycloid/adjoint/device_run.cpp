@@ -71,11 +71,13 @@ DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape) {
 
 template <class T>
 DeviceRun<T>::DeviceRun(const Run<T>& run, const OnDevice& on, const DevicePlan& plan,
-                        std::int64_t first, std::int64_t count, bool tape)
+                        std::int64_t first, std::int64_t count, bool tape,
+                        const DeviceArrays<T>* given)
     : run_(run),
       on_(on),
       form_(on.form<T>()),
       plan_(plan),
+      given_(given ? *given : DeviceArrays<T>{}),
       sizes_(run.stepper->sizes()),
       first_(first),
       count_(count),
@@ -98,22 +100,9 @@ DeviceRun<T>::DeviceRun(const Run<T>& run, const OnDevice& on, const DevicePlan&
   saved_ = DeviceBuffer<std::int64_t>(device, run.steps + 1);
   saved_.put(saved.data(), run.steps + 1);
 
-  if (run.control_rows > 0 && sizes_.input > 0) {
-    const std::int64_t stride = run.control_stride(),
-                       numbers = stride == 0 ? run.input_steps() * sizes_.input : count * stride;
-    controls_ = DeviceBuffer<T>(device, numbers);
-    controls_.put(run.controls.data() + first * stride, numbers);
-  }
-  const std::int64_t rows = run.parameter_rows == 1 ? 1 : count, n = sizes_.parameters;
-  std::vector<T> params(static_cast<std::size_t>(rows * n));
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const double* from = run.parameters.data() + (first + r) * run.parameter_stride();
-    T* const to = params.data() + r * n;
-    std::transform(from, from + n, to, [](double v) { return static_cast<T>(v); });
-    form_.prepare(to);
-  }
-  params_ = DeviceBuffer<T>(device, rows * n);
-  params_.put(params.data(), rows * n);
+  given_ = given_.from(first, run, saved_numbers());
+  if (!given) put_controls();
+  put_parameters();
   x_ = DeviceBuffer<T>(device, sizes_.state * count);
   device_notes_ = DeviceBuffer<EnvironmentNote>(device, count);
   if (!tape) return;
@@ -123,6 +112,30 @@ DeviceRun<T>::DeviceRun(const Run<T>& run, const OnDevice& on, const DevicePlan&
   if (!kept()) {
     starts_ = DeviceBuffer<T>(device, (run.steps + L - 1) / L * sizes_.state * count);
   }
+}
+
+template <class T>
+void DeviceRun<T>::put_controls() {
+  if (run_.control_rows == 0 || sizes_.input == 0) return;
+  const std::int64_t stride = run_.control_stride(),
+                     numbers = stride == 0 ? run_.input_steps() * sizes_.input : count_ * stride;
+  controls_ = DeviceBuffer<T>(on_.device, numbers);
+  controls_.put(run_.controls.data() + first_ * stride, numbers);
+  given_.controls = controls_.data();
+}
+
+template <class T>
+void DeviceRun<T>::put_parameters() {
+  const std::int64_t rows = run_.parameter_rows == 1 ? 1 : count_, n = sizes_.parameters;
+  std::vector<T> params(static_cast<std::size_t>(rows * n));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const double* from = run_.parameters.data() + (first_ + r) * run_.parameter_stride();
+    T* const to = params.data() + r * n;
+    std::transform(from, from + n, to, [](double v) { return static_cast<T>(v); });
+    form_.prepare(to);
+  }
+  params_ = DeviceBuffer<T>(on_.device, rows * n);
+  params_.put(params.data(), rows * n);
 }
 
 template <class T>
@@ -145,8 +158,8 @@ StepCall<T> DeviceRun<T>::call(std::int64_t first_step, std::int64_t steps) cons
   c.quaternions = static_cast<int>(quaternions_.size());
   c.quaternion = quaternions_.data();
   c.x = x_.data();
-  if (controls_.size() > 0) {
-    c.controls = controls_.data() + (run_.held ? 0 : first_step * sizes_.input);
+  if (given_.controls && sizes_.input > 0) {
+    c.controls = given_.controls + (run_.held ? 0 : first_step * sizes_.input);
     c.control_stride = run_.control_stride();
     c.input_stride = run_.held ? 0 : sizes_.input;
   }
@@ -163,38 +176,47 @@ StepCall<T> DeviceRun<T>::call(std::int64_t first_step, std::int64_t steps) cons
   return c;
 }
 
+// Where environments begin, on the device: the given array, or `own`, a copy of the run's.
 template <class T>
-void DeviceRun<T>::start() {
-  std::vector<T> lanes(static_cast<std::size_t>(sizes_.state * count_));
-  const std::int64_t stride = run_.x0_stride();
-  for (std::int64_t e = 0; e < count_; ++e) {
-    for (std::int64_t i = 0; i < sizes_.state; ++i) {
-      lanes[static_cast<std::size_t>(i * count_ + e)] =
-          run_.x0[static_cast<std::size_t>((first_ + e) * stride + i)];
-    }
-  }
-  x_.put(lanes.data(), x_.size());
-  notes_.assign(static_cast<std::size_t>(count_), EnvironmentNote{});
-  device_notes_.put(notes_.data(), count_);
+const T* DeviceRun<T>::start(DeviceBuffer<T>& own) const {
+  if (given_.x0) return given_.x0;
+  const std::int64_t stride = run_.x0_stride(), rows = stride == 0 ? 1 : count_;
+  own = DeviceBuffer<T>(on_.device, rows * sizes_.state);
+  own.put(run_.x0.data() + first_ * stride, own.size());
+  return own.data();
 }
 
-// keep: states and records go to the tape.
+// keep: states and records go to the tape. x0: where the run begins, else it goes on. totals: of a
+// run that is made for the first time.
 template <class T>
-void DeviceRun<T>::run_segment(std::int64_t from, std::int64_t to, T* states, bool keep) {
+void DeviceRun<T>::run_segment(std::int64_t from, std::int64_t to, const T* x0, T* states,
+                               bool keep, RunTotals* totals) {
   for (std::int64_t k = from; k < to; k += kCallSteps) {
     StepCall<T> c = call(k, std::min(kCallSteps, to - k));
+    if (k == 0) {
+      c.x0 = x0, c.x0_stride = run_.x0_stride(), c.coordinates = given_.x0 != nullptr;
+      c.begins = totals != nullptr;
+    }
+    c.totals = totals;
     if (!keep) c.states_kept = c.records = nullptr;
     if (states) c.saved = saved_.data() + k, c.states = states;
     on_.device->forward(form_.kernel(), c);
   }
 }
 
+// The state before a segment, by way of the host, and back again.
 template <class T>
 void DeviceRun<T>::keep_start(std::int64_t segment) const {
-  std::vector<T> state(static_cast<std::size_t>(x_.size()));  // by way of the host
-  x_.get(state.data(), x_.size());
+  const std::vector<T> state = last_states();
   on_.device->to_device(starts_.data() + segment * x_.size(), state.data(),
                         static_cast<std::size_t>(x_.bytes()));
+}
+template <class T>
+void DeviceRun<T>::take_start(std::int64_t segment) const {
+  std::vector<T> state(static_cast<std::size_t>(x_.size()));
+  on_.device->to_host(state.data(), starts_.data() + segment * x_.size(),
+                      static_cast<std::size_t>(x_.bytes()));
+  x_.put(state.data(), x_.size());
 }
 
 template <class T>
@@ -205,20 +227,29 @@ void DeviceRun<T>::check(const KeepGoing& keep_going) const {
 
 template <class T>
 void DeviceRun<T>::forward(T* states, const KeepGoing& keep_going) {
-  start();
-  const std::int64_t row = static_cast<std::int64_t>(run_.saved.size()) * sizes_.state;
-  DeviceBuffer<T> saved_states;
-  if (states) saved_states = DeviceBuffer<T>(on_.device, count_ * row);
+  DeviceBuffer<T> own_start, saved_states;
+  DeviceBuffer<RunTotals> totals(on_.device, 1);
+  totals.clear();
+  const T* const x0 = start(own_start);
+  const std::int64_t row = saved_numbers();
+  T* to = given_.states;
+  if (states) {
+    saved_states = DeviceBuffer<T>(on_.device, count_ * row);
+    to = saved_states.data();
+  }
   const std::int64_t L = kept() ? 4 * kCallSteps : plan_.segment;
   for (std::int64_t k = 0; k < run_.steps; k += L) {
-    if (starts_.size() > 0) keep_start(k / L);
-    run_segment(k, std::min(k + L, run_.steps), saved_states.data(), kept());
+    if (starts_.size() > 0 && k > 0) keep_start(k / L);
+    run_segment(k, std::min(k + L, run_.steps), x0, to, kept(), totals.data());
     check(keep_going);
   }
-  device_notes_.get(notes_.data(), count_);
+  totals.get(&totals_, 1);
+  notes_.resize(static_cast<std::size_t>(totals_.named > 0 ? count_ : 0));
+  device_notes_.get(notes_.data(), static_cast<std::int64_t>(notes_.size()));
   if (states) saved_states.get(states + first_ * row, count_ * row);
 }
 
+// The state of each environment after forward, (state, count).
 template <class T>
 std::vector<T> DeviceRun<T>::last_states() const {
   std::vector<T> out(static_cast<std::size_t>(x_.size()));
@@ -226,54 +257,149 @@ std::vector<T> DeviceRun<T>::last_states() const {
   return out;
 }
 
+// Why environment e of this part failed: the CPU makes its last step again.
 template <class T>
-void DeviceRun<T>::backward(const BackwardTask<T>& task, BackwardParts<T>& parts,
+void DeviceRun<T>::explain_failure(std::int64_t e, const std::vector<T>& last,
+                                   ChunkReport& said) const {
+  const std::int64_t environment = first_ + e, step = notes_[static_cast<std::size_t>(e)].failed;
+  const auto workspace = run_.stepper->make_workspace({1});
+  std::vector<T> x, p(static_cast<std::size_t>(sizes_.parameters)),
+      u(static_cast<std::size_t>(sizes_.input));
+  for (int i = 0; i < sizes_.state; ++i) {
+    x.push_back(last[static_cast<std::size_t>(i * count_ + e)]);
+  }
+  const double* const row = run_.parameters.data() + environment * run_.parameter_stride();
+  std::transform(row, row + sizes_.parameters, p.begin(),
+                 [](double v) { return static_cast<T>(v); });
+  if (given_.controls && !u.empty()) {
+    const std::int64_t at = e * run_.control_stride() + (run_.held ? 0 : step * sizes_.input);
+    on_.device->to_host(u.data(), given_.controls + at, u.size() * sizeof(T));
+  }
+  run_.stepper->begin({p.data()}, *workspace);
+  StepTrouble t = run_.stepper->explain({x.data(), u.data(), step, run_.t0}, 0, *workspace);
+  said.failed.push_back(
+      {environment, step, std::move(t.stage), std::move(t.body), std::move(t.reason)});
+}
+
+template <class T>
+ChunkReport DeviceRun<T>::report() const {
+  ChunkReport said;
+  std::vector<T> last;
+  for (std::size_t i = 0; i < said.counters.size(); ++i) said.counters[i] = totals_.counters[i];
+  said.switches = totals_.switches;
+  for (std::int64_t e = 0; e < static_cast<std::int64_t>(notes_.size()); ++e) {
+    const EnvironmentNote& note = notes_[static_cast<std::size_t>(e)];
+    const std::int64_t environment = first_ + e;
+    if (note.unsolved >= 0) {
+      said.unsolved.push_back({environment, note.unsolved, note.unsolved_count, note.residual});
+    }
+    if (note.crowded >= 0) said.crowded.push_back({environment, note.crowded, note.crowded_count});
+    if (note.failed < 0) continue;
+    if (last.empty()) last = last_states();
+    explain_failure(e, last, said);
+  }
+  return said;
+}
+
+template <class T>
+Report device_report(const Run<T>& run, const OnDevice& on, std::vector<ChunkReport>& said) {
+  Report report;
+  report.collect(said, static_cast<double>(run.batch) * static_cast<double>(run.steps),
+                 run.system.counters());
+  report.lanes = 1;
+  report.instruction_set = on.device->name();
+  return report;
+}
+
+template <class T>
+std::string name_not_finite(const Run<T>& run, const EnvironmentNote& note,
+                            std::int64_t environment) {
+  const std::string who = message("environment ", environment);
+  if (note.bad_step < 0) return message(who, ": the cotangent of a parameter is not finite");
+  const std::string what = note.bad_number < 0 ? std::string("an input")
+                                               : run.system.states().tangent_name(note.bad_number);
+  return message(who, ": the cotangent of ", what, " at step ", note.bad_step, " is not finite");
+}
+
+// Goes back through the steps of a segment on the tape. asked: where cotangents are and go.
+template <class T>
+void DeviceRun<T>::pull_segment(std::int64_t from, std::int64_t to, const StepCall<T>& asked) {
+  for (std::int64_t k = from + (to - 1 - from) / kCallSteps * kCallSteps; k >= from;
+       k -= kCallSteps) {
+    StepCall<T> c = call(k, std::min(kCallSteps, to - k));
+    c.saved = saved_.data() + k;
+    c.states_bar = asked.states_bar;
+    c.x_bar = asked.x_bar;
+    if (k == 0) {
+      c.x0 = given_.x0, c.x0_stride = run_.x0_stride(), c.coordinates = asked.coordinates;
+      c.x0_bar = asked.x0_bar;
+    }
+    if (asked.controls_bar) {
+      c.controls_bar = asked.controls_bar + k * sizes_.input;
+      c.controls_bar_stride = asked.controls_bar_stride;
+    }
+    c.params_bar = asked.params_bar;
+    c.left_out = asked.left_out;
+    c.some_bad = asked.some_bad;
+    c.last = k + c.steps == run_.steps;
+    on_.device->backward(form_.kernel(), c);
+  }
+}
+
+template <class T>
+void DeviceRun<T>::backward(const DevicePull<T>& task, BackwardParts<T>& parts,
                             std::vector<EnvironmentNote>& found) {
   const auto& device = on_.device;
-  device_notes_.put(notes_.data(), count_);  // those of an earlier way back are not this one's
-  const std::int64_t row = static_cast<std::int64_t>(run_.saved.size()) * sizes_.state;
+  const DeviceBars<T>* const bars = task.bars;
+  const std::int64_t row = saved_numbers(), inputs = run_.steps * sizes_.input;
   DeviceBuffer<char> left_out(device, count_);
   left_out.put(parts.left_out.data() + first_, count_);
-  DeviceBuffer<T> states_bar(device, count_ * row), x_bar(device, sizes_.tangent * count_), u_bar;
-  states_bar.put(task.states_bar + first_ * row, count_ * row);
-  x_bar.clear();
-  const std::int64_t inputs = static_cast<std::int64_t>(task.inputs_per_run());
-  if (task.options.controls && inputs > 0) {
-    u_bar = DeviceBuffer<T>(device, count_ * inputs);
-    u_bar.clear();
-  }
+  DeviceBuffer<int> some_bad(device, 1);
+  some_bad.clear();
+  DeviceBuffer<T> states_bar, x_bar(device, sizes_.tangent * count_), x0_bar, u_bar;
   DeviceBuffer<double> p_bar;
-  if (task.options.params) {
+  StepCall<T> asked;
+  if (bars) {
+    asked.states_bar = bars->states + first_ * row;
+    asked.x0_bar = bars->x0 ? bars->x0 + first_ * sizes_.state : nullptr;
+    asked.controls_bar = bars->controls ? bars->controls + first_ * inputs : nullptr;
+    asked.coordinates = true;
+  } else {
+    states_bar = DeviceBuffer<T>(device, count_ * row);
+    states_bar.put(task.states_bar + first_ * row, count_ * row);
+    x0_bar = DeviceBuffer<T>(device, sizes_.tangent * count_);
+    if (task.controls) u_bar = DeviceBuffer<T>(device, count_ * inputs);
+    asked.states_bar = states_bar.data(), asked.x0_bar = x0_bar.data();
+    asked.controls_bar = u_bar.data();
+  }
+  asked.controls_bar_stride = inputs;
+  if (task.params) {
     p_bar = DeviceBuffer<double>(device, sizes_.parameters * count_);
     p_bar.clear();
   }
+  asked.x_bar = x_bar.data(), asked.params_bar = p_bar.data();
+  asked.left_out = left_out.data(), asked.some_bad = some_bad.data();
   const std::int64_t L = std::min(plan_.segment, run_.steps);
   for (std::int64_t from = (run_.steps - 1) / L * L; from >= 0; from -= L) {
     const std::int64_t to = std::min(from + L, run_.steps);
     if (!kept()) {
-      std::vector<T> state(static_cast<std::size_t>(x_.size()));
-      device->to_host(state.data(), starts_.data() + from / L * x_.size(),
-                      static_cast<std::size_t>(x_.bytes()));
-      x_.put(state.data(), x_.size());
-      run_segment(from, to, nullptr, true);
+      DeviceBuffer<T> own_start;
+      if (from > 0) take_start(from / L);
+      run_segment(from, to, from > 0 ? nullptr : start(own_start), nullptr, true);
     }
-    for (std::int64_t k = from + (to - 1 - from) / kCallSteps * kCallSteps; k >= from;
-         k -= kCallSteps) {
-      StepCall<T> c = call(k, std::min(kCallSteps, to - k));
-      c.saved = saved_.data() + k;
-      c.states_bar = states_bar.data();
-      c.x_bar = x_bar.data();
-      if (u_bar.size() > 0) {
-        c.controls_bar = u_bar.data() + k * sizes_.input;
-        c.controls_bar_stride = inputs;
-      }
-      c.params_bar = p_bar.data();
-      c.left_out = left_out.data();
-      c.last = k + c.steps == run_.steps;
-      device->backward(form_.kernel(), c);
-    }
-    check(task.options.keep_going);
+    pull_segment(from, to, asked);
+    check(task.keep_going);
   }
+  int bad = 0;
+  some_bad.get(&bad, 1);
+  if (bad != 0) take_notes(parts, found);
+  if (!bars) x0_bar.get(parts.x0_tangent.data() + first_ * sizes_.tangent, x0_bar.size());
+  if (u_bar.size() > 0) take_inputs(task, u_bar, parts);
+  if (p_bar.size() > 0) take_parameters(task, p_bar, left_out, parts);
+}
+
+template <class T>
+void DeviceRun<T>::take_notes(BackwardParts<T>& parts, std::vector<EnvironmentNote>& found) const {
   std::vector<EnvironmentNote> after(static_cast<std::size_t>(count_));
   device_notes_.get(after.data(), count_);
   for (std::int64_t e = 0; e < count_; ++e) {
@@ -281,28 +407,13 @@ void DeviceRun<T>::backward(const BackwardTask<T>& task, BackwardParts<T>& parts
     found[static_cast<std::size_t>(first_ + e)] = note;
     if (note.bad_step >= 0) parts.not_finite[static_cast<std::size_t>(first_ + e)] = 1;
   }
-  take_x0(x_bar, parts);
-  if (u_bar.size() > 0) take_inputs(task, u_bar, parts);
-  if (p_bar.size() > 0) take_parameters(task, p_bar, left_out, parts);
 }
 
 template <class T>
-void DeviceRun<T>::take_x0(const DeviceBuffer<T>& x_bar, BackwardParts<T>& parts) const {
-  std::vector<T> lanes(static_cast<std::size_t>(x_bar.size()));
-  x_bar.get(lanes.data(), x_bar.size());
-  const std::vector<T> rows = rows_of(lanes, sizes_.tangent, count_);
-  for (std::int64_t e = 0; e < count_; ++e) {
-    if (parts.left_out[static_cast<std::size_t>(first_ + e)]) continue;
-    std::copy_n(rows.begin() + e * sizes_.tangent, sizes_.tangent,
-                parts.x0_tangent.begin() + (first_ + e) * sizes_.tangent);
-  }
-}
-
-template <class T>
-void DeviceRun<T>::take_inputs(const BackwardTask<T>& task, const DeviceBuffer<T>& bars,
+void DeviceRun<T>::take_inputs(const DevicePull<T>& task, const DeviceBuffer<T>& bars,
                                BackwardParts<T>& parts) const {
-  const std::int64_t n = static_cast<std::int64_t>(task.inputs_per_run());
-  if (!task.sum_controls()) return bars.get(parts.controls.data() + first_ * n, count_ * n);
+  const std::int64_t n = run_.steps * sizes_.input;
+  if (!task.sum_controls) return bars.get(parts.controls.data() + first_ * n, count_ * n);
   std::vector<T> rows(static_cast<std::size_t>(count_ * n));
   bars.get(rows.data(), count_ * n);
   for (std::int64_t e = 0; e < count_; ++e) {
@@ -315,7 +426,7 @@ void DeviceRun<T>::take_inputs(const BackwardTask<T>& task, const DeviceBuffer<T
 }
 
 template <class T>
-void DeviceRun<T>::take_parameters(const BackwardTask<T>& task, const DeviceBuffer<double>& bars,
+void DeviceRun<T>::take_parameters(const DevicePull<T>& task, const DeviceBuffer<double>& bars,
                                    const DeviceBuffer<char>& left_out,
                                    BackwardParts<T>& parts) const {
   const std::int64_t n = sizes_.parameters, blocks = (count_ + kSumBlock - 1) / kSumBlock;
@@ -330,7 +441,7 @@ void DeviceRun<T>::take_parameters(const BackwardTask<T>& task, const DeviceBuff
     if (std::all_of(row, row + n, [](double v) { return std::isfinite(v); })) return;
     parts.not_finite[static_cast<std::size_t>(first_ + e)] = 1;
   };
-  if (task.own_parameters()) {
+  if (task.own_parameters) {
     every();
     for (std::int64_t e = 0; e < count_; ++e) {
       if (parts.left_out[static_cast<std::size_t>(first_ + e)]) continue;
@@ -361,5 +472,9 @@ template DevicePlan plan_device(const Run<float>&, const OnDevice&, bool);
 template DevicePlan plan_device(const Run<double>&, const OnDevice&, bool);
 template class DeviceRun<float>;
 template class DeviceRun<double>;
+template Report device_report(const Run<float>&, const OnDevice&, std::vector<ChunkReport>&);
+template Report device_report(const Run<double>&, const OnDevice&, std::vector<ChunkReport>&);
+template std::string name_not_finite(const Run<float>&, const EnvironmentNote&, std::int64_t);
+template std::string name_not_finite(const Run<double>&, const EnvironmentNote&, std::int64_t);
 
 }  // namespace cycloid::inline adjoint

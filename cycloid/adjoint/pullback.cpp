@@ -85,13 +85,7 @@ void take_parameters(const BackwardTask<T>& task, BackwardParts<T>& parts, Gradi
     for (std::size_t i = np; i < g.params.size(); ++i) g.params[i % np] += g.params[i];
     g.params.resize(np);
   }
-  for (const Parameter& p : registry.all()) {
-    if (p.not_differentiable.empty()) continue;
-    for (std::size_t first = 0; first < g.params.size(); first += np) {
-      std::fill_n(g.params.begin() + static_cast<std::ptrdiff_t>(first) + p.offset, p.size,
-                  std::nan(""));
-    }
-  }
+  mark_not_differentiable(registry, g.params);
 }
 
 template <class T>
@@ -106,6 +100,30 @@ Gradient<T> take_gradient(const BackwardTask<T>& task, BackwardParts<T>& parts) 
 }
 
 }  // namespace
+
+void refuse_failed(const Report& report) {
+  if (!report.failed.empty()) {
+    throw GradientError(message("there is no gradient through an environment that failed: ",
+                                describe(report.failed.front()),
+                                "; pass failed = skip to give it a zero gradient"));
+  }
+  if (!report.unsolved.empty()) {
+    throw GradientError(message("there is no gradient through a step that is not solved: ",
+                                describe(report.unsolved.front()),
+                                "; pass failed = skip to give it a zero gradient"));
+  }
+}
+
+void mark_not_differentiable(const Parameters& registry, std::vector<double>& rows) {
+  for (const Parameter& p : registry.all()) {
+    if (p.not_differentiable.empty()) continue;
+    for (std::size_t first = 0; first < rows.size();
+         first += static_cast<std::size_t>(registry.size())) {
+      std::fill_n(rows.begin() + static_cast<std::ptrdiff_t>(first) + p.offset, p.size,
+                  std::nan(""));
+    }
+  }
+}
 
 template <class T>
 Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
@@ -122,16 +140,7 @@ Gradient<T> Trajectory<T>::pullback(std::span<const T> states_bar,
   }
   check_finite(options.event_times_bar, "event_times_bar", 1, nullptr);
   const bool raise = options.failed == PullbackOptions::Failed::raise;
-  if (raise && !report().failed.empty()) {
-    throw GradientError(message("there is no gradient through an environment that failed: ",
-                                describe(report().failed.front()),
-                                "; pass failed = skip to give it a zero gradient"));
-  }
-  if (raise && !report().unsolved.empty()) {
-    throw GradientError(message("there is no gradient through a step that is not solved: ",
-                                describe(report().unsolved.front()),
-                                "; pass failed = skip to give it a zero gradient"));
-  }
+  if (raise) refuse_failed(report());
   for (const Event& e : events()) {
     if (!raise || !e.grazing) continue;
     throw GradientError(message("there is no gradient through a grazing event: ", describe(e),

@@ -23,6 +23,12 @@ std::string refused_start(const Run<double>& run);
 template <class T>
 Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);
 
+// Throws GradientError where the report names an environment that failed or is not solved.
+void refuse_failed(const Report& report);
+
+// NaN for parameters that have no derivative, in rows of their cotangents.
+void mark_not_differentiable(const Parameters& registry, std::vector<double>& rows);
+
 // Throws Error unless every number is finite; `what` and the shape's row length name the place.
 template <class T>
 void check_finite(std::span<const T> values, const char* what, std::int64_t row,

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cycloid/device/layout_fingerprint.h"
+
 namespace cycloid::inline device {
 namespace {
 
@@ -33,12 +35,12 @@ const DeviceApi& open_cuda() {
       said = dlerror();
       continue;
     }
-    using Open = const DeviceApi* (*)(int version, const char** error);
+    using Open = const DeviceApi* (*)(std::uint64_t layout, const char** error);
     const auto open = reinterpret_cast<Open>(dlsym(library, "cycloid_cuda_open"));
     if (!open)
       throw Error(message("device \"cuda\": ", place, " is not the library of `make cuda`"));
     const char* error = nullptr;
-    const DeviceApi* const api = open(kDeviceVersion, &error);
+    const DeviceApi* const api = open(layout_fingerprint(), &error);
     if (!api) throw Error(message("device \"cuda\": ", error ? error : "it cannot be used"));
     return *api;
   }

@@ -1,7 +1,5 @@
 #include "cycloid/device/device.h"
 
-#include <cstdlib>
-
 #include "cycloid/base/error.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/device/cuda_api.h"
@@ -27,18 +25,8 @@ std::shared_ptr<const DeviceForm> form_of(const SystemParts& parts, Precision pr
                            "with rk4, without events"));
 }
 
-// Kernels with constraints have not been right on a card; a test may ask for them nevertheless.
-void refuse_unproven(const SystemParts& parts, const std::string& device) {
-  const auto* robot = dynamic_cast<const RobotSource*>(parts.kernels.get());
-  if (device != "cuda" || !robot || !robot->key.constraints) return;
-  if (std::getenv("CYCLOID_CUDA_CONSTRAINTS")) return;
-  throw ModelError(message("device \"cuda\": ", parts.name,
-                           " has constraints (contacts, limits, friction), whose kernels are not "
-                           "right on a card yet; load it with constraints off, or run it on the "
-                           "CPU"));
-}
-
-// What is made of the System later (another integrator, another step) stays on the device.
+// What is made of the System later (another integrator, another gradient) is put on the device
+// too, or refused there by name.
 void follow(SystemParts& parts, const std::string& device) {
   if (!parts.ways.use) return;
   parts.ways.use = [use = parts.ways.use, device](const Variant& variant, SystemParts& of) {
@@ -71,9 +59,8 @@ System on_device(const System& system, const std::string& device) {
   if (device != "cuda" && device != "host") {
     throw Error(message("no device is called \"", device, "\"", did_you_mean(device, known)));
   }
-  refuse_unproven(parts, device);
   auto on = std::make_shared<OnDevice>();
-  on->stepper = parts.float64.one.get();
+  on->stepper = parts.float64.one;
   on->float64 = form_of(parts, Precision::float64);
   if (parts.precision == Precision::float32) on->float32 = form_of(parts, Precision::float32);
   on->device = std::make_shared<Device>(device == "cuda" ? cuda_api() : host_api());

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cycloid/adjoint/device_rollout.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_case_test.h"
@@ -101,6 +102,70 @@ TEST_CASE("on_device: a robot in contact equals the CPU engine, parameters inclu
 TEST_CASE("on_device: a run in segments has the gradient of one that is kept") {
   check_run(systems::make("double_pendulum"), 5, 50, Memory::sqrt());
   check_run(make_robot(test::held_robot(RigidIntegrator::euler)), 2, 6, Memory::sqrt());
+}
+
+// Arrays that lie on the device, here this machine's, and those that are copied.
+void check_resident(const System& cpu, std::int64_t control_rows, const Memory& memory) {
+  constexpr std::size_t kRows = 5;
+  constexpr std::int64_t kSteps = 8;
+  const System device = on_device(cpu, "host");
+  const std::size_t nx = static_cast<std::size_t>(cpu.states().size()),
+                    nu = static_cast<std::size_t>(cpu.inputs().size());
+  std::vector<double> x0;
+  for (std::size_t e = 0; e < kRows; ++e) {
+    const auto shift = numbers(nx, 0.03, static_cast<unsigned>(e + 2));  // quaternions, too
+    for (std::size_t i = 0; i < nx; ++i) x0.push_back(cpu.initial_state()[i] + shift[i]);
+  }
+  const std::size_t given = static_cast<std::size_t>(control_rows);
+  const auto u = numbers(given * nu * static_cast<std::size_t>(kSteps), 0.3, 5);
+  RolloutOptions options;
+  options.save = Save::every(3);
+  options.memory = memory;
+  const auto copied =
+      rollout(device, x0, control_rows > 0 ? Controls<double>(u, kSteps) : Controls<double>(kSteps),
+              {}, options);
+  const std::vector<double> truth(copied.states().begin(), copied.states().end());
+  std::vector<double> states(truth.size());
+  DeviceRollout<double> run(device, kRows, kSteps, {x0.data(), u.data(), states.data()},
+                            control_rows, {}, options);
+  CHECK(worst(states, truth) < kSame);
+  const auto bar = numbers(states.size(), 1, 77);
+  PullbackOptions pull;
+  pull.each = true;
+  const auto g = copied.pullback(bar, pull), all = copied.pullback(bar);
+  std::vector<double> x0_bar(x0.size()),
+      u_bar(control_rows > 0 ? kRows * nu * static_cast<std::size_t>(kSteps) : 0);
+  const auto p_bar =
+      run.pullback({bar.data(), x0_bar.data(), u_bar.empty() ? nullptr : u_bar.data()}, {});
+  CHECK(worst(x0_bar, g.x0) < kSame);
+  CHECK(worst(p_bar, all.params) < kSame);
+  if (!u_bar.empty()) CHECK(worst(u_bar, g.controls) < kSame);
+}
+
+TEST_CASE("DeviceRollout: arrays on the device have the gradient of those that are copied") {
+  const System robot = make_robot(test::held_robot(RigidIntegrator::euler));
+  check_resident(robot, 5, Memory::automatic());
+  check_resident(robot, 1, Memory::sqrt());
+  check_resident(systems::make("double_pendulum"), 0, Memory::budget(4000));
+}
+
+TEST_CASE("DeviceRollout: an environment that failed has the gradient zero, or is named") {
+  const System device = on_device(systems::make("lorenz", {}, {.dt = 10}), "host");
+  const std::vector<double> x0 = {1, 1, 1, 0, 0, 0};
+  std::vector<double> states(6), x0_bar(6, 7.0);
+  const std::vector<double> bar(6, 1.0);
+  RolloutOptions options;
+  options.save = Save::last();
+  DeviceRollout<double> run(device, 2, 50, {x0.data(), nullptr, states.data()}, 0, {}, options);
+  REQUIRE(run.report().failed.size() == 1);
+  CHECK_THROWS_AS(run.pullback({bar.data(), x0_bar.data(), nullptr}, {}), GradientError);
+  PullbackOptions skip;
+  skip.failed = PullbackOptions::Failed::skip;
+  run.pullback({bar.data(), x0_bar.data(), nullptr}, skip);
+  CHECK((x0_bar[0] == 0 && x0_bar[1] == 0 && x0_bar[2] == 0));
+  CHECK_THROWS_WITH_AS(DeviceRollout<double>(systems::make("lorenz"), 2, 5,
+                                             {x0.data(), nullptr, states.data()}, 0, {}, options),
+                       doctest::Contains("runs on the CPU"), Error);
 }
 
 TEST_CASE("on_device: a batch that does not fit runs in parts, with the same sums") {

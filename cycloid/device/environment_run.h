@@ -65,6 +65,40 @@ CYCLOID_HD void save_state(const StepCall<T>& c, std::int64_t e, std::int64_t k,
   for (int i = 0; i < c.state; ++i) row[i] = x[i];
 }
 
+// Where an environment begins: its row, quaternions made units where they need not be.
+template <class T>
+CYCLOID_HD void read_start(const StepCall<T>& c, std::int64_t e, T* x) {
+  const T* const row = c.x0 + e * c.x0_stride;
+  for (int i = 0; i < c.state; ++i) x[i] = row[i];
+  for (int q = 0; c.coordinates && q < c.quaternions; ++q) {
+    T* const at = x + c.quaternion[q].offset;
+    const Quat<T> given = load_quat(static_cast<const T*>(at));
+    store(at, given * (T(1) / sqrt(dot(given, given))));
+  }
+}
+
+// Its cotangent x_bar at the start x, as the user's row has it; zero where x_bar is null.
+template <class T>
+CYCLOID_HD void write_start_bar(const StepCall<T>& c, std::int64_t e, const T* x, const T* x_bar) {
+  if (!c.x0_bar) return;
+  if (!x_bar || !c.coordinates) {
+    const int n = c.coordinates ? c.state : c.tangent;
+    for (int i = 0; i < n; ++i) c.x0_bar[e * n + i] = x_bar ? x_bar[i] : T(0);
+    return;
+  }
+  T* const row = c.x0_bar + e * c.state;
+  int i = 0, t = 0;
+  for (int q = 0; q < c.quaternions; ++q) {
+    for (; i < c.quaternion[q].offset; ++i, ++t) row[i] = x_bar[t];
+    const Quat<T> given = load_quat(c.x0 + e * c.x0_stride + i);
+    const T inverse = T(1) / sqrt(dot(given, given));
+    store(row + i,
+          ambient_from_tangent_cotangent(load_quat(x + i), load_vec3(x_bar + t)) * inverse);
+    i += 4, t += 3;
+  }
+  for (; i < c.state; ++i, ++t) row[i] = x_bar[t];
+}
+
 CYCLOID_HD inline void take_note(const LaneNote& said, std::int64_t step, EnvironmentNote& note) {
   for (int i = 0; i < kMostCounters; ++i) note.counters[i] += said.counters.data()[i];
   note.switches += note.steps > 0 && said.active_set != note.active_set;
@@ -81,13 +115,39 @@ CYCLOID_HD inline void take_note(const LaneNote& said, std::int64_t step, Enviro
   }
 }
 
+// Adds to a number that all threads share.
+CYCLOID_HD inline void add_shared(long long* sum, long long more) {
+  if (more == 0) return;
+#if defined(__CUDA_ARCH__)
+  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(more));
+#else
+  *sum += more;
+#endif
+}
+
+// What this call added to a note.
+CYCLOID_HD inline void add_totals(const EnvironmentNote& before, const EnvironmentNote& after,
+                                  RunTotals& totals) {
+  for (int i = 0; i < kMostCounters; ++i) {
+    add_shared(totals.counters + i, after.counters[i] - before.counters[i]);
+  }
+  add_shared(&totals.switches, after.switches - before.switches);
+  add_shared(&totals.named, (after.failed >= 0) + (after.unsolved >= 0) + (after.crowded >= 0));
+}
+
 template <class Body, class T>
 CYCLOID_HD void run_forward(const StepCall<T>& c, std::int64_t e, std::byte* memory) {
   const ThreadArrays<T> at(c, memory);
   Body body(c, c.params + e * c.parameter_stride, memory);
-  EnvironmentNote note = c.notes[e];
+  EnvironmentNote note;
+  if (!c.begins) note = c.notes[e];
+  const EnvironmentNote known = note;
   T *x = at.x, *x_next = at.x_next;
-  read_lane(c.x, c.count, e, c.state, x);
+  if (c.x0) {
+    read_start(c, e, x);
+  } else {
+    read_lane(c.x, c.count, e, c.state, x);
+  }
   if (c.first_step == 0) save_state(c, e, 0, x);
   for (std::int64_t k = 0; k < c.steps; ++k) {
     if (c.states_kept) write_lane(x, c.count, e, c.state, c.states_kept + k * c.state * c.count);
@@ -109,6 +169,7 @@ CYCLOID_HD void run_forward(const StepCall<T>& c, std::int64_t e, std::byte* mem
   }
   write_lane(x, c.count, e, c.state, c.x);
   c.notes[e] = note;
+  if (c.totals) add_totals(known, note, *c.totals);
 }
 
 // Adds the cotangent of a saved state, given in coordinates, to x_bar in tangents (space.h (3)).
@@ -130,16 +191,24 @@ CYCLOID_HD void add_state_bar(const StepCall<T>& c, std::int64_t e, std::int64_t
 // after the last.
 template <class Body, class T>
 CYCLOID_HD void run_backward(const StepCall<T>& c, std::int64_t e, std::byte* memory) {
-  if (c.left_out[e]) return;
+  if (c.last) c.notes[e].bad_step = -1, c.notes[e].bad_number = -1;
+  if (c.left_out[e]) {
+    for (std::int64_t i = 0; c.controls_bar && i < c.steps * c.input; ++i) {
+      c.controls_bar[e * c.controls_bar_stride + i] = T(0);
+    }
+    return write_start_bar<T>(c, e, nullptr, nullptr);
+  }
   const ThreadArrays<T> at(c, memory);
   Body body(c, c.params + e * c.parameter_stride, memory);
   std::int64_t bad_step = -1;
   int bad_number = -1;
   T *x_bar = at.x_bar, *x_next_bar = at.x_next_bar;
   T* const p_bar = c.params_bar ? at.p_bar : nullptr;
-  read_lane(c.x_bar, c.count, e, c.tangent, x_bar);
   for (int i = 0; p_bar && i < c.parameters; ++i) p_bar[i] = T(0);
-  if (c.last) {
+  if (!c.last) {
+    read_lane(c.x_bar, c.count, e, c.tangent, x_bar);
+  } else {
+    for (int i = 0; i < c.tangent; ++i) x_bar[i] = T(0);
     read_lane(c.x, c.count, e, c.state, at.x);
     add_state_bar(c, e, c.steps, at.x, x_bar);
   }
@@ -167,12 +236,13 @@ CYCLOID_HD void run_backward(const StepCall<T>& c, std::int64_t e, std::byte* me
     add_state_bar(c, e, k, at.x, x_bar);
   }
   write_lane(x_bar, c.count, e, c.tangent, c.x_bar);
+  write_start_bar<T>(c, e, at.x, x_bar);
   for (int i = 0; p_bar && i < c.parameters; ++i) {
     c.params_bar[i * c.count + e] += static_cast<double>(p_bar[i]);
   }
-  if (bad_step >= 0 && c.notes[e].bad_step < 0) {
-    c.notes[e].bad_step = bad_step, c.notes[e].bad_number = bad_number;
-  }
+  if (bad_step < 0 || c.notes[e].bad_step >= 0) return;
+  c.notes[e].bad_step = bad_step, c.notes[e].bad_number = bad_number;
+  *c.some_bad = 1;  // by whichever thread
 }
 
 // One block of one number's sum.

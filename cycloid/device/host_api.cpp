@@ -36,6 +36,7 @@ int host_free_bytes(std::int64_t* out) {
   return 0;
 }
 int host_wait() { return 0; }
+void host_use_stream(void*) {}
 
 template <class Body, class T>
 void run_all(const StepCall<T>& call, bool back) {
@@ -77,7 +78,7 @@ int host_sum(const SumCall* call) {
 
 constexpr DeviceApi kHostApi{kDeviceVersion, host_error, host_name,  host_allocate,   host_release,
                              host_copy,      host_copy,  host_clear, host_free_bytes, host_forward,
-                             host_backward,  host_sum,   host_wait};
+                             host_backward,  host_sum,   host_wait,  host_use_stream};
 [[maybe_unused]] const bool kInUse = use_host_api(kHostApi);
 
 }  // namespace

@@ -103,6 +103,10 @@ static_assert(sizeof(StaticRows) == 11 * kListBytes + 8);
 static_assert(sizeof(BodyPairs) == 4 * kListBytes);
 static_assert(sizeof(BroadPhase) == 12 * kListBytes + 8);
 static_assert(sizeof(IslandPlan) == kListBytes + 8);
+static_assert(sizeof(ContactPlan) == sizeof(BroadPhase) + 8 * kListBytes + 48);
+static_assert(sizeof(ConstraintPlan) == sizeof(DofBlocks) + sizeof(StaticRows) +
+                                            sizeof(ContactPlan) + sizeof(IslandPlan) +
+                                            sizeof(ConstraintCapacity) + 4 + sizeof(double));
 
 // The plan's copy: the object, then its lists, to which its pointers lead.
 std::uint64_t add_plan(const ConstraintPlan& plan, ImageWriter& image) {
@@ -255,8 +259,11 @@ std::shared_ptr<const DeviceForm> fitting_form(const RobotKey& key) {
   using Form = RobotForm<T, kConstrained>;
   std::shared_ptr<const Form> form;
   for (int slots = kConstrained ? recorded_slots(*key.constraints) : 0;; --slots) {
-    std::shared_ptr<const ConstraintPlan> plan;
-    if (kConstrained) plan = std::make_shared<const ConstraintPlan>(*key.tree, slots);
+    std::shared_ptr<ConstraintPlan> plan;
+    if (kConstrained) {
+      plan = std::make_shared<ConstraintPlan>(*key.tree, slots);
+      plan->contacts.waits = false;  // a thread has no memory for every pair
+    }
     form = std::make_shared<const Form>(key, plan);
     if (form->fits()) return form;
     if (slots <= kFewestContacts) break;

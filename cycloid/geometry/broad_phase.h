@@ -24,7 +24,9 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/geometry/body_balls.h"
 
 namespace cycloid::inline geometry {
@@ -77,8 +79,8 @@ struct BroadPhaseScratch {
   }
   // To be called once, before the first selection.
   CYCLOID_HD void begin(const BroadPhase& plan) const {
-    if (plan.selects()) std::fill_n(near_bits, words(plan), 0u);
-    if (plan.sweep) std::copy(plan.swept.begin(), plan.swept.end(), order);
+    if (plan.selects()) fill_items(near_bits, words(plan), 0u);
+    if (plan.sweep) copy_items(plan.swept.data(), plan.swept.size(), order);
   }
 };
 
@@ -201,9 +203,9 @@ CYCLOID_HD void sweep_pairs(const BroadPhase& plan, int axis, const BroadPhaseSc
 // Per geom: pose, radius, reach; margin(k): of pair k, with the gap; asked for pairs that are
 // tested only.
 template <class S, class Margin>
-CYCLOID_HD int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
-                               const Margin& margin, const Scalar<S>* reach,
-                               const BroadPhaseScratch<S>& scratch, int* near) {
+CYCLOID_STAGE int find_near_pairs(const BroadPhase& plan, const Pose<S>* pose, const S* radius,
+                                  const Margin& margin, const Scalar<S>* reach,
+                                  const BroadPhaseScratch<S>& scratch, int* near) {
   int count = 0;
   if (!plan.selects()) {
     for (std::size_t k = 0; k < plan.pairs.size(); ++k) {

@@ -7,6 +7,7 @@
 // poses, rows of J nor entries of a factor cost more than that.
 #pragma once
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/constraint/constraint_plan.h"
@@ -284,9 +285,9 @@ struct ConstrainedDynamics {
     place_bodies(r, x, w);
     find_contacts(ContactScene<S, P>{plan.contacts, r.tree, r.p, w.frames}, Detection::forces,
                   contacts);
-    std::fill_n(keys, kLanes<S>, 0);
+    fill_items(keys, kLanes<S>, std::uint64_t{0});
     int shift[kLanes<S>];
-    std::fill_n(shift, kLanes<S>, 64 - kBits);
+    fill_items(shift, kLanes<S>, 64 - kBits);
     for (int t = 0, i = 0; t < contacts.touch_count; ++t) {
       while (t >= contacts.touched[i].first + contacts.touched[i].count) ++i;
       const int pair = std::min(contacts.touched[i].pair + 1, (1 << kBits) - 1);

@@ -14,6 +14,7 @@
 // Rows' forces with a cotangent of their own: (5) of constraint_newton_pullback.h.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constraint/exact_diagonal.h"
 #include "cycloid/rigid/solver/islands.h"
 
@@ -131,11 +132,12 @@ CYCLOID_HD void multiply_inertia(const TreeView& tree, const S* M, const S* x, S
 
 // (1) and (2): a and â, (nv) each; â is not written where M̂ = M. Returns how the solver fared.
 template <class S, class P, class Rows>
-CYCLOID_HD NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>& x,
-                                                    const Workspace<S>& w,
-                                                    const ConstrainedSpace<S>& own,
-                                                    const Rows& rows, const NewtonOptions& options,
-                                                    S* a, S* a_hat) {
+CYCLOID_STAGE NewtonResult<S> constrained_acceleration(const Robot<S, P>& r, const Instant<S>& x,
+                                                       const Workspace<S>& w,
+                                                       const ConstrainedSpace<S>& own,
+                                                       const Rows& rows,
+                                                       const NewtonOptions& options, S* a,
+                                                       S* a_hat) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const ConstraintProblem<S>& problem = own.problem;
@@ -220,10 +222,10 @@ CYCLOID_HD void gather_change(const Robot<S, P>& r, const Instant<S>& x, const W
 // (4) but for the rows, where M̂ is not M: for μ in w.mu, λ, δ and the fields of all.
 // own.alpha_bar and w.bars: what rows push at.
 template <class S, class P>
-CYCLOID_HD void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x,
-                                      const Workspace<S>& w, const ConstrainedSpace<S>& own,
-                                      const S* a, const S* a_hat, const S* act_dot_bar,
-                                      const S* act_next_bar, const InstantBars<S>& bar) {
+CYCLOID_STAGE void gather_changed_fields(const Robot<S, P>& r, const Instant<S>& x,
+                                         const Workspace<S>& w, const ConstrainedSpace<S>& own,
+                                         const S* a, const S* a_hat, const S* act_dot_bar,
+                                         const S* act_next_bar, const InstantBars<S>& bar) {
   const bool pushed = r.tree.has_tendon_armature || r.all_slopes();
   for (std::size_t b = 0; pushed && b < r.tree.model.bodies.size(); ++b) {
     own.lambda_bar[b] = own.delta_bar[b] = Force<S>{};
@@ -255,9 +257,9 @@ CYCLOID_HD void through_slopes(const Robot<S, P>& r, const Workspace<S>& w,
 // (4) of exact_diagonal.h, weight by weight, after weigh_rows_pullback: uses the fields of λ and δ
 // and the memory of cotangents.
 template <class S, class P, class Rows>
-CYCLOID_HD void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                               const ConstrainedSpace<S>& own, const Rows& rows,
-                               const InstantBars<S>& bar) {
+CYCLOID_STAGE void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                  const ConstrainedSpace<S>& own, const Rows& rows,
+                                  const InstantBars<S>& bar) {
   const TreeView& tree = r.tree;
   const ConstraintProblem<S>& problem = own.problem;
   const ExactDiagonalSpace<S>& weights = own.weights;
@@ -309,12 +311,13 @@ CYCLOID_HD void gather_weights(const Robot<S, P>& r, const Instant<S>& x, const 
 // M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null, and so may f_bar
 // (all rows), the cotangent of the rows' forces.
 template <class S, class P, class Rows>
-CYCLOID_HD void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
-                                                  const Workspace<S>& w,
-                                                  const ConstrainedSpace<S>& own, const Rows& rows,
-                                                  const S* a, const S* a_hat, const S* act_dot_bar,
-                                                  const S* act_next_bar, const InstantBars<S>& bar,
-                                                  const S* f_bar = nullptr) {
+CYCLOID_STAGE void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
+                                                     const Workspace<S>& w,
+                                                     const ConstrainedSpace<S>& own,
+                                                     const Rows& rows, const S* a, const S* a_hat,
+                                                     const S* act_dot_bar, const S* act_next_bar,
+                                                     const InstantBars<S>& bar,
+                                                     const S* f_bar = nullptr) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const std::size_t bodies = tree.model.bodies.size();

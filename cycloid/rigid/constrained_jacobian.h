@@ -247,7 +247,7 @@ void inverse_inertia(const Robot<S, P>& r, const Workspace<S>& w, const Constrai
       solve_wide(r, w, x);
     } else {
       unpad(dofs, static_cast<const Wide<S>*>(x), space.y);
-      std::copy_n(space.y, nv, x);
+      copy_items<Wide<S>>(space.y, nv, x);
     }
     for (int k = 0; k < nv; ++k) (x[k] * h).store(space.Z + k * space.padded + first);
   }

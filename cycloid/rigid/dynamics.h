@@ -14,6 +14,7 @@
 //   (M + h B) μ = g,      Φ = μᵀ(b - M q̈) - h μᵀ B q̈                               (4)
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/force/actuation_slopes.h"
 #include "cycloid/rigid/force/ellipsoid_force.h"
 #include "cycloid/rigid/force/passive.h"
@@ -43,8 +44,8 @@ CYCLOID_HD void place_mocap(const Robot<S, P>& r, const S* u, S* mocap) {
 // Poses, inertias, velocities and accelerations: what forward and pullback both start with. qacc
 // may be null, which counts as zero.
 template <class S, class P>
-CYCLOID_HD void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
-                             const S* qacc = nullptr) {
+CYCLOID_STAGE void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
+                                const S* qacc = nullptr) {
   const TreeView& tree = r.tree;
   place_mocap(r, x.u, w.mocap);
   kinematics(tree, r.p, x.qpos, static_cast<const S*>(w.mocap), w.frames);
@@ -136,7 +137,7 @@ CYCLOID_HD void add_applied_wrenches(const Robot<S, P>& r, const Instant<S>& x,
 
 // (1), (2) into w.tau.
 template <class S, class P>
-CYCLOID_HD void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_STAGE void smooth_forces(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const bool applied = tree.has_wrenches || r.medium() || r.inputs.xfrc_applied >= 0;
@@ -235,7 +236,7 @@ CYCLOID_HD bool implicit_free_bodies(const Robot<S, P>& r) {
 
 // M at the bodies' places, in the storage of Tree::row.
 template <class S, class P>
-CYCLOID_HD void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
+CYCLOID_STAGE void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M) {
   const TreeView& tree = r.tree;
   composite_inertias(tree, static_cast<const SpatialInertia<S>*>(w.inertia), w.composite);
   for (int k = 0; k < tree.model.nv; ++k) {
@@ -254,8 +255,8 @@ CYCLOID_HD void inertia_matrix(const Robot<S, P>& r, const Workspace<S>& w, S* M
 
 // M in w.LD becomes the factor of M + h B, and B is left in w.slope. The bodies have been placed.
 template <class S, class P>
-CYCLOID_HD void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x,
-                                   const Workspace<S>& w) {
+CYCLOID_STAGE void factor_with_slopes(const Robot<S, P>& r, const Instant<S>& x,
+                                      const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const S h = r.timestep();
   implicit_slopes(r, x, w);
@@ -499,10 +500,10 @@ CYCLOID_HD Robot<S, P> with_absent_medium(const Robot<S, P>& given, const Worksp
 // act_next_bar (na) may be null. Where `pushed` is true, w.bars, w.row_mocap_bar and the bars of
 // `more` (motion_pullback.h) hold what others have put there, or zeros.
 template <class S, class P, std::size_t n>
-CYCLOID_HD void gather_fields(const Robot<S, P>& given, const Instant<S>& x, const Workspace<S>& w,
-                              const S* qacc, const SlopePoint<S>& slopes,
-                              const MoreFields<S, n>& more, const S* act_dot_bar,
-                              const S* act_next_bar, bool pushed, const InstantBars<S>& bar) {
+CYCLOID_STAGE void gather_fields(const Robot<S, P>& given, const Instant<S>& x,
+                                 const Workspace<S>& w, const S* qacc, const SlopePoint<S>& slopes,
+                                 const MoreFields<S, n>& more, const S* act_dot_bar,
+                                 const S* act_next_bar, bool pushed, const InstantBars<S>& bar) {
   const TreeView& tree = given.tree;
   const Robot<S, P> r = with_absent_medium(given, w, bar);
   if (tree.has_tendon_armature) {

@@ -344,7 +344,7 @@ class RobotStepper final : public SubstepStepper<Scalar<S>>, public ParameterSlo
     Layout at = layout(workspace);
     if constexpr (kConstrained) {
       ContactSpace<S>& contacts = at.constraints.contacts;
-      contacts.waits = key_.constraints->contacts.pairs.size() <= contacts.kMostWaiting;
+      contacts.waits = key_.constraints->contacts.waits;
     }
     return at;
   }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constrained_instant.h"
 #include "cycloid/rigid/contact/contact_space.h"
 #include "cycloid/rigid/robot_counters.h"
@@ -102,9 +103,9 @@ class ActiveSets {
 // Sets the notes' active sets (lanes). places: of the static rows' entries, -1 where the problem
 // has none (static_rows.h).
 template <class S>
-CYCLOID_HD void note_active_sets(const ConstraintProblem<S>& problem,
-                                 const ConstraintResponse<S>& at, std::span<const int> places,
-                                 const ContactSpace<S>& contacts, LaneNote* notes) {
+CYCLOID_STAGE void note_active_sets(const ConstraintProblem<S>& problem,
+                                    const ConstraintResponse<S>& at, std::span<const int> places,
+                                    const ContactSpace<S>& contacts, LaneNote* notes) {
   using B = PlainScalar<S>;
   ActiveSets<kLanes<S>> sets;
   Scalar<S> code[kLanes<S>], stiff[kLanes<S>];

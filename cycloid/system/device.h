@@ -88,6 +88,7 @@ class Device {
   }
   void sum(const SumCall& call) const { check(api_.sum(&call), "summing"); }
   void wait() const { check(api_.wait(), "waiting for it"); }
+  void use_stream(void* stream) const { api_.use_stream(stream); }
 
  private:
   void check(int status, const char* doing) const {
@@ -137,7 +138,7 @@ class DeviceBuffer {
 // Where a System runs that is not to run here. `stepper` is the one whose kernels these are: a
 // System that was made of it with others (another gradient, a term more) runs on the CPU.
 struct OnDevice {
-  const void* stepper = nullptr;
+  std::shared_ptr<const void> stepper;
   std::shared_ptr<const Device> device;
   std::shared_ptr<const DeviceForm> float32, float64;
 
@@ -151,7 +152,7 @@ struct OnDevice {
 inline const OnDevice* device_of(const System& system) {
   const SystemParts& parts = system.parts();
   const OnDevice* const on = parts.on_device.get();
-  return on && on->stepper == parts.float64.one.get() ? on : nullptr;
+  return on && on->stepper == parts.float64.one ? on : nullptr;
 }
 
 }  // namespace cycloid::inline system

@@ -6,7 +6,8 @@
 
 namespace cycloid::inline system {
 
-inline constexpr int kDeviceVersion = 2;  // of the table, of StepCall and of what images hold
+inline constexpr int kDeviceVersion =
+    3;  // of what these mean; device/layout_fingerprint.h has sizes
 
 // Functions return 0, or another number and then error() says more.
 struct DeviceApi {
@@ -23,6 +24,7 @@ struct DeviceApi {
   int (*backward)(int kernel, const void* call);
   int (*sum)(const SumCall* call);
   int (*wait)();
+  void (*use_stream)(void* stream);  // of this thread's calls from now on; null: the device's own
 };
 
 }  // namespace cycloid::inline system

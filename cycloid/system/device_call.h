@@ -37,6 +37,13 @@ struct EnvironmentNote {
   int bad_number = -1;           // which, or -1: one of an input
 };
 
+// Of all environments of a call: sums of whole numbers, whatever their order.
+struct RunTotals {
+  long long counters[kMostCounters] = {};
+  long long switches = 0;
+  long long named = 0;  // environments' steps that failed, stopped short or were crowded
+};
+
 template <class T>
 struct StepCall {
   const void* image = nullptr;  // what the kernel's own body reads, on the device
@@ -49,8 +56,12 @@ struct StepCall {
   int quaternions = 0;
   const QuaternionPlace* quaternion = nullptr;
 
-  T* x = nullptr;                   // (state, count): where the environments are
-  const T* controls = nullptr;      // rows of inputs, the first of this call's steps; null: zero
+  T* x = nullptr;         // (state, count): where the environments are
+  const T* x0 = nullptr;  // rows: where they begin, in the first call of a run, else null
+  std::int64_t x0_stride = 0;
+  bool begins = false;          // notes begin, too
+  bool coordinates = false;     // x0 has quaternions of any length, x0_bar is of coordinates: below
+  const T* controls = nullptr;  // rows of inputs, the first of this call's steps; null: zero
   std::int64_t control_stride = 0;  // between environments
   std::int64_t input_stride = 0;    // between steps; 0: held
   const T* params = nullptr;        // rows
@@ -61,10 +72,14 @@ struct StepCall {
   T* states_kept = nullptr;          // (steps, state, count)
   T* records = nullptr;              // (steps, record, count)
   EnvironmentNote* notes = nullptr;  // (count)
+  RunTotals* totals = nullptr;       // of all calls so far, or null
 
   // The way back.
   const T* states_bar = nullptr;  // rows as `states`
-  T* x_bar = nullptr;             // (tangent, count)
+  T* x_bar = nullptr;             // (tangent, count); the call of the last step begins with zeros
+  T* x0_bar = nullptr;            // (count, tangent or state) rows, in the call of the first step,
+                                  // else null
+  int* some_bad = nullptr;        // becomes 1 where a cotangent is not finite
   T* controls_bar = nullptr;      // (count, steps, input) rows, or null
   std::int64_t controls_bar_stride = 0;
   double* params_bar = nullptr;    // (parameters, count), added to; null: nobody asked

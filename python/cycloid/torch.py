@@ -12,7 +12,8 @@ torch.Size([201, 2])
 >>> round(length.grad.item(), 3)                                            # [rad/m]
 7.535
 
-Everything runs on the CPU. The system's dtype is that of the numbers; a tensor of another dtype is
+A System on the CPU takes tensors of the CPU, one on a card (`device="cuda"`) also tensors of that
+card, which never leave it. The system's dtype is that of the numbers; a tensor of another dtype is
 converted, and its gradient comes back in its own. `torch.func.vmap`, `grad` and `jacrev` and
 `torch.compile` work, and outside of it forward mode and second derivatives.
 """
@@ -29,7 +30,7 @@ from cycloid._extras import needed
 with needed("torch"):
     import torch
 
-from cycloid import _torch_ops
+from cycloid import _torch_device, _torch_ops
 from cycloid._arrays import as_numbers, broadcast, check_trailing
 from cycloid._calls import ObserveCall, RolloutCall
 from cycloid._core import Error
@@ -92,9 +93,9 @@ def rollout(
     """
     check_system(system)
     system = with_mode(system, gradient)
-    x = _tensor(x0, system._precision, "x0")
+    x = _tensor(x0, system._precision, "x0", card=True)
     if isinstance(controls, torch.Tensor) or not is_integer(controls):
-        u, steps = _tensor(controls, system._precision, "controls"), 0
+        u, steps = _tensor(controls, system._precision, "controls", card=True), 0
     else:
         u, steps = None, controls
     p = _flat(system, params)
@@ -130,9 +131,9 @@ def step(
     tensor([ 1.0000,  0.0000, -4.9050,  1.0000,  0.0000, -9.8100])
     """
     check_system(system)
-    x = _tensor(x, system._precision, "x")
+    x = _tensor(x, system._precision, "x", card=True)
     if u is not None:
-        u = _tensor(u, system._precision, "u")
+        u = _tensor(u, system._precision, "u", card=True)
         if not torch.compiler.is_compiling():
             check_trailing(u, (system.input_size,), "u", "the inputs of one step")
         u = u.unsqueeze(-2)
@@ -199,6 +200,8 @@ def _rolled_out(
     save, saved, memory, value, threads, skip = options
     kept = (memory, value)
     call = RolloutCall(system, steps, (save, saved), kept, threads, skip, t, single, times)
+    if x.is_cuda or (u is not None and u.is_cuda):
+        return _torch_device.roll_out(x, u, p, call)
     return Forward.apply(x, u, p, Options(call, keep))[0]
 
 
@@ -257,14 +260,16 @@ def _time(t: Any, what: str) -> Any:
     return t if torch.compiler.is_compiling() else as_real(t, what)
 
 
-def _tensor(value: Any, precision: str, what: str) -> torch.Tensor:
-    """A tensor of the CPU in this precision, with the gradient of what was given."""
+def _tensor(value: Any, precision: str, what: str, card: bool = False) -> torch.Tensor:
+    """A tensor of the CPU, or where `card` of one, in this precision, with the gradient of what was
+    given.
+    """
     if not isinstance(value, torch.Tensor):
         if not torch.compiler.is_compiling():
             return torch.from_numpy(as_numbers(value, precision, what).copy())
         own = isinstance(value, np.ndarray)  # a dtype of its own
         value = torch.as_tensor(value, dtype=None if own else _DTYPES[precision])
-    if value.device.type != "cpu":
+    if value.device.type != "cpu" and not (card and value.device.type == "cuda"):
         raise Error(
             f"{what} is on {value.device}, and cycloid computes on the CPU: pass {what}.cpu()"
         )
@@ -280,12 +285,12 @@ def _flat(system: System, params: Any) -> torch.Tensor | None:
     if params is None:
         return None
     if not isinstance(params, Mapping):
-        return _tensor(params, "float64", "params")
+        return _tensor(params, "float64", "params", card=True).cpu()
     registry = system.parameters
     given, leads = [], {}
     for name, value in params.items():
         entry, what = registry.info(name), f"parameter {name!r}"
-        value = _tensor(value, "float64", what)
+        value = _tensor(value, "float64", what, card=True).cpu()
         check_trailing(value, entry.shape, what, "leading axes for a batch")
         if value.requires_grad and torch.is_grad_enabled():
             registry.check_differentiable(name)

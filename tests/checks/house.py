@@ -4,7 +4,8 @@ Files and folders have names that say what they are; headers start with a commen
 and a test beside them (or a line with the reason in untested_headers.txt); lines have at most
 100 columns; nothing is left for later; no compiler flag that ties a program to one machine or
 breaks NaN; no path of a machine and no package registry; in rooms whose functions run on a device
-no function of <bit>, which its compiler turns into a constant (base/bits.h).
+no function of <bit>, which its compiler turns into a constant (base/bits.h), and where functions
+are marked for it, no std::copy or std::fill, which it drops (base/array_items.h).
 """
 
 import fnmatch
@@ -35,6 +36,8 @@ FORBIDDEN = (
 # Rooms whose functions run on a device too.
 KERNEL_ROOMS = ("math", "geometry", "rigid", "device")
 LOST_BITS = re.compile(r"std::(coun[t][lr]_(zero|one)|popcoun[t]|bit_widt[h])\b")
+LOST_COPIES = re.compile(r"std::(cop[y](_n|_backward)?|fil[l](_n)?|memmov[e]|rotat[e])\(")
+MARK = re.compile(r"\bCYCLOID_(HD|INLINE|NOINLINE|STAGE)\b")
 
 
 class Excuses:
@@ -90,10 +93,16 @@ def lines(path: Path, text: str):
             found = pattern.search(line)
             if found:
                 yield Violation(str(path), number, f"'{found[0]}': {reason}")
+        if path.parts[0] != "cycloid" or path.parts[1] not in KERNEL_ROOMS:
+            continue
         lost = LOST_BITS.search(line)
-        if lost and path.parts[0] == "cycloid" and path.parts[1] in KERNEL_ROOMS:
+        if lost:
             reason = "is a constant on a device: see base/bits.h"
             yield Violation(str(path), number, f"'{lost[0]}' {reason}")
+        lost = LOST_COPIES.search(line)
+        if lost and path.suffix == ".h" and MARK.search(text) and not path.stem.endswith("_test"):
+            reason = "does nothing on a device: see base/array_items.h"
+            yield Violation(str(path), number, f"'{lost[0][:-1]}' {reason}")
 
 
 def violations(root: Path):

@@ -1,17 +1,22 @@
 // What runs on a card (`make test-gpu`): parity of steps and gradients with the CPU in double,
 // determinism, and figures. A program of its own, so that it runs where Python does not.
 //
-//   device_check [--device cuda|host] [--figures] [model.cym …]
+//   device_check [--device cuda|host] [--laws] [--parity] [--cosines] [--many] [--figures]
+//                [model.cym …]                       none of the words: laws and parity
 //
 // Parity of one step and its pullback from states on the way of a rollout under random inputs:
 //   |Δx_device - Δx_cpu| / (|Δx_cpu| + 1e-3 √nx)   at most 1e-4 (float), 1e-9 (double)
 //   |bar_device - bar_cpu| / |bar_cpu|             at most 1e-3 (float), 1e-8 (double)
 // both at the 95th percentile of 256 environments.
+// --cosines: the gradient of 20 steps, in float, with the CPU's in double: cosine at least 0.999 at
+// the 10 % quantile. --many: 10⁶ steps of environments from random states; every gradient is finite
+// or its environment is named.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
+#include "cycloid/adjoint/device_rollout.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"
 #include "cycloid/device/device.h"
@@ -165,6 +170,81 @@ void parity(const std::string& name, const System& single, const System& wide, s
   }
 }
 
+// Of each environment, the cosine of the two cotangents; 1 where both are zero.
+std::vector<double> cosines(const Result& a, const Result& b, std::size_t batch) {
+  std::vector<double> out;
+  const std::size_t n = a.x0.size() / batch, m = a.controls.size() / batch;
+  for (std::size_t e = 0; e < batch; ++e) {
+    double ab = 0, aa = 0, bb = 0;
+    const auto add = [&](double x, double y) { ab += x * y, aa += x * x, bb += y * y; };
+    for (std::size_t i = e * n; i < (e + 1) * n; ++i) add(a.x0[i], b.x0[i]);
+    for (std::size_t i = e * m; i < (e + 1) * m; ++i) add(a.controls[i], b.controls[i]);
+    out.push_back(aa == bb ? 1 : ab / std::sqrt(aa * bb));
+  }
+  return out;
+}
+
+void check_cosines(const std::string& name, const System& single, const System& wide) {
+  constexpr std::int64_t kBatch = 256, kSteps = 20;
+  const std::vector<double> x = visited(wide, kBatch, 40);
+  const auto u = random_numbers<double>(
+      static_cast<std::size_t>(kBatch * kSteps * wide.inputs().size()), 0.4, 23);
+  const auto bar = random_numbers<double>(x.size(), 1, 29);
+  const Result truth = one_step<double>(wide, x, u, bar, kSteps);
+  const Result card = one_step<float>(on_device(single, where), x, u, bar, kSteps);
+  const Result lanes = one_step<float>(single, x, u, bar, kSteps);
+  const auto c = cosines(card, truth, kBatch), d = cosines(lanes, truth, kBatch);
+  char text[300];
+  std::snprintf(text, sizeof text,
+                "%s: 20 steps in float, cosine at 10 %% %.6f (least %.4f); lanes of the CPU in "
+                "float %.6f (%.4f)",
+                name.c_str(), quantile(c, 0.1), quantile(c, 0), quantile(d, 0.1), quantile(d, 0));
+  judge(quantile(c, 0.1) >= 0.999, text);
+}
+
+void check_many(const std::string& name, const System& single) {
+  constexpr std::int64_t kBatch = 31250, kSteps = 32;
+  const System there = on_device(single, where);
+  const std::size_t nx = static_cast<std::size_t>(single.states().size());
+  std::vector<double> d(static_cast<std::size_t>(single.states().tangent_size())), row(nx);
+  std::vector<float> x;
+  std::uint64_t seed = 3;
+  for (std::int64_t e = 0; e < kBatch; ++e) {
+    for (double& v : d) v = 0.5 * noise(seed);
+    single.states().retract(single.initial_state().data(), d.data(), row.data());
+    x.insert(x.end(), row.begin(), row.end());
+  }
+  const auto u = random_numbers<float>(
+      static_cast<std::size_t>(kBatch * kSteps * single.inputs().size()), 1, 5);
+  const Controls<float> controls = u.empty() ? Controls<float>(kSteps) : Controls<float>(u, kSteps);
+  RolloutOptions options;
+  options.save = Save::last();
+  const auto run = rollout(there, x, controls, {}, options);
+  const std::vector<float> bar(x.size(), 1.0f);
+  PullbackOptions pull;
+  pull.failed = PullbackOptions::Failed::skip;
+  const auto g = run.pullback(bar, pull);
+  std::int64_t zero = 0, wrong = 0;
+  const std::size_t nt = d.size();
+  for (std::size_t e = 0; e < static_cast<std::size_t>(kBatch); ++e) {
+    double sum = 0;
+    for (std::size_t i = 0; i < nt; ++i) sum += std::abs(double(g.x0_tangent[e * nt + i]));
+    zero += sum == 0, wrong += !std::isfinite(sum);
+  }
+  std::int64_t bad = 0;
+  for (const double v : g.params) bad += std::isinf(v);
+  const std::size_t named = run.report().failed.size() + run.report().unsolved.size();
+  char text[300];
+  std::snprintf(text, sizeof text,
+                "%s: %lld steps from random states, %.2f contacts: %zu failed, %zu unsolved, %zu "
+                "crowded, %lld without gradient, %lld not finite",
+                name.c_str(), static_cast<long long>(kBatch * kSteps),
+                run.report().mean("contacts"), run.report().failed.size(),
+                run.report().unsolved.size(), run.report().crowded.size(),
+                static_cast<long long>(zero), static_cast<long long>(wrong));
+  judge(wrong == 0 && bad == 0 && named < static_cast<std::size_t>(kBatch) / 20, text);
+}
+
 void figures(const std::string& name, const System& single, std::int64_t batch,
              std::int64_t steps) {
   const System there = on_device(single, where);
@@ -208,7 +288,53 @@ void figures(const std::string& name, const System& single, std::int64_t batch,
   std::fflush(stdout);
 }
 
-void check_model(const std::string& path, bool with_figures) {
+// The same from arrays that stay on the device, to there.
+void resident_figures(const std::string& name, const System& single, std::int64_t batch,
+                      std::int64_t steps) {
+  const System there = on_device(single, where);
+  const auto& device = device_of(there)->device;
+  const std::vector<double> some = visited(single.in_double(), 256, 40);
+  const std::int64_t nx = static_cast<std::int64_t>(some.size()) / 256, nu = single.inputs().size();
+  std::vector<float> x;
+  for (std::int64_t e = 0; e < batch; ++e) {
+    const double* row = some.data() + (e % 256) * nx;
+    x.insert(x.end(), row, row + nx);
+  }
+  const auto u = random_numbers<float>(static_cast<std::size_t>(steps * nu), 0.4, 3);
+  const DeviceBuffer<float> x0(device, batch * nx), states(device, batch * nx),
+      bar(device, batch * nx), x0_bar(device, batch * nx), controls(device, steps * nu);
+  x0.put(x.data(), batch * nx);
+  bar.put(std::vector<float>(x.size(), 1.0f).data(), batch * nx);
+  controls.put(u.data(), steps * nu);
+  RolloutOptions options;
+  options.save = Save::last();
+  PullbackOptions pull;
+  pull.failed = PullbackOptions::Failed::skip;
+  double forward = 1e30, both = 1e30;
+  for (int i = 0; i < 4; ++i) {
+    const auto a = Clock::now();
+    DeviceRollout<float> run(there, batch, steps, {x0.data(), controls.data(), states.data()}, 1,
+                             {}, options);
+    const auto b = Clock::now();
+    run.pullback({bar.data(), x0_bar.data(), nullptr}, pull);
+    const auto c = Clock::now();
+    forward = std::min(forward, std::chrono::duration<double>(b - a).count());
+    both = std::min(both, std::chrono::duration<double>(c - a).count());
+  }
+  const double million = 1e-6 * double(batch * steps);
+  std::printf(
+      "figure %s: %lld environments, %lld steps, arrays on the device: forward %.2f, both with "
+      "parameters %.2f million steps/s\n",
+      name.c_str(), static_cast<long long>(batch), static_cast<long long>(steps), million / forward,
+      million / both);
+  std::fflush(stdout);
+}
+
+struct Asked {
+  bool laws = false, parity = false, cosines = false, many = false, figures = false;
+};
+
+void check_model(const std::string& path, const Asked& asked) {
   SavedModel saved = read_model(path);
   const std::string name = path.substr(path.rfind('/') + 1);
   // name_smooth.cym: without constraints
@@ -218,9 +344,14 @@ void check_model(const std::string& path, bool with_figures) {
   options.precision = Precision::float32;
   const System single = make_robot(saved.model, options);
   try {
-    parity(name, single, wide, 256, 40);
-    if (with_figures) {
-      for (const std::int64_t batch : {8192, 32768}) figures(name, single, batch, 32);
+    if (asked.parity) parity(name, single, wide, 256, 40);
+    if (asked.cosines) check_cosines(name, single, wide);
+    if (asked.many) check_many(name, single);
+    if (asked.figures) {
+      for (const std::int64_t batch : {8192, 32768, 65536}) {
+        figures(name, single, batch, 32);
+        resident_figures(name, single, batch, 32);
+      }
     }
   } catch (const ModelError& e) {
     std::printf("refused %s: %s\n", name.c_str(), e.what());
@@ -240,18 +371,25 @@ void check_laws() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  bool with_figures = false;
+  Asked asked;
   std::vector<std::string> models;
   for (int i = 1; i < count; ++i) {
     const std::string word = arguments[i];
     if (word == "--device") where = arguments[++i];
-    else if (word == "--figures") with_figures = true;
+    else if (word == "--laws") asked.laws = true;
+    else if (word == "--parity") asked.parity = true;
+    else if (word == "--cosines") asked.cosines = true;
+    else if (word == "--many") asked.many = true;
+    else if (word == "--figures") asked.figures = true;
     else models.push_back(word);
+  }
+  if (!(asked.laws || asked.parity || asked.cosines || asked.many || asked.figures)) {
+    asked.laws = asked.parity = true;
   }
   try {
     for (const std::string& d : devices()) std::printf("device %s\n", d.c_str());
-    check_laws();
-    for (const std::string& path : models) check_model(path, with_figures);
+    if (asked.laws) check_laws();
+    for (const std::string& path : models) check_model(path, asked);
   } catch (const std::exception& e) {
     std::printf("error: %s\n", e.what());
     return 1;

@@ -61,3 +61,38 @@ def test_devices_are_known_by_name():
     if len(cy.devices()) == 1:
         with pytest.raises(cy.Error, match='device "cuda"'):
             cy.systems.pendulum(device="cuda")
+
+
+def test_tensors_that_lie_on_the_device_have_the_gradient_of_those_that_are_copied():
+    torch = pytest.importorskip("torch")
+    import cycloid.torch as cyt
+    from cycloid import _torch_device
+    from cycloid._calls import RolloutCall
+
+    pushed = BALL.replace("<freejoint/>", '<joint name="root" type="free"/>').replace(
+        "</worldbody>",
+        '</worldbody> <actuator> <motor joint="root" gear="0 0 1 0 0 0"/> </actuator>',
+    )
+    robot = cy.load(pushed, device="host", vary=["option.gravity"])
+    gen = torch.Generator().manual_seed(3)
+    start = torch.tensor(robot.initial_state()).expand(2, 3, -1)
+    start = start + 0.05 * torch.randn(start.shape, generator=gen, dtype=start.dtype)
+    force = torch.randn((3, 12, 1), generator=gen, dtype=start.dtype)
+    params = torch.from_numpy(robot.parameters.default.copy()).expand(2, 1, -1).clone()
+    weights = None
+    results = []
+    for there in (False, True):
+        x, u, p = (t.clone().requires_grad_() for t in (start, force, params))
+        if there:  # addresses of this machine: those of the kernels on it
+            call = RolloutCall(robot, 0, ("every", [4]), ("auto", 0), 1, False, 0.0, False, [])
+            states = _torch_device.roll_out(x, u, p, call)
+        else:
+            states = cyt.rollout(robot, x, u, p, save=4)
+        if weights is None:
+            weights = torch.randn(states.shape, generator=gen, dtype=states.dtype)
+        (weights * states).sum().backward()
+        results.append((states.detach(), x.grad, u.grad, p.grad))
+    for name, here, there in zip(("states", "x0", "controls", "params"), *results, strict=True):
+        assert here.shape == there.shape, name
+        np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-11, err_msg=name)
+        assert float(here.nan_to_num().abs().max()) > 0, name

@@ -3,6 +3,7 @@
 
 #include "cycloid/device/cuda/launch.cuh"
 #include "cycloid/device/kernel_numbers.h"
+#include "cycloid/device/layout_fingerprint.h"
 #include "cycloid/system/device_api.h"
 
 namespace cycloid::inline device {
@@ -26,6 +27,11 @@ int said(cudaError_t status) {
   return 1;
 }
 
+cudaStream_t& stream() {
+  static thread_local cudaStream_t own = nullptr;
+  return own;
+}
+
 const char* cuda_error() { return last_error().c_str(); }
 const char* cuda_name() {
   static const std::string name = [] {
@@ -37,19 +43,58 @@ const char* cuda_name() {
   }();
   return name.c_str();
 }
-int cuda_allocate(std::size_t bytes, void** out) { return said(cudaMalloc(out, bytes)); }
-int cuda_release(void* memory) { return said(cudaFree(memory)); }
+void cuda_use_stream(void* given) { stream() = static_cast<cudaStream_t>(given); }
+int cuda_wait() { return said(cudaStreamSynchronize(stream())); }
+
+// Memory comes from the device's pool, which keeps what is given back: rollouts of one size do not
+// ask the driver again.
+cudaMemPool_t pool() {
+  static const cudaMemPool_t own = [] {
+    int device = 0;
+    cudaMemPool_t found = nullptr;
+    cudaGetDevice(&device);
+    if (cudaDeviceGetDefaultMemPool(&found, device) != cudaSuccess) return found;
+    std::uint64_t all = ~std::uint64_t{0};
+    cudaMemPoolSetAttribute(found, cudaMemPoolAttrReleaseThreshold, &all);
+    return found;
+  }();
+  return own;
+}
+int cuda_allocate(std::size_t bytes, void** out) {
+  if (!pool()) return said(cudaMalloc(out, bytes));
+  cudaError_t status = cudaMallocAsync(out, bytes, pool(), stream());
+  if (status != cudaErrorMemoryAllocation) return said(status);
+  cudaGetLastError();
+  cudaStreamSynchronize(stream());
+  cudaMemPoolTrimTo(pool(), 0);  // pieces of other sizes
+  return said(cudaMallocAsync(out, bytes, pool(), stream()));
+}
+int cuda_release(void* memory) {
+  return said(pool() ? cudaFreeAsync(memory, stream()) : cudaFree(memory));
+}
+int copied(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, stream());
+  return status == cudaSuccess ? cuda_wait() : said(status);
+}
 int cuda_to_device(void* to, const void* from, std::size_t bytes) {
-  return said(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+  return copied(to, from, bytes, cudaMemcpyHostToDevice);
 }
 int cuda_to_host(void* to, const void* from, std::size_t bytes) {
-  return said(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+  return copied(to, from, bytes, cudaMemcpyDeviceToHost);
 }
-int cuda_clear(void* memory, std::size_t bytes) { return said(cudaMemset(memory, 0, bytes)); }
+int cuda_clear(void* memory, std::size_t bytes) {
+  return said(cudaMemsetAsync(memory, 0, bytes, stream()));
+}
+// With what the pool has and nobody uses.
 int cuda_free_bytes(std::int64_t* out) {
   std::size_t left = 0, total = 0;
   const int status = said(cudaMemGetInfo(&left, &total));
-  *out = static_cast<std::int64_t>(left);
+  std::uint64_t kept = 0, used = 0;
+  if (pool()) {
+    cudaMemPoolGetAttribute(pool(), cudaMemPoolAttrReservedMemCurrent, &kept);
+    cudaMemPoolGetAttribute(pool(), cudaMemPoolAttrUsedMemCurrent, &used);
+  }
+  *out = static_cast<std::int64_t>(left + kept - used);
   return status;
 }
 
@@ -81,23 +126,24 @@ int cuda_sum(const SumCall* call) {
   const std::int64_t blocks = (call->count + kSumBlock - 1) / kSumBlock;
   const std::int64_t all = call->numbers * blocks;
   if (all == 0) return 0;
-  sum_kernel<<<static_cast<unsigned>((all + 127) / 128), 128>>>(*call, blocks);
+  sum_kernel<<<static_cast<unsigned>((all + 127) / 128), 128, 0, stream()>>>(*call, blocks);
   return said(cudaGetLastError());
 }
-int cuda_wait() { return said(cudaDeviceSynchronize()); }
-
 }  // namespace
+
+cudaStream_t current_stream() { return stream(); }
+
 }  // namespace cycloid::inline device
 
 // Returns the table, or null and why not.
 extern "C" __attribute__((visibility("default"))) const cycloid::DeviceApi* cycloid_cuda_open(
-    int version, const char** error) {
+    std::uint64_t layout, const char** error) {
   using namespace cycloid;
   static const DeviceApi api{kDeviceVersion,  cuda_error,     cuda_name,     cuda_allocate,
                              cuda_release,    cuda_to_device, cuda_to_host,  cuda_clear,
                              cuda_free_bytes, cuda_forward,   cuda_backward, cuda_sum,
-                             cuda_wait};
-  if (version != kDeviceVersion) {
+                             cuda_wait,       cuda_use_stream};
+  if (layout != layout_fingerprint()) {
     *error = "libcycloid_cuda.so is of another version: build it again with `make cuda`";
     return nullptr;
   }

@@ -15,8 +15,14 @@ namespace cycloid::inline device {
 
 inline constexpr int kThreads = 64;  // of a block
 
-template <class Body, class T, bool kBack, std::size_t kBytes>
-__global__ void __launch_bounds__(kThreads) run_kernel(const __grid_constant__ StepCall<T> call) {
+// That of the calling thread (cuda_api.cu).
+cudaStream_t current_stream();
+
+// kBlocks: that a multiprocessor is to hold at once; with more of them each thread has fewer
+// registers.
+template <class Body, class T, bool kBack, std::size_t kBytes, int kBlocks>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    run_kernel(const __grid_constant__ StepCall<T> call) {
   alignas(16) std::byte memory[kBytes];
   const std::int64_t e = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (e >= call.count) return;
@@ -27,11 +33,16 @@ __global__ void __launch_bounds__(kThreads) run_kernel(const __grid_constant__ S
   }
 }
 
-template <class Body, class T, bool kBack, std::size_t kBytes>
+template <class Body, class T, bool kBack, std::size_t kBytes, int kBlocks>
 cudaError_t launch(const StepCall<T>& call) {
   if (call.body_bytes + ThreadArrays<T>::bytes(call) > kBytes) return cudaErrorMemoryAllocation;
+  // Kernels use no shared memory: all of it is their cache.
+  static const cudaError_t cached = cudaFuncSetAttribute(
+      run_kernel<Body, T, kBack, kBytes, kBlocks>, cudaFuncAttributePreferredSharedMemoryCarveout,
+      cudaSharedmemCarveoutMaxL1);
+  if (cached != cudaSuccess) return cached;
   const unsigned blocks = static_cast<unsigned>((call.count + kThreads - 1) / kThreads);
-  run_kernel<Body, T, kBack, kBytes><<<blocks, kThreads>>>(call);
+  run_kernel<Body, T, kBack, kBytes, kBlocks><<<blocks, kThreads, 0, current_stream()>>>(call);
   return cudaGetLastError();
 }
 

@@ -9,8 +9,8 @@ cudaError_t run_law(int kernel, const StepCall<T>& call, bool back) {
   cudaError_t status = cudaErrorInvalidValue;
   with_law_body<T>(kernel, [&](auto tag) {
     using Body = typename decltype(tag)::Body;
-    status =
-        back ? launch<Body, T, true, kLawBytes>(call) : launch<Body, T, false, kLawBytes>(call);
+    status = back ? launch<Body, T, true, kLawBytes, 8>(call)
+                  : launch<Body, T, false, kLawBytes, 8>(call);
   });
   return status;
 }

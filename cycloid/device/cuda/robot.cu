@@ -1,5 +1,8 @@
 // One kernel of robots: CYCLOID_T float or double, CYCLOID_CONSTRAINED and CYCLOID_BACK 0 or 1. It
 // is compiled eight times, side by side, for each takes minutes.
+#if CYCLOID_CONSTRAINED != CYCLOID_BACK
+#define CYCLOID_ONE_PIECE 1  // docs/gpu.md: what pieces did
+#endif
 #include "cycloid/geometry/box_box.cpp"
 #include "cycloid/geometry/capsule_box.cpp"
 //
@@ -24,8 +27,9 @@ namespace cycloid::inline device {
 
 cudaError_t CYCLOID_ENTRY(const StepCall<CYCLOID_T>& call) {
   constexpr bool kConstrained = CYCLOID_CONSTRAINED != 0, kBack = CYCLOID_BACK != 0;
+  constexpr int kBlocks = kConstrained || kBack ? 4 : 8;
   return launch<RobotBody<CYCLOID_T, kConstrained>, CYCLOID_T, kBack,
-                thread_bytes(kConstrained, sizeof(CYCLOID_T))>(call);
+                thread_bytes(kConstrained, sizeof(CYCLOID_T)), kBlocks>(call);
 }
 
 }  // namespace cycloid::inline device

@@ -15,6 +15,7 @@
 // Source: MuJoCo's manual, Computation: Diagonal approximation.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/dynamics.h"
 #include "cycloid/rigid/solver/constraint_newton_pullback.h"
@@ -91,8 +92,8 @@ CYCLOID_HD S weigh_row(const TreeView& tree, const ConstraintProblem<S>& problem
 // (2), for rows that have been filled with A = 1 (ReferenceOptions::unit_weights). M: Tree::row
 // storage.
 template <class S>
-CYCLOID_HD void weigh_rows(const TreeView& tree, const S* M, const ExactDiagonalSpace<S>& own,
-                           const ConstraintProblem<S>& problem) {
+CYCLOID_STAGE void weigh_rows(const TreeView& tree, const S* M, const ExactDiagonalSpace<S>& own,
+                              const ConstraintProblem<S>& problem) {
   for (int i = 0; i < tree.entries(); ++i) own.LD[i] = M[i];
   factor(tree, own.LD);
   for_each_weight(problem, [&](const WeighedRows& at) {
@@ -105,8 +106,9 @@ CYCLOID_HD void weigh_rows(const TreeView& tree, const S* M, const ExactDiagonal
 
 // (3) and (5): D̄ becomes D̄₁; Ā is kept at the first row of each weight.
 template <class S>
-CYCLOID_HD void weigh_rows_pullback(const TreeView& tree, const ConstraintProblem<S>& problem,
-                                    const ExactDiagonalSpace<S>& own, const RowCotangents<S>& bar) {
+CYCLOID_STAGE void weigh_rows_pullback(const TreeView& tree, const ConstraintProblem<S>& problem,
+                                       const ExactDiagonalSpace<S>& own,
+                                       const RowCotangents<S>& bar) {
   for (int i = 0; i < problem.all_rows(); ++i) own.A_bar[i] = S(0);
   for_each_weight(problem, [&](const WeighedRows& at) {
     const S A = weigh_row(tree, problem, at, own);

@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/constraint/connect.h"
 #include "cycloid/rigid/constraint/friction_rows.h"
 #include "cycloid/rigid/constraint/joint_equality.h"
@@ -78,9 +79,9 @@ void for_each_limit(const StaticRows& rows, Visit visit) {
 // Adds the rows to a problem that has none yet. at.fields: v, and a with q̈ = 0. place: (count) the
 // first row of each entry in the problem, or -1.
 template <class S, class P>
-CYCLOID_HD void add_static_rows(const StaticRows& rows, const TreeView& tree, const P* p,
-                                const RowInstant<S>& at, ConstraintProblem<S>& problem,
-                                int* place) {
+CYCLOID_STAGE void add_static_rows(const StaticRows& rows, const TreeView& tree, const P* p,
+                                   const RowInstant<S>& at, ConstraintProblem<S>& problem,
+                                   int* place) {
   const TendonRowPlan plan{tree, rows.last_dof.data()};
   const auto moved = [&](const auto& row) { return rows.support(row.support); };
   for (const auto& r : rows.joint_limits) *place++ = add_joint_limit(r, p, at, problem);
@@ -144,9 +145,9 @@ CYCLOID_HD void gather_spread_rows(const StaticRows& rows, const TreeView& tree,
 }
 
 template <class S, class P>
-CYCLOID_HD void static_rows_pullback(const StaticRows& rows, const TreeView& tree, const P* p,
-                                     const RowInstant<S>& at, const int* place,
-                                     const RowResults<S>& results, const RowGradient<S>& to) {
+CYCLOID_STAGE void static_rows_pullback(const StaticRows& rows, const TreeView& tree, const P* p,
+                                        const RowInstant<S>& at, const int* place,
+                                        const RowResults<S>& results, const RowGradient<S>& to) {
   gather_spread_rows(rows, tree, p, at, gather_diagonal_rows(rows, p, at, place, results, to),
                      results, to);
 }

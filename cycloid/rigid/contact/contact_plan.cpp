@@ -146,6 +146,7 @@ ContactPlan::ContactPlan(const Tree& tree, const DofBlocks& dofs, int most) {
     pairs.push_back(p);
   }
   slots = std::min(touches, most);
+  waits = pairs.size() <= kMostWaiting;
   std::vector<GeomKind> kinds;
   std::vector<int> bodies;
   for (const TouchingGeom& g : geoms) kinds.push_back(g.kind), bodies.push_back(g.body);

@@ -22,8 +22,9 @@ namespace cycloid::inline rigid {
 
 struct Tree;
 
-inline constexpr int kMostContacts = 256;  // of one environment
-inline constexpr int kMostHints = 4096;    // pairs; others are searched without
+inline constexpr int kMostContacts = 256;          // of one environment
+inline constexpr int kMostHints = 4096;            // pairs; others are searched without
+inline constexpr std::size_t kMostWaiting = 4096;  // pairs whose cotangents have memory to wait
 
 // A geom that some pair looks at.
 struct TouchingGeom {
@@ -71,6 +72,8 @@ struct ContactPlan {
   int most_rows = 0;       // largest condim
   bool two_trees = false;  // some pair has two bodies that move in different trees
   bool one_tree = true;    // all that moves and touches is one tree: everything is about its origin
+  // Cotangents of pairs' numbers may wait, each for itself (contact_space.h): there is memory.
+  bool waits = false;
 
   int dof_words = 0, block_words = 0;
   std::vector<std::uint64_t> moves;   // (bodies, dof_words) the dofs that move a body

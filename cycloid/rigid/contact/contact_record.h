@@ -11,7 +11,9 @@
 
 #include <limits>
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_slots.h"
 
 namespace cycloid::inline rigid {
@@ -34,7 +36,7 @@ CYCLOID_HD void keep_contacts(const ContactSpace<S>& w, ContactRecord<S>& record
   const int most = *std::max_element(w.count, w.count + kLanes<S>);
   record.slots = most <= record.room ? most : -1;
   if (record.slots < 0) return;
-  std::fill_n(record.numbers, record.width * record.slots, S(-1));
+  fill_items(record.numbers, record.width * record.slots, S(-1));
   int next[kLanes<S>] = {};
   for (int i = 0; i < w.touched_count; ++i) {
     const TouchedPair& owner = w.touched[i];
@@ -99,11 +101,11 @@ struct RecordWalk {
 
 // The contacts of a record; places the geoms that have some.
 template <class S, class P>
-CYCLOID_HD void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record,
-                                ContactSpace<S>& w, Detection detection = Detection::forces) {
+CYCLOID_STAGE void recall_contacts(const ContactScene<S, P>& s, const ContactRecord<S>& record,
+                                   ContactSpace<S>& w, Detection detection = Detection::forces) {
   if (record.slots < 0) return find_contacts(s, detection, w);
   w.clear();
-  std::fill_n(w.placed, s.plan.geoms.size(), false);
+  fill_items(w.placed, s.plan.geoms.size(), false);
   RecordWalk<S> walk(record);
   Touch<S> touch[kMostTouches];
   S feature[2 * kMostTouches];

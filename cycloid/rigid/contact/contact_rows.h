@@ -13,6 +13,7 @@
 #pragma once
 
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/geometry/contact_frame.h"
 #include "cycloid/rigid/constraint/row_fields.h"
 #include "cycloid/rigid/contact/contact_slots.h"
@@ -175,8 +176,8 @@ CYCLOID_INLINE void put_contact_rows(RowLaw law, int n, const ReferenceOptions<S
 
 // Adds one group for each slot, in order. Returns the first.
 template <class S, class P>
-CYCLOID_HD int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w,
-                                const RowInstant<S>& at, ConstraintProblem<S>& problem) {
+CYCLOID_STAGE int add_contact_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                   const RowInstant<S>& at, ConstraintProblem<S>& problem) {
   const int first = problem.groups;
   for (int slot = 0; slot < w.slots; ++slot) {
     const int rows = slot_rows(s, w, slot), g = problem.groups;

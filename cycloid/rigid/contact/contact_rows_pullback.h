@@ -14,6 +14,8 @@
 // do.
 #pragma once
 
+#include "cycloid/base/array_items.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_record.h"
 #include "cycloid/rigid/contact/contact_rows.h"
 
@@ -105,10 +107,10 @@ struct SlotCotangents {
 
 // (3) to (6) and the frame of one slot; what is left goes to its touches and pairs.
 template <class S, class P>
-CYCLOID_HD void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
-                                 int g, const RowInstant<S>& at,
-                                 const ConstraintProblem<S>& problem, const RowResults<S>& results,
-                                 const RowGradient<S>& sink) {
+CYCLOID_STAGE void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace<S>& w, int slot,
+                                    int g, const RowInstant<S>& at,
+                                    const ConstraintProblem<S>& problem,
+                                    const RowResults<S>& results, const RowGradient<S>& sink) {
   const ContactSlot<S>& c = w.slot[slot];
   SlotCotangents<S> bar(c, s.tree.sticks, w.velocity + slot * kMostRows, at, problem, g, results,
                         sink.options_bar);
@@ -162,8 +164,8 @@ CYCLOID_HD void gather_slot_bars(const ContactScene<S, P>& s, const ContactSpace
 
 // From the touches of a pair to the poses and sizes of its geoms.
 template <class S, class P>
-CYCLOID_HD void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w,
-                              const TouchedPair& owner, const RowGradient<S>& sink) {
+CYCLOID_STAGE void gather_shapes(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                 const TouchedPair& owner, const RowGradient<S>& sink) {
   const ContactPair& pair = s.pair(owner.pair);
   const PlacedPair<S> at(s, w, pair);
   Touch<S> touch[kMostTouches];
@@ -211,7 +213,7 @@ CYCLOID_HD void gather_numbers(const ContactPlan& plan, const TreeView& tree, co
 template <class S, class P>
 void add_waiting_numbers(const ContactPlan& plan, const TreeView& tree, const P* p,
                          const ContactSpace<S>& w, S* p_bar) {
-  for (std::size_t k = 0; k < plan.pairs.size(); ++k) {
+  for (std::size_t k = 0; plan.waits && k < plan.pairs.size(); ++k) {
     if (!std::exchange(w.waiting[k], false)) continue;
     gather_numbers(plan, tree, p, static_cast<int>(k),
                    static_cast<const PairNumbers<S>&>(w.number_bars[k]), p_bar);
@@ -220,11 +222,11 @@ void add_waiting_numbers(const ContactPlan& plan, const TreeView& tree, const P*
 
 // first: add_contact_rows' result, after which w and the problem have not changed.
 template <class S, class P>
-CYCLOID_HD void contact_rows_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w,
-                                      const RowInstant<S>& at, const ConstraintProblem<S>& problem,
-                                      int first, const RowResults<S>& results,
-                                      const RowGradient<S>& sink) {
-  std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
+CYCLOID_STAGE void contact_rows_pullback(const ContactScene<S, P>& s, const ContactSpace<S>& w,
+                                         const RowInstant<S>& at,
+                                         const ConstraintProblem<S>& problem, int first,
+                                         const RowResults<S>& results, const RowGradient<S>& sink) {
+  fill_items(w.touch_bars, w.touch_count, TouchBar<S>{});
   if (sink.p_bar) w.clear_number_bars();
   for (int slot = 0; slot < w.slots; ++slot) {
     gather_slot_bars(s, w, slot, first + slot, at, problem, results, sink);

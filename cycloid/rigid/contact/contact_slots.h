@@ -10,6 +10,7 @@
 #pragma once
 
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_space.h"
 #include "cycloid/rigid/contact/extent.h"
 #include "cycloid/rigid/contact/geom_pose.h"
@@ -63,7 +64,7 @@ CYCLOID_HD void place_geom(const ContactScene<S, P>& s, const ContactSpace<S>& w
   w.near_margin[i] = primal(S(s.p[g.at.margin] + s.p[g.at.gap]));
 }
 template <class S, class P>
-CYCLOID_HD void place_geoms(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
+CYCLOID_STAGE void place_geoms(const ContactScene<S, P>& s, const ContactSpace<S>& w) {
   for (int i = 0; i < static_cast<int>(s.plan.geoms.size()); ++i) place_geom(s, w, i);
 }
 
@@ -221,8 +222,8 @@ CYCLOID_HD void add_touches(const ContactScene<S, P>& s, int k, const Touch<S>* 
 
 // Places the geoms, and finds their contacts.
 template <class S, class P>
-CYCLOID_HD void find_contacts(const ContactScene<S, P>& s, Detection detection,
-                              ContactSpace<S>& w) {
+CYCLOID_STAGE void find_contacts(const ContactScene<S, P>& s, Detection detection,
+                                 ContactSpace<S>& w) {
   w.clear();
   if (s.plan.pairs.empty()) return;
   place_geoms(s, w);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
 #include "cycloid/rigid/contact/contact_numbers.h"
 #include "cycloid/rigid/solver/lane_bits.h"
@@ -165,14 +166,13 @@ struct ContactSpace {
   unsigned *moves1, *moves2;    // (padded dofs) lanes of a slot whose first or second it moves
   TouchBar<S>* touch_bars;      // (touches)
   PairNumbers<S>* number_bars;  // (touched), or (pairs) where they wait
-  bool* waiting;                // (pairs) their cotangents wait for add_waiting_numbers
+  bool* waiting;                // (pairs) which wait for add_waiting_numbers
   BroadPhaseScratch<B> scratch;
 
   int touched_count = 0, touch_count = 0, slots = 0;
   bool adheres = false;
   // Cotangents of pairs' numbers are summed over calls before they go on to the parameters, which
-  // is linear in them. Where there are more pairs, their memory would be too large.
-  static constexpr std::size_t kMostWaiting = 4096;
+  // is linear in them. Only where the plan has memory for that.
   bool waits = false;
   int count[kLanes<S>];  // contacts of each lane
   unsigned crowded;      // bits: lanes with more contacts than slots
@@ -197,8 +197,8 @@ struct ContactSpace {
   // To be called once in the life of the memory, before contacts are looked for.
   CYCLOID_HD void begin(const ContactPlan& plan) const {
     scratch.begin(plan.broad);
-    std::fill_n(hints, plan.hints * kLanes<S>, ApartHint{});
-    std::fill_n(waiting, plan.pairs.size(), false);
+    fill_items(hints, plan.hints * kLanes<S>, ApartHint{});
+    if (plan.waits) fill_items(waiting, plan.pairs.size(), false);
   }
   // To be called whenever the parameters change, before contacts are looked for.
   template <class T>
@@ -256,8 +256,8 @@ void ContactSpace<S>::carve(const ContactPlan& plan, Arena& arena) {
   arena.take(moves2, static_cast<std::size_t>(plan.moves_stride));
   arena.take(slot_id, static_cast<std::size_t>(plan.slots));
   arena.take(touch_bars, touches);
-  arena.take(number_bars, pairs <= kMostWaiting ? pairs : owners);
-  arena.take(waiting, pairs);
+  arena.take(number_bars, plan.waits ? pairs : owners);
+  arena.take(waiting, plan.waits ? pairs : 0);
   scratch.carve(plan.broad, arena);
 }
 

@@ -14,6 +14,7 @@
 //   f̄ = (F p̄ ; F c̄),   F̄_i = f_i p̄ + f_{3+i} c̄                                       (2)
 #pragma once
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/rigid/contact/contact_rows_pullback.h"
 
 namespace cycloid::inline rigid {
@@ -87,7 +88,7 @@ void gather_contact_views(const ContactScene<S, P>& s, const ContactSpace<S>& w,
                           const ConstraintProblem<S>& problem, const ContactViews<S>& views,
                           S* f_bar, const RowGradient<S>& sink) {
   const int first = problem.groups - w.slots;
-  std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
+  fill_items(w.touch_bars, w.touch_count, TouchBar<S>{});
   for (int slot = 0; slot < w.slots; ++slot) {
     const ContactSlot<S>& c = w.slot[slot];
     const ContactView<S>& bar = views.bar[slot];

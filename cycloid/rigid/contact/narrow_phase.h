@@ -26,7 +26,7 @@ namespace cycloid::inline rigid {
 
 // Whether solids and pairs of convex_pair.h are looked at: on a device they are not, and a robot
 // that has such pairs is refused there (device/robot_form.h).
-#if defined(__CUDA_ARCH__) || defined(CYCLOID_ONE_THREAD)
+#if defined(__CUDA_ARCH__)
 inline constexpr bool kAllPairs = false;
 #else
 inline constexpr bool kAllPairs = true;

@@ -9,6 +9,7 @@
 // and of dist would do to the force. w is held fixed.
 #pragma once
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/rigid/contact/contact_rows_pullback.h"
 
 namespace cycloid::inline rigid {
@@ -100,8 +101,8 @@ template <class S, class P>
 CYCLOID_HD void pull_near_rows(const ContactScene<S, P>& s, const ContactSpace<S>& w,
                                const RowInstant<S>& at, const ConstraintProblem<S>& problem,
                                const RowResults<S>& results, const RowGradient<S>& sink) {
-  std::fill_n(w.touch_bars, w.touch_count, TouchBar<S>{});
-  if (sink.p_bar) std::fill_n(w.number_bars, w.touched_count, PairNumbers<S>{});
+  fill_items(w.touch_bars, w.touch_count, TouchBar<S>{});
+  if (sink.p_bar) fill_items(w.number_bars, w.touched_count, PairNumbers<S>{});
   const int first = problem.groups - w.slots;
   for (int slot = 0; slot < w.slots; ++slot) {
     gather_slot_bars(s, w, slot, first + slot, at, problem, results, sink);

@@ -361,9 +361,10 @@ struct OrientationBars {
 };
 // Its pullback, given that of its force. Adds to the cotangents of controls, activations, h and p.
 template <class S, class P>
-OrientationBars<S> gather_orientation_law(const Robot<S, P>& r, std::size_t i, const Instant<S>& x,
-                                          const Workspace<S>& w, const OrientationForce<S>& out_bar,
-                                          const InstantBars<S>& bar) {
+CYCLOID_HD OrientationBars<S> gather_orientation_law(const Robot<S, P>& r, std::size_t i,
+                                                     const Instant<S>& x, const Workspace<S>& w,
+                                                     const OrientationForce<S>& out_bar,
+                                                     const InstantBars<S>& bar) {
   const Actuator& a = r.tree.model.actuators[i];
   OrientationBars<S> law{orientation_point(r, i, x, w), {}};
   OrientationValues<S> kept;

@@ -17,6 +17,7 @@
 // and end 1 with the other sign of β, w̄ and r̄.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/force/tendon.h"
 #include "cycloid/rigid/force/tendon_force.h"
 #include "cycloid/rigid/tree/row_form.h"
@@ -195,9 +196,10 @@ struct TendonArmatureSpace {
 // (6) for all tendons. a: the acceleration field of qacc. to.bodies.a takes the field's cotangent;
 // mocap_bar: (nmocap, 6), added to by tendons that branch.
 template <class S, class P>
-CYCLOID_HD void tendon_armature_pullback(const TreeView& tree, const P* p, const RowPoint<S>& at,
-                                         const Motion<S>* a, const S* qacc, const RowSinks<S>& to,
-                                         const TendonArmatureSpace<S>& space, S* mocap_bar) {
+CYCLOID_STAGE void tendon_armature_pullback(const TreeView& tree, const P* p, const RowPoint<S>& at,
+                                            const Motion<S>* a, const S* qacc,
+                                            const RowSinks<S>& to,
+                                            const TendonArmatureSpace<S>& space, S* mocap_bar) {
   const Frames<S>& f = at.frames;
   for (int t = 0; t < static_cast<int>(tree.model.tendons.size()); ++t) {
     if (!has_tendon_armature(tree, t)) continue;

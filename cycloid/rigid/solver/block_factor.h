@@ -14,6 +14,7 @@
 
 #include <limits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/math/dual.h"
 #include "cycloid/rigid/solver/block_pattern.h"
 
@@ -118,7 +119,7 @@ CYCLOID_HD void factor_blocks(const BlockPattern& pattern, Assemble assemble, S*
 // Turns x from b into H⁻¹ b. X: S, or several right-hand sides at
 // once.
 template <class S, class X>
-CYCLOID_HD void solve_blocks(const BlockPattern& pattern, const S* V, X* x) {
+CYCLOID_STAGE void solve_blocks(const BlockPattern& pattern, const S* V, X* x) {
   const auto at = [&](int I, int J) { return V + pattern.place(I, J) * kBlockEntries; };
   for (int I = pattern.blocks - 1; I >= 0; --I) {  // (3), Vᵀ
     const S* d = at(I, I);
@@ -155,7 +156,7 @@ CYCLOID_HD void solve_blocks(const BlockPattern& pattern, const S* V, X* x) {
 
 // y = H x for H stored in blocks; its diagonal blocks are whole. X: S, or several vectors at once.
 template <class S, class X>
-CYCLOID_HD void multiply_blocks(const BlockPattern& pattern, const S* H, const X* x, X* y) {
+CYCLOID_STAGE void multiply_blocks(const BlockPattern& pattern, const S* H, const X* x, X* y) {
   for (int I = 0; I < pattern.blocks; ++I) {
     const X x0 = x[I * kBlock], x1 = x[I * kBlock + 1], x2 = x[I * kBlock + 2];
     X y0 = X(0), y1 = X(0), y2 = X(0);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/rigid/solver/dof_blocks.h"
 
 namespace cycloid::inline rigid {
@@ -41,7 +42,7 @@ struct BlockPattern {
     row_words = word_memory;
     at = place_memory;
     begin(dofs.blocks, dofs.blocks);
-    std::copy_n(dofs.couples.begin(), blocks * words, row_words);
+    copy_items(dofs.couples.data(), blocks * words, row_words);
   }
   // Starts from another pattern's rows.
   CYCLOID_HD void start(const BlockPattern& from) {

@@ -6,6 +6,7 @@
 // lanes are all free, or all solved, costs nothing.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_response.h"
 
 namespace cycloid::inline rigid {
@@ -66,8 +67,8 @@ CYCLOID_HD void find_live_groups(const ConstraintProblem<S>& problem, const Mask
 
 // (1) at the response in w.at, for the lanes of `active`; the others' factor means nothing.
 template <class S>
-CYCLOID_HD void factor_hessian(const ConstraintProblem<S>& problem, const Mask<S>& active,
-                               const NewtonSpace<S>& w) {
+CYCLOID_STAGE void factor_hessian(const ConstraintProblem<S>& problem, const Mask<S>& active,
+                                  const NewtonSpace<S>& w) {
   find_live_groups(problem, active, w);
   const BlockSet live{w.live_words, problem.group_words};
   const int size = problem.size();

@@ -24,6 +24,7 @@
 //   H ẋ = -ġ,   ġ the tangent of g at fixed x                                                   (3)
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/math/dual_levels.h"
 #include "cycloid/rigid/solver/constraint_hessian.h"
 #include "cycloid/rigid/solver/line_search.h"
@@ -118,9 +119,9 @@ CYCLOID_HD void start_newton(const ConstraintProblem<S>& problem, const NewtonSp
 // Replaces the full step α = 1 by that of the line search in the lanes of `searching`. Returns ‖g‖
 // at the new point.
 template <class S>
-CYCLOID_HD S shorten_step(const ConstraintProblem<S>& problem, const S& slope0, const S& slope1,
-                          const S& enough, const Mask<S>& searching, const NewtonSpace<S>& w,
-                          S& alpha) {
+CYCLOID_STAGE S shorten_step(const ConstraintProblem<S>& problem, const S& slope0, const S& slope1,
+                             const S& enough, const Mask<S>& searching, const NewtonSpace<S>& w,
+                             S& alpha) {
   const int n = problem.size();
   const S m0 = inner_product<S>(n, w.p, w.Md), m1 = inner_product<S>(n, w.p, w.Mp);
   LineSlope<S> first = row_slopes(problem, w.r, w.q, S(1));
@@ -184,9 +185,9 @@ void settle_tangents(const ConstraintProblem<Dual<S, N>>& problem, const NewtonS
 
 // x: the result, padded. Leaves residuals, forces and stiffness at x in w.r and w.at.
 template <class S>
-CYCLOID_HD NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem,
-                                        const NewtonOptions& options, const NewtonSpace<S>& w,
-                                        S* x) {
+CYCLOID_STAGE NewtonResult<S> solve_newton(const ConstraintProblem<S>& problem,
+                                           const NewtonOptions& options, const NewtonSpace<S>& w,
+                                           S* x) {
   const int n = problem.size();
   const S scale = S(options.scale), tolerance = S(options.tolerance);
   const S exact = sizeof(Scalar<S>) == 4 ? S(100) * tolerance : tolerance;

@@ -14,6 +14,7 @@
 // one more Newton step brings nothing. A lane that is neither is reported and has no gradient.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_newton.h"
 
 namespace cycloid::inline rigid {
@@ -41,9 +42,9 @@ CYCLOID_HD void add_row_cotangents(const ConstraintProblem<S>& problem, const S*
 // Adds the rows' cotangents, given a_bar at the minimum a, and f_bar (all rows) unless it is null.
 // Leaves μ in `mu`, and f, w and r̄ of (3) in w.at.f, w.w and w.r_bar.
 template <class S>
-CYCLOID_HD void solve_newton_pullback(const ConstraintProblem<S>& problem, const S* a,
-                                      const S* a_bar, const NewtonSpace<S>& w, S* mu,
-                                      const RowCotangents<S>& bar, const S* f_bar = nullptr) {
+CYCLOID_STAGE void solve_newton_pullback(const ConstraintProblem<S>& problem, const S* a,
+                                         const S* a_bar, const NewtonSpace<S>& w, S* mu,
+                                         const RowCotangents<S>& bar, const S* f_bar = nullptr) {
   row_residuals(problem, a, w.r);
   respond(problem, w.r, w.at);
   factor_hessian(problem, Mask<S>(true), w);

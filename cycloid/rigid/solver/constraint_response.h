@@ -7,6 +7,7 @@
 // K of a group of single rows is diagonal, that of a contact is a ConeStiffness.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/contact/contact_laws.h"
 #include "cycloid/rigid/solver/block_factor.h"
 
@@ -89,8 +90,8 @@ CYCLOID_HD void subtract_row_forces(const ConstraintProblem<S>& problem, const S
 // (2). Returns the lanes in which some stiffness is not what it was in `at`, or a row of friction
 // loss slips to the other side: the lanes in which s is not the same quadratic function as there.
 template <class S>
-CYCLOID_HD Mask<S> respond(const ConstraintProblem<S>& problem, const S* r,
-                           const ConstraintResponse<S>& at) {
+CYCLOID_STAGE Mask<S> respond(const ConstraintProblem<S>& problem, const S* r,
+                              const ConstraintResponse<S>& at) {
   Mask<S> changed = Mask<S>(false);
   const auto put = [&](S& old, const S& now) {
     changed = changed | (old != now);

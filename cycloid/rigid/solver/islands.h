@@ -17,7 +17,9 @@
 #include <span>
 #include <vector>
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_newton.h"
 #include "cycloid/rigid/solver/lane_bits.h"
 
@@ -201,7 +203,7 @@ CYCLOID_HD int find_islands(const ConstraintProblem<S>& problem, IslandSpace<S>&
     return w.plan->unit[static_cast<std::size_t>(problem.diagonal[i].place / kBlock)];
   };
   name_islands(w);
-  std::fill_n(w.lanes, units, 0u);
+  fill_items(w.lanes, units, 0u);
   w.units.clear(units);
   w.groups.clear(units);
   for (int i = 0; i < problem.diagonals; ++i) {
@@ -249,7 +251,7 @@ CYCLOID_INLINE void put_lanes(unsigned lanes, const S* from, int n, S* to) {
 template <class S>
 CYCLOID_HD void take_units(const ConstraintProblem<S>& problem, int name, IslandSpace<S>& w) {
   ConstraintProblem<S>& part = w.part;
-  std::fill_n(w.unit_lanes, w.plan->units, 0u);
+  fill_items(w.unit_lanes, w.plan->units, 0u);
   w.units.for_each_of(name, [&](int u, unsigned lanes) { w.unit_lanes[u] = lanes; });
   int count = 0;
   for (int I = 0; I < problem.mass.blocks; ++I) {
@@ -265,9 +267,9 @@ CYCLOID_HD void take_units(const ConstraintProblem<S>& problem, int name, Island
     const int I = w.global[i];
     for_each(problem.mass.row(I), [&](int J) {
       const S* const from = problem.M + problem.mass.place(I, J) * kBlockEntries;
-      std::copy_n(from, kBlockEntries, part.M + part.mass.place(i, w.local[J]) * kBlockEntries);
+      copy_items(from, kBlockEntries, part.M + part.mass.place(i, w.local[J]) * kBlockEntries);
     });
-    std::copy_n(problem.a0 + I * kBlock, kBlock, part.a0 + i * kBlock);
+    copy_items<S>(problem.a0 + I * kBlock, kBlock, part.a0 + i * kBlock);
   }
 }
 
@@ -310,7 +312,7 @@ CYCLOID_HD void take_rows(const ConstraintProblem<S>& problem, int name, IslandS
   const auto numbers = [&](int row, int own, int n, unsigned lanes) {
     copy_lanes(lanes, problem.D + row, n, part.D + own);
     copy_lanes(lanes, problem.a_ref + row, n, part.a_ref + own);
-    std::copy_n(problem.friction + row, n, part.friction + own);
+    copy_items<S>(problem.friction + row, n, part.friction + own);
   };
   for_each_diagonal(problem, w, [&](int row, int, unsigned lanes) {
     const DiagonalRow& d = problem.diagonal[row];
@@ -360,9 +362,9 @@ CYCLOID_HD S add_in_square(const S& a, const S& b) {
 
 // (1): the minimum of a problem that is not closed yet, as solve_newton leaves it.
 template <class S>
-CYCLOID_HD NewtonResult<S> solve_islands(ConstraintProblem<S>& problem,
-                                         const NewtonOptions& options, IslandSpace<S>& w,
-                                         const NewtonSpace<S>& newton, S* x) {
+CYCLOID_STAGE NewtonResult<S> solve_islands(ConstraintProblem<S>& problem,
+                                            const NewtonOptions& options, IslandSpace<S>& w,
+                                            const NewtonSpace<S>& newton, S* x) {
   if (!w.known || find_islands(problem, w) <= 1) {
     problem.close();
     return solve_newton(problem, options, newton, x);
@@ -370,7 +372,7 @@ CYCLOID_HD NewtonResult<S> solve_islands(ConstraintProblem<S>& problem,
   const ConstraintResponse<S>& at = newton.at;
   for (int i = 0; i < problem.size(); ++i) x[i] = problem.a0[i] + S(0);
   S* const arrays[] = {newton.r, at.f, at.diagonal, at.cross, at.z};
-  for (S* const rows : arrays) std::fill_n(rows, problem.all_rows(), S(0));
+  for (S* const rows : arrays) fill_items(rows, problem.all_rows(), S(0));
   NewtonResult<S> result{S(0), S(0), Mask<S>(true), Mask<S>(true), Mask<S>(true)};
   S forces = S(0);
   for (int name = 0; name < w.plan->units; ++name) {

@@ -8,6 +8,7 @@
 
 #include <limits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/solver/constraint_response.h"
 
 namespace cycloid::inline rigid {
@@ -20,8 +21,8 @@ struct LineSlope {
 
 // The rows' part of (2).
 template <class S>
-CYCLOID_HD LineSlope<S> row_slopes(const ConstraintProblem<S>& problem, const S* r, const S* q,
-                                   const S& alpha) {
+CYCLOID_STAGE LineSlope<S> row_slopes(const ConstraintProblem<S>& problem, const S* r, const S* q,
+                                      const S& alpha) {
   LineSlope<S> sum{S(0), S(0)};
   const auto add_row = [&](RowLaw law, int i) {
     const RowResponse<S> now =
@@ -58,8 +59,8 @@ inline constexpr double kLongestStep = 8;
 // The step in the lanes of `searching`, 1 in the others. first: φ' and φ'' at 1. A lane is done
 // where |φ'| ≤ `enough`, or where α is known to rounding; steps beyond 8 are not taken.
 template <class S>
-CYCLOID_HD S line_search(const ConstraintProblem<S>& problem, const Line<S>& line,
-                         const LineSlope<S>& first, const S& enough, const Mask<S>& searching) {
+CYCLOID_STAGE S line_search(const ConstraintProblem<S>& problem, const Line<S>& line,
+                            const LineSlope<S>& first, const S& enough, const Mask<S>& searching) {
   const S narrow = S(8 * std::numeric_limits<Scalar<S>>::epsilon());
   S alpha = S(1), slope = first.slope, curvature = first.curvature;
   S low = select(slope > S(0), S(0), S(1)), high = select(slope > S(0), S(1), S(kLongestStep));

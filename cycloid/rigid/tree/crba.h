@@ -14,6 +14,7 @@
 
 #include <type_traits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/tree/inertia.h"
 
 namespace cycloid::inline rigid {
@@ -87,7 +88,7 @@ CYCLOID_HD void mass_matrix(const TreeView& tree, const SpatialInertia<S>* compo
 
 // (4) in place, from the tips to the root. The row of ancestor i is a tail of row k.
 template <class S>
-CYCLOID_HD void factor(const TreeView& tree, S* M) {
+CYCLOID_STAGE void factor(const TreeView& tree, S* M) {
   const auto eliminate = [&]<int B>(std::integral_constant<int, B>, int k) {
     const ChainRows<B, S> rows(tree, k, M);
     const int length = rows.length;
@@ -191,7 +192,7 @@ CYCLOID_HD void solve_columns(const TreeView& tree, const S* LD, int stride, X* 
 }
 
 template <class S, class X>
-CYCLOID_HD void solve(const TreeView& tree, const S* LD, X* x) {
+CYCLOID_STAGE void solve(const TreeView& tree, const S* LD, X* x) {
   solve_columns<1>(tree, LD, 1, x);
 }
 

@@ -41,6 +41,7 @@
 #include <array>
 #include <type_traits>
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/math/dual.h"
 #include "cycloid/rigid/tree/rnea.h"
 
@@ -317,9 +318,9 @@ CYCLOID_HD void take_pushes(const SweepPoint<S>& at, const BodyBars<S>& bars) {
 // they need not be cleared. mocap_bar: (nmocap, 6), assigned: the force on a mocap body's place,
 // and the torque on it in its own axes.
 template <class S, class P, std::size_t n>
-CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
-                               const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar,
-                               S* mocap_bar, bool pushed) {
+CYCLOID_STAGE void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
+                                  const MoreFields<S, n>& more, S* q_bar, S* v_bar, S* p_bar,
+                                  S* mocap_bar, bool pushed) {
   const TreeView& tree = at.tree;
   if (pushed) {
     take_pushes(at, bars);
@@ -358,8 +359,8 @@ CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBa
   }
 }
 template <class S, class P>
-CYCLOID_HD void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
-                               S* q_bar, S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
+CYCLOID_STAGE void sweep_pullback(const SweepPoint<S>& at, const P* p, const BodyBars<S>& bars,
+                                  S* q_bar, S* v_bar, S* p_bar, S* mocap_bar, bool pushed = true) {
   sweep_pullback(at, p, bars, MoreFields<S, 0>{}, q_bar, v_bar, p_bar, mocap_bar, pushed);
 }
 

@@ -9,6 +9,7 @@
 // With q̈ = 0, c is the bias force: Coriolis, centrifugal and gravity.
 #pragma once
 
+#include "cycloid/base/device_stage.h"
 #include "cycloid/rigid/tree/inertia.h"
 
 namespace cycloid::inline rigid {
@@ -37,8 +38,8 @@ CYCLOID_INLINE void add_link_motion(const Link& link, const Motion<S>* column, c
 
 // (1), for every link.
 template <class S>
-CYCLOID_HD void velocity_field(const TreeView& tree, const Motion<S>* column, const S* x,
-                               Motion<S>* field) {
+CYCLOID_STAGE void velocity_field(const TreeView& tree, const Motion<S>* column, const S* x,
+                                  Motion<S>* field) {
   field[0] = Motion<S>{};
   for (std::size_t l = 1; l < tree.links.size(); ++l) {
     const Link& link = tree.links[l];

@@ -1,0 +1,105 @@
+#include "device_rollout.h"
+
+#include <memory>
+
+#include "cycloid/adjoint/device_rollout.h"
+#include "cycloid/system/device.h"
+#include "run_options.h"
+#include "unlocked.h"
+
+namespace cycloid::python {
+namespace {
+
+template <class T>
+T* address(std::uint64_t number) {
+  return reinterpret_cast<T*>(number);  // NOLINT: that is how frameworks hand it over
+}
+
+// Calls of this thread go to the framework's stream until its end.
+class OnStream {
+ public:
+  OnStream(const System& system, std::uint64_t stream) : on_(device_of(system)) {
+    if (on_) on_->device->use_stream(address<void>(stream));
+  }
+  ~OnStream() {
+    if (on_) on_->device->use_stream(nullptr);
+  }
+  OnStream(const OnStream&) = delete;
+  OnStream& operator=(const OnStream&) = delete;
+
+ private:
+  const OnDevice* on_;
+};
+
+template <class T>
+struct Held {
+  System system;
+  std::unique_ptr<DeviceRollout<T>> run;
+};
+
+template <class T>
+void bind_precision(nb::module_& m, const char* suffix) {
+  using Run = Held<T>;
+  nb::class_<Run>(m, (std::string("DeviceRollout_") + suffix).c_str())
+      .def(
+          "step_warning",
+          [](const Run& r, bool skip) {
+            if (!skip) check_step(r.run->report());
+            return warning_of(r.run->report());
+          },
+          nb::arg("skip"))
+      .def_prop_ro("tape_bytes", [](const Run& r) { return r.run->report().tape_bytes; })
+      .def(
+          "pullback",
+          [](const Run& r, std::uint64_t states_bar, std::uint64_t x0_bar,
+             std::uint64_t controls_bar, bool params, bool skip, std::uint64_t stream) {
+            PullbackOptions options;
+            options.params = params;
+            options.failed = skip ? PullbackOptions::Failed::skip : PullbackOptions::Failed::raise;
+            std::vector<double> out;
+            {
+              const Unlocked call;
+              const OnStream there(r.system, stream);
+              options.keep_going = call.keep_going();
+              out = r.run->pullback(
+                  {address<const T>(states_bar), address<T>(x0_bar), address<T>(controls_bar)},
+                  options);
+            }
+            return to_numpy(std::move(out));
+          },
+          nb::arg("states_bar"), nb::arg("x0_bar"), nb::arg("controls_bar"), nb::arg("params"),
+          nb::arg("skip"), nb::arg("stream"));
+  m.def((std::string("device_rollout_") + suffix).c_str(),
+        [](const System& system, std::int64_t batch, std::int64_t steps, std::uint64_t x0,
+           std::uint64_t controls, std::uint64_t states, std::int64_t control_rows,
+           const std::optional<Rows<double>>& params, const std::string& save,
+           const std::vector<std::int64_t>& saved, const std::string& memory, std::int64_t value,
+           double t0, std::uint64_t stream) {
+          RolloutOptions options;
+          options.save = save_of(save, saved);
+          options.memory = memory_of(memory, value);
+          options.t0 = t0;
+          auto out = std::make_unique<Run>(Run{system, nullptr});
+          const Unlocked call;
+          const OnStream there(system, stream);
+          options.keep_going = call.keep_going();
+          out->run = std::make_unique<DeviceRollout<T>>(
+              system, batch, steps,
+              DeviceArrays<T>{address<const T>(x0), address<const T>(controls), address<T>(states)},
+              control_rows, span_of(params), options);
+          return out.release();  // Python owns it
+        },
+        nb::arg("system"), nb::arg("batch"), nb::arg("steps"), nb::arg("x0"), nb::arg("controls"),
+        nb::arg("states"), nb::arg("control_rows"), nb::arg("params").none(), nb::arg("save"),
+        nb::arg("saved"), nb::arg("memory"), nb::arg("value"), nb::arg("t0"), nb::arg("stream"),
+        "Arrays by their addresses on the System's device, in rows.");
+}
+
+}  // namespace
+
+void bind_device_rollout(nb::module_& m) {
+  bind_precision<double>(m, "float64");
+  bind_precision<float>(m, "float32");
+}
+
+}  // namespace cycloid::python

@@ -1,0 +1,10 @@
+// device_rollout.h: rollouts of arrays that lie on a device (adjoint/device_rollout.h), by address.
+#pragma once
+
+#include "module.h"
+
+namespace cycloid::python {
+
+void bind_device_rollout(nb::module_& m);
+
+}  // namespace cycloid::python
