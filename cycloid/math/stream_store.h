@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/math/pack_mask.h"
 
 namespace cycloid::inline math {
@@ -43,9 +44,9 @@ CYCLOID_INLINE void stream_copy(const T* from, std::ptrdiff_t count, T* to) {
   constexpr std::ptrdiff_t kLine = kLineBytes / sizeof(T);
   const auto off = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(to) / sizeof(T));
   std::ptrdiff_t k = std::min(count, (kLine - off % kLine) % kLine);
-  std::copy_n(from, k, to);
+  copy_items(from, k, to);
   for (; k + kLine <= count; k += kLine) stream_line(from + k, to + k);
-  std::copy_n(from + k, count - k, to + k);
+  copy_items(from + k, count - k, to + k);
 }
 
 }  // namespace cycloid::inline math

@@ -12,6 +12,7 @@
 // contacts are compliant.
 #pragma once
 
+#include "cycloid/base/array_items.h"
 #include "cycloid/base/bits.h"
 #include "cycloid/base/device_stage.h"
 #include "cycloid/geometry/contact_frame.h"
@@ -95,8 +96,8 @@ CYCLOID_HD void find_movers(const ContactScene<S, P>& s, const ContactSpace<S>& 
   const int size = s.plan.moves_stride;
   unsigned* const __restrict__ moves1 = w.moves1;
   unsigned* const __restrict__ moves2 = w.moves2;
-  std::fill_n(moves1, size, 0u);
-  std::fill_n(moves2, size, 0u);
+  fill_items(moves1, size, 0u);
+  fill_items(moves2, size, 0u);
   for_each_couple(s, w, slot, [&](int k, unsigned lanes) {
     const ContactPair& pair = s.pair(k);
     problem.touch(g, s.plan.moved_blocks(k));
