@@ -317,7 +317,7 @@ def _obstacles(flow: Any, params: np.ndarray) -> list[Scene]:
     values, thin, out = flow.parameters.unpack(params), 0.002 * min(flow.size), []
     for name in [n for n in values if n.startswith("obstacle:") and n.endswith(".center")]:
         own, place = name.removesuffix(".center"), [*values[name], 0.0]
-        if f"{own}.displacement" in flow.state_slices:
+        if {f"{own}.displacement", f"{own}.angle"} & set(flow.state_slices):
             continue  # it moves
         if f"{own}.radius" in values:
             size, shape = [float(values[f"{own}.radius"]), thin], "cylinder"
