@@ -213,12 +213,16 @@ Dissection::Dissection(const SparsePattern& pattern, std::span<const double> poi
 
 CholeskyFactor::CholeskyFactor(std::shared_ptr<const Dissection> dissection)
     : dissection_(std::move(dissection)),
-      numbers_(static_cast<std::size_t>(dissection_->factor_numbers())) {}
+      numbers_(static_cast<std::size_t>(dissection_->factor_numbers())),
+      left_(1, 0) {
+  for (const auto& node : dissection_->nodes()) left_.push_back(left_.back() + node.rows.size());
+}
 
-int CholeskyFactor::factor(std::span<const double> values, int threads) {
+int CholeskyFactor::factor(std::span<const double> values, int threads, bool keeps_room) {
   const auto& nodes = dissection_->nodes();
-  std::vector<std::vector<double>> updates(nodes.size());
-  std::vector<int> failed(nodes.size(), -1);
+  std::vector<std::vector<double>>& updates = updates_;
+  std::vector<int>& failed = failed_;
+  updates.resize(nodes.size()), failed.assign(nodes.size(), -1);
   const auto eliminate = [&](int number) {
     const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
     const int p = node.pivots, m = node.front(), r = m - p;
@@ -240,7 +244,7 @@ int CholeskyFactor::factor(std::span<const double> values, int threads) {
         const double* const own = from.data() + static_cast<std::ptrdiff_t>(j) * n;
         for (int i = j; i < n; ++i) column[child.in_parent[static_cast<std::size_t>(i)]] += own[i];
       }
-      from = {};
+      if (!keeps_room) from = {};
     }
     Block F11(columns, p, p, Eigen::OuterStride<>(m)),
         L21(columns + p, r, p, Eigen::OuterStride<>(m));
@@ -264,16 +268,23 @@ int CholeskyFactor::factor(std::span<const double> values, int threads) {
   return -1;
 }
 
+CholeskyFactor::Room CholeskyFactor::make_room() const {
+  return {std::vector<double>(dissection_->order().size()), std::vector<double>(left_.back())};
+}
+
 void CholeskyFactor::solve(double* b, int threads) const {
+  Room room = make_room();
+  solve(b, room, threads);
+}
+
+void CholeskyFactor::solve(double* b, Room& room, int threads) const {
   const auto& nodes = dissection_->nodes();
   const auto& order = dissection_->order();
   const auto& levels = dissection_->levels();
-  std::vector<double> x(order.size());
+  const std::vector<std::size_t>& first = left_;
+  std::vector<double>&x = room.x, &left = room.left;
+  x.resize(order.size()), left.resize(first.back());
   for (std::size_t k = 0; k < order.size(); ++k) x[k] = b[order[k]];
-  // What each front leaves for its ancestors, and where it begins.
-  std::vector<std::size_t> first(nodes.size() + 1, 0);
-  for (std::size_t n = 0; n < nodes.size(); ++n) first[n + 1] = first[n] + nodes[n].rows.size();
-  std::vector<double> left(first.back());
   const auto up = [&](int number) {
     const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
     const int p = node.pivots, m = node.front(), r = m - p;

@@ -80,6 +80,7 @@ void GridObstacles<T>::set_geometry() {
   const double viscosity = wide_p_[GridModel::kViscosity];
   immersed_.set(numbers_, viscosity * model_.dt);
   for (int a = box_.first; a < 3; ++a) {
+    E_bar[at(a)].reserve(immersed_.wall_terms(a).capacity());
     E_bar[at(a)].assign(immersed_.wall_terms(a).size(), 0.0);
     const double *const of_D = immersed_.D(a), *const of_A = immersed_.A(a);
     for (std::ptrdiff_t m = 0; m < box_.numbers; ++m) {
@@ -94,7 +95,7 @@ void GridObstacles<T>::set_geometry() {
     });
   }
   const double* const k[3] = {k_[0].data(), k_[1].data(), k_[2].data()};
-  solver_.set(k, threads_);
+  solver_.set(k, threads_, model_.motions > 0);
   seen_ways_ = ways_;
   seen_speeds_.clear();
   ++moved_;

@@ -126,6 +126,8 @@ void WallPoints::set(const ObstacleNumbers& numbers, double spread) {
           {m, low < 0 ? m + s : m - s, n / (2 * P + n) / (box_.h[at(b)] * box_.h[at(b)])});  // (2)
     }
   });
+  // Elsewhere an obstacle may have some more.
+  if (terms_.capacity() < 2 * terms_.size()) terms_.reserve(3 * terms_.size());
 }
 
 void WallPoints::pullback(const ObstacleNumbers& numbers, const double* D_bar, const double* E_bar,
