@@ -5,7 +5,8 @@ import pytest
 
 import cycloid as cy
 from conformance import conform
-from grid_flow_test import channel, differenced, directions
+from grid_flow_test import channel, differenced
+from moving_obstacle_test import held_to_differences
 
 
 def ellipse(turned=0.0):
@@ -34,37 +35,8 @@ def test_gradients_by_differences_of_everything_that_turns_it(body):
     x0 = flow.state(velocity=(1.0, 0.0))
     x0 += 0.05 * draw.normal(size=x0.shape)
     u = 0.2 * draw.normal(size=(4, 3)) + (0.3, -0.2, 3.0)
-    p = flow.parameters.default
-    run = cy.rollout(flow, x0, u)
-    assert not run.report.failed
-    at = flow.state_slices["obstacle:#0.angle"]
-    turned = flow.timestep * np.cumsum(u[:, 2])
-    np.testing.assert_allclose(run.states[1:, at][:, 0] - x0[at], turned, atol=1e-15)
-    bar = draw.normal(size=run.states.shape)
-    g = run.pullback(bar)
-
-    def value(x0=x0, u=u, p=p):
-        return float(np.sum(cy.rollout(flow, x0, u, p).states * bar))
-
-    angle = np.zeros_like(x0)
-    angle[at] = 1.0
-    for name, got, point, d in (
-        ("x0", g.x0, x0, draw.normal(size=x0.shape)),
-        ("x0", g.x0, x0, angle),
-        ("u", g.controls, u, draw.normal(size=u.shape)),
-    ):
-        error, slope = differenced(lambda v, name=name: value(**{name: v}), got, point, d)
-        assert error < 1e-6 and slope != 0, (name, error)
-    for name, d in directions(flow, 2):
-        error, slope = differenced(lambda v: value(p=v), g.params, p, 1e-2 * d)
-        assert error < 1e-6, (name, error, slope)
-        assert name == "density" or abs(slope) > 1e-6, name
-    tangents = {"x0_tan": draw.normal(size=x0.shape), "controls_tan": draw.normal(size=u.shape),
-                "params_tan": sum(d for _, d in directions(flow, 6))}
-    along = run.pushforward(**tangents)
-    back = sum(float(np.sum(a * b)) for a, b in zip(
-        (g.x0, g.controls, g.params), tangents.values(), strict=True))
-    assert float(np.sum(along * bar)) == pytest.approx(back, rel=1e-10)
+    turned = flow.timestep * np.cumsum(u[:, 2:], axis=0)
+    held_to_differences(flow, x0, u, "obstacle:#0.angle", turned)
 
 
 @pytest.mark.parametrize("name", ["drag:#0", "pressure"])
