@@ -18,7 +18,8 @@ inline constexpr Operator kOperators[] = {
     // grid/grid_sides.h
     differentiable("GridSides::fill_ghosts"),
     differentiable("GridSides::set_sides"),
-    // grid/signed_distance.h, wall_points.h
+    // grid/body_frame.h, signed_distance.h, wall_points.h
+    differentiable("seen_from"),
     differentiable("signed_distance"),
     differentiable("WallPoints::friction"),
     // grid/grid_obstacles.h

@@ -214,14 +214,18 @@ Dissection::Dissection(const SparsePattern& pattern, std::span<const double> poi
 
 CholeskyFactor::CholeskyFactor(std::shared_ptr<const Dissection> dissection)
     : dissection_(std::move(dissection)),
-      numbers_(static_cast<std::size_t>(dissection_->factor_numbers())) {}
+      numbers_(static_cast<std::size_t>(dissection_->factor_numbers())),
+      left_(1, 0) {
+  for (const auto& node : dissection_->nodes()) left_.push_back(left_.back() + node.rows.size());
+}
 
-int CholeskyFactor::factor(std::span<const double> values, int threads) {
+int CholeskyFactor::factor(std::span<const double> values, int threads, bool keeps_room) {
   const auto& nodes = dissection_->nodes();
   const auto& levels = dissection_->levels();
   const FrontKernels& kernels = front_kernels();
-  std::vector<Buffer<double>> updates(levels.size());
-  std::vector<int> failed(nodes.size(), -1);
+  std::vector<Buffer<double>>& updates = updates_;
+  std::vector<int>& failed = failed_;
+  updates.resize(levels.size()), failed.assign(nodes.size(), -1);
   const auto update_of = [&](const Dissection::Node& node) {
     return updates[static_cast<std::size_t>(node.level)].data() + node.update;
   };
@@ -254,27 +258,38 @@ int CholeskyFactor::factor(std::span<const double> values, int threads) {
   };
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const Dissection::Level& level = levels[l];
-    updates[l] = Buffer<double>(static_cast<std::size_t>(level.updates));
+    const auto numbers = static_cast<std::size_t>(level.updates);
+    if (updates[l].bytes() != numbers * sizeof(double)) updates[l] = Buffer<double>(numbers);
     parallel_for(level.nodes.size(), threads, [&](std::size_t i) { eliminate(level.nodes[i]); });
     for (const int n : level.nodes) {
-      if (failed[static_cast<std::size_t>(n)] >= 0) return failed[static_cast<std::size_t>(n)];
+      if (failed[static_cast<std::size_t>(n)] < 0) continue;
+      if (!keeps_room) updates.clear();
+      return failed[static_cast<std::size_t>(n)];
     }
+    if (keeps_room) continue;
     for (const int done : level.finished) updates[static_cast<std::size_t>(done)] = {};
   }
   return -1;
 }
 
+CholeskyFactor::Room CholeskyFactor::make_room() const {
+  return {std::vector<double>(dissection_->order().size()), std::vector<double>(left_.back())};
+}
+
 void CholeskyFactor::solve(double* b, int threads) const {
+  Room room = make_room();
+  solve(b, room, threads);
+}
+
+void CholeskyFactor::solve(double* b, Room& room, int threads) const {
   const auto& nodes = dissection_->nodes();
   const auto& order = dissection_->order();
   const auto& levels = dissection_->levels();
   const FrontKernels& kernels = front_kernels();
-  std::vector<double> x(order.size());
+  const std::vector<std::size_t>& first = left_;
+  std::vector<double>&x = room.x, &left = room.left;
+  x.resize(order.size()), left.resize(first.back());
   for (std::size_t k = 0; k < order.size(); ++k) x[k] = b[order[k]];
-  // What each front leaves for its ancestors, and where it begins.
-  std::vector<std::size_t> first(nodes.size() + 1, 0);
-  for (std::size_t n = 0; n < nodes.size(); ++n) first[n + 1] = first[n] + nodes[n].rows.size();
-  std::vector<double> left(first.back());
   const auto up = [&](int number) {
     const Dissection::Node& node = nodes[static_cast<std::size_t>(number)];
     const int p = node.pivots, m = node.front(), r = m - p;

@@ -84,15 +84,25 @@ class CholeskyFactor {
   explicit CholeskyFactor(std::shared_ptr<const Dissection> dissection);
 
   // values: one for each entry of the pattern, of which one half is read. Returns -1, or an unknown
-  // at which the matrix is found not to be positive definite.
-  int factor(std::span<const double> values, int threads);
+  // at which the matrix is found not to be positive definite. keeps_room: for the next one, which
+  // then allocates nothing.
+  int factor(std::span<const double> values, int threads, bool keeps_room = false);
+  // Of a solve: the unknowns in their order, and what each front leaves for its ancestors.
+  struct Room {
+    std::vector<double> x, left;
+  };
+  Room make_room() const;
   // Solves A x = b in place, in the order of the unknowns.
   void solve(double* b, int threads) const;
+  void solve(double* b, Room& room, int threads) const;  // allocates nothing
   std::size_t bytes() const { return numbers_.bytes(); }
 
  private:
   std::shared_ptr<const Dissection> dissection_;
   Buffer<double> numbers_;
+  std::vector<std::size_t> left_;        // where a front's part of Room::left begins
+  std::vector<Buffer<double>> updates_;  // of each level, what fronts leave for their parents
+  std::vector<int> failed_;
 };
 
 }  // namespace cycloid::inline math

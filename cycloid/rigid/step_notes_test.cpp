@@ -1,9 +1,9 @@
 // What a step says about its lanes, and that neither it nor its pullback allocates.
 #include "cycloid/rigid/step_notes.h"
 
-#include "cycloid/rigid/allocation_count_test.h"
 #include "cycloid/rigid/contact/contact_case_test.h"
 #include "cycloid/rigid/robot.h"
+#include "tests/support/allocation_count.h"
 #include "tests/support/stepper_run.h"
 
 namespace cycloid::test::step_notes_test {

@@ -23,7 +23,8 @@ class FlowObstacles:
         self.geoms: list[_law_pictures.Parts] = []
         self.meshes: list[tuple[np.ndarray, np.ndarray]] = []
         self._thin = 0.002 * min(flow.size)
-        self._moving: list[tuple[slice, np.ndarray]] = []
+        # Of each body: its displacement and angle in the state, and the point that it turns about.
+        self._moving: list[tuple[slice | None, slice | None, np.ndarray]] = []
         values, k = flow.parameters.unpack(params), 0
         while any(name.startswith(f"obstacle:#{k}.") for name in values):
             self._add(flow, f"obstacle:#{k}", values)
@@ -43,10 +44,12 @@ class FlowObstacles:
             place = vertex.mean(axis=0)
             mesh = np.column_stack([vertex - place, np.full(len(vertex), self._thin)]), triangles
         place = values.get(f"{own}.center", place)
-        moves = flow.state_slices.get(f"{own}.displacement")
-        body, at = (-1, place) if moves is None else (len(self._moving), np.zeros(2))
-        if moves is not None:
-            self._moving.append((moves, place))
+        moves, turns = (flow.state_slices.get(f"{own}.{part}") for part in ("displacement", "angle"))
+        body, at = -1, place
+        if moves is not None or turns is not None:
+            pivot = values.get(f"{own}.pivot", place)
+            body, at = len(self._moving), place - pivot
+            self._moving.append((moves, turns, pivot))
         geom = _law_pictures.geom(body, shape, size, _GREY, [*at, 0.0])
         if mesh is not None:
             geom |= {"mesh": len(self.meshes), "extent": float(np.abs(mesh[0]).max())}
@@ -62,8 +65,11 @@ class FlowObstacles:
         def at(states: np.ndarray) -> np.ndarray:
             out = np.zeros((len(states), len(self._moving), 7))
             out[..., 3] = 1
-            for body, (part, place) in enumerate(self._moving):
-                out[:, body, :2] = place + states[:, part]
+            for body, (moves, turns, pivot) in enumerate(self._moving):
+                out[:, body, :2] = pivot if moves is None else pivot + states[:, moves]
+                if turns is not None:
+                    half = states[:, turns].ravel() / 2
+                    out[:, body, 3], out[:, body, 6] = np.cos(half), np.sin(half)
             return out
 
         return at

@@ -23,11 +23,14 @@ class Obstacle:
     _kind: int
     _numbers: np.ndarray
 
-    def _take_motion(self, moves: Any) -> None:
-        if not isinstance(moves, bool | np.bool_):
-            raise TypeError(f"moves is True or False; got {shown(moves)}")
+    def _take_motion(self, moves: Any, turns: Any = False) -> None:
+        for name, value in (("moves", moves), ("turns", turns)):
+            if not isinstance(value, bool | np.bool_):
+                raise TypeError(f"{name} is True or False; got {shown(value)}")
         self.moves = bool(moves)
         """Whether it goes through the grid with its velocity, an input."""
+        self.turns = bool(turns)
+        """Whether its shape turns with its angular velocity, an input."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -66,7 +69,8 @@ class Circle(Obstacle):
 
 class Box(Obstacle):
     """A rectangle or cuboid along the axes: center (d) [m], lengths of its sides `size` (d) [m];
-    moves as for `Circle`.
+    moves as for `Circle`. turns: in the plane, about its center, with the input
+    "obstacle:#0.angular_velocity" that each box and disc has (without it the surface alone turns).
 
     >>> Box((1.0, 0.5), (0.2, 0.1))
     <Box at (1.0, 0.5), size (0.2, 0.1)>
@@ -74,8 +78,10 @@ class Box(Obstacle):
 
     _kind = 1
 
-    def __init__(self, center: Any, size: Any, *, moves: bool = False) -> None:
-        self._take_motion(moves)
+    def __init__(
+        self, center: Any, size: Any, *, moves: bool = False, turns: bool = False
+    ) -> None:
+        self._take_motion(moves, turns)
         self.center = as_row(center, "center")
         """(d) [m]"""
         self.size = as_row(size, "size")
@@ -94,7 +100,8 @@ class Box(Obstacle):
 
 class Shape(Obstacle):
     """Any body, by its signed distance [m] at the corners of cells, negative inside: an array of
-    shape (nx + 1, ny + 1[, nz + 1]); moves as for `Circle`.
+    shape (nx + 1, ny + 1[, nz + 1]); moves as for `Circle`, turns as for `Box` about its pivot (2)
+    [m], a parameter "obstacle:#0.pivot".
 
     >>> import numpy as np
     >>> x, y = np.meshgrid(np.linspace(0, 1, 17), np.linspace(0, 1, 17), indexing="ij")
@@ -104,15 +111,27 @@ class Shape(Obstacle):
 
     _kind = 2
 
-    def __init__(self, sdf: Any, *, moves: bool = False) -> None:
-        self._take_motion(moves)
+    def __init__(
+        self, sdf: Any, *, moves: bool = False, turns: bool = False, pivot: Any = None
+    ) -> None:
+        self._take_motion(moves, turns)
         self.sdf = as_numbers(sdf, np.float64, "sdf")
         """Signed distances [m]."""
         if self.sdf.ndim not in (2, 3) or not np.isfinite(self.sdf).all():
             raise ModelError(
                 f"sdf is a finite array with two or three axes; got shape {self.sdf.shape}"
             )
+        self.pivot = None if pivot is None else as_row(pivot, "pivot")
+        """About which it turns (2) [m]."""
+        if self.turns != (self.pivot is not None):
+            raise ModelError(
+                "a Shape turns about its pivot: turns=True and pivot=(x, y) [m] belong together"
+            )
         self._numbers = np.ascontiguousarray(self.sdf).ravel()
+        if self.pivot is not None:
+            if self.pivot.shape != (2,):
+                raise ModelError(f"a pivot lies in the plane (2) [m]; got {shown(pivot)}")
+            self._numbers = np.append(self._numbers, self.pivot)
 
     def __repr__(self) -> str:
         return f"<Shape {self.sdf.shape}>"
@@ -236,7 +255,10 @@ def read_box(
                 f"probes has shape (p, {len(cells)}), finite [m]; got {points.shape}"
             )
         check_inside(points, lengths, ring, "probes")
-    plain = [(one._kind, np.ascontiguousarray(one._numbers), one.moves) for one in obstacles]
+    plain = [
+        (one._kind, np.ascontiguousarray(one._numbers), one.moves, one.turns)
+        for one in obstacles
+    ]
     return PlainBox(cells, lengths, ring, sides, plain, np.ascontiguousarray(points).ravel())
 
 

@@ -106,7 +106,8 @@ class GridFlow(BoxFlow):
     A state is the components of velocity one after another, each at its faces in C order: of the
     component along an axis with n cells there are n + 1 faces, those on the sides included, or n
     where the axis is periodic. Temperature and concentration, where they are, follow at cell
-    centres, and of each obstacle that moves its displacement (d) [m].
+    centres, and of each obstacle its displacement (d) [m] where it moves, its angle [rad] where it
+    turns.
     """
 
     def faces(self, axis: int) -> np.ndarray:
@@ -305,12 +306,12 @@ def grid(
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
     place unless the obstacle was built with moves=True; "obstacle:#0.angular_velocity" [rad/s]
-    about its center.
+    about its center, which turns the surface, and the shape too with turns=True.
 
     Parameters: viscosity, density, wall:top.velocity (d), inflow:left.velocity (faces, d),
-    obstacle:#0.center (d), .radius, .size, .sdf, .velocity, .angular_velocity; diffusivity,
-    expansion, gravity, temperature:left, temperature:obstacle:#0 where there is temperature;
-    concentration.diffusivity, .expansion, concentration:left. Observables:
+    obstacle:#0.center (d), .radius, .size, .sdf, .pivot (d), .velocity, .angular_velocity;
+    diffusivity, expansion, gravity, temperature:left, temperature:obstacle:#0 where there is
+    temperature; concentration.diffusivity, .expansion, concentration:left. Observables:
     kinetic_energy, enstrophy, divergence (the largest), vorticity and pressure (cells), drag:#0,
     lift:#0 (the fluid's force on an obstacle), probe (p, d), probe_pressure (p), flux (m), from
     left to right of who walks along the line [m²/s]. A wall moves along itself: the component of

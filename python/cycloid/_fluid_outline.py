@@ -37,7 +37,8 @@ class Outline(Shape):
     """A body in the plane by its outline, a closed cubic spline through points (m, 2) [m], as
     signed distances on the grid of a flow of this `shape` and `size`.
 
-    The parameter of the flow is obstacle:#k.sdf; `pullback` leads its gradient on to the points.
+    moves, turns and pivot are those of `Shape`. The parameter of the flow is obstacle:#k.sdf;
+    `pullback` leads its gradient on to the points.
 
     >>> import numpy as np
     >>> angle = np.arange(16) * 2 * np.pi / 16
@@ -53,6 +54,8 @@ class Outline(Shape):
         size: Sequence[float] | float,
         *,
         moves: bool = False,
+        turns: bool = False,
+        pivot: Any = None,
     ) -> None:
         self.points = as_numbers(points, np.float64, "points")
         """(m, 2) [m]"""
@@ -65,7 +68,7 @@ class Outline(Shape):
         lines = [np.linspace(0, s, n + 1) for n, s in zip(cells, lengths, strict=True)]
         corners = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1)
         self._curve = _weights(len(self.points))
-        super().__init__(self._distance(corners), moves=moves)
+        super().__init__(self._distance(corners), moves=moves, turns=turns, pivot=pivot)
 
     def _distance(self, corners: np.ndarray) -> np.ndarray:
         low = self._curve @ self.points
@@ -110,7 +113,8 @@ class Outline(Shape):
 
 class Airfoil(Outline):
     """An airfoil of NACA's four digits as an `Outline`: its leading edge at `nose` (2) [m], chord
-    [m], angle of attack [rad], nose up against a flow along x.
+    [m], angle of attack [rad], nose up against a flow along x. One that turns does so about the
+    quarter of its chord, unless a pivot is given.
 
     >>> wing = Airfoil("2412", (0.3, 0.5), 0.5, (60, 40), (1.5, 1.0), angle=0.1)
     >>> wing.points.shape
@@ -128,6 +132,8 @@ class Airfoil(Outline):
         angle: float = 0.0,
         points: int = 60,
         moves: bool = False,
+        turns: bool = False,
+        pivot: Any = None,
     ) -> None:
         if not isinstance(digits, str) or len(digits) != 4 or not digits.isdigit():
             raise ModelError(f'an airfoil has four digits, as "2412"; got {shown(digits)}')
@@ -148,4 +154,7 @@ class Airfoil(Outline):
         y = line + np.where(turn < np.pi, half, -half)
         c, w = np.cos(as_real(angle, "angle")), np.sin(as_real(angle, "angle"))
         body = length * np.stack([c * s + w * y, -w * s + c * y], axis=1)
-        super().__init__(body + as_numbers(nose, np.float64, "nose"), shape, size, moves=moves)
+        start = as_numbers(nose, np.float64, "nose")
+        if turns is True and pivot is None:
+            pivot = start + 0.25 * length * np.array([c, -w])
+        super().__init__(body + start, shape, size, moves=moves, turns=turns, pivot=pivot)

@@ -41,7 +41,8 @@ std::vector<FluidObstacle> obstacles_of(const nb::list& obstacles) {
   std::vector<FluidObstacle> all;
   for (const nb::handle one : obstacles) {
     all.push_back({static_cast<ObstacleKind>(nb::cast<int>(one[0])),
-                   numbers_of(nb::cast<Rows<double>>(one[1])), nb::cast<bool>(one[2])});
+                   numbers_of(nb::cast<Rows<double>>(one[1])), nb::cast<bool>(one[2]),
+                   nb::cast<bool>(one[3])});
   }
   return all;
 }

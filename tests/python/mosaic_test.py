@@ -81,6 +81,24 @@ def test_horizon_to_its_limits(kind):
     horizon(kind, 3, 20, (40, 640, 2560, 10240))
 
 
+@LONG
+@pytest.mark.parametrize("kind", ["spectral", "grid"])
+def test_ten_thousand_steps_of_a_large_flow_within_a_budget(kind):
+    n, dt, nu = 256, 0.005, 2e-3
+    if kind == "spectral":
+        flow = cy.fluid.spectral("navier_stokes", shape=(n, n), size=2 * np.pi, dt=dt,
+                                 viscosity=nu, order=2, dtype="float32")
+    else:
+        flow = cy.fluid.grid((n, n), 2 * np.pi, viscosity=nu, dt=dt, dtype="float32")
+    x0 = flow.state(velocity=lambda x, y: (
+        0.6 * np.sin(x) * np.cos(y) + 0.1 * np.sin(3 * y),
+        -0.6 * np.cos(x) * np.sin(y) + 0.1 * np.cos(2 * x)))
+    run = cy.rollout(flow, x0, 10_000, save="last", memory="256MB")
+    g = run.pullback(run.states, wrt="x0").x0
+    assert not run.report.failed and run.report.tape_bytes <= 256e6
+    assert np.isfinite(g).all() and np.linalg.norm(g) > 1
+
+
 def drag_task():
     """drag_opt: a cylinder of radius 0.05 in a box of 32 x 32 cells at Reynolds number 20; the
     controls are the inflow's 32 velocities, 0 to 1 m/s, whose mean stays 0.5 m/s."""

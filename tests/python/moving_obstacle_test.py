@@ -17,19 +17,14 @@ def bodies():
     }
 
 
-@pytest.mark.parametrize("body", ["disc", "box", "shape"])
-def test_gradients_by_differences_of_everything_that_moves_it(body):
-    flow = channel([bodies()[body]], inputs=("force", "obstacle:#0.velocity"))
-    draw = np.random.default_rng(1)
-    x0 = flow.state(velocity=(1.0, 0.0))
-    x0 += 0.05 * draw.normal(size=x0.shape)
-    u = 0.2 * draw.normal(size=(4, flow.input_size))
-    u[:, 2:] += (0.7, -0.5)
+def held_to_differences(flow, x0, u, block, way):
+    """Cotangents and tangents of a run by state, its block of motion, inputs and parameters; way:
+    what the block gains (steps, d)."""
+    draw = np.random.default_rng(3)
     p = flow.parameters.default
     run = cy.rollout(flow, x0, u)
     assert not run.report.failed
-    way = flow.timestep * np.cumsum(u[:, 2:], axis=0)
-    at = flow.state_slices["obstacle:#0.displacement"]
+    at = flow.state_slices[block]
     np.testing.assert_allclose(run.states[1:, at] - x0[at], way, atol=1e-15)
     bar = draw.normal(size=run.states.shape)
     g = run.pullback(bar)
@@ -38,7 +33,7 @@ def test_gradients_by_differences_of_everything_that_moves_it(body):
         return float(np.sum(cy.rollout(flow, x0, u, p).states * bar))
 
     motion = np.zeros_like(x0)
-    motion[at] = draw.normal(size=2)
+    motion[at] = draw.normal(size=way.shape[1])
     for name, got, point, d in (
         ("x0", g.x0, x0, draw.normal(size=x0.shape)),
         ("x0", g.x0, x0, motion),
@@ -56,6 +51,18 @@ def test_gradients_by_differences_of_everything_that_moves_it(body):
     back = sum(float(np.sum(a * b)) for a, b in zip(
         (g.x0, g.controls, g.params), tangents.values(), strict=True))
     assert float(np.sum(along * bar)) == pytest.approx(back, rel=1e-10)
+
+
+@pytest.mark.parametrize("body", ["disc", "box", "shape"])
+def test_gradients_by_differences_of_everything_that_moves_it(body):
+    flow = channel([bodies()[body]], inputs=("force", "obstacle:#0.velocity"))
+    draw = np.random.default_rng(1)
+    x0 = flow.state(velocity=(1.0, 0.0))
+    x0 += 0.05 * draw.normal(size=x0.shape)
+    u = 0.2 * draw.normal(size=(4, flow.input_size))
+    u[:, 2:] += (0.7, -0.5)
+    way = flow.timestep * np.cumsum(u[:, 2:], axis=0)
+    held_to_differences(flow, x0, u, "obstacle:#0.displacement", way)
 
 
 def test_the_force_has_its_gradient_by_motion_too():

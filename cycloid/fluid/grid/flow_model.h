@@ -22,9 +22,10 @@ struct FlowModel {
   };
   std::array<std::array<Place, 2>, 3> side = {};  // velocities of walls (d) and inflow (faces, d)
   struct ObstaclePlace {
-    int numbers = -1;
+    int numbers = -1, centre = -1;
     Place velocity, spin;
-    int motion = -1;  // in the state: the way gone (d) [m]; -1: it stays in its place
+    // In the state: the way gone (d) [m], and by which it has turned [rad]; -1: it does not.
+    int motion = -1, angle = -1;
   };
   std::vector<ObstaclePlace> obstacle;
   int parameters = 2, inputs = 0;

@@ -148,6 +148,7 @@ void FlowRegistry::add_obstacles() {
     const FluidObstacle& o = model_.obstacles[i];
     const std::string key = message("obstacle:#", i);
     FlowModel::ObstaclePlace place;
+    if (o.turns && d == 3) throw ModelError(message(key, ": obstacles turn in the plane only"));
     const auto part = [&](int from, int count) {
       return std::vector<double>(o.numbers.begin() + from, o.numbers.begin() + from + count);
     };
@@ -155,22 +156,25 @@ void FlowRegistry::add_obstacles() {
       std::vector<int> shape;
       int count = 1;
       for (int a = box.first; a < 3; ++a) shape.push_back(box.n[at(a)] + 1), count *= shape.back();
-      if (o.numbers.size() != at(count)) {
+      if (o.numbers.size() != at(count + (o.turns ? d : 0))) {
         throw ModelError(message(key,
                                  ": the array of signed distances has one number for each "
                                  "corner of cells, ",
-                                 count, " in all; got ", o.numbers.size()));
+                                 count, " in all; got ", o.numbers.size() - at(o.turns ? d : 0)));
       }
-      place.numbers = add(key + ".sdf", "m", Constraint::none, shape, o.numbers);
+      place.numbers = add(key + ".sdf", "m", Constraint::none, shape, part(0, count));
+      if (o.turns) place.centre = add(key + ".pivot", "m", Constraint::none, {d}, part(count, d));
     } else {
       const int sizes = o.kind == ObstacleKind::circle ? 1 : d;
       if (o.numbers.size() != at(d + sizes)) {
         throw ModelError(message(key, " needs ", d, " numbers of its center; got ",
                                  o.numbers.size() - at(sizes)));
       }
-      place.numbers = add(key + ".center", "m", Constraint::none, {d}, part(0, d));
+      place.numbers = place.centre = add(key + ".center", "m", Constraint::none, {d}, part(0, d));
       if (sizes == 1) add(key + ".radius", "m", Constraint::positive, {}, part(d, 1));
       else add(key + ".size", "m", Constraint::positive, {d}, part(d, d));
+    }
+    if (place.centre >= 0) {
       place.spin.parameter = add(key + ".angular_velocity", "rad/s", Constraint::none,
                                  d == 2 ? std::vector<int>{} : std::vector<int>{3},
                                  std::vector<double>(at(model_.spins()), 0.0));

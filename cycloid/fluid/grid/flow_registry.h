@@ -1,7 +1,7 @@
 // FlowRegistry: the parameters and inputs of a flow in a box, by name, and their places.
 //
 //   viscosity, density; wall:top.velocity (d), inflow:left.velocity (faces, d);
-//   obstacle:#0.center, .radius, .size, .sdf, .velocity, .angular_velocity
+//   obstacle:#0.center, .radius, .size, .sdf, .pivot, .velocity, .angular_velocity
 // and, as inputs that are added to them, force (d), wall:top, inflow:left, obstacle:#0.velocity,
 // obstacle:#0.angular_velocity.
 #pragma once

@@ -68,7 +68,7 @@ void add_scalars(const GridOptions& o, GridModel& model, FlowRegistry& registry)
   model.gravity = registry.add("gravity", "m/s²", Constraint::none, {d}, gravity);
 }
 
-// Also gives obstacles that move their places in it.
+// Also gives obstacles that move or turn their places in it.
 Space state_of(GridModel& model) {
   const GridBox& box = model.box;
   const int d = box.dimensions;
@@ -78,10 +78,15 @@ Space state_of(GridModel& model) {
     blocks.push_back({one.name.c_str(), box.cells, one.name == "temperature" ? "K" : ""});
   }
   for (std::size_t o = 0; o < model.obstacles.size(); ++o) {
-    if (!model.obstacles[o].moves) continue;
-    model.obstacle[o].motion = model.states(), model.motions += d;
-    names.push_back(message("obstacle:#", o, ".displacement"));
-    blocks.push_back({names.back().c_str(), d, "m"});
+    const auto add = [&](const char* what, int size, const char* unit) {
+      const int place = model.states();
+      model.motions += size;
+      names.push_back(message("obstacle:#", o, what));
+      blocks.push_back({names.back().c_str(), size, unit});
+      return place;
+    };
+    if (model.obstacles[o].moves) model.obstacle[o].motion = add(".displacement", d, "m");
+    if (model.obstacles[o].turns) model.obstacle[o].angle = add(".angle", 1, "rad");
   }
   return Space(blocks);
 }

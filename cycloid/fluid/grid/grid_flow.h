@@ -54,7 +54,7 @@ struct GridOptions {
 };
 
 // State: velocity components one after another (grid_box.h) [m/s], temperature [K], concentration,
-// and of each obstacle that moves the way that it has gone [m]. Throws ModelError or
+// and of each obstacle that moves or turns its way [m] and angle [rad]. Throws ModelError or
 // ParameterError on what makes no sense.
 System grid_flow(const GridOptions& options);
 

@@ -32,7 +32,7 @@ struct GridModel : FlowModel {
   bool implicit = false;         // viscosity
   bool counts_pressure = false;  // iterations of multigrid
 
-  // A state: velocities, scalars, and of each obstacle that moves the way that it has gone.
+  // A state: velocities, scalars, and of each obstacle that moves or turns the way and the angle.
   int scalar(std::size_t i) const { return box.states() + static_cast<int>(i) * box.cells; }
   int motions = 0;  // numbers of the last
   int states() const { return scalar(scalars.size()) + motions; }

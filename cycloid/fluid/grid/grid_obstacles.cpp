@@ -32,7 +32,7 @@ GridObstacles<T>::GridObstacles(const GridModel& model, int threads)
       p_(at(model.parameters)),
       wide_p_(p_.size()),
       wide_p_bar_(p_.size()),
-      ways_(model.obstacles.size() * at(box_.dimensions), 0.0),
+      ways_(model.obstacles.size() * at(box_.dimensions + 1), 0.0),
       ways_bar_(ways_) {
   for (int a = box_.first; a < 3; ++a) {
     D[at(a)].assign(at(box_.numbers), T(0)), A[at(a)] = w[at(a)] = D[at(a)];
@@ -44,6 +44,18 @@ GridObstacles<T>::GridObstacles(const GridModel& model, int threads)
     bars_.numbers.push_back(wide_p_bar_.data() + model.obstacle[o].numbers);
     numbers_.ways.push_back(ways_.data() + number(o, 0));
     bars_.ways.push_back(ways_bar_.data() + number(o, 0));
+  }
+}
+
+template <class T>
+template <class Visit>
+void GridObstacles<T>::for_each_motion(Visit&& visit) const {
+  for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
+    const auto& places = model_.obstacle[o];
+    for (int i = 0; moves(o) && i < box_.dimensions; ++i) {
+      visit(places.motion - first_ + i, number(o, i), places.velocity, i);
+    }
+    if (turns(o)) visit(places.angle - first_, number(o, box_.dimensions), places.spin, 0);
   }
 }
 
@@ -68,6 +80,7 @@ void GridObstacles<T>::set_geometry() {
   const double viscosity = wide_p_[GridModel::kViscosity];
   immersed_.set(numbers_, viscosity * model_.dt);
   for (int a = box_.first; a < 3; ++a) {
+    E_bar[at(a)].reserve(immersed_.wall_terms(a).capacity());
     E_bar[at(a)].assign(immersed_.wall_terms(a).size(), 0.0);
     const double *const of_D = immersed_.D(a), *const of_A = immersed_.A(a);
     for (std::ptrdiff_t m = 0; m < box_.numbers; ++m) {
@@ -82,7 +95,7 @@ void GridObstacles<T>::set_geometry() {
     });
   }
   const double* const k[3] = {k_[0].data(), k_[1].data(), k_[2].data()};
-  solver_.set(k, threads_);
+  solver_.set(k, threads_, model_.motions > 0);
   seen_ways_ = ways_;
   seen_speeds_.clear();
   ++moved_;
@@ -92,8 +105,9 @@ template <class T>
 void GridObstacles<T>::arm(std::size_t o, int a, int i, int j, int k, double* r) const {
   double x[3], centre[3];
   immersed_.position(a, i, j, k, x);
-  for (int c = 0; c < box_.dimensions; ++c)
-    centre[c] = numbers_.numbers[o][c] + ways_[number(o, c)];
+  for (int c = 0; c < box_.dimensions; ++c) {
+    centre[c] = wide_p_[at(model_.obstacle[o].centre + c)] + ways_[number(o, c)];
+  }
   way_from(box_, centre, x, r);
 }
 
@@ -118,16 +132,11 @@ template <class T>
 void GridObstacles<T>::place(Moment moment, const T* motion, const T* u) {
   inputs_ = u, moment_ = moment;
   std::fill(ways_bar_.begin(), ways_bar_.end(), 0.0);
-  for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
-    if (!moves(o)) continue;
-    for (int i = 0; i < box_.dimensions; ++i) {
-      double& way = ways_[number(o, i)];
-      way = static_cast<double>(motion[begin(o) + i]);
-      if (moment == Moment::now) continue;
-      way += model_.dt *
-             static_cast<double>(number_at(model_.obstacle[o].velocity, i, p_.data(), u));  // (1)
-    }
-  }
+  for_each_motion([&](int m, std::size_t n, const FlowModel::Place& rate, int i) {
+    ways_[n] = static_cast<double>(motion[m]);
+    if (moment == Moment::now) return;
+    ways_[n] += model_.dt * static_cast<double>(number_at(rate, i, p_.data(), u));  // (1)
+  });
   set_geometry();
   set_surfaces();
   for (auto& bar : w_bar) std::fill(bar.begin(), bar.end(), 0.0);
@@ -156,11 +165,9 @@ void GridObstacles<T>::set_surfaces() {
 
 template <class T>
 void GridObstacles<T>::store(T* motion) const {
-  for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
-    for (int i = 0; moves(o) && i < box_.dimensions; ++i) {
-      motion[begin(o) + i] = static_cast<T>(ways_[number(o, i)]);
-    }
-  }
+  for_each_motion([&](int m, std::size_t n, const FlowModel::Place&, int) {
+    motion[m] = static_cast<T>(ways_[n]);
+  });
 }
 
 template <class T>
@@ -197,7 +204,7 @@ void GridObstacles<T>::pull_surfaces(double* p_bar, T* u_bar) {
         const double omega = static_cast<double>(number_at(places.spin, e, p_.data(), inputs_));
         number_at_pullback(places.spin, e, part.sign * bar * r[part.other], p_bar, u_bar);
         const int axis = part.other - box_.first;
-        p_bar[places.numbers + axis] -= part.sign * bar * omega;
+        p_bar[places.centre + axis] -= part.sign * bar * omega;
         ways_bar_[number(o, axis)] -= part.sign * bar * omega;
       }
     });
@@ -209,17 +216,12 @@ void GridObstacles<T>::place_pullback(const T* next_bar, double* p_bar, T* u_bar
   pull_surfaces(p_bar, u_bar);
   if (model_.motions == 0) return;
   pull_geometry(p_bar);
-  for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
-    if (!moves(o)) continue;
-    for (int i = 0; i < box_.dimensions; ++i) {
-      const std::ptrdiff_t m = begin(o) + i;
-      double bar = ways_bar_[number(o, i)];
-      if (next_bar) bar += static_cast<double>(next_bar[m]);
-      motion_bar[m] += static_cast<T>(bar);  // (1)
-      if (moment_ == Moment::now) continue;
-      number_at_pullback(model_.obstacle[o].velocity, i, model_.dt * bar, p_bar, u_bar);
-    }
-  }
+  for_each_motion([&](int m, std::size_t n, const FlowModel::Place& rate, int i) {
+    double bar = ways_bar_[n];
+    if (next_bar) bar += static_cast<double>(next_bar[m]);
+    motion_bar[m] += static_cast<T>(bar);  // (1)
+    if (moment_ == Moment::next) number_at_pullback(rate, i, model_.dt * bar, p_bar, u_bar);
+  });
 }
 
 template <class T>
@@ -230,17 +232,32 @@ void GridObstacles<T>::give_back(double* p_bar) {
 template <class T>
 typename GridObstacles<T>::Astray GridObstacles<T>::astray() const {
   for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
-    if (!moves(o)) continue;
-    double cells = 0;
-    for (int i = 0; i < box_.dimensions; ++i) {
-      const T v = number_at(model_.obstacle[o].velocity, i, p_.data(), inputs_);
-      cells += std::abs(static_cast<double>(v)) * model_.dt / box_.h[at(i + box_.first)];
+    if (!moves(o) && !turns(o)) continue;
+    if (!(cells_in_a_step(o) <= 1)) {
+      return {static_cast<int>(o), "it crosses more than a cell in a step"};
     }
-    if (!(cells <= 1)) return {static_cast<int>(o), "it crosses more than a cell in a step"};
     if (outside(o)) return {static_cast<int>(o), "it has left the box"};
   }
   const int through = model_.motions > 0 ? through_a_side() : -1;
   return through < 0 ? Astray{} : Astray{through, "it moves through a side of the box"};
+}
+
+// Of the whole body, or where it turns of the faces inside it.
+template <class T>
+double GridObstacles<T>::cells_in_a_step(std::size_t o) const {
+  double cells = 0, fastest = 0;
+  for (int a = box_.first; a < 3; ++a) {
+    const double over = model_.dt / box_.h[at(a)];
+    if (moves(o)) {
+      const T v = number_at(model_.obstacle[o].velocity, a - box_.first, p_.data(), inputs_);
+      cells += over * std::abs(static_cast<double>(v));
+    }
+    for (std::size_t m = 0; turns(o) && m < D[at(a)].size(); ++m) {
+      if (D[at(a)][m] != 0 || immersed_.owner(a)[m] != static_cast<int>(o)) continue;
+      fastest = std::max(fastest, over * std::abs(static_cast<double>(w[at(a)][m])));
+    }
+  }
+  return std::isfinite(cells) ? std::max(cells, fastest) : cells;
 }
 
 // Whether no face lies inside it.
@@ -263,7 +280,8 @@ int GridObstacles<T>::through_a_side() const {
       for_each_on_side(box_, b, [&](int i, int j, int k, int) {
         const std::ptrdiff_t m = box_.index(i, j, k) + to;
         const int o = immersed_.owner(b)[m];
-        if (A[at(b)][at(m)] < 1 && moves(at(o)) && w[at(b)][at(m)] != 0) found = o;
+        if (A[at(b)][at(m)] == 1 || w[at(b)][at(m)] == 0) return;
+        if (moves(at(o)) || turns(at(o))) found = o;
       });
       if (found >= 0) return found;
     }
@@ -290,12 +308,11 @@ void GridObstacles<T>::place_pushforward(const T* p_tan, const T* u_tan, const T
   for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
     tangents.numbers.push_back(wide.data() + model_.obstacle[o].numbers);
     tangents.ways.push_back(t.ways.data() + number(o, 0));
-    for (int i = 0; moves(o) && i < box_.dimensions; ++i) {
-      const T v = number_at(model_.obstacle[o].velocity, i, p_tan, u_tan);
-      t.ways[number(o, i)] = (motion_tan ? static_cast<double>(motion_tan[begin(o) + i]) : 0) +
-                             model_.dt * static_cast<double>(v);  // (1)
-    }
   }
+  for_each_motion([&](int m, std::size_t n, const FlowModel::Place& rate, int i) {
+    const double before = motion_tan ? static_cast<double>(motion_tan[m]) : 0;
+    t.ways[n] = before + model_.dt * static_cast<double>(number_at(rate, i, p_tan, u_tan));  // (1)
+  });
   immersed_.pushforward(numbers_, tangents, wide[GridModel::kViscosity] * model_.dt, t.D, t.A, t.E);
   for (int a = box_.first; a < 3; ++a) {
     for_each_face(box_, a, threads_, [&](std::size_t m, const int* place) {
@@ -306,7 +323,7 @@ void GridObstacles<T>::place_pushforward(const T* p_tan, const T* u_tan, const T
         const Turned part = turned(e, a);
         if (part.sign == 0) continue;
         const int axis = part.other - box_.first;
-        const double moved = wide[at(places.numbers + axis)] + t.ways[number(o, axis)];
+        const double moved = wide[at(places.centre + axis)] + t.ways[number(o, axis)];
         sum -= number_at(places.spin, e, p_.data(), inputs_) * static_cast<T>(part.sign * moved);
       }
       t.w[at(a)][m] = sum;
@@ -316,11 +333,9 @@ void GridObstacles<T>::place_pushforward(const T* p_tan, const T* u_tan, const T
 
 template <class T>
 void GridObstacles<T>::store_tangents(const ObstacleTangents<T>& t, T* motion_tan) const {
-  for (std::size_t o = 0; o < model_.obstacle.size(); ++o) {
-    for (int i = 0; moves(o) && i < box_.dimensions; ++i) {
-      motion_tan[begin(o) + i] = static_cast<T>(t.ways[number(o, i)]);
-    }
-  }
+  for_each_motion([&](int m, std::size_t n, const FlowModel::Place&, int) {
+    motion_tan[m] = static_cast<T>(t.ways[n]);
+  });
 }
 
 template class GridObstacles<float>;

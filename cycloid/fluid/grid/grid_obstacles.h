@@ -1,13 +1,14 @@
 // GridObstacles: the obstacles of a flow where a step finds them, and the velocities w of their
 // surfaces.
 //
-// An obstacle that moves has gone s, with the velocity v and the spin Ω about its centre c + s:
-//   s⁺ = s + Δt v                                                      (1)  [m]
+// An obstacle that moves has gone s and turned by θ (body_frame.h), with the velocity v and the
+// spin Ω about its centre c + s:
+//   s⁺ = s + Δt v,   θ⁺ = θ + Δt Ω                                     (1)  [m], [rad]
 //   w  = v + Ω × (x - c - s⁺)                                          (2)  [m/s]
-// A step sees it at s⁺: mobilities, shares and the pressure's operator (immersed.h, pressure.h) are
-// those of the place where it arrives, so that the flow leaves the step with no flux through its
-// surface there. Faces that it has left behind begin with its own velocity. One that does not move
-// has s = 0 and a surface that may turn or slide all the same.
+// A step sees it at s⁺, θ⁺: mobilities, shares and the pressure's operator (immersed.h, pressure.h)
+// are those of the place where it arrives, so that the flow leaves the step with no flux through
+// its surface there. Faces that it has left behind begin with its own velocity. One that does not
+// move has s = 0, θ = 0 and a surface that may turn or slide all the same.
 #pragma once
 
 #include "cycloid/fluid/grid/grid_model.h"
@@ -20,7 +21,7 @@ template <class T>
 struct ObstacleTangents {
   Velocities<T> w;
   Velocities<double> D, A, E;
-  std::vector<double> ways;  // (obstacles, dimensions)
+  std::vector<double> ways;  // (obstacles, dimensions + 1)
 };
 
 template <class T>
@@ -65,11 +66,16 @@ class GridObstacles {
 
  private:
   bool moves(std::size_t o) const { return model_.obstacle[o].motion >= 0; }
-  std::ptrdiff_t begin(std::size_t o) const { return model_.obstacle[o].motion - first_; }
+  bool turns(std::size_t o) const { return model_.obstacle[o].angle >= 0; }
   std::size_t number(std::size_t o, int i) const {
-    return o * GridBox::u(box_.dimensions) + GridBox::u(i);
+    return o * GridBox::u(box_.dimensions + 1) + GridBox::u(i);
   }
+  // Calls visit(its number in the state's block, in ways, place of its rate, component of that) for
+  // each number of the motion.
+  template <class Visit>
+  void for_each_motion(Visit&& visit) const;
   bool outside(std::size_t o) const;
+  double cells_in_a_step(std::size_t o) const;
   int through_a_side() const;
   void set_geometry();
   void set_surfaces();
@@ -88,7 +94,7 @@ class GridObstacles {
   const T* inputs_ = nullptr;
   Moment moment_ = Moment::now;
   std::vector<double> wide_p_, wide_p_bar_;
-  std::vector<double> ways_, ways_bar_;  // (obstacles, dimensions)
+  std::vector<double> ways_, ways_bar_;  // (obstacles, dimensions + 1)
   std::vector<double> seen_ways_;        // those of the geometry at hand; empty: there is none
   std::vector<T> speeds_, seen_speeds_;  // of surfaces, and those that w is made of
   ObstacleNumbers numbers_;

@@ -43,6 +43,7 @@ template <class T>
 void GridScalar<T>::place() {
   if (!walls_ || seen_ == obstacles_->moved()) return;
   walls_->set(obstacles_->numbers(), diffusivity() * model_.dt);
+  E_bar_.reserve(walls_->terms().capacity());
   E_bar_.assign(walls_->terms().size(), 0.0);
   std::copy_n(walls_->D(), D_.size(), D_.begin());
   seen_ = obstacles_->moved();

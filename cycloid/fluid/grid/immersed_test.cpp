@@ -18,7 +18,8 @@ GridBox space_box() { return {{6, 7, 8}, {0.6, 0.7, 0.8}, {kWalls, kWalls, kRing
 // A number for each face that is the same every time.
 double weight(std::ptrdiff_t m, int a) { return std::sin(1.7 * static_cast<double>(m) + a); }
 
-// <D, .> + <A, .> + <E, .>, and its gradient by the obstacle's numbers and the way it has gone.
+// <D, .> + <A, .> + <E, .>, and its gradient by the obstacle's numbers, the way that it has gone
+// and the angle by which it has turned.
 struct Sums {
   GridBox box;
   FluidObstacle obstacle;
@@ -26,7 +27,7 @@ struct Sums {
 
   double value(const std::vector<double>& p, double nu_dt) const {
     Immersed at(box, {obstacle});
-    const std::vector<double> way(p.end() - box.dimensions, p.end());
+    const std::vector<double> way(p.end() - box.dimensions - 1, p.end());
     at.set({{p.data()}, {way.data()}}, nu_dt);
     double sum = 0;
     for (int a = box.first; a < 3; ++a) {
@@ -41,7 +42,7 @@ struct Sums {
   }
   std::vector<double> gradient(const std::vector<double>& p, double& nu_dt_bar) const {
     Immersed at(box, {obstacle});
-    const std::size_t ways = p.size() - static_cast<std::size_t>(box.dimensions);
+    const std::size_t ways = p.size() - static_cast<std::size_t>(box.dimensions + 1);
     const ObstacleNumbers numbers = {{p.data()}, {p.data() + ways}};
     at.set(numbers, viscosity_dt);
     std::vector<double> bars[6];
@@ -60,14 +61,17 @@ struct Sums {
     at.pullback(numbers, D, A, E_bar, {{p_bar.data()}, {p_bar.data() + ways}}, nu_dt_bar);
     return p_bar;
   }
-  void check() {
-    for (int a = 0; a < box.dimensions; ++a) obstacle.numbers.push_back(0.013 * (a + 1));
+  void check() const {
+    std::vector<double> p = obstacle.numbers;
+    for (int a = 0; a < box.dimensions; ++a) p.push_back(0.013 * (a + 1));
+    p.push_back(0.7);
     double nu_dt_bar = 0;
-    const std::vector<double> p_bar = gradient(obstacle.numbers, nu_dt_bar);
+    const std::vector<double> p_bar = gradient(p, nu_dt_bar);
+    CHECK((p_bar.back() != 0) == obstacle.turns);
     const double e = 1e-6;
     double most = 0;
     for (std::size_t i = 0; i < p_bar.size(); ++i) {
-      std::vector<double> up = obstacle.numbers, down = up;
+      std::vector<double> up = p, down = up;
       up[i] += e, down[i] -= e;
       const double slope = (value(up, viscosity_dt) - value(down, viscosity_dt)) / (2 * e);
       CAPTURE(i);
@@ -75,9 +79,7 @@ struct Sums {
       most = std::max(most, std::abs(p_bar[i]));
     }
     CHECK(most > 1);
-    const double slope =
-        (value(obstacle.numbers, viscosity_dt + e) - value(obstacle.numbers, viscosity_dt - e)) /
-        (2 * e);
+    const double slope = (value(p, viscosity_dt + e) - value(p, viscosity_dt - e)) / (2 * e);
     CHECK(nu_dt_bar == doctest::Approx(slope).epsilon(1e-6));
     CHECK(std::abs(slope) > 1);
   }
@@ -95,6 +97,11 @@ TEST_CASE("immersed: pullbacks equal differences, circle, box, array, ball") {
     }
   }
   Sums{box, array}.check();
+  Sums{plane_box(), {ObstacleKind::box, {0.533, 0.471, 0.41, 0.33}, true, true}}.check();
+  array.turns = true;
+  array.numbers.push_back(0.51), array.numbers.push_back(0.63);
+  Sums{box, array}.check();
+  test::mark_operator_tested("seen_from");
   test::mark_operator_tested("signed_distance");
   test::mark_operator_tested("WallPoints::friction");
 }
@@ -103,7 +110,7 @@ TEST_CASE("immersed: a wall at a known distance gives the mobility of the law") 
   const GridBox box = plane_box();
   Immersed at(box, {{ObstacleKind::box, {0.6, 0.5, 0.5, 4.0}}});  // x from 0.35 to 0.85
   const std::vector<double> p = {0.6, 0.5, 0.5, 4.0};
-  const double stays[2] = {};
+  const double stays[3] = {};
   at.set({{p.data()}, {stays}}, 0.002);
   // The u-face at x = 0.3 is 0.05 = h/2 before the wall: c = 2 / (θ (1 + θ)) / h² - 1 / h².
   const double c = (2 / (0.5 * 1.5) - 1) / 0.01;

@@ -207,7 +207,7 @@ void Multigrid::cycle(std::size_t level, Room& all, int threads) const {
   MultigridLevel::Room& room = all.level[level];
   if (level + 1 == levels_.size()) {
     std::copy(room.b.begin(), room.b.end(), room.x.begin());
-    factor_->solve(room.x.data() + l.pad, threads);
+    factor_->solve(room.x.data() + l.pad, all.coarsest, threads);
     return;
   }
   smooth(l, room, true, threads);

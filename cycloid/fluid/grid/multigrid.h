@@ -59,6 +59,7 @@ class Multigrid {
 
   struct Room {
     std::vector<MultigridLevel::Room> level;
+    CholeskyFactor::Room coarsest;
     std::vector<double> q, p, Ap, sums;
   };
   Room make_room() const;

@@ -179,7 +179,7 @@ PressureSolver::PressureSolver(const GridBox& box, std::shared_ptr<const Pressur
   group_.resize(at(box.cells)), held_.resize(at(box.cells));
 }
 
-void PressureSolver::set(const double* const* k, int threads) {
+void PressureSolver::set(const double* const* k, int threads, bool often) {
   if (series_) return;
   const PressurePattern& p = *pattern_;
   const GridBox& box = p.box;
@@ -225,7 +225,7 @@ void PressureSolver::set(const double* const* k, int threads) {
     values_[at(p.diagonal[at(cell)])] *= 2;
   }
   if (multigrid_) return set_multigrid(threads);
-  CYCLOID_CHECK(factor_->factor(values_, threads) < 0);
+  CYCLOID_CHECK(factor_->factor(values_, threads, often) < 0);
 }
 
 // Couplings to upper neighbours, and what is left of each cell's own entry.
@@ -261,7 +261,7 @@ SolveOutcome PressureSolver::solve(double* b, double tolerance, const Room& room
   }
   for (int i = 0; i < cells_; ++i) b[i] = open_[at(i)] ? -b[i] : 0;
   if (multigrid_) return multigrid_->solve(b, tolerance, *room.multigrid, threads);
-  factor_->solve(b, threads);
+  factor_->solve(b, *room.factor, threads);
   return {};
 }
 

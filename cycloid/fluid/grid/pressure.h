@@ -76,16 +76,19 @@ class PressureSolver {
   struct Room {
     std::unique_ptr<SeriesSolver::Room> series;
     std::unique_ptr<Multigrid::Room> multigrid;
+    std::unique_ptr<CholeskyFactor::Room> factor;
   };
   Room make_room(int threads) const {
     Room room;
     if (series_) room.series = std::make_unique<SeriesSolver::Room>(*series_, threads);
     if (multigrid_) room.multigrid = std::make_unique<Multigrid::Room>(multigrid_->make_room());
+    if (factor_) room.factor = std::make_unique<CholeskyFactor::Room>(factor_->make_room());
     return room;
   }
 
-  // k: of the faces of each component (arrays of grid_box.h); null: 1 everywhere.
-  void set(const double* const* k, int threads);
+  // k: of the faces of each component (arrays of grid_box.h); null: 1 everywhere. often: memory is
+  // kept for the next time.
+  void set(const double* const* k, int threads, bool often = false);
   // Solves L q = b in place, over cells in C order. tolerance: of conjugate gradients.
   SolveOutcome solve(double* b, double tolerance, const Room& room, int threads) const;
   // Whether a cell has open faces.

@@ -16,11 +16,18 @@ namespace cycloid::inline fluid {
 enum class ObstacleKind { circle, box, array };
 
 // An obstacle and its numbers: circle (in 3-D a sphere) center (d), radius; box center (d), size
-// (d); array: signed distances at the corners of cells, (n + 1) along each axis, C order [m].
+// (d); array: signed distances at the corners of cells, (n + 1) along each axis, C order [m], and
+// where it turns the pivot (d).
 struct FluidObstacle {
   ObstacleKind kind = ObstacleKind::circle;
   std::vector<double> numbers;
   bool moves = false;  // through the grid, with its velocity
+  bool turns = false;  // in the plane, with its angular velocity
+
+  // Of its centre among the numbers; an array has one where it turns.
+  int centre(int dimensions) const {
+    return kind == ObstacleKind::array ? static_cast<int>(numbers.size()) - dimensions : 0;
+  }
 };
 
 // φ of one obstacle at x (3) [m], axes as in grid_box.h.

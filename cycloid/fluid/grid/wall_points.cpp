@@ -39,10 +39,6 @@ void WallPoints::place_of(std::ptrdiff_t m, double* x) const {
   position(p[0], p[1], p[2], x);
 }
 
-void WallPoints::seen_from(const double* way, const double* x, double* y) const {
-  for (int a = 0; a < 3; ++a) y[a] = x[a] - (a < box_.first ? 0 : way[a - box_.first]);
-}
-
 int WallPoints::end(int b) const {
   if (b < box_.first) return box_.n[at(b)];
   if (kind_ == kCorners) return box_.n[at(b)] + 1;
@@ -105,9 +101,10 @@ void WallPoints::set(const ObstacleNumbers& numbers, double spread) {
         position(i, j, k, x);
         const std::size_t m = at(box_.index(i, j, k));
         for (const int o : counted_) {
-          seen_from(numbers.ways[at(o)], x, y);
-          const double phi =
-              signed_distance(box_, obstacles_[at(o)].kind, numbers.numbers[at(o)], y);  // (1)
+          const FluidObstacle& one = obstacles_[at(o)];
+          const double* const p = numbers.numbers[at(o)];
+          seen_from(box_, one, p, numbers.ways[at(o)], x, y);
+          const double phi = signed_distance(box_, one.kind, p, y);  // (1)
           if (phi < nearest) nearest = phi, owner_[m] = o;
         }
         phi_[m] = nearest;
@@ -129,6 +126,8 @@ void WallPoints::set(const ObstacleNumbers& numbers, double spread) {
           {m, low < 0 ? m + s : m - s, n / (2 * P + n) / (box_.h[at(b)] * box_.h[at(b)])});  // (2)
     }
   });
+  // Elsewhere an obstacle may have some more.
+  if (terms_.capacity() < 2 * terms_.size()) terms_.reserve(3 * terms_.size());
 }
 
 void WallPoints::pullback(const ObstacleNumbers& numbers, const double* D_bar, const double* E_bar,
@@ -159,10 +158,12 @@ void WallPoints::pullback(const ObstacleNumbers& numbers, const double* D_bar, c
     const std::size_t o = at(owner_[at(m)]);
     double x[3], y[3], y_bar[3] = {};
     place_of(m, x);
-    seen_from(numbers.ways[o], x, y);
-    signed_distance_pullback(box_, obstacles_[o].kind, numbers.numbers[o], y, room_[at(m)],
-                             bars.numbers[o], y_bar);  // (1)
-    for (int a = box_.first; a < 3; ++a) bars.ways[o][a - box_.first] -= y_bar[a];
+    const double* const p = numbers.numbers[o];
+    seen_from(box_, obstacles_[o], p, numbers.ways[o], x, y);
+    signed_distance_pullback(box_, obstacles_[o].kind, p, y, room_[at(m)], bars.numbers[o],
+                             y_bar);  // (1)
+    seen_from_pullback(box_, obstacles_[o], p, numbers.ways[o], x, y_bar, bars.numbers[o],
+                       bars.ways[o]);
   }
 }
 
@@ -175,10 +176,12 @@ void WallPoints::pushforward(const ObstacleNumbers& numbers, const ObstacleNumbe
     const std::size_t o = at(owner_[at(m)]);
     double x[3], y[3], y_tan[3] = {};
     place_of(m, x);
-    seen_from(numbers.ways[o], x, y);
-    for (int a = box_.first; a < 3; ++a) y_tan[a] = -tangents.ways[o][a - box_.first];
-    room_[at(m)] = signed_distance_pushforward(box_, obstacles_[o].kind, numbers.numbers[o], y,
-                                               tangents.numbers[o], y_tan);  // (1)
+    const double *const p = numbers.numbers[o], *const p_tan = tangents.numbers[o];
+    seen_from(box_, obstacles_[o], p, numbers.ways[o], x, y);
+    seen_from_pushforward(box_, obstacles_[o], p, numbers.ways[o], x, p_tan, tangents.ways[o],
+                          y_tan);
+    room_[at(m)] =
+        signed_distance_pushforward(box_, obstacles_[o].kind, p, y, p_tan, y_tan);  // (1)
   }
   D_tan.assign(at(box_.numbers), 0.0);
   E_tan.assign(terms_.size(), 0.0);

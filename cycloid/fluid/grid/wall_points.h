@@ -1,10 +1,10 @@
 // WallPoints: where values live that feel the walls of obstacles: the faces of a component, or the
 // centres of cells.
 //
-//   φ(x) = the least over obstacles of their signed distance at x - s              (1)  [m]
-// s the way that an obstacle has gone. The value at point P, φ_P > 0, feels the wall that lies
-// between it and a neighbour N behind it, φ_N = -n < 0, at the distance θ h, θ = φ_P / (φ_P + n),
-// where the value is w. With O the neighbour on the other side, its second derivative
+//   φ(x) = the least over obstacles of their signed distance where they see x      (1)  [m]
+// (body_frame.h). The value at point P, φ_P > 0, feels the wall that lies between it and a
+// neighbour N behind it, φ_N = -n < 0, at the distance θ h, θ = φ_P / (φ_P + n), where the value
+// is w. With O the neighbour on the other side, its second derivative
 // (ShortleyWeller1938)
 //   2 / h² ((u_O - u_P) / (1 + θ) + (w - u_P) / (θ (1 + θ)))
 //     = (u_O - 2 u_P + w) / h² + E (u_O - u_P) + c (w - u_P),
@@ -19,12 +19,12 @@
 
 #include <vector>
 
-#include "cycloid/fluid/grid/signed_distance.h"
+#include "cycloid/fluid/grid/body_frame.h"
 
 namespace cycloid::inline fluid {
 
-// Of each obstacle its numbers and the way that it has gone (dimensions) [m]; and their cotangents
-// or tangents.
+// Of each obstacle its numbers, and the way that it has gone (dimensions) [m] and by which it has
+// turned [rad]; and their cotangents or tangents.
 template <class Number>
 struct OfObstacles {
   std::vector<Number*> numbers, ways;
@@ -66,8 +66,6 @@ class WallPoints {
   void position(int i, int j, int k, double* x) const;
 
  private:
-  // x as an obstacle sees it.
-  void seen_from(const double* way, const double* x, double* y) const;
   void place_of(std::ptrdiff_t m, double* x) const;
   // Σ φ_P c of (2), and its pullback onto φ of the point and its neighbours.
   double friction(std::ptrdiff_t m) const;

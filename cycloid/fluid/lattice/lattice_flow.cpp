@@ -64,7 +64,7 @@ System lattice_flow(const LatticeOptions& o) {
   model->box = make_box(o.shape, o.size, o.sides);
   check_cubes(model->box);
   for (const FluidObstacle& one : o.obstacles) {
-    if (one.moves) {
+    if (one.moves || one.turns) {
       throw ModelError(
           "obstacles stay in their places in a lattice; cycloid.fluid.grid moves them");
     }

@@ -80,7 +80,7 @@ TEST_CASE("lattice work: the way back is the transpose of the tangent, in every 
 TEST_CASE("lattice work: ... and with an obstacle, whose place and size are among the parameters") {
   auto model = std::make_shared<LatticeModel>(*closed_box({9, 8}, {kRing, kOut}, Relaxation::two));
   model->obstacles = {{ObstacleKind::circle, {4.37, 4.21, 1.83}}};
-  model->obstacle = {{2, {}, {}}};
+  model->obstacle = {{2, 2, {}, {}}};
   model->parameters = 5;
   const double p[] = {0.1, 1.0, 4.37, 4.21, 1.83}, p_tan[] = {0.3, 0.0, 0.5, -0.7, 0.9};
   LatticeWork<double> work(model, 1);

@@ -1,5 +1,5 @@
 // The operators lie apart from those who use them: inlined, GCC takes new and free for a mismatch.
-#include "cycloid/rigid/allocation_count_test.h"
+#include "tests/support/allocation_count.h"
 
 #include <cstddef>
 #include <cstdlib>
