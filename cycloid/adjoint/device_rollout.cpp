@@ -31,6 +31,9 @@ Run<T> unseen_run(const System& system, std::int64_t batch, std::int64_t steps,
   run.control_rows = system.inputs().size() > 0 ? control_rows : 0;
   run.memory = options.memory;
   run.stepper = system.steppers<T>().one.get();
+  if (!std::holds_alternative<ExactGradient>(system.gradient())) {
+    throw Error("device: arrays that stay there have exact gradients: pass arrays of the CPU");
+  }
   if (!run.samples.empty() || run.memory.kind == Memory::Kind::reversible ||
       run.memory.kind == Memory::Kind::truncate || !run.stepper->sizes().arrays.empty()) {
     throw Error(

@@ -103,7 +103,7 @@ static_assert(sizeof(StaticRows) == 11 * kListBytes + 8);
 static_assert(sizeof(BodyPairs) == 4 * kListBytes);
 static_assert(sizeof(BroadPhase) == 12 * kListBytes + 8);
 static_assert(sizeof(IslandPlan) == kListBytes + 8);
-static_assert(sizeof(ContactPlan) == sizeof(BroadPhase) + 8 * kListBytes + 48);
+static_assert(sizeof(ContactPlan) == sizeof(BroadPhase) + 9 * kListBytes + 56);
 static_assert(sizeof(ConstraintPlan) == sizeof(DofBlocks) + sizeof(StaticRows) +
                                             sizeof(ContactPlan) + sizeof(IslandPlan) +
                                             sizeof(ConstraintCapacity) + 4 + sizeof(double));

@@ -98,7 +98,7 @@ System block(const std::string& material, const std::string& integrator, Element
   }
   o.held[o.held.size() - 2] = 1;  // and one number of the last vertex
   o.inputs = {"pinned", "force"};
-  o.yield = 30, o.hardening = 3e3;  // of "plastic": everything flows
+  if (material == "plastic") o.yield = 30, o.hardening = 3e3;  // everything flows
   if (muscle) {
     o.muscles = {{{}, {0.2, 1, 0.3}, 3e3, 5e3}, {{1, 0}, {1, 0, 0, 0, 0.5, 0.6}, 1e3, 2e3}};
     o.inputs = {"pinned", "muscle:#0", "force", "muscle:#1"};

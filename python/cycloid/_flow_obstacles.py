@@ -44,7 +44,8 @@ class FlowObstacles:
             place = vertex.mean(axis=0)
             mesh = np.column_stack([vertex - place, np.full(len(vertex), self._thin)]), triangles
         place = values.get(f"{own}.center", place)
-        moves, turns = (flow.state_slices.get(f"{own}.{part}") for part in ("displacement", "angle"))
+        moves = flow.state_slices.get(f"{own}.displacement")
+        turns = flow.state_slices.get(f"{own}.angle")
         body, at = -1, place
         if moves is not None or turns is not None:
             pivot = values.get(f"{own}.pivot", place)

@@ -30,7 +30,18 @@ def roll_out(x: torch.Tensor, u: torch.Tensor | None, p: Any, call: RolloutCall)
         raise Error(f"x0 is on {x.device}, and kernels run on cuda:0")
     if call.times:
         raise Error("states at times are the CPU's: pass x0.cpu()")
+    _check(x, call.system.state_size, "x0")
+    if u is not None:
+        _check(u, call.system.input_size, "controls")
     return _OnDevice.apply(x, u, None if p is None else p.cpu(), call)
+
+
+def _check(tensor: torch.Tensor, size: int, name: str) -> None:
+    """Kernels read what they are given."""
+    if tensor.ndim == 0 or tensor.shape[-1] != size:
+        raise Error(f"{name} must have shape (..., {size}); got {tuple(tensor.shape)}")
+    if not bool(torch.isfinite(tensor).all()):
+        raise Error(f"{name} holds a number that is not finite")
 
 
 class _OnDevice(torch.autograd.Function):
@@ -55,7 +66,7 @@ class _OnDevice(torch.autograd.Function):
         warning = ctx.run.step_warning(call.skip) if call.single else ""
         if warning:
             warnings.warn(warning, SolverWarning, stacklevel=2)
-        ctx.kept = rows, inputs  # the run reads them again on the way back
+        ctx.kept = rows, inputs  # the run reads them again in the backward pass
         ctx.call, ctx.lead = call, lead
         ctx.shapes = [None if t is None else t.shape for t in (x, u, p)]
         return states
@@ -93,15 +104,20 @@ def _of_parameters(rows: Any, lead: Any, shape: Any) -> torch.Tensor:
 
 def _rows(tensor: torch.Tensor, lead: Any, trailing: int) -> torch.Tensor:
     own = tensor.shape[tensor.ndim - trailing :]
-    return tensor.detach().expand(*lead, *own).reshape(-1, *own).contiguous()
+    return _copy(tensor.detach().expand(*lead, *own).reshape(-1, *own))
 
 
 def _shared_rows(tensor: torch.Tensor, lead: Any, trailing: int) -> torch.Tensor:
     """One row where all environments share it."""
     own = tensor.shape[tensor.ndim - trailing :]
     if math.prod(tensor.shape[: tensor.ndim - trailing]) == 1:
-        return tensor.detach().reshape(1, *own).contiguous()
+        return _copy(tensor.detach().reshape(1, *own))
     return _rows(tensor, lead, trailing)
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """Of one's own: the user may change hers before the backward pass."""
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def _address(tensor: torch.Tensor | None) -> int:

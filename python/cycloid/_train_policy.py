@@ -110,7 +110,7 @@ def train_policy(
     `close_loop`; tanh has a slope everywhere. clip_gradient: an environment whose gradient is so
     many times longer than the median is cut to that, and the policy's gradient to length 1.
     randomise(rng, n) -> {name: (n, ...)}: parameters in `vary`, drawn anew for each window.
-    environments: side by side, 64 if left out.
+    environments: side by side, 64 if left out, whatever the number of a `cycloid.gym` environment.
 
     In place of a System, environments of `cycloid.gym`, such as cycloid.gym.make("Hopper", 64):
     starts, ends and length of episodes are theirs, a step is one of their actions, held for

@@ -92,6 +92,8 @@ def verify(
     for name in ("noise", "spread"):
         if not options[name] >= 0:
             raise Error(f"{name} must not be negative; got {options[name]}")
+    if isinstance(result, Plan | Fit) and not (steps is None and starts is None):
+        raise Error("steps and starts are of a policy: a plan has its horizon, a fit its data")
     if isinstance(result, Plan):
         options["threads"] = as_threads(threads, result.system._threads)
         return _of_plan(result, options | {"std": _std(result.system, std), "parameters": []})

@@ -19,8 +19,10 @@ _SEED_OF_STARTS = 2**32
 class PolicyJudge:
     """Costs of a policy: minus the mean over starts of its rewards up to an episode's end."""
 
-    def __init__(self, policy: Policy, steps: int | None, starts: int | None, seed: int) -> None:
-        self.policy, self.task = policy, policy.task
+    def __init__(
+        self, policy: Policy, steps: int | None, starts: int | None, seed: int, threads: int | None
+    ) -> None:
+        self.policy, self.task, self.threads = policy, policy.task, threads
         length = policy._training.options.episode or _STEPS
         self.steps = min(length, _STEPS) if steps is None else steps
         rng = np.random.default_rng(_SEED_OF_STARTS + seed)
@@ -39,37 +41,45 @@ class PolicyJudge:
         return tuple(self._cost(world, substeps, delay, added, acts) for acts in (False, True))
 
     def run(self, world: System, substeps: int, delay: int, added: Any, acts: bool) -> Any:
-        """States (E, T+1, n), inputs as they came, and as they were sent (E, T, m); and which
-        environments failed."""
+        """States (E, T+1, n) and inputs as they came (E, T, m); and after how many steps each
+        environment failed, T where it did not."""
         x, states, inputs, sent = self.x0, [self.x0], [], []
-        failed = np.zeros(len(x), bool)
+        failed = np.full(len(x), self.steps)
+        count = substeps * self.task.held
         for t in range(self.steps):
             sent.append(self.policy(x, world) if acts else np.zeros_like(added[t]))
             late = sent[t - delay] if t >= delay else np.zeros_like(added[t])
             inputs.append(late + added[t])
-            out = advance(world, x, inputs[-1], substeps * self.task.held)
-            failed[[f.environment for f in out.report.failed]] = True
-            x = np.where(failed[:, None], x, out.states)
+            when = t * count * world.timestep
+            out = advance(world, x, inputs[-1], count, t0=when, threads=self.threads)
+            now = [f.environment for f in out.report.failed]
+            failed[now] = np.minimum(failed[now], t)
+            x = np.where((failed <= t)[:, None], x, out.states)
             states.append(x)
         rows = (np.stack(a, axis=1) for a in (states, inputs))
         return (*rows, failed)
 
     def _cost(self, world: System, substeps: int, delay: int, added: Any, acts: bool) -> float:
         states, u, failed = self.run(world, substeps, delay, added, acts)
-        if failed.any():
-            return float("inf")
         r, _ = self.task.reward(world, states, u, None)
-        ended = self.task.ended(world, states[:, 1:])
-        before = np.concatenate([np.zeros((len(u), 1), bool), ended[:, :-1]], axis=1)
-        alive = ~np.maximum.accumulate(before, axis=1)
+        alive = self._alive(world, states)
+        if (failed < alive.sum(axis=1)).any():  # what fails after an episode's end is not of it
+            return float("inf")
         return -float((r * alive).sum(axis=1).mean())
 
+    def _alive(self, world: System, states: Any) -> np.ndarray:
+        """Steps up to an episode's end (E, T)."""
+        ended = self.task.ended(world, states[:, 1:])
+        before = np.concatenate([np.zeros((len(states), 1), bool), ended[:, :-1]], axis=1)
+        return ~np.maximum.accumulate(before, axis=1)
+
     def example(self) -> tuple[np.ndarray, np.ndarray]:
-        """Every time step of the run from the first start: states and inputs."""
+        """Every time step of the first start's episode: states and inputs."""
         world = self.task.physics._like(self.task.physics._core.in_double())
         added = np.zeros((self.steps, len(self.x0), world.input_size))
-        _, u, _ = self.run(world, 1, 0, added, True)
-        controls = np.repeat(u[0], self.task.held, axis=0)
+        states, u, _ = self.run(world, 1, 0, added, True)
+        length = int(self._alive(world, states)[0].sum())
+        controls = np.repeat(u[0, :length], self.task.held, axis=0)
         return np.asarray(rollout(world, self.x0[0], controls).states), controls
 
 
@@ -77,7 +87,7 @@ def verify_policy(
     policy: Policy, steps: int | None, starts: int | None, options: dict[str, Any]
 ) -> Any:
     """What `_core` found about a policy."""
-    judge = PolicyJudge(policy, steps, starts, options["seed"])
+    judge = PolicyJudge(policy, steps, starts, options["seed"], options.get("threads"))
     states, controls = (np.ascontiguousarray(a).ravel() for a in judge.example())
     physics = policy.task.physics._core
     return _core.verify_judged(physics, judge, states, controls, **options)

@@ -15,7 +15,8 @@ torch.Size([201, 2])
 A System on the CPU takes tensors of the CPU, one on a card (`device="cuda"`) also tensors of that
 card, which never leave it. The system's dtype is that of the numbers; a tensor of another dtype is
 converted, and its gradient comes back in its own. `torch.func.vmap`, `grad` and `jacrev` and
-`torch.compile` work, and outside of it forward mode and second derivatives.
+`torch.compile` work, and outside of it forward mode and second derivatives; of tensors on a card
+first derivatives alone.
 """
 
 from __future__ import annotations
@@ -195,6 +196,8 @@ def _rolled_out(
     """By the operator that compiles, or by the function that torch.func transforms."""
     keep = _needs_gradient(x, u, p)
     if torch.compiler.is_compiling():
+        if x.is_cuda or (u is not None and u.is_cuda):
+            raise Error("tensors on a card are not compiled: call it outside torch.compile")
         options = *options, times, t, single
         return _torch_ops.rollout(x, u, p, keep, system._handle, steps, *options)[0]
     save, saved, memory, value, threads, skip = options

@@ -191,9 +191,13 @@ def test_a_run_that_is_resumed_is_the_same_bit_for_bit(tmp_path, method):
 
 def test_ctrl_c_ends_a_training_with_what_it_has(tmp_path):
     law = cy.learn.hamiltonian(1, hidden=(16, 16), dt=0.05)
-    timer = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    run = cy.learn.train(law, spring_rows(), steps=10**9)
+    timer = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
+
+    def when_it_runs(step, loss):
+        if not timer.is_alive() and not timer.finished.is_set():
+            timer.start()
+
+    run = cy.learn.train(law, spring_rows(), steps=10**9, callback=when_it_runs)
     timer.join()
     assert run.ended and "Ctrl-C" in run.message and run.steps > 0
     run.save(tmp_path / "law.cyl")

@@ -254,10 +254,11 @@ double GridObstacles<T>::cells_in_a_step(std::size_t o) const {
     }
     for (std::size_t m = 0; turns(o) && m < D[at(a)].size(); ++m) {
       if (D[at(a)][m] != 0 || immersed_.owner(a)[m] != static_cast<int>(o)) continue;
-      fastest = std::max(fastest, over * std::abs(static_cast<double>(w[at(a)][m])));
+      const double speed = over * std::abs(static_cast<double>(w[at(a)][m]));
+      if (!(speed <= fastest)) fastest = speed;  // NaN stays
     }
   }
-  return std::isfinite(cells) ? std::max(cells, fastest) : cells;
+  return cells <= fastest || !std::isfinite(fastest) ? fastest : cells;
 }
 
 // Whether no face lies inside it.

@@ -9,7 +9,7 @@
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
 
-constexpr std::ptrdiff_t kAhead = 512;        // bytes that are fetched ahead of their use
+constexpr std::uintptr_t kAhead = 512;        // bytes that are fetched ahead of their use
 constexpr std::ptrdiff_t kCached = 16 << 20;  // bytes of two rows that a cache may keep
 
 template <class T, class L>
@@ -57,7 +57,8 @@ struct Nodes {
 
   // Lines that will be read soon; more streams than the processor follows by itself.
   static CYCLOID_INLINE void fetch(const T* from) {
-    __builtin_prefetch(reinterpret_cast<const char*>(from) + kAhead);
+    __builtin_prefetch(
+        reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + kAhead));
   }
   // count numbers to places m … of the ring.
   static CYCLOID_INLINE void put_run(const T* from, std::ptrdiff_t m, std::ptrdiff_t count,

@@ -219,11 +219,11 @@ T LatticeWork<T>::outflow_term(const LatticeLink& l, const T* x) const {
   return static_cast<T>(set.w[l.direction]) * (9 * cu * cu - 3 * uu);
 }
 
-// Calls visit(link), on several threads where there are many.
+// Calls visit(0 … count - 1), on several threads where there are many.
 template <class T>
 template <class Visit>
-void LatticeWork<T>::for_links(Visit&& visit) const {
-  const std::size_t each = at(kChunk), count = link_count(), chunks = (count + each - 1) / each;
+void LatticeWork<T>::for_links(std::size_t count, Visit&& visit) const {
+  const std::size_t each = at(kChunk), chunks = (count + each - 1) / each;
   parallel_for(chunks, chunks > 4 ? threads : 1, [&](std::size_t chunk) {
     for (std::size_t i = chunk * each; i < std::min(count, (chunk + 1) * each); ++i) visit(i);
   });
@@ -231,20 +231,21 @@ void LatticeWork<T>::for_links(Visit&& visit) const {
 
 template <class T>
 void LatticeWork<T>::links(const T* x, const T* X, T* values) const {
-  for_links([&](std::size_t i) { values[i] = X[from_[i]]; });
+  for_links(link_count(), [&](std::size_t i) { values[i] = X[from_[i]]; });
   const auto& all = links_.all();
-  for (const int i : not_copied_) {
+  for_links(not_copied_.size(), [&](std::size_t k) {
+    const int i = not_copied_[k];
     const LatticeLink& l = all[at(i)];
     T value = static_cast<T>(l.a) * values[i] + terms_[at(i)];
     if (l.second >= 0) value += static_cast<T>(l.b) * X[l.second];
     if (l.kind == LinkKind::outflow) value += outflow_term(l, x);
     values[i] = value;
-  }
+  });
 }
 
 template <class T>
 void LatticeWork<T>::settle(const T* values, T* X) const {
-  for_links([&](std::size_t i) { X[to_[i]] = values[i]; });
+  for_links(link_count(), [&](std::size_t i) { X[to_[i]] = values[i]; });
   for (int d = 0; d < set.directions; ++d) {
     for (const int m : links_.solids()) X[d * nodes + m] = T(0);
   }

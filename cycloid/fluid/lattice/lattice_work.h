@@ -74,7 +74,7 @@ class LatticeWork {
   double wall_speed(const LatticeLink& l, const T* p, const T* u, Visit&& visit) const;
   double term_scale(const LatticeLink& l) const;  // of the velocity, without s
   template <class Visit>
-  void for_links(Visit&& visit) const;
+  void for_links(std::size_t count, Visit&& visit) const;
   T outflow_term(const LatticeLink& l, const T* x) const;
 
   std::shared_ptr<const LatticeModel> keep_;

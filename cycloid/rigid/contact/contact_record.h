@@ -77,7 +77,7 @@ struct RecordWalk {
     if (code == kEnd) return -1;
     const int k = static_cast<int>(code) / kMostTouches, first = k * kMostTouches;
     const int places = plan.pairs[static_cast<std::size_t>(k)].touches;
-    for (int i = 0; i < places; ++i) feature[i] = S(kNoFeature);
+    for (int i = 0; i < places; ++i) feature[i] = feature[kMostTouches + i] = S(kNoFeature);
     B next(kEnd);
     for (int row = passed; row < record.slots; ++row) {
       const S* const from = record.at(row);

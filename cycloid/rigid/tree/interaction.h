@@ -55,8 +55,8 @@ void interaction_forces(const InteractionPoint<S, P>& at, const InteractionSpace
     space.total[b] = body_force(inertia_of(at.r, w, b), w.v[l], w.a[l]) - space.external[b];
   }
   for (std::size_t b = bodies; b-- > 1;) {
-    const Vec3<S>* origin = tree.root[b] ? w.frames.origin + b : nullptr;
-    hand_on(false, origin, space.total[b], space.total[tree.model.bodies[b].parent]);
+    hand_on(false, tree.root[b], w.frames.origin[b], space.total[b],
+            space.total[tree.model.bodies[b].parent]);
   }
 }
 

@@ -198,10 +198,9 @@ CYCLOID_INLINE void cross_joint(const SweepPoint<S>& at, const P* p, std::size_t
     bar.motion = Force<S>{};
     subtract_cross_force(bar.motion, at.a[0], bar.a);
   }
-  const P* axis = link.kind == LinkKind::hinge
-                      ? p + at.tree.joints[static_cast<std::size_t>(link.joint)].axis
-                      : nullptr;
-  const bool scaled = axis && !is_unit(axis);
+  const bool hinge = link.kind == LinkKind::hinge;
+  const P* axis = p + (hinge ? at.tree.joints[static_cast<std::size_t>(link.joint)].axis : 0);
+  const bool scaled = hinge && !is_unit(axis);
   for (int i = 0; i < dofs; ++i) {  // (5)
     const S turned = power(bar.motion, column[i]);
     q_bar[link.dof + i] += scaled ? turned * turning_rate(at.frames, axis, l) : turned;
@@ -227,8 +226,9 @@ CYCLOID_INLINE void gather_body_frame(const SweepPoint<S>& at, std::size_t b, co
 
 // Hands a body's cotangents on to its parent; a parent that stands still has another origin.
 template <class S>
-CYCLOID_INLINE void hand_on(bool assign, const Vec3<S>* origin, const Force<S>& own, Force<S>& to) {
-  const Force<S> W = origin ? moved_to(own, *origin) : own;
+CYCLOID_INLINE void hand_on(bool assign, bool moved, const Vec3<S>& origin, const Force<S>& own,
+                            Force<S>& to) {
+  const Force<S> W = moved ? moved_to(own, origin) : own;
   to = assign ? W : to + W;
 }
 
@@ -347,14 +347,15 @@ CYCLOID_STAGE void sweep_pullback(const SweepPoint<S>& at, const P* p, const Bod
                            G.torque - cross(at.frames.before_pos[b], G.force)));
     }
     const std::size_t parent = static_cast<std::size_t>(body.parent);  // (6)
-    const Vec3<S>* origin = tree.root[b] ? at.frames.origin + b : nullptr;
+    const Vec3<S>& origin = at.frames.origin[b];
+    const bool root = tree.root[b];
     const bool last = tree.last_child[b], assign = !pushed && last;
-    hand_on(assign, origin, bar.m, bars.m[parent]);
-    hand_on(assign, origin, bar.a, bars.a[parent]);
-    hand_on(assign, origin, bar.z, bars.v[parent]);
-    hand_on(assign, origin, bar.motion, bars.pose[parent]);
+    hand_on(assign, root, origin, bar.m, bars.m[parent]);
+    hand_on(assign, root, origin, bar.a, bars.a[parent]);
+    hand_on(assign, root, origin, bar.z, bars.v[parent]);
+    hand_on(assign, root, origin, bar.motion, bars.pose[parent]);
     for (std::size_t i = 0; i < n; ++i) {
-      hand_on(!more[i].pushed && last, origin, bar.more[i], more[i].bar[parent]);
+      hand_on(!more[i].pushed && last, root, origin, bar.more[i], more[i].bar[parent]);
     }
   }
 }
