@@ -36,7 +36,7 @@ HOP = """<mujoco> <option timestep="0.01"/> <worldbody> <geom type="plane" size=
 near = cy.FromDistance(0.1)  # the finger feels the block before it touches
 table = cy.load(PUSH, gradient=near)
 pose = np.array([0.25, 0.1, 0.3])  # forward, aside [m] and turned [rad]
-cost = sum(cy.cost.Reach(f"qpos[{i}]", pose[i], 200) for i in range(3)) + cy.cost.Effort(1e-4)
+cost = sum(cy.cost.Reach(f"qpos[{i}]", pose[i], 1e3) for i in range(3)) + cy.cost.Effort(1e-4)
 cost = cost + cy.cost.Reach("qvel", np.zeros(6), 1.0)
 push = cy.plan(table, table.initial_state(), cost, 150, start=np.full((150, 2), (2.0, 0.0)))
 print("push:", push, "block at", push.states[-1, :3].round(3), "wanted", pose)
