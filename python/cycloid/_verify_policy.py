@@ -87,7 +87,7 @@ def verify_policy(
     policy: Policy, steps: int | None, starts: int | None, options: dict[str, Any]
 ) -> Any:
     """What `_core` found about a policy."""
-    judge = PolicyJudge(policy, steps, starts, options["seed"], options.get("threads"))
+    judge = PolicyJudge(policy, steps, starts, options["seed"], options["threads"] or None)
     states, controls = (np.ascontiguousarray(a).ravel() for a in judge.example())
     physics = policy.task.physics._core
     return _core.verify_judged(physics, judge, states, controls, **options)
