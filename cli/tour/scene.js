@@ -22,18 +22,21 @@
     const data = result[figure.dataset.scene].scene, canvas = figure.querySelector('canvas');
     const pen = canvas.getContext('2d');
     let angle = -1.05, tilt = 0.28, frame = 0;
-    const points = data.poses.length ? data.poses.flatMap((row) => {
-      const out = [];
-      for (let b = 0; b < row.length; b += 7) out.push(row.slice(b, b + 3).map((x) => x / 1e4));
-      return out.slice(data.shapes.some((s) => s.kind === 'plane') ? 1 : 0);
-    }) : data.vertices.flatMap((row) => [row.slice(0, 3), row.slice(-3)]
-      .map((p) => p.map((x) => x / 1e4)));
+    // Everything that is ever shown: the ends of shapes in every frame, or of the surface.
+    const ends = (row) => data.shapes.filter((s) => s.kind !== 'plane').flatMap((s) => {
+      const b = 7 * s.body, [at, quat] = [row.slice(b, b + 3), row.slice(b + 3, b + 7)]
+        .map((v) => v.map((x) => x / 1e4));
+      const centre = add(at, turn(quat, s.pos));
+      const radius = s.kind === 'capsule' ? s.size[0] + s.size[1] : Math.max(...s.size);
+      return [-radius, radius].map((r) => centre.map((x) => x + r));
+    });
+    const points = data.poses.length ? data.poses.flatMap(ends) : data.vertices.flatMap((row) =>
+      [row.slice(0, 3), row.slice(-3)].map((p) => p.map((x) => x / 1e4)));
     const low = [0, 1, 2].map((i) => Math.min(...points.map((p) => p[i])));
     const high = [0, 1, 2].map((i) => Math.max(...points.map((p) => p[i])));
-    const reach = Math.max(...data.shapes.filter((s) => s.kind !== 'plane')
-      .map((s) => Math.hypot(...s.pos) + Math.max(...s.size)), 0);
     const middle = low.map((l, i) => (l + high[i]) / 2);
-    const extent = Math.max(...high.map((h, i) => h - low[i])) / 2 + reach || 1;
+    const half = high.map((h, i) => (h - low[i]) / 2), extent = Math.max(...half) || 1;
+    const wide = Math.hypot(half[0], half[1]) || 1;  // whichever way it is turned
 
     function look(p) {  // across, up, depth
       const [x, y, z] = minus(p, middle);
@@ -45,7 +48,8 @@
     }
     function place(p) {
       const [a, u, d] = look(p), far = 1 / (1 + 0.12 * -d / extent);
-      const unit = far * Math.min(canvas.width, 1.4 * canvas.height) / (2.4 * extent);
+      const tall = Math.cos(tilt) * half[2] + Math.abs(Math.sin(tilt)) * wide;
+      const unit = far * Math.min(canvas.width / wide, canvas.height / tall) / 2.3;
       return [canvas.width / 2 + a * unit, canvas.height / 2 - u * unit, d, unit];
     }
     function polygon(corners, colour, shade, list) {

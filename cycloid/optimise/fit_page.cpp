@@ -78,8 +78,8 @@ void draw(const System& system, const FitPicture& picture, std::size_t index, Pa
 Page fit_page(const System& system, const Fit& fit, const std::vector<FitPicture>& pictures,
               const std::string& verdict) {
   Page page(message("Fit of ", system.name()));
-  page.lead(message(fit.converged ? "Converged" : "Not converged", " after ", fit.iterations,
-                    " iterations and ", fit.steps, " simulated steps. ", fit.message));
+  page.lead(message(fit.iterations, " iterations, ", fit.steps, " simulated steps. ",
+                    fit.converged ? "" : "Not converged. ", fit.message));
   if (!verdict.empty()) page.verdict(verdict);
   for (const std::string& sentence : fit.weak) page.verdict("Weak: " + sentence + ".");
   page.section("What was found");
