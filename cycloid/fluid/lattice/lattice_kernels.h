@@ -1,13 +1,15 @@
 // Collisions of all nodes, pushed to their neighbours in lanes, with pullback and tangent.
 //
 // x holds the populations direction by direction, each over the nodes in C order, N in all. As if
-// nodes were one ring in that order,
-//   X_i[(m + o_i) mod N] = g*_i[m],   o_i the step from a node to its neighbour along c_i  (1)
-// which is right in the middle of the box; its sides are mended afterwards (lattice_links.h). Every
+// every axis were periodic,
+//   X_i[m + c_i, wrapped] = g*_i[m]                                                        (1)
+// which is right but for sides and obstacles; they are mended afterwards (lattice_links.h). Every
 // number is read once and written once. In place (the AA pattern, BaileyEtAl2009) it would be no
 // less traffic, and a step here is a function from one row of states to another, both of which the
 // way back may keep; so there are two rows.
-//   x̄[m] += (∂g*/∂g)ᵀ X̄_i[(m + o_i) mod N]                                                  (2)
+//   x̄[m] += (∂g*/∂g)ᵀ X̄_i[m + c_i, wrapped]                                                 (2)
+// Nodes are taken in runs of whole lines along the last axis. In a run c_i turns each line by one
+// node at most, and moves it to another line; so a run leaves as few contiguous pieces.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +19,49 @@
 
 namespace cycloid::inline fluid {
 
-// Nodes that are taken together; what changes X̄ on its way is kept for each such block.
-inline constexpr int kLatticeBlock = 16;
+// Runs of nodes: as many whole lines as fit, or, of a longer line, its parts.
+template <class T>
+struct LatticeRuns {
+  static constexpr int kMost = 4096 / sizeof(T);  // nodes
+  int n[3];                                       // axes of grid_box.h
+
+  bool whole_lines() const { return n[2] <= kMost; }
+  std::ptrdiff_t lines() const { return std::ptrdiff_t(n[0]) * n[1]; }
+  int lines_each() const { return whole_lines() ? kMost / n[2] : 1; }
+  int parts() const { return (n[2] + kMost - 1) / kMost; }  // of a line
+  std::ptrdiff_t count() const {
+    return whole_lines() ? (lines() + lines_each() - 1) / lines_each() : lines() * parts();
+  }
+  std::ptrdiff_t of(std::ptrdiff_t node) const {
+    const std::ptrdiff_t line = node / n[2];
+    return whole_lines() ? line / lines_each() : line * parts() + node % n[2] / kMost;
+  }
+  std::ptrdiff_t first(std::ptrdiff_t run) const {
+    if (whole_lines()) return run * lines_each() * n[2];
+    return run / parts() * n[2] + run % parts() * kMost;
+  }
+  int length(std::ptrdiff_t run) const {
+    const std::ptrdiff_t left =
+        whole_lines() ? lines() * n[2] - first(run) : n[2] - run % parts() * kMost;
+    const std::ptrdiff_t most = whole_lines() ? lines_each() * n[2] : kMost;
+    return static_cast<int>(left < most ? left : most);
+  }
+};
 
 template <class T>
 struct LatticeView {
-  std::ptrdiff_t nodes;                    // N
-  std::ptrdiff_t offset[kMostDirections];  // o
+  std::ptrdiff_t nodes;  // N
+  LatticeRuns<T> runs;
   LatticeRates<T> rates;
   bool one_rate;
   T force[3];  // of the lattice, axes of grid_box.h
 };
 
-// X̄_i of a node in its block: set to zero, or `coefficient` times X̄[from] added.
+// X̄_i of a node in its run: set to zero, or `coefficient` times X̄[from] added.
 template <class T>
 struct LatticePatch {
-  std::uint8_t node, direction;
+  std::uint16_t node;
+  std::uint8_t direction;
   bool clears;
   T coefficient;
   std::ptrdiff_t from;
@@ -41,10 +70,10 @@ struct LatticePatch {
 template <class T>
 struct LatticePatches {
   const LatticePatch<T>* all = nullptr;
-  const int* first = nullptr;  // (blocks + 1); null: there are none
+  const int* first = nullptr;  // (runs + 1); null: there are none
 };
 
-// Each works on the nodes begin … end, begin a multiple of kLatticeBlock.
+// Each works on the runs begin … end.
 template <class T>
 struct LatticeKernels {
   // (1); returns whether every node is slower than sound, and no number is NaN.

@@ -11,45 +11,87 @@ namespace {
 
 constexpr std::uintptr_t kAhead = 512;        // bytes that are fetched ahead of their use
 constexpr std::ptrdiff_t kCached = 16 << 20;  // bytes of two rows that a cache may keep
+constexpr int kSummed = 8;                    // packs that are summed in their own precision
 
 template <class T, class L>
 struct Nodes {
   using S = Pack<T, kNativeLanes<T>>;
   static constexpr int Q = L::kDirections, W = kNativeLanes<T>;
-  static_assert(kLatticeBlock % W == 0);
-  static constexpr int kRun = 4096 / sizeof(T);  // nodes whose results are written together
   using View = LatticeView<T>;
+  // What a run sends or receives along one direction, from [W] on, with room for a turn of its
+  // lines. Rows a multiple of 4 KiB apart would share lines of the cache.
+  using Run = T[LatticeRuns<T>::kMost + 3 * W];
 
-  // W numbers from m on, of which the first `count` are there.
+  // W numbers, of which the first `count` are there; the others are zero.
   static CYCLOID_INLINE S take(const T* from, std::ptrdiff_t count) {
     if (count >= W) return S::load(from);
     T some[W] = {};
-    std::copy_n(from, count, some);
+    copy_items(from, count, some);
     return S::load(some);
   }
-  // Place m of the ring, its N behind and before it too.
-  static CYCLOID_INLINE std::ptrdiff_t around(std::ptrdiff_t m, std::ptrdiff_t N) {
-    return m < 0 ? m + N : m >= N ? m - N : m;
-  }
-  static CYCLOID_INLINE void put(const S& x, std::ptrdiff_t m, std::ptrdiff_t count,
-                                 std::ptrdiff_t N, T* ring) {
-    const std::ptrdiff_t first = around(m, N);
-    if (count >= W && first + W <= N) return x.store(ring + first);
+  static CYCLOID_INLINE void put(const S& x, std::ptrdiff_t count, T* to) {
+    if (count >= W) return x.store(to);
     T some[W];
     x.store(some);
-    for (std::ptrdiff_t k = 0; k < std::min<std::ptrdiff_t>(count, W); ++k) {
-      ring[around(m + k, N)] = some[k];
+    copy_items(some, count, to);
+  }
+  static CYCLOID_INLINE int wrapped(int k, int n) { return k < 0 ? k + n : k >= n ? k - n : k; }
+
+  // Calls visit(k, to, count) for the pieces of a run: its numbers k … k + count along c come to
+  // the nodes `to` …; k is where a number stands after its line was turned.
+  template <class Visit>
+  static CYCLOID_INLINE void for_pieces(const View& v, std::ptrdiff_t run, const int* c,
+                                        Visit&& visit) {
+    const int* const n = v.runs.n;
+    const std::ptrdiff_t first = v.runs.first(run), line = first / n[2];
+    const int length = v.runs.length(run);
+    int p0 = static_cast<int>(line / n[1]), p1 = static_cast<int>(line % n[1]);
+    const auto place = [&](int q1) {
+      return (std::ptrdiff_t(wrapped(p0 + c[0], n[0])) * n[1] + q1) * n[2];
+    };
+    if (!v.runs.whole_lines()) {
+      const std::ptrdiff_t to = place(wrapped(p1 + c[1], n[1]));
+      const int begin = static_cast<int>(first % n[2]) + c[2];
+      const int low = begin < 0 ? 1 : 0, high = begin + length > n[2] ? 1 : 0;
+      if (low) visit(c[2], to + n[2] - 1, 1);
+      visit(c[2] + low, to + begin + low, length - low - high);
+      if (high) visit(c[2] + length - 1, to, 1);
+      return;
+    }
+    for (int done = 0; done < length;) {
+      const int q1 = wrapped(p1 + c[1], n[1]);
+      const int lines = std::min({(length - done) / n[2], n[1] - p1, n[1] - q1});
+      visit(done, place(q1), lines * n[2]);
+      done += lines * n[2], p1 += lines;
+      if (p1 == n[1]) p1 = 0, ++p0;
     }
   }
-  static CYCLOID_INLINE S get(const T* ring, std::ptrdiff_t m, std::ptrdiff_t count,
-                              std::ptrdiff_t N) {
-    const std::ptrdiff_t first = around(m, N);
-    if (count >= W && first + W <= N) return S::load(ring + first);
-    T some[W] = {};
-    for (std::ptrdiff_t k = 0; k < std::min<std::ptrdiff_t>(count, W); ++k) {
-      some[k] = ring[around(m + k, N)];
-    }
-    return S::load(some);
+  // Numbers that stand one place after (before) their node's: those that left their line at its
+  // end enter it at its beginning, and back.
+  static CYCLOID_INLINE void turn(const View& v, int length, int c, T* sent) {
+    if (c == 0 || !v.runs.whole_lines()) return;
+    const int n = v.runs.n[2];
+    if (c > 0)
+      for (int k = 0; k < length; k += n) sent[k] = sent[k + n];
+    else
+      for (int k = length; k > 0; k -= n) sent[k - 1] = sent[k - n - 1];
+  }
+  static CYCLOID_INLINE void turn_back(const View& v, int length, int c, T* received) {
+    if (c == 0 || !v.runs.whole_lines()) return;
+    const int n = v.runs.n[2];
+    if (c > 0)
+      for (int k = length; k > 0; k -= n) received[k] = received[k - n];
+    else
+      for (int k = 0; k < length; k += n) received[k - 1] = received[k + n - 1];
+  }
+  // (1) of what a run sends along i.
+  static CYCLOID_INLINE void send(const View& v, std::ptrdiff_t run, int i, bool streams, T* sent,
+                                  T* X) {
+    turn(v, v.runs.length(run), L::c[i][2], sent);
+    for_pieces(v, run, L::c[i], [&](int k, std::ptrdiff_t to, int count) {
+      if (streams) stream_copy(sent + k, count, X + i * v.nodes + to);
+      else copy_items(sent + k, count, X + i * v.nodes + to);
+    });
   }
   static LatticeRates<S> spread(const LatticeRates<T>& r) {
     return {S(r.shear), S(r.bulk), S(r.odd), S(r.even)};
@@ -60,30 +102,17 @@ struct Nodes {
     __builtin_prefetch(
         reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + kAhead));
   }
-  // count numbers to places m … of the ring.
-  static CYCLOID_INLINE void put_run(const T* from, std::ptrdiff_t m, std::ptrdiff_t count,
-                                     std::ptrdiff_t N, bool streams, T* ring) {
-    const std::ptrdiff_t first = around(m, N), before_end = std::min(count, N - first);
-    const auto copy = [&](const T* part, std::ptrdiff_t n, T* to) {
-      if (streams) stream_copy(part, n, to);
-      else std::copy_n(part, n, to);
-    };
-    copy(from, before_end, ring + first);
-    copy(from + before_end, count - before_end, ring);
-  }
-
   template <bool kOneRate>
   static bool push_of(const View& v, const T* x, std::ptrdiff_t begin, std::ptrdiff_t end, T* X) {
     const LatticeRates<S> rates = spread(v.rates);
     const S force[3] = {S(v.force[0]), S(v.force[1]), S(v.force[2])}, sound(T(1) / T(3));
     const std::ptrdiff_t N = v.nodes;
     const bool streams = 2 * Q * N * std::ptrdiff_t(sizeof(T)) > kCached;
-    alignas(64)
-        T run[Q][kRun + W];  // rows a multiple of 4 KiB apart would share lines of the cache
+    alignas(64) Run sent[Q];
     bool slow = true;
-    for (std::ptrdiff_t from = begin; from < end; from += kRun) {
-      const std::ptrdiff_t count = std::min<std::ptrdiff_t>(kRun, end - from);
-      for (std::ptrdiff_t m = from; m < from + count; m += W) {
+    for (std::ptrdiff_t run = begin; run < end; ++run) {
+      const std::ptrdiff_t first = v.runs.first(run), last = first + v.runs.length(run);
+      for (std::ptrdiff_t m = first; m < last; m += W) {
         S g[Q];
         for (int i = 0; i < Q; ++i) {
           g[i] = take(x + i * N + m, N - m);
@@ -91,11 +120,9 @@ struct Nodes {
         }
         const S uu = collide<L, kOneRate>(rates, force, g);
         slow = slow & all(uu < sound);
-        for (int i = 0; i < Q; ++i) g[i].store(run[i] + (m - from));
+        for (int i = 0; i < Q; ++i) g[i].store(sent[i] + W + L::c[i][2] + (m - first));
       }
-      for (int i = 0; i < Q; ++i) {
-        put_run(run[i], from + v.offset[i], count, N, streams, X + i * N);  // (1)
-      }
+      for (int i = 0; i < Q; ++i) send(v, run, i, streams, sent[i] + W, X);  // (1)
     }
     stream_fence();
     return slow;
@@ -111,42 +138,48 @@ struct Nodes {
     const LatticeRates<S> rates = spread(v.rates);
     const S force[3] = {S(v.force[0]), S(v.force[1]), S(v.force[2])};
     const std::ptrdiff_t N = v.nodes;
-    alignas(64) T block[Q][kLatticeBlock];
-    for (std::ptrdiff_t from = begin; from < end; from += kLatticeBlock) {
-      for (int part = 0; part < kLatticeBlock; part += W) {
-        for (int i = 0; i < Q; ++i) {
-          const std::ptrdiff_t m = from + part + v.offset[i];
-          get(X_bar + i * N, m, N - from - part, N).store(block[i] + part);
-          fetch(X_bar + i * N + m);
-        }
+    alignas(64) Run received[Q];
+    for (std::ptrdiff_t run = begin; run < end; ++run) {
+      const std::ptrdiff_t first = v.runs.first(run);
+      const int length = v.runs.length(run);
+      for (int i = 0; i < Q; ++i) {
+        T* const row = received[i] + W;
+        for_pieces(v, run, L::c[i], [&](int k, std::ptrdiff_t to, int count) {
+          copy_items(X_bar + i * N + to, count, row + k);
+        });
+        turn_back(v, length, L::c[i][2], row);
       }
-      const std::ptrdiff_t number = from / kLatticeBlock;
-      for (int p = patches.first ? patches.first[number] : 0,
-               last = patches.first ? patches.first[number + 1] : 0;
+      for (int p = patches.first ? patches.first[run] : 0,
+               last = patches.first ? patches.first[run + 1] : 0;
            p < last; ++p) {
         const LatticePatch<T>& one = patches.all[p];
-        T& bar = block[one.direction][one.node];
+        T& bar = received[one.direction][W + L::c[one.direction][2] + one.node];
         bar = one.clears ? T(0) : bar + one.coefficient * X_bar[one.from];
       }
       LatticeRates<S> rates_bar{S(0), S(0), S(0), S(0)};
       S force_bar[3] = {S(0), S(0), S(0)};
-      for (std::ptrdiff_t m = from; m < std::min(from + kLatticeBlock, N); m += W) {
+      for (int k = 0; k < length; k += W) {
         S g[Q], bar[Q], g_bar[Q];
         for (int i = 0; i < Q; ++i) {
-          g[i] = take(x + i * N + m, N - m);
-          bar[i] = S::load(block[i] + (m - from));
-          g_bar[i] = take(x_bar + i * N + m, N - m);
-          fetch(x + i * N + m), fetch(x_bar + i * N + m);
+          const std::ptrdiff_t place = i * N + first + k;
+          g[i] = take(x + place, length - k);
+          bar[i] = take(received[i] + W + L::c[i][2] + k, length - k);
+          g_bar[i] = take(x_bar + place, length - k);
+          fetch(x + place), fetch(x_bar + place);
         }
         collide_pullback<L, kOneRate>(rates, force, g, bar, rates_bar, force_bar, g_bar);  // (2)
-        for (int i = 0; i < Q; ++i) put(g_bar[i], m, N - m, N, x_bar + i * N);
+        for (int i = 0; i < Q; ++i) put(g_bar[i], length - k, x_bar + i * N + first + k);
+        if ((k / W + 1) % kSummed == 0 || k + W >= length) add_sums(rates_bar, force_bar, sums);
       }
-      for (int k = 0; k < W; ++k) {
-        const T all[7] = {rates_bar.shear[k], rates_bar.bulk[k], rates_bar.odd[k],
-                          rates_bar.even[k],  force_bar[0][k],   force_bar[1][k],
-                          force_bar[2][k]};
-        for (int s = 0; s < 7; ++s) sums[s] += static_cast<double>(all[s]);
-      }
+    }
+  }
+  // Adds all lanes to the sums in double, and clears them.
+  static CYCLOID_INLINE void add_sums(LatticeRates<S>& rates_bar, S* force_bar, double* sums) {
+    S* const all[7] = {&rates_bar.shear, &rates_bar.bulk, &rates_bar.odd, &rates_bar.even,
+                       force_bar,        force_bar + 1,   force_bar + 2};
+    for (int s = 0; s < 7; ++s) {
+      for (int k = 0; k < W; ++k) sums[s] += static_cast<double>((*all[s])[k]);
+      *all[s] = S(0);
     }
   }
   static void push_pullback(const View& v, const T* x, const T* X_bar,
@@ -171,15 +204,22 @@ struct Nodes {
     D force[3];
     for (int a = 0; a < 3; ++a) force[a] = dual(S(v.force[a]), S(tangents[4 + a]));
     const std::ptrdiff_t N = v.nodes;
-    for (std::ptrdiff_t m = begin; m < end; m += W) {
-      D g[Q];
-      for (int i = 0; i < Q; ++i) {
-        g[i] = dual(take(x + i * N + m, N - m), x_tan ? take(x_tan + i * N + m, N - m) : S(0));
+    alignas(64) Run sent[Q], sent_tan[Q];
+    for (std::ptrdiff_t run = begin; run < end; ++run) {
+      const std::ptrdiff_t first = v.runs.first(run), last = first + v.runs.length(run);
+      for (std::ptrdiff_t m = first; m < last; m += W) {
+        D g[Q];
+        for (int i = 0; i < Q; ++i) {
+          g[i] = dual(take(x + i * N + m, N - m), x_tan ? take(x_tan + i * N + m, N - m) : S(0));
+        }
+        collide<L, kOneRate>(rates, force, g);
+        for (int i = 0; i < Q; ++i) {
+          const std::ptrdiff_t k = W + L::c[i][2] + (m - first);
+          g[i].value.store(sent[i] + k), g[i].tangent[0].store(sent_tan[i] + k);
+        }
       }
-      collide<L, kOneRate>(rates, force, g);
       for (int i = 0; i < Q; ++i) {
-        put(g[i].value, m + v.offset[i], N - m, N, X + i * N);
-        put(g[i].tangent[0], m + v.offset[i], N - m, N, X_tan + i * N);
+        send(v, run, i, false, sent[i] + W, X), send(v, run, i, false, sent_tan[i] + W, X_tan);
       }
     }
   }

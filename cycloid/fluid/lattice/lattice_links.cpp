@@ -24,26 +24,25 @@ LatticeLinks::LatticeLinks(const LatticeModel& model)
       nodes_(model.box.cells),
       owner_(at(nodes_), 0),
       solid_(at(nodes_), 0),
-      phi_(at(nodes_), 1.0) {
-  for (int i = 0; i < set_.directions; ++i) {
-    const int* const c = set_.c[i];
-    offset_[i] = (c[0] * n_[1] + c[1]) * n_[2] + c[2];
-  }
-}
+      phi_(at(nodes_), 1.0) {}
 
 void LatticeLinks::position(int node, double* x) const {
   const int place[3] = {node / n_[2] / n_[1], node / n_[2] % n_[1], node % n_[2]};
   for (int a = 0; a < 3; ++a) x[a] = (place[a] + 0.5) * model_.box.h[at(a)];
 }
 
+int LatticeLinks::wrapped(int node, const int* way, int times) const {
+  int place[3] = {node / n_[2] / n_[1], node / n_[2] % n_[1], node % n_[2]};
+  for (int a = 0; a < 3; ++a) place[a] = (place[a] + times * way[a] + n_[a]) % n_[a];
+  return number(place);
+}
+
 std::ptrdiff_t LatticeLinks::pushed(int i, int m) const {
-  const std::ptrdiff_t to = m + offset_[i];
-  return i * nodes_ + (to < 0 ? to + nodes_ : to >= nodes_ ? to - nodes_ : to);
+  return i * nodes_ + wrapped(m, set_.c[i], 1);
 }
 
 int LatticeLinks::pusher(std::ptrdiff_t place) const {
-  const std::ptrdiff_t i = place / nodes_, from = place % nodes_ - offset_[i];
-  return static_cast<int>(from < 0 ? from + nodes_ : from >= nodes_ ? from - nodes_ : from);
+  return wrapped(static_cast<int>(place % nodes_), set_.c[place / nodes_], -1);
 }
 
 LatticeLinks::Beyond LatticeLinks::neighbour(const int* place, const int* way) const {
@@ -89,7 +88,7 @@ void LatticeLinks::set(const std::vector<const double*>& numbers) {
         if (solid_[at(node)] || (inner && solids_.empty())) continue;
         for (int j = 1; j < set_.directions; ++j) {
           // In the middle of the box only an obstacle links.
-          if (!inner || solid_[at(node + offset_[opposite(j)])]) add_link(node, place, j);
+          if (!inner || solid_[at(wrapped(node, set_.c[j], -1))]) add_link(node, place, j);
         }
       }
     }
@@ -108,11 +107,7 @@ void LatticeLinks::add_link(int node, const int* place, int j) {
   const Beyond y = neighbour(place, set_.c[i]);
   LatticeLink l;
   l.node = node, l.direction = j, l.to = j * nodes_ + node;
-  if (y.axis < 0 && !solid_[at(y.node)]) {
-    l.from = pushed(j, y.node);  // (1)
-    if (l.from != l.to) links_.push_back(l);
-    return;
-  }
+  if (y.axis < 0 && !solid_[at(y.node)]) return;  // (1)
   l.from = pushed(i, node);
   if (y.axis < 0) {
     l.kind = LinkKind::obstacle, l.inside = y.node, l.obstacle = owner_[at(y.node)];

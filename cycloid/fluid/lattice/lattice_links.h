@@ -1,8 +1,9 @@
-// LatticeLinks: what a push leaves to mend: at the ends of periodic axes, at sides and obstacles.
+// LatticeLinks: what a push leaves to mend: at sides and obstacles. The ends of periodic axes need
+// nothing.
 //
 // z is a node, j a direction along which nothing reached it, i = j̄ the one that leads to the wall,
 // X'_i(m) what node m pushed along i, W the wall's velocity, u the node's:
-//   periodic         X_j[z] = X'_j(the node at the other end)                          (1)
+//   periodic         X_j[z] = X'_j(the node at the other end): pushed there already    (1)
 //   slip             X_j[z] = X'_m(z - what c_j has along the side), m mirrors j        (2)
 //   wall, inflow     X_j[z] = X'_i(z) + 6 w_j c_j·W: the wall is half a cell away       (3)
 //   outflow          X_j[z] = -X'_i(z) + w_j (9 (c_j·u)² - 3 u²): no pressure there     (4)
@@ -60,8 +61,6 @@ class LatticeLinks {
   bool solid(int node) const { return solid_[GridBox::u(node)]; }
   // Of a node [m], axes of grid_box.h.
   void position(int node, double* x) const;
-  // The step from a node to the next along c_i, in C order.
-  std::ptrdiff_t offset(int i) const { return offset_[i]; }
   // The place in X to which node m pushes along i, and the node that pushes to a place.
   std::ptrdiff_t pushed(int i, int m) const;
   int pusher(std::ptrdiff_t place) const;
@@ -81,6 +80,8 @@ class LatticeLinks {
   };
   Beyond neighbour(const int* place, const int* way) const;
   int number(const int* place) const { return (place[0] * n_[1] + place[1]) * n_[2] + place[2]; }
+  // The node one step along way, as if every axis were periodic.
+  int wrapped(int node, const int* way, int times) const;
   bool is_inner(const int* place) const;
   void add_link(int node, const int* place, int j);
   void cut_link(LatticeLink& l, const int* place) const;
@@ -89,7 +90,6 @@ class LatticeLinks {
   LatticeSet set_;
   int n_[3];
   std::ptrdiff_t nodes_;
-  std::ptrdiff_t offset_[kMostDirections] = {};
   std::vector<LatticeLink> links_;
   std::vector<int> solids_, owner_;
   std::vector<char> solid_;

@@ -7,8 +7,8 @@
 namespace cycloid::inline fluid {
 namespace {
 
-// Nodes that a thread takes at once; a multiple of kLatticeBlock.
-constexpr std::ptrdiff_t kChunk = 2048;
+// Runs of nodes that a thread takes at once, and links.
+constexpr std::ptrdiff_t kRuns = 2, kLinks = 2048;
 
 // The numbers of obstacles are those of their shape: velocities follow them in the registry.
 int shape_numbers(const FluidObstacle& o) { return static_cast<int>(o.numbers.size()); }
@@ -25,10 +25,10 @@ LatticeWork<T>::LatticeWork(std::shared_ptr<const LatticeModel> of, int threads_
       kernels_(&lattice_kernels<T>(model.box.dimensions)),
       links_(model),
       p_(at(model.parameters)),
-      p_bar_(p_.size(), 0.0),
-      chunk_sums_(at(7 * ((nodes + kChunk - 1) / kChunk))) {
+      p_bar_(p_.size(), 0.0) {
   view_.nodes = nodes, view_.one_rate = model.relaxation == Relaxation::one;
-  for (int i = 0; i < set.directions; ++i) view_.offset[i] = links_.offset(i);
+  view_.runs = {{model.box.n[0], model.box.n[1], model.box.n[2]}};
+  chunk_sums_.resize(at(7 * ((view_.runs.count() + kRuns - 1) / kRuns)));
   wide_p_.resize(p_.size());
   numbers_ = obstacle_numbers(wide_p_);
   for (const auto& one : model.obstacle) numbers_bar_.push_back(p_bar_.data() + one.numbers);
@@ -175,14 +175,21 @@ void LatticeWork<T>::set_inputs(const T* u) {
 // Forward.
 
 template <class T>
-bool LatticeWork<T>::push(const T* x, T* X) {
-  const std::size_t chunks = at((nodes + kChunk - 1) / kChunk);
+template <class Visit>
+void LatticeWork<T>::for_chunks(Visit&& visit) const {
+  const std::size_t chunks = chunk_sums_.size() / 7;
   parallel_for(chunks, chunks > 1 ? threads : 1, [&](std::size_t chunk) {
-    const std::ptrdiff_t begin = static_cast<std::ptrdiff_t>(chunk) * kChunk;
-    chunk_sums_[chunk] =
-        kernels_->push(view_, x, begin, std::min(begin + kChunk, nodes), X) ? 1 : 0;
+    const std::ptrdiff_t begin = static_cast<std::ptrdiff_t>(chunk) * kRuns;
+    visit(chunk, begin, std::min(begin + kRuns, view_.runs.count()));
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+}
+
+template <class T>
+bool LatticeWork<T>::push(const T* x, T* X) {
+  for_chunks([&](std::size_t chunk, std::ptrdiff_t begin, std::ptrdiff_t end) {
+    chunk_sums_[chunk] = kernels_->push(view_, x, begin, end, X) ? 1 : 0;
+  });
+  for (std::size_t chunk = 0; chunk < chunk_sums_.size() / 7; ++chunk) {
     if (chunk_sums_[chunk] == 0) return false;
   }
   return true;
@@ -223,7 +230,7 @@ T LatticeWork<T>::outflow_term(const LatticeLink& l, const T* x) const {
 template <class T>
 template <class Visit>
 void LatticeWork<T>::for_links(std::size_t count, Visit&& visit) const {
-  const std::size_t each = at(kChunk), chunks = (count + each - 1) / each;
+  const std::size_t each = at(kLinks), chunks = (count + each - 1) / each;
   parallel_for(chunks, chunks > 4 ? threads : 1, [&](std::size_t chunk) {
     for (std::size_t i = chunk * each; i < std::min(count, (chunk + 1) * each); ++i) visit(i);
   });
@@ -256,16 +263,17 @@ void LatticeWork<T>::settle(const T* values, T* X) const {
 template <class T>
 void LatticeWork<T>::make_patches() {
   struct Entry {
-    std::ptrdiff_t block;
+    std::ptrdiff_t run;
     LatticePatch<T> patch;
   };
   std::vector<Entry> entries;
   const auto add = [&](std::ptrdiff_t place, bool clears, double coefficient, std::ptrdiff_t from) {
     const int node = links_.pusher(place);
+    const std::ptrdiff_t run = view_.runs.of(node);
     entries.push_back(
-        {node / kLatticeBlock,
-         {static_cast<std::uint8_t>(node % kLatticeBlock), static_cast<std::uint8_t>(place / nodes),
-          clears, static_cast<T>(coefficient), from}});
+        {run,
+         {static_cast<std::uint16_t>(node - view_.runs.first(run)),
+          static_cast<std::uint8_t>(place / nodes), clears, static_cast<T>(coefficient), from}});
   };
   for (const LatticeLink& l : links_.all()) add(l.to, true, 0, 0);
   for (const int m : links_.solids()) {
@@ -276,11 +284,11 @@ void LatticeWork<T>::make_patches() {
     if (l.second >= 0) add(l.second, false, l.b, l.to);
   }
   std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& x, const Entry& y) { return x.block < y.block; });
+                   [](const Entry& x, const Entry& y) { return x.run < y.run; });
   patches_.clear();
-  first_patch_.assign(at((nodes + kLatticeBlock - 1) / kLatticeBlock + 1), 0);
-  for (const Entry& e : entries) patches_.push_back(e.patch), ++first_patch_[at(e.block + 1)];
-  for (std::size_t b = 1; b < first_patch_.size(); ++b) first_patch_[b] += first_patch_[b - 1];
+  first_patch_.assign(at(view_.runs.count() + 1), 0);
+  for (const Entry& e : entries) patches_.push_back(e.patch), ++first_patch_[at(e.run + 1)];
+  for (std::size_t r = 1; r < first_patch_.size(); ++r) first_patch_[r] += first_patch_[r - 1];
 }
 
 template <class T>
@@ -288,13 +296,11 @@ void LatticeWork<T>::push_pullback(const T* x, const T* X_bar, bool patched, T* 
   LatticePatches<T> patches;
   if (patched) patches.all = patches_.data(), patches.first = first_patch_.data();
   std::fill(chunk_sums_.begin(), chunk_sums_.end(), 0.0);
-  const std::size_t chunks = chunk_sums_.size() / 7;
-  parallel_for(chunks, chunks > 1 ? threads : 1, [&](std::size_t chunk) {
-    const std::ptrdiff_t begin = static_cast<std::ptrdiff_t>(chunk) * kChunk;
-    kernels_->push_pullback(view_, x, X_bar, patches, begin, std::min(begin + kChunk, nodes), x_bar,
+  for_chunks([&](std::size_t chunk, std::ptrdiff_t begin, std::ptrdiff_t end) {
+    kernels_->push_pullback(view_, x, X_bar, patches, begin, end, x_bar,
                             chunk_sums_.data() + 7 * chunk);
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+  for (std::size_t chunk = 0; chunk < chunk_sums_.size() / 7; ++chunk) {
     const double* const sums = chunk_sums_.data() + 7 * chunk;
     for (int r = 0; r < 4; ++r) rates_bar_[view_.one_rate ? 0 : r] += sums[r];
     for (int a = 0; a < 3; ++a) force_bar_[a] += sums[4 + a];
@@ -387,11 +393,8 @@ void LatticeWork<T>::step_pushforward(const T* x, const T* x_tan, const T* p_tan
   }
   room_.resize(at(set.directions * nodes));
   T* const X = room_.data();
-  const std::size_t chunks = at((nodes + kChunk - 1) / kChunk);
-  parallel_for(chunks, chunks > 1 ? threads : 1, [&](std::size_t chunk) {
-    const std::ptrdiff_t begin = static_cast<std::ptrdiff_t>(chunk) * kChunk;
-    kernels_->push_pushforward(view_, x, x_tan, tangents, begin, std::min(begin + kChunk, nodes), X,
-                               X_tan);
+  for_chunks([&](std::size_t, std::ptrdiff_t begin, std::ptrdiff_t end) {
+    kernels_->push_pushforward(view_, x, x_tan, tangents, begin, end, X, X_tan);
   });
   std::vector<double> numbers_tan(p_.size(), 0.0);
   if (p_tan) numbers_tan.assign(p_tan, p_tan + p_.size());

@@ -73,6 +73,9 @@ class LatticeWork {
   template <class Visit>
   double wall_speed(const LatticeLink& l, const T* p, const T* u, Visit&& visit) const;
   double term_scale(const LatticeLink& l) const;  // of the velocity, without s
+  // Calls visit(chunk, begin, end) for chunks of runs, on several threads.
+  template <class Visit>
+  void for_chunks(Visit&& visit) const;
   template <class Visit>
   void for_links(std::size_t count, Visit&& visit) const;
   T outflow_term(const LatticeLink& l, const T* x) const;

@@ -37,7 +37,8 @@ const std::pair<std::vector<int>, Sides> kBoxes[] = {
     {{7, 5}, {kRing, kRing}},           {{9, 6}, {kWalls, kRing}},
     {{5, 7}, {kSlip, kWalls}},          {{6, 6}, {kOut, kSlip}},
     {{4, 5, 3}, {kRing, kRing, kRing}}, {{3, 5, 4}, {kSlip, kOut, kWalls}},
-    {{17, 3}, {kRing, kSlip}},
+    {{17, 3}, {kRing, kSlip}},          {{2, 1100}, {kWalls, kRing}},
+    {{3, 700}, {kRing, kOut}},          {{3, 2, 530}, {kRing, kSlip, kWalls}},
 };
 
 TEST_CASE("lattice work: mass stays in every box without an outflow") {
@@ -53,6 +54,52 @@ TEST_CASE("lattice work: mass stays in every box without an outflow") {
     for (std::size_t i = 0; i < x.size(); ++i) before += x[i], after += next[i];
     if (model->box.has(SideKind::outflow)) CHECK(std::abs(after - before) > 1e-6);
     else CHECK(after == doctest::Approx(before).epsilon(1e-13));
+  }
+}
+
+// Every node by itself, as if every axis were periodic.
+template <class T>
+double most_gap_of_push(const std::vector<int>& shape, int threads) {
+  const auto model = closed_box(shape, Sides(shape.size(), kRing), Relaxation::two);
+  const T p[] = {T(0.1), T(1)};
+  LatticeWork<T> work(model, threads);
+  work.read(p), work.set_inputs(nullptr);
+  const auto wide = wave(static_cast<std::size_t>(model->states()), 1e-2, 0.3);
+  const std::vector<T> x(wide.begin(), wide.end());
+  std::vector<T> X(x.size());
+  REQUIRE(work.step(x.data(), X.data()));
+  const int* const n = model->box.n.data();
+  const double omega = 1 / (3 * 0.1 + 0.5), odd = 8 * (2 - omega) / (8 - omega);
+  const LatticeRates<double> rates{omega, omega, odd, omega};
+  const double force[3] = {};
+  double most = 0;
+  for (int m = 0; m < model->box.cells; ++m) {
+    double g[kMostDirections];
+    for (int i = 0; i < work.set.directions; ++i) {
+      g[i] = static_cast<double>(x[static_cast<std::size_t>(i * work.nodes + m)]);
+    }
+    if (shape.size() == 2) collide<D2Q9, false>(rates, force, g);
+    else collide<D3Q19, false>(rates, force, g);
+    const int place[3] = {m / n[2] / n[1], m / n[2] % n[1], m % n[2]};
+    for (int i = 0; i < work.set.directions; ++i) {
+      int q[3];
+      for (int a = 0; a < 3; ++a) q[a] = (place[a] + work.set.c[i][a] + n[a]) % n[a];
+      const auto to = static_cast<std::size_t>(i * work.nodes + (q[0] * n[1] + q[1]) * n[2] + q[2]);
+      most = std::max(most, std::abs(static_cast<double>(X[to]) - g[i]));
+    }
+  }
+  return most;
+}
+
+TEST_CASE("lattice work: pushes wrap, in runs of lines, of parts of lines, in streams [threads]") {
+  const std::vector<int> boxes[] = {{7, 5},      {3, 513},     {3, 1030},   {2, 2500},
+                                    {200, 3},    {40, 41},     {2, 2, 2},   {3, 4, 700},
+                                    {5, 40, 33}, {2, 3, 1100}, {60, 61, 59}};
+  for (const auto& shape : boxes) {
+    for (const int threads : {1, 2}) {
+      CHECK(most_gap_of_push<double>(shape, threads) < 1e-16);
+      CHECK(most_gap_of_push<float>(shape, threads) < 1e-8);
+    }
   }
 }
 
