@@ -48,11 +48,15 @@ Run<T> unseen_run(const System& system, std::int64_t batch, std::int64_t steps,
 template <class T>
 DeviceRollout<T>::DeviceRollout(const System& system, std::int64_t batch, std::int64_t steps,
                                 const DeviceArrays<T>& arrays, std::int64_t control_rows,
-                                std::span<const double> params, const RolloutOptions& options)
+                                std::span<const double> params, const RolloutOptions& options,
+                                const DeviceUse& use)
     : run_(unseen_run<T>(system, batch, steps, control_rows, params, options)),
       on_(device_that_runs(run_.system)),
-      plan_(plan_device(run_, on_, true)),
+      use_(use),
       arrays_(arrays) {
+  run_.held = use.held;
+  plan_ = plan_device(run_, on_, use.tape);
+  if (!use.tape) plan_.stays = false;
   std::vector<ChunkReport> said;
   for (std::int64_t first = 0; first < run_.batch; first += plan_.part) {
     auto part = std::make_unique<DeviceRun<T>>(
@@ -64,6 +68,15 @@ DeviceRollout<T>::DeviceRollout(const System& system, std::int64_t batch, std::i
   report_ = device_report(run_, on_, said);
   report_.memory = plan_.words;
   for (const auto& part : parts_) report_.tape_bytes += static_cast<std::uint64_t>(part->bytes());
+}
+
+template <class T>
+std::vector<double> DeviceRollout<T>::times() const {
+  std::vector<double> out;
+  for (const std::int64_t k : run_.saved) {
+    out.push_back(run_.t0 + static_cast<double>(k) * run_.step_length());
+  }
+  return out;
 }
 
 template <class T>
@@ -87,6 +100,7 @@ void DeviceRollout<T>::run_parts(const PullbackOptions& options, const DevicePul
 template <class T>
 std::vector<double> DeviceRollout<T>::pullback(const DeviceBars<T>& bars,
                                                const PullbackOptions& options) {
+  if (!use_.tape) throw Error("device: a run that keeps no tape has no pullback");
   const bool raise = options.failed == PullbackOptions::Failed::raise;
   if (raise) refuse_failed(report_);
   BackwardParts<T> parts;

@@ -14,6 +14,11 @@
 
 namespace cycloid::inline adjoint {
 
+// held: controls have one input for each environment, for all steps. tape: a pullback may follow.
+struct DeviceUse {
+  bool held = false, tape = true;
+};
+
 template <class T>
 class DeviceRollout {
  public:
@@ -22,16 +27,19 @@ class DeviceRollout {
   // kernels do not know: states at times, memory "reversible" and truncated gradients.
   DeviceRollout(const System& system, std::int64_t batch, std::int64_t steps,
                 const DeviceArrays<T>& arrays, std::int64_t control_rows,
-                std::span<const double> params, const RolloutOptions& options);
+                std::span<const double> params, const RolloutOptions& options,
+                const DeviceUse& use = {});
 
   DeviceRollout(const DeviceRollout&) = delete;  // parts look at its run
   DeviceRollout& operator=(const DeviceRollout&) = delete;
 
   const Report& report() const { return report_; }
   std::int64_t batch() const { return run_.batch; }
+  const std::vector<std::int64_t>& saved() const { return run_.saved; }  // steps
+  std::vector<double> times() const;                                     // ... and their times [s]
   // Writes the cotangents of x0 and controls, which is zero where an environment has none; returns
   // those of the parameters in rows, nothing where options.params is off. controls: a row for each
-  // environment, also where they share one.
+  // environment, also where they share one, and for each step, also where they are held.
   std::vector<double> pullback(const DeviceBars<T>& bars, const PullbackOptions& options);
 
  private:
@@ -40,6 +48,7 @@ class DeviceRollout {
 
   Run<T> run_;
   const OnDevice& on_;
+  DeviceUse use_;
   DevicePlan plan_;
   DeviceArrays<T> arrays_;
   std::vector<std::unique_ptr<DeviceRun<T>>> parts_;  // where they stay on the device

@@ -76,9 +76,10 @@ int host_sum(const SumCall* call) {
   return 0;
 }
 
-constexpr DeviceApi kHostApi{kDeviceVersion, host_error, host_name,  host_allocate,   host_release,
-                             host_copy,      host_copy,  host_clear, host_free_bytes, host_forward,
-                             host_backward,  host_sum,   host_wait,  host_use_stream};
+constexpr DeviceApi kHostApi{kDeviceVersion,  host_error,      host_name,     host_allocate,
+                             host_release,    host_copy,       host_copy,     host_clear,
+                             host_free_bytes, host_forward,    host_backward, host_sum,
+                             host_wait,       host_use_stream, host_wait,     kHostMemory};
 [[maybe_unused]] const bool kInUse = use_host_api(kHostApi);
 
 }  // namespace

@@ -69,6 +69,12 @@ class Device {
     return memory;
   }
   void release(void* memory) const { api_.release(memory); }
+  // Of memory that others could read too, on streams of their own.
+  void release_shared(void* memory) const noexcept {
+    api_.wait_all();
+    api_.release(memory);
+  }
+  int memory_kind() const { return api_.memory_kind; }
   void to_device(void* to, const void* from, std::size_t bytes) const {
     if (bytes > 0) check(api_.to_device(to, from, bytes), "copying to it");
   }

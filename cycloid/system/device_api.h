@@ -7,7 +7,10 @@
 namespace cycloid::inline system {
 
 inline constexpr int kDeviceVersion =
-    3;  // of what these mean; device/layout_fingerprint.h has sizes
+    4;  // of what these mean; device/layout_fingerprint.h has sizes
+
+// What kind of memory a device has, in DLPack's numbers.
+inline constexpr int kHostMemory = 1, kCudaMemory = 2;
 
 // Functions return 0, or another number and then error() says more.
 struct DeviceApi {
@@ -25,6 +28,8 @@ struct DeviceApi {
   int (*sum)(const SumCall* call);
   int (*wait)();
   void (*use_stream)(void* stream);  // of this thread's calls from now on; null: the device's own
+  int (*wait_all)();                 // for all of its work, whoever asked for it
+  int memory_kind;
 };
 
 }  // namespace cycloid::inline system

@@ -13,6 +13,7 @@ from cycloid._core import Error
 
 Shape = tuple[int, ...]
 
+_HOST = 1  # DLPack's number for the memory of this machine
 _MOST_AXES = 32  # of a batch; NumPy has 64 for everything
 MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # of this machine [bytes]
 
@@ -43,6 +44,11 @@ def as_numbers(value: Any, dtype: Any, what: str) -> np.ndarray:
 def _as_array(value: Any, what: str) -> np.ndarray:
     try:
         if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+            if int(value.__dlpack_device__()[0]) != _HOST:
+                raise Error(
+                    f"{what} lies on a card, and this call reads arrays of the CPU: copy it there; "
+                    'rollout and step of a System with device="cuda" take it as it is'
+                )
             return np.from_dlpack(value)
         if hasattr(value, "mask") and np.ma.is_masked(value):
             raise Error(f"{what} has masked numbers; fill them first")

@@ -21,6 +21,8 @@ from cycloid._arrays import (
     to_rows,
 )
 from cycloid._core import Error
+from cycloid._device_arrays import lies_there
+from cycloid._device_rollout import DeviceTrajectory, step_there
 from cycloid._gradient_mode import as_mode
 from cycloid._options import (
     MOST_STEPS,
@@ -495,7 +497,8 @@ def rollout(
     times: Any = None,
     gradient: Any = None,
 ) -> Trajectory:
-    """Simulates T steps.
+    """Simulates T steps. Where x0 or controls lie on the device of the System, the result is a
+    DeviceTrajectory: states, steps, times, report and pullback, on the device.
 
     x0: (..., state_size). controls: (..., T, input_size), or an int T for zero inputs. params: None
     for the defaults, a flat vector (..., n), or {name: value}; values may differ between
@@ -522,6 +525,14 @@ def rollout(
     array([0.75 , 0.999])
     """
     check_system(system)
+    if lies_there(system, x0) or lies_there(system, controls):
+        if times is not None or as_mode(gradient) is not None:
+            raise Error("arrays on a device: times= and gradient= are the CPU's; copy x0 there")
+        saved, kept = as_save(save), as_memory(memory)
+        there: Any = DeviceTrajectory(
+            system, x0, controls, params, saved, kept, as_real(t0, "t0")
+        )
+        return there
     return roll_out(
         Batch(system, x0, controls, params, system.dtype),
         as_save(save),
@@ -579,12 +590,15 @@ def step(
     """One time step: the next state (..., state_size) of x (..., state_size) under the inputs u
     (..., input_size), None for zero, at time t [s]. params as in `rollout`. Raises Error when the
     next state is not finite; warns with SolverWarning of what `rollout` has in its report as
-    unsolved or crowded.
+    unsolved or crowded. Arrays on the System's device give one there.
 
     >>> import cycloid as cy
     >>> cy.step(cy.systems.projectile(dt=1.0), [0, 0, 0, 1, 0, 0]).round(12)
     array([ 1.   ,  0.   , -4.905,  1.   ,  0.   , -9.81 ])
     """
+    check_system(system)
+    if lies_there(system, x) or lies_there(system, u):
+        return step_there(system, x, u, params, as_real(t, "t"))
     batch = one_step(system, x, u, params)
     result, warning = getattr(_core, f"step_{system._precision}")(
         *batch.rows, system._threads, as_real(t, "t")

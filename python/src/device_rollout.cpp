@@ -49,6 +49,11 @@ void bind_precision(nb::module_& m, const char* suffix) {
           },
           nb::arg("skip"))
       .def_prop_ro("tape_bytes", [](const Run& r) { return r.run->report().tape_bytes; })
+      .def_prop_ro("report", [](const Run& r) { return report_of(r.run->report()); })
+      .def_prop_ro(
+          "steps", [](const Run& r) { return to_numpy(r.run->saved()); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "times", [](const Run& r) { return to_numpy(r.run->times()); }, nb::rv_policy::automatic)
       .def(
           "pullback",
           [](const Run& r, std::uint64_t states_bar, std::uint64_t x0_bar,
@@ -74,7 +79,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
            std::uint64_t controls, std::uint64_t states, std::int64_t control_rows,
            const std::optional<Rows<double>>& params, const std::string& save,
            const std::vector<std::int64_t>& saved, const std::string& memory, std::int64_t value,
-           double t0, std::uint64_t stream) {
+           double t0, std::uint64_t stream, bool held, bool tape) {
           RolloutOptions options;
           options.save = save_of(save, saved);
           options.memory = memory_of(memory, value);
@@ -86,12 +91,13 @@ void bind_precision(nb::module_& m, const char* suffix) {
           out->run = std::make_unique<DeviceRollout<T>>(
               system, batch, steps,
               DeviceArrays<T>{address<const T>(x0), address<const T>(controls), address<T>(states)},
-              control_rows, span_of(params), options);
+              control_rows, span_of(params), options, DeviceUse{held, tape});
           return out.release();  // Python owns it
         },
         nb::arg("system"), nb::arg("batch"), nb::arg("steps"), nb::arg("x0"), nb::arg("controls"),
         nb::arg("states"), nb::arg("control_rows"), nb::arg("params").none(), nb::arg("save"),
         nb::arg("saved"), nb::arg("memory"), nb::arg("value"), nb::arg("t0"), nb::arg("stream"),
+        nb::arg("held") = false, nb::arg("tape") = true,
         "Arrays by their addresses on the System's device, in rows.");
 }
 

@@ -3,6 +3,7 @@
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "device_memory.h"
 #include "device_rollout.h"
 #include "fluid_grid.h"
 #include "fluid_lattice.h"
@@ -66,6 +67,7 @@ NB_MODULE(_core, m) {
   bind_fluid_spectral(m);
   bind_rollout(m);
   bind_device_rollout(m);
+  bind_device_memory(m);
   bind_observe(m);
   bind_plan(m);
   bind_python_law(m);

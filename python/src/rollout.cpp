@@ -15,36 +15,6 @@ Controls<T> controls_of(const std::optional<Rows<T>>& controls, std::int64_t ste
   return controls ? Controls<T>(span_of(*controls), steps) : Controls<T>(steps);
 }
 
-nb::dict report_of(const Report& report) {
-  nb::list failed;
-  for (const Failure& f : report.failed) {
-    failed.append(nb::make_tuple(f.environment, f.step, f.stage, f.body, f.reason));
-  }
-  nb::list unsolved, crowded;
-  for (const Unsolved& u : report.unsolved) {
-    unsolved.append(nb::make_tuple(u.environment, u.step, u.residual, u.count));
-  }
-  for (const Crowded& c : report.crowded) {
-    crowded.append(nb::make_tuple(c.environment, c.step, c.count));
-  }
-  nb::dict d;
-  d["failed"] = failed;
-  d["unsolved"] = unsolved;
-  d["crowded"] = crowded;
-  d["advice"] = report.advice();
-  nb::dict counters;
-  for (const Counter& c : report.counters) counters[c.name.c_str()] = c.mean;
-  d["counters"] = counters;
-  d["contacts"] = report.mean("contacts");
-  d["substeps"] = report.total("substeps");
-  d["rejected_substeps"] = report.total("rejected_substeps");
-  d["memory"] = report.memory;
-  d["tape_bytes"] = report.tape_bytes;
-  d["lanes"] = report.lanes;
-  d["instruction_set"] = report.instruction_set;
-  return d;
-}
-
 nb::dict events_of(const std::vector<Event>& events) {
   std::vector<std::int64_t> environment, step;
   std::vector<double> time;

@@ -54,4 +54,34 @@ void warn(const std::string& text) {
   if (PyErr_WarnEx(kind.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
 }
 
+nb::dict report_of(const Report& report) {
+  nb::list failed;
+  for (const Failure& f : report.failed) {
+    failed.append(nb::make_tuple(f.environment, f.step, f.stage, f.body, f.reason));
+  }
+  nb::list unsolved, crowded;
+  for (const Unsolved& u : report.unsolved) {
+    unsolved.append(nb::make_tuple(u.environment, u.step, u.residual, u.count));
+  }
+  for (const Crowded& c : report.crowded) {
+    crowded.append(nb::make_tuple(c.environment, c.step, c.count));
+  }
+  nb::dict d;
+  d["failed"] = failed;
+  d["unsolved"] = unsolved;
+  d["crowded"] = crowded;
+  d["advice"] = report.advice();
+  nb::dict counters;
+  for (const Counter& c : report.counters) counters[c.name.c_str()] = c.mean;
+  d["counters"] = counters;
+  d["contacts"] = report.mean("contacts");
+  d["substeps"] = report.total("substeps");
+  d["rejected_substeps"] = report.total("rejected_substeps");
+  d["memory"] = report.memory;
+  d["tape_bytes"] = report.tape_bytes;
+  d["lanes"] = report.lanes;
+  d["instruction_set"] = report.instruction_set;
+  return d;
+}
+
 }  // namespace cycloid::python

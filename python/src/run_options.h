@@ -14,6 +14,9 @@ Save save_of(const std::string& kind, const std::vector<std::int64_t>& steps);
 // "exact" | "from_distance" | "smoothed", and its numbers as a tuple of Python's; none for none.
 std::optional<GradientMode> gradient_of_call(const std::optional<nb::tuple>& mode);
 
+// A report as Python takes it (cycloid._rollout.as_report).
+nb::dict report_of(const Report& report);
+
 // Throws Error when an environment failed in a single step.
 void check_step(const Report& report);
 

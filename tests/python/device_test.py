@@ -96,3 +96,118 @@ def test_tensors_that_lie_on_the_device_have_the_gradient_of_those_that_are_copi
         assert here.shape == there.shape, name
         np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-11, err_msg=name)
         assert float(here.nan_to_num().abs().max()) > 0, name
+
+
+PUSHED = BALL.replace("<freejoint/>", '<joint name="root" type="free"/>').replace(
+    "</worldbody>", '</worldbody> <actuator> <motor joint="root" gear="0 0 1 0 0 0"/> </actuator>'
+)
+
+
+class Interface:
+    """Nothing but the CUDA array interface, of an array that lies on this machine."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "strides": array.strides,
+            "data": (array.ctypes.data, False), "stream": 1, "version": 3,
+        }  # fmt: skip
+
+
+def makers():
+    """By name: from a NumPy array to one of a framework, and the type that must come back."""
+    from cycloid._device_arrays import DeviceArray
+
+    plain = cy.systems.pendulum(device="host")
+    yield "device array", lambda a: DeviceArray.of(plain, a), DeviceArray
+    yield "interface", Interface, DeviceArray
+    torch = pytest.importorskip("torch")
+    yield "torch", lambda a: torch.from_numpy(a.copy()), torch.Tensor
+    jax = pytest.importorskip("jax")
+    yield "jax", lambda a: jax.numpy.asarray(a, dtype=a.dtype.name), jax.Array
+
+
+@pytest.mark.parametrize("name", ["device array", "interface", "torch", "jax"])
+def test_arrays_on_the_device_stay_there_with_the_gradient_of_numpys(name):
+    made = {n: (make, kind) for n, make, kind in makers()}
+    make, kind = made[name]
+    robot = cy.load(PUSHED, device="host", dtype="float32", vary=["option.gravity"])
+    rng = np.random.default_rng(5)
+    start = np.tile(robot.initial_state(), (2, 3, 1)) + 0.05 * rng.standard_normal((2, 3, 13))
+    start = start.astype(np.float32)
+    force = rng.standard_normal((3, 8, 1)).astype(np.float32)  # shared by the first axis
+    gravity = rng.uniform(-10, -9, (2, 1, 3)).astype(np.float32)
+    here = cy.rollout(robot, start, force, {"option.gravity": gravity}, save=4)
+    bar = rng.standard_normal(here.states.shape).astype(np.float32)
+    g_here = here.pullback(bar)
+
+    there = cy.rollout(robot, make(start), make(force), {"option.gravity": make(gravity)}, save=4)
+    assert isinstance(there.states, kind)
+    np.testing.assert_array_equal(np.asarray(there.states), here.states)
+    np.testing.assert_array_equal(there.steps, here.steps)
+    np.testing.assert_allclose(there.times, here.times)
+    g = there.pullback(make(bar))
+    parts = {
+        "x0": (g.x0, g_here.x0),
+        "controls": (g.controls, g_here.controls),
+        "gravity": (g.params["option.gravity"], g_here.params["option.gravity"]),
+    }
+    for part, (a, b) in parts.items():
+        assert isinstance(a, kind), part
+        assert np.abs(b).max() > 0, part
+        np.testing.assert_allclose(np.asarray(a), b, rtol=2e-5, atol=1e-5, err_msg=part)
+    first = force[:, 0].copy()
+    stepped = cy.step(robot, make(start), make(first), {"option.gravity": gravity})
+    assert isinstance(stepped, kind)
+    np.testing.assert_array_equal(
+        np.asarray(stepped), cy.step(robot, start, first, {"option.gravity": gravity})
+    )
+
+
+def test_one_start_on_the_device_is_that_of_all():
+    torch = pytest.importorskip("torch")
+    robot = cy.load(PUSHED, device="host")
+    force = np.random.default_rng(2).standard_normal((4, 6, 1))
+    here = cy.rollout(robot, robot.initial_state(), force)
+    there = cy.rollout(robot, torch.from_numpy(robot.initial_state()), force)  # mixed
+    np.testing.assert_array_equal(there.states.numpy(), here.states)
+    bar = np.ones_like(here.states)
+    a, b = there.pullback(torch.from_numpy(bar)), here.pullback(bar)
+    assert a.x0.shape == (13,)
+    np.testing.assert_allclose(a.x0.numpy(), b.x0, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(a.params[1:], b.params[1:], rtol=1e-9, atol=1e-9)
+
+
+def test_arrays_on_the_device_are_read_where_they_lie():
+    torch = pytest.importorskip("torch")
+    system = cy.systems.pendulum(device="host")
+    x = torch.tensor([[1.0, 0.0], [0.5, 0.2]], dtype=torch.float64)
+    run = cy.rollout(system, x, 5)
+    assert run._views[0].address == x.data_ptr()
+    assert run.states.data_ptr() == run._made._address
+
+
+def test_bad_arrays_on_the_device_are_refused():
+    torch = pytest.importorskip("torch")
+    system = cy.systems.pendulum(device="host")
+    with pytest.raises(cy.Error, match=r"x0 must have shape"):
+        cy.rollout(system, torch.zeros((2, 3), dtype=torch.float64), 5)
+    with pytest.raises(cy.Error, match="x0 holds a number that is not finite"):
+        cy.rollout(system, torch.tensor([float("nan"), 0.0], dtype=torch.float64), 5)
+    with pytest.raises(cy.Error, match="times="):
+        cy.rollout(system, torch.zeros(2, dtype=torch.float64), 5, times=[0.01])
+    with pytest.raises(cy.Error, match="x0 lies on the device: it must be contiguous"):
+        cy.rollout(system, Interface(np.zeros((4, 4))[:, ::2]), 5)
+    run = cy.rollout(system, torch.zeros(2, dtype=torch.float64), 5)
+    with pytest.raises(cy.Error, match="states_bar must be shaped like states"):
+        run.pullback(torch.zeros(3))
+
+    class OnACard:
+        def __dlpack_device__(self):
+            return 2, 0
+
+        def __dlpack__(self, **options):
+            raise AssertionError("nobody reads it")
+
+    with pytest.raises(cy.Error, match="lies on a card"):
+        cy.rollout(cy.systems.pendulum(), OnACard(), 5)

@@ -1,4 +1,6 @@
 // The table of functions that libcycloid_cuda.so gives (system/device.h).
+#include <dlfcn.h>
+
 #include <string>
 
 #include "cycloid/device/cuda/launch.cuh"
@@ -21,9 +23,29 @@ std::string& last_error() {
   static thread_local std::string text;
   return text;
 }
+// After these nothing works in this process any more; what is on the host is untouched.
+bool is_lost(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorDevicesUnavailable: return true;
+    default: return false;
+  }
+}
 int said(cudaError_t status) {
   if (status == cudaSuccess) return 0;
   last_error() = cudaGetErrorString(status);
+  if (is_lost(status)) {
+    last_error() += "; the card is lost to this process: save what is on the host and start again";
+  }
+  cudaGetLastError();  // what can be forgotten is
   return 1;
 }
 
@@ -45,6 +67,7 @@ const char* cuda_name() {
 }
 void cuda_use_stream(void* given) { stream() = static_cast<cudaStream_t>(given); }
 int cuda_wait() { return said(cudaStreamSynchronize(stream())); }
+int cuda_wait_all() { return said(cudaDeviceSynchronize()); }
 
 // Memory comes from the device's pool, which keeps what is given back: rollouts of one size do not
 // ask the driver again.
@@ -139,23 +162,30 @@ cudaStream_t current_stream() { return stream(); }
 extern "C" __attribute__((visibility("default"))) const cycloid::DeviceApi* cycloid_cuda_open(
     std::uint64_t layout, const char** error) {
   using namespace cycloid;
-  static const DeviceApi api{kDeviceVersion,  cuda_error,     cuda_name,     cuda_allocate,
-                             cuda_release,    cuda_to_device, cuda_to_host,  cuda_clear,
-                             cuda_free_bytes, cuda_forward,   cuda_backward, cuda_sum,
-                             cuda_wait,       cuda_use_stream};
+  static const DeviceApi api{kDeviceVersion,  cuda_error,      cuda_name,     cuda_allocate,
+                             cuda_release,    cuda_to_device,  cuda_to_host,  cuda_clear,
+                             cuda_free_bytes, cuda_forward,    cuda_backward, cuda_sum,
+                             cuda_wait,       cuda_use_stream, cuda_wait_all, kCudaMemory};
   if (layout != layout_fingerprint()) {
     *error = "libcycloid_cuda.so is of another version: build it again with `make cuda`";
     return nullptr;
   }
   int count = 0;
-  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) {
+    *error = dlopen("libcuda.so.1", RTLD_LAZY)
+                 ? "the card's driver is older than this CUDA: take a newer driver"
+                 : "there is no driver of a card (libcuda.so.1) in this machine";
+    return nullptr;
+  }
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
+    *error = "there is a driver, but no card in this machine, or CUDA_VISIBLE_DEVICES hides it";
+    return nullptr;
+  }
+  if (status != cudaSuccess) {
     static std::string text;
     text = std::string("no card can be used: ") + cudaGetErrorString(status);
     *error = text.c_str();
-    return nullptr;
-  }
-  if (count == 0) {
-    *error = "there is no card in this machine";
     return nullptr;
   }
   return &api;
