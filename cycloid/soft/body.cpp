@@ -150,7 +150,7 @@ void add_contact_parameters(const SolidBody& body, const BodyOptions& o, double 
   if (obstacles.empty()) return;
   const double width = o.contact_width > 0 ? o.contact_width : 1e-3 * body.plan->length;
   const double stiffness =
-      o.contact_stiffness > 0 ? o.contact_stiffness : 10 * weight / body.plan->vertices() / width;
+      o.contact_stiffness > 0 ? o.contact_stiffness : 10 * weight / body.plan->points() / width;
   all.number("friction", "", Constraint::non_negative, {o.friction});
   all.number("contact.stiffness", "N/m", Constraint::positive, {stiffness});
   all.number("contact.width", "m", Constraint::positive, {width});
@@ -200,14 +200,14 @@ double weight_of(const SolidBody& body, const BodyParts& parts, const BodyOption
     s.rest = s.now = body.plan->mesh.vertices.data(), s.numbers = numbers.data();
     std::vector<double> each(at(body.plan->vertices()), 0.0);
     k.mass(s, 0, static_cast<int>(named.term.nodes.size()) / k.nodes, each.data());
-    for (const double m : each) mass += m;
+    for (int i = 0; i < body.plan->points(); ++i) mass += each[at(i)];
   }
   return mass * (g > 0 ? g : 9.81);
 }
 
 void add_parameters(SolidBody& body, const BodyParts& own, const BodyOptions& o,
                     BodyRegistry& all) {
-  const int cells = body.plan->cells(), n = body.plan->vertices();
+  const int cells = body.plan->cells(), n = body.plan->points();
   for (const BodyParameter& p : own.parameters) {
     if (per_cell(p, cells)) continue;
     const std::size_t size = p.value.size();
@@ -242,10 +242,18 @@ void add_parameters(SolidBody& body, const BodyParts& own, const BodyOptions& o,
   body.lane_numbers = all.lanes();
 }
 
+// Segments of a rod whose ends are held.
+int clamps_of(const SolidPlan& plan) {
+  int count = 0;
+  for (int j = 0; j < plan.turns; ++j) count += plan.held[at(3 * (plan.points() + j))];
+  return count;
+}
+
 // Where each input begins.
 std::map<std::string, int> add_inputs(SolidBody& body, const BodyOptions& o,
                                       const std::vector<std::string>& own, SystemParts& parts) {
   std::vector<std::string> known = {"force", "pinned"};
+  if (body.plan->turns > 0) known.push_back("twist");
   known.insert(known.end(), own.begin(), own.end());
   for (const auto& [name, obstacle] : named_obstacles(o)) {
     known.push_back(name);
@@ -256,15 +264,25 @@ std::map<std::string, int> add_inputs(SolidBody& body, const BodyOptions& o,
   for (const std::string& name : o.inputs) {
     index_of_word("input", name, known);
     if (places.count(name)) throw ModelError(message("input \"", name, "\" is named twice"));
-    const int size = name == "force"    ? body.plan->numbers()
-                     : name == "pinned" ? static_cast<int>(body.plan->held_numbers.size())
+    const int size = name == "force"    ? 3 * body.plan->points()
+                     : name == "pinned" ? body.plan->held_points()
+                     : name == "twist"  ? clamps_of(*body.plan)
                      : std::find(own.begin(), own.end(), name) != own.end() ? 1
                                                                             : 6;
+    if (size == 0 && name == "twist") {
+      throw ModelError(
+          "input \"twist\" turns segments that are held; pin two neighbouring points to hold one");
+    }
     if (size == 0) throw ModelError("input \"pinned\" moves held vertices; none is pinned");
     places[name] = body.inputs;
-    blocks.push_back({name.c_str(), size, name == "force" ? "N" : name == "pinned" ? "m" : ""});
+    blocks.push_back({name.c_str(), size,
+                      name == "force"    ? "N"
+                      : name == "pinned" ? "m"
+                      : name == "twist"  ? "rad"
+                                         : ""});
     if (name == "force") body.force_input = body.inputs;
     if (name == "pinned") body.held_input = body.inputs;
+    if (name == "twist") body.turned_input = body.inputs;
     body.inputs += size;
   }
   parts.inputs = Space(blocks);
@@ -335,8 +353,14 @@ System make_body(BodyParts own, const BodyOptions& o) {
   }
   Terms terms;
   for (const NamedTerm& named : own.laws) terms.push_back(named.term);
-  const auto plan = std::make_shared<SolidPlan>(
-      own.mesh, o.held.empty() ? std::vector<char>(numbers, 0) : o.held, std::move(terms));
+  std::vector<char> held = o.held.empty() ? std::vector<char>(numbers, 0) : o.held;
+  for (std::size_t j = 0; j < at(own.turns); ++j) {  // an angle, and two numbers without meaning
+    const auto ends = held.begin() + static_cast<std::ptrdiff_t>(3 * j);
+    const bool clamped = std::all_of(ends, ends + 6, [](char c) { return c != 0; });
+    held.insert(held.end(), {static_cast<char>(clamped), 1, 1});
+  }
+  const auto plan =
+      std::make_shared<SolidPlan>(own.mesh, std::move(held), std::move(terms), own.turns);
   body->plan = plan;
   body->kernels = &solid_kernels(own.mesh.element, own.formulation);
   body->rubs = !o.floor.empty() || !o.obstacles.empty();
@@ -346,6 +370,10 @@ System make_body(BodyParts own, const BodyOptions& o) {
   parts.timestep = o.dt;
   const int n = static_cast<int>(numbers);
   std::vector<BlockSpec> blocks = {{"positions", n, "m"}, {"velocities", n, "m/s"}};
+  if (own.turns > 0) {
+    blocks.push_back({"twist", own.turns, "rad"});
+    blocks.push_back({"twist_rate", own.turns, "rad/s"});
+  }
   if (plan->memory() > 0) blocks.push_back({"plastic", plan->memory(), ""});
   parts.states = Space(blocks);
   const auto inputs = add_inputs(*body, o, own.inputs, parts);
@@ -353,7 +381,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
   add_parameters(*body, own, o, registry);
   find_numbers(own.laws, registry, inputs, plan->terms);
   parts.initial_state = own.mesh.vertices;
-  parts.initial_state.resize(2 * numbers + at(plan->memory()), 0.0);
+  parts.initial_state.resize(at(plan->moving() + plan->memory()), 0.0);
   parts.counters = {"iterations"};
   const std::shared_ptr<const SolidBody> made = body;
   if (own.refuse) {

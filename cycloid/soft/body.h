@@ -76,6 +76,7 @@ struct BodyParameter {
 struct BodyParts {
   std::string name;
   SolidMesh mesh;
+  int turns = 0;              // segments of a rod, which turn about themselves (solid_state.h)
   std::vector<int> touching;  // vertices that may touch obstacles
   std::vector<NamedTerm> laws = {};
   std::vector<BodyParameter> parameters = {};

@@ -8,6 +8,8 @@
 #include "cycloid/soft/body.h"
 #include "cycloid/soft/skew_solve.h"
 #include "cycloid/soft/solid_stage.h"
+#include "cycloid/soft/solid_state.h"
+#include "cycloid/soft/term/rod_laws.h"
 
 namespace cycloid::inline soft {
 namespace {
@@ -39,6 +41,56 @@ std::string listed(const std::vector<std::string>& names) {
   return all;
 }
 
+// Which input moves held number k, and by how much: -1 where none does.
+struct Mover {
+  int input = -1;
+  double scale = 1;
+};
+Mover mover(const SolidBody& body, std::size_t k) {
+  const SolidPlan& plan = *body.plan;
+  const int positions = plan.held_points(), number = plan.held_numbers[k];
+  if (static_cast<int>(k) < positions) {
+    return {body.held_input >= 0 ? body.held_input + static_cast<int>(k) : -1, 1};
+  }
+  if (number % 3 != 0 || body.turned_input < 0) return {};
+  int clamp = 0;
+  for (int i = 3 * plan.points(); i < number; i += 3) {
+    clamp += plan.held[static_cast<std::size_t>(i)];
+  }
+  return {body.turned_input + clamp, plan.length};
+}
+double moved_by(const SolidBody& body, const Numbers& u, std::size_t k) {
+  const Mover by = mover(body, k);
+  return by.input >= 0 ? by.scale * u[static_cast<std::size_t>(by.input)] : 0;
+}
+
+// Of the order of that of a rod's bending, of an angle times its length [N/m].
+double spin_stiffness(const SolidNumbers& n) {
+  const TermNumbers own = n.numbers_of_terms(nullptr);
+  for (const StencilTerm& term : n.terms()) {
+    if (term.law != StencilLaw::rod_bending) continue;
+    const double* const number = own.data() + term.first_number;
+    const double r = number[RodBending::radius], length = n.body.plan->length;
+    return number[RodBending::young] * std::pow(r, 4) / std::pow(length, 3);
+  }
+  return 1;
+}
+
+// A straight rod that nothing clamps may spin about itself: its first segment keeps its angle. That
+// takes no force, so how strongly it is kept does not matter.
+void hold_free_spin(const SolidNumbers& n, Numbers& inertia) {
+  const SolidPlan& plan = *n.body.plan;
+  for (int j = 0; j < plan.turns; ++j) {
+    if (plan.held[static_cast<std::size_t>(3 * (plan.points() + j))]) return;
+    if (j == 0) continue;
+    const double* const p = n.rest + 3 * (j - 1);
+    const Vec3<double> e = {p[3] - p[0], p[4] - p[1], p[5] - p[2]},
+                       f = {p[6] - p[3], p[7] - p[4], p[8] - p[5]};
+    if (norm(cross(e, f)) > 1e-9 * norm(e) * norm(f) || dot(e, f) < 0) return;
+  }
+  if (plan.turns > 0) inertia[static_cast<std::size_t>(plan.points())] += spin_stiffness(n);
+}
+
 // A stage that has only what terms remember and are made of.
 Stage stage_at_rest(const TermNumbers& numbers, const Numbers& memory) {
   Stage stage{};
@@ -66,8 +118,8 @@ struct Equilibrium::Solved {
     for (const auto* place : places) {
       if (!place->array) continue;
       arrays.push_back(at);
-      at += place == &body->vertices ? plan.numbers()
-            : place == &body->mass   ? plan.vertices()
+      at += place == &body->vertices ? 3 * plan.points()
+            : place == &body->mass   ? plan.points()
                                      : plan.cells();
     }
     return {params.data(), arrays.data(), nullptr, nullptr};
@@ -103,17 +155,18 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
         " against ", listed(free), ": without inertia it has no place of rest; pin vertices"));
   }
   const auto numbers = static_cast<std::size_t>(plan.numbers());
-  const double* const force = body.force_input >= 0 ? solved->u.data() + body.force_input : nullptr;
-  Numbers y(n.rest, n.rest + numbers);
-  if (!x0.empty()) std::copy_n(x0.begin(), numbers, y.begin());
+  Numbers force_space;
+  const double* const force = n.spread_force(solved->u.data(), force_space);
+  Numbers y(n.rest, n.rest + numbers), still(numbers, 0.0);
+  if (!x0.empty()) read_state(plan, x0.data(), y.data(), still.data());
   // Held numbers stand where they do without their input, whatever x0 has there.
   for (const int i : plan.held_numbers) {
     y[static_cast<std::size_t>(i)] = n.rest[static_cast<std::size_t>(i)];
   }
   if (!x0.empty()) {  // ... or, from a start of the user's, where they shall be
-    for (std::size_t k = 0; k < plan.held_numbers.size() && body.held_input >= 0; ++k) {
+    for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
       const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
-      y[i] = n.rest[i] + solved->u[static_cast<std::size_t>(body.held_input) + k];
+      y[i] = n.rest[i] + moved_by(body, solved->u, k);
     }
   }
   if (const Trespass t = first_trespass(plan.terms, own, y.data()); t.vertex >= 0) {
@@ -121,7 +174,7 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
                              "\", whose barrier keeps everything out: give an x0 outside of it"));
   }
   solved->memory.assign(static_cast<std::size_t>(plan.memory()), 0.0);
-  if (!x0.empty()) std::copy(x0.begin() + 2 * plan.numbers(), x0.end(), solved->memory.begin());
+  if (!x0.empty()) std::copy(x0.begin() + plan.moving(), x0.end(), solved->memory.begin());
   MinimiserSpace space;
   // Under a part of the load; `inertia` holds the body where it is (1).
   const auto solve_at = [&](double load, double inertia, int most, Numbers& from) {
@@ -131,17 +184,16 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
     problem.terms.memory = solved->memory.data();
     problem.numbers = own;
     problem.inertia.assign(n.mass.size(), inertia);
+    hold_free_spin(n, problem.inertia);
     problem.most_iterations = most;
-    if (inertia > 0) problem.origin = from;
+    if (inertia > 0 || plan.turns > 0) problem.origin = from;
     else problem.origin.assign(n.rest, n.rest + numbers);
     for (std::size_t i = 0; i < numbers; ++i) {
-      problem.pull.push_back(load * (n.mass[i / 3] * n.gravity[i % 3] + (force ? force[i] : 0)));
+      problem.pull.push_back(load * (n.mass[i / 3] * n.gravity_at(i) + (force ? force[i] : 0)));
     }
     for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
-      const double moved =
-          body.held_input >= 0 ? solved->u[static_cast<std::size_t>(body.held_input) + k] : 0;
       problem.target.push_back(n.rest[static_cast<std::size_t>(plan.held_numbers[k])] +
-                               (x0.empty() ? load : 1) * moved);
+                               (x0.empty() ? load : 1) * moved_by(body, solved->u, k));
     }
     return minimise(plan, *body.kernels, problem, n.threads, from, space);
   };
@@ -161,7 +213,7 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
     double largest = 0;
     for (std::size_t i = 0; i < numbers; ++i) {
       largest =
-          std::max(largest, std::abs(n.mass[i / 3] * n.gravity[i % 3] + (force ? force[i] : 0)));
+          std::max(largest, std::abs(n.mass[i / 3] * n.gravity_at(i) + (force ? force[i] : 0)));
     }
     const double first = kCreepStart * std::max(largest, 1e-300) / plan.length;
     double inertia = first;
@@ -193,8 +245,9 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   }
   out.converged = done == 1;
   out.residual = out.converged ? 0 : std::max(found.residual, 2 * kFound);
-  out.state = y;
-  out.state.resize(2 * numbers, 0.0);
+  out.state.assign(static_cast<std::size_t>(plan.moving()), 0.0);
+  std::fill(still.begin(), still.end(), 0.0);
+  write_state(plan, n.rest, nullptr, y.data(), still.data(), out.state.data());
   const Stage end = stage_at_rest(own, solved->memory);
   const Numbers memory = stage_memory(n, end, y);
   out.state.insert(out.state.end(), memory.begin(), memory.end());
@@ -232,9 +285,11 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   p.arrays_bar = bars.data();
   n.read(p);
   const TermNumbers own = n.numbers_of_terms(s.u.data());
-  Numbers y_bar(state_bar.begin(), state_bar.begin() + plan.numbers());
+  Numbers y_bar(static_cast<std::size_t>(plan.numbers()), 0.0), still_bar(y_bar);
+  write_state_pullback(plan, n.rest, nullptr, s.y.data(), state_bar.data(), y_bar.data(),
+                       still_bar.data(), nullptr, nullptr);
   StageBars bars_at_end(plan);
-  stage_memory_pullback(n, stage_at_rest(own, s.memory), s.y, state_bar.data() + 2 * plan.numbers(),
+  stage_memory_pullback(n, stage_at_rest(own, s.memory), s.y, state_bar.data() + plan.moving(),
                         y_bar, bars_at_end);
   Numbers lambda = y_bar;
   for (const int i : plan.held_numbers) lambda[static_cast<std::size_t>(i)] = 0;
@@ -242,22 +297,22 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   Numbers now_bar(lambda.size(), 0.0), f_bar(lambda.size());
   for (std::size_t i = 0; i < lambda.size(); ++i) {
     f_bar[i] = -lambda[i];
-    n.gravity_bar[i % 3] += n.mass[i / 3] * lambda[i];
-    n.mass_bar[i / 3] += n.gravity[i % 3] * lambda[i];
-    if (s.body->force_input >= 0) {
+    n.add_gravity(i, n.mass[i / 3] * lambda[i]);
+    n.mass_bar[i / 3] += n.gravity_at(i) * lambda[i];
+    if (s.body->force_input >= 0 && i < static_cast<std::size_t>(3 * plan.points())) {
       out.controls[static_cast<std::size_t>(s.body->force_input) + i] += lambda[i];
     }
   }
   TermNumbers& own_bar = bars_at_end.numbers;
-  elastic_force_pullback(n, own, s.memory.data(), s.y.data(), f_bar, now_bar, own_bar);
+  elastic_force_pullback(n, own, s.memory.data(), s.y.data(), f_bar, now_bar, own_bar,
+                         RodFrames::from_rest);
   n.add_terms(own_bar, out.controls.data());
   for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
     const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
     const double bar = y_bar[i] + now_bar[i];
+    const Mover by = mover(*s.body, k);
     n.rest_bar[i] += bar;
-    if (s.body->held_input >= 0) {
-      out.controls[static_cast<std::size_t>(s.body->held_input) + k] += bar;
-    }
+    if (by.input >= 0) out.controls[static_cast<std::size_t>(by.input)] += by.scale * bar;
   }
   n.give_back(out.params.data());
   return out;

@@ -25,6 +25,10 @@ inline constexpr Operator kOperators[] = {
     differentiable("mean_strain"),
     differentiable("enhanced_force"),
     differentiable("enhanced_stress"),
+    // solid_state.h
+    differentiable("read_state"),
+    differentiable("write_state"),
+    differentiable("held_turn"),
     // solid_stage.h
     differentiable("stage"),
     differentiable("stage_memory"),

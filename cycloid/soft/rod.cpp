@@ -1,5 +1,6 @@
 #include "cycloid/soft/rod.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -13,16 +14,17 @@ double length(const double* points, int segment) {
   return std::hypot(p[3] - p[0], p[4] - p[1], p[5] - p[2]);
 }
 
-// All segments point the same way, but for rounding.
-bool is_straight(const std::vector<double>& points) {
-  const int n = static_cast<int>(points.size() / 3);
-  for (int k = 0; k + 2 < n; ++k) {
-    const double* const p = points.data() + 3 * k;
-    const Vec3<double> e = {p[3] - p[0], p[4] - p[1], p[5] - p[2]},
-                       f = {p[6] - p[3], p[7] - p[4], p[8] - p[5]};
-    if (norm(cross(e, f)) > 1e-9 * norm(e) * norm(f) || dot(e, f) < 0) return false;
+// The longest side of the box around, by which angles are multiplied (solid_state.h).
+double extent(const std::vector<double>& points) {
+  double most = 0;
+  for (std::size_t a = 0; a < 3; ++a) {
+    double low = points[a], high = low;
+    for (std::size_t i = a; i < points.size(); i += 3) {
+      low = std::min(low, points[i]), high = std::max(high, points[i]);
+    }
+    most = std::max(most, high - low);
   }
-  return true;
+  return most;
 }
 
 }  // namespace
@@ -47,32 +49,46 @@ System rod(std::vector<double> points, const RodOptions& o) {
     throw ModelError(
         message("held has one mark for each of ", points.size(), " numbers; got ", o.held.size()));
   }
-  NamedTerm stretch, bend;
+  if (!(o.poisson > -1) || !(o.poisson <= 0.5)) {
+    throw ParameterError(
+        message("poisson of a rod lies above -1 and not above 0.5; got ", o.poisson));
+  }
+  NamedTerm stretch, bend, spin;
   stretch.term.law = StencilLaw::rod_stretch;
   for (const char* name : {"young", "radius", "density", "damping"})
     stretch.numbers.push_back({name});
   bend.term.law = StencilLaw::rod_bending;
-  for (const char* name : {"young", "radius", "damping"}) bend.numbers.push_back({name});
+  for (const char* name : {"young", "radius", "poisson", "damping"}) bend.numbers.push_back({name});
+  spin.term.law = StencilLaw::rod_spin;
+  for (const char* name : {"radius", "density"}) spin.numbers.push_back({name});
+  const double inverse_scale = 1 / extent(points);
   for (int k = 0; k + 1 < n; ++k) {
     stretch.term.nodes.insert(stretch.term.nodes.end(), {k, k + 1});
+    spin.term.nodes.insert(spin.term.nodes.end(), {k, k + 1, n + k});
+    spin.term.constants.push_back(inverse_scale);
     if (k + 2 >= n || (is_held(k) && is_held(k + 1))) continue;
-    bend.term.nodes.insert(bend.term.nodes.end(), {k, k + 1, k + 2});
+    bend.term.nodes.insert(bend.term.nodes.end(), {k, k + 1, k + 2, n + k, n + k + 1});
     bend.term.constants.insert(bend.term.constants.end(),
-                               {is_held(k) ? 0.0 : 1.0, is_held(k + 1) ? 0.0 : 1.0});
+                               {is_held(k) ? 0.0 : 1.0, is_held(k + 1) ? 0.0 : 1.0, inverse_scale});
   }
-  bend.term.form = is_straight(points) ? 1 : 0;
   BodyParts parts;
   parts.name = "rod";
   parts.mesh.vertices = std::move(points);
   parts.mesh.part.assign(at(n), 0);
-  parts.laws = {std::move(stretch)};
+  parts.turns = n - 1;
+  parts.laws = {std::move(stretch), std::move(spin)};
   if (!bend.term.nodes.empty()) parts.laws.push_back(std::move(bend));
   parts.touching.resize(at(n));
   std::iota(parts.touching.begin(), parts.touching.end(), 0);
   parts.parameters = {{"young", "Pa", Constraint::positive, {o.young}},
                       {"radius", "m", Constraint::positive, {o.radius}},
+                      {"poisson", "", Constraint::none, {o.poisson}},
                       {"density", "kg/m³", Constraint::positive, {o.density}}};
   parts.refuse = [n](const Parameters& registry, const double* p) -> std::string {
+    const double poisson = p[registry.find("poisson").offset];
+    if (!(poisson > -1 && poisson <= 0.5)) {
+      return message("poisson of a rod lies above -1 and not above 0.5; got ", poisson);
+    }
     const double* const v = p + registry.find("vertices").offset;
     for (int k = 0; k + 1 < n; ++k) {
       if (!(length(v, k) > 0)) {

@@ -15,9 +15,11 @@
 //   solid_stepper.h   implicit Euler, Newmark, TR-BDF2;  solid_observables.h  what a body shows
 //   term/       forces besides the cells: cloth, rods, contact, loads, laws of whole cells;
 //               stencil.h  what they share
-//   body.h      what all bodies take;  cloth.h, rod.h  bodies without cells
+//   body.h      what all bodies take;  cloth.h, rod.h  bodies without cells;  solid_state.h  the
+//               state as users hold it, with a rod's angles
 //   equilibrium.h     a body at rest
-// State [positions (3 n) [m], velocities (3 n) [m/s]], vertex by vertex; of plastic matter then
+// State [positions (3 n) [m], velocities (3 n) [m/s]], vertex by vertex; of rods then
+// [twist (n - 1) [rad], twist_rate (n - 1) [rad/s]]; of plastic matter
 // [plastic (cells, points, 7)].
 #pragma once
 

@@ -17,7 +17,8 @@ void spread(const Place& place, const double* lanes, const double* const* arrays
 
 }  // namespace
 
-SolidNumbers::SolidNumbers(const SolidBody& b, int n) : body(b), threads(n) {
+SolidNumbers::SolidNumbers(const SolidBody& b, int n)
+    : body(b), threads(n), points_(static_cast<std::size_t>(3 * b.plan->points())) {
   const auto cells = static_cast<std::size_t>(b.plan->cells());
   young.resize(cells), poisson.resize(cells), density.resize(cells);
   mu.resize(cells), lam.resize(cells);
@@ -37,8 +38,14 @@ void SolidNumbers::read(const StepParameters<double>& p) {
   mooney = body.mooney.at >= 0 ? p.lanes[body.mooney.at] : 0;
   std::copy_n(p.lanes + body.gravity.at, 3, gravity);
   rest = p.arrays[body.vertices.at];
+  if (body.plan->turns > 0) {
+    all_rest_.assign(rest, rest + points_);
+    all_rest_.resize(static_cast<std::size_t>(body.plan->numbers()), 0.0);
+    rest = all_rest_.data();
+  }
   const double* const points = p.arrays[body.mass.at];
-  mass.assign(points, points + body.plan->vertices());
+  mass.assign(points, points + body.plan->points());
+  mass.resize(static_cast<std::size_t>(body.plan->vertices()), 0.0);
   const SolidView v = view();
   body.plan->for_each_chunk(threads, [&](int begin, int end) {
     body.kernels->mass(v, begin, end, density.data(), mass.data());  // (2)
@@ -59,6 +66,15 @@ void SolidNumbers::clear() {
   mass_bar.assign(mass.size(), 0.0);
   for (auto* bar : {&mu_bar, &lam_bar, &mooney_bar, &z_bar}) bar->assign(cells, 0.0);
   terms_bar.assign(numbers_of_terms(nullptr).size(), 0.0);
+}
+
+const double* SolidNumbers::spread_force(const double* u, std::vector<double>& space) const {
+  if (!u || body.force_input < 0) return nullptr;
+  const double* const force = u + body.force_input;
+  if (body.plan->turns == 0) return force;
+  space.assign(force, force + points_);
+  space.resize(static_cast<std::size_t>(body.plan->numbers()), 0.0);
+  return space.data();
 }
 
 TermNumbers SolidNumbers::numbers_of_terms(const double* u) const {
@@ -119,6 +135,7 @@ void SolidNumbers::give_back(double* p_bar) {
     lame_pullback(young[c], poisson[c], {mu_bar[c], lam_bar[c], 0.0}, young_bar[c],
                   poisson_bar[c]);  // (1)
   }
+  mass_bar.resize(points_ / 3), rest_bar.resize(points_);
   add(body.young, young_bar), add(body.poisson, poisson_bar), add(body.density, density_bar);
   add(body.mass, mass_bar), add(body.vertices, rest_bar);
   if (body.mooney.at >= 0) add(body.mooney, mooney_bar);
@@ -131,7 +148,11 @@ void SolidNumbers::give_back(double* p_bar) {
 
 SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
                                          const StepTangents<double>& tangents)
-    : mu(at.mu.size()), lam(at.mu.size()), mass(at.mass.size(), 0.0), lanes(tangents.p) {
+    : points(static_cast<std::size_t>(3 * at.body.plan->points())),
+      mu(at.mu.size()),
+      lam(at.mu.size()),
+      mass(at.mass.size(), 0.0),
+      lanes(tangents.p) {
   const SolidBody& b = at.body;
   const std::size_t cells = at.mu.size();
   std::vector<double> young(cells, 0.0), poisson(cells, 0.0), density(cells, 0.0);
@@ -156,7 +177,12 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
   }
   if (tangents.arrays) {
     rest = tangents.arrays[b.vertices.at];
-    std::copy_n(tangents.arrays[b.mass.at], mass.size(), mass.begin());
+    if (b.plan->turns > 0) {
+      all_rest.assign(rest, rest + points);
+      all_rest.resize(static_cast<std::size_t>(b.plan->numbers()), 0.0);
+      rest = all_rest.data();
+    }
+    std::copy_n(tangents.arrays[b.mass.at], b.plan->points(), mass.begin());
   }
   const SolidView v = at.view();
   b.plan->for_each_chunk(at.threads, [&](int begin, int end) {

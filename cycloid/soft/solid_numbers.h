@@ -26,6 +26,7 @@ struct SolidBody {
   SolidIntegrator integrator = SolidIntegrator::implicit_euler;
   double dt = 0.01;
   int force_input = -1, held_input = -1;  // where they begin; -1: there is none
+  int turned_input = -1;                  // likewise, of a rod's clamped segments in their order
   int inputs = 0;
   // Of the registry: where a parameter is among those in lanes, or which array it is.
   struct Place {
@@ -47,6 +48,13 @@ class SolidNumbers {
   void give_back(double* p_bar);
 
   SolidView view() const;  // without positions
+  // What pulls on a number [m/s²]: angles of rods weigh nothing.
+  double gravity_at(std::size_t i) const { return i < points_ ? gravity[i % 3] : 0; }
+  void add_gravity(std::size_t i, double bar) {
+    if (i < points_) gravity_bar[i % 3] += bar;
+  }
+  // A force on every position as one on every number; null for null.
+  const double* spread_force(const double* u, std::vector<double>& space) const;
   const Terms& terms() const { return body.plan->terms; }
   // Of all terms, at a row of inputs (or null).
   TermNumbers numbers_of_terms(const double* u) const;
@@ -73,13 +81,19 @@ class SolidNumbers {
  private:
   void clear();
   StepParameters<double> parameters_;
+  std::size_t points_;            // numbers that are positions
+  std::vector<double> all_rest_;  // with those of angles, zeros
 };
 
 // The direction of a body's parameters.
 struct SolidNumbersTangent {
   SolidNumbersTangent(const SolidNumbers& at, const StepTangents<double>& tangents);
 
+  double gravity_at(std::size_t i) const { return i < points ? gravity[i % 3] : 0; }
+
   const double* rest = nullptr;  // null: zero
+  std::size_t points = 0;        // numbers that are positions
+  std::vector<double> all_rest;
   std::vector<double> mu, lam, mass;
   const double* lanes = nullptr;  // of the parameters there; null: zero
   double damping = 0, drag = 0, mooney = 0, gravity[3] = {};

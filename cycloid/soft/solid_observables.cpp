@@ -6,6 +6,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/soft/element/strain.h"
+#include "cycloid/soft/solid_state.h"
 
 namespace cycloid::inline soft {
 namespace {
@@ -35,6 +36,7 @@ struct Point {
   double* memory_bar = nullptr;
 
   std::size_t numbers() const { return static_cast<std::size_t>(n.body.plan->numbers()); }
+  std::size_t positions() const { return static_cast<std::size_t>(3 * n.body.plan->points()); }
   std::size_t cells() const { return static_cast<std::size_t>(n.body.plan->cells()); }
   SolidView view() const {
     SolidView at = n.view();
@@ -99,14 +101,14 @@ void kinetic_energy_pullback(const Point& p, double bar) {
 
 double weight_energy(const Point& p) {
   double total = 0;
-  for (std::size_t i = 0; i < p.numbers(); ++i) {
+  for (std::size_t i = 0; i < p.positions(); ++i) {
     total -= p.n.mass[i / 3] * p.n.gravity[i % 3] * p.x[i];
   }
   return total;  // (3)
 }
 
 void weight_energy_pullback(const Point& p, double bar) {
-  for (std::size_t i = 0; i < p.numbers(); ++i) {
+  for (std::size_t i = 0; i < p.positions(); ++i) {
     const double m = p.n.mass[i / 3], g = p.n.gravity[i % 3];
     p.x_bar[i] -= bar * m * g;
     p.n.mass_bar[i / 3] -= bar * g * p.x[i];
@@ -137,8 +139,10 @@ void reaction(const Point& p, double* out) {
     p.n.body.kernels->force(still, begin, end, f.data());
     p.n.body.kernels->rate_force(moving, begin, end, f.data());
   });
-  terms_force(p.n.terms(), p.terms(), p.n.threads, f.data());
-  for (std::size_t i = 0; i < p.numbers(); ++i) {
+  TermsAt terms = p.terms();
+  terms.frames = p.x;
+  terms_force(p.n.terms(), terms, p.n.threads, f.data());
+  for (std::size_t i = 0; i < p.positions(); ++i) {
     const double m = p.n.mass[i / 3];
     out[i] = p.n.body.plan->held[i]
                  ? f[i] + m * (p.n.drag * p.v[i] - p.n.gravity[i % 3]) - (p.force ? p.force[i] : 0)
@@ -147,8 +151,9 @@ void reaction(const Point& p, double* out) {
 }
 
 void reaction_pullback(Point& p, const double* bar) {
-  Numbers held(bar, bar + p.numbers());
-  for (std::size_t i = 0; i < p.numbers(); ++i) {
+  Numbers held(bar, bar + p.positions());
+  held.resize(p.numbers(), 0.0);
+  for (std::size_t i = 0; i < p.positions(); ++i) {
     if (!p.n.body.plan->held[i]) held[i] = 0;
     const double m = p.n.mass[i / 3], b = held[i];
     p.v_bar[i] += p.n.drag * m * b;
@@ -166,7 +171,10 @@ void reaction_pullback(Point& p, const double* bar) {
     p.n.body.kernels->rate_force_pullback(moving, begin, end, held.data(), to_moving);
   });
   p.n.add_damping(1);
-  terms_force_pullback(p.n.terms(), p.terms(), p.n.threads, held.data(), p.terms_bars());
+  TermsAt terms = p.terms();
+  TermsBars bars = p.terms_bars();
+  terms.frames = p.x, bars.frames = p.x_bar;
+  terms_force_pullback(p.n.terms(), terms, p.n.threads, held.data(), bars);
 }
 
 // function(element) of the body's cells.
@@ -221,17 +229,23 @@ void strain_pullback(const Point& p, const double* bar) {
   });
 }
 
+double whole_mass(const Point& p) {
+  double total = 0;
+  for (std::size_t v = 0; v < p.positions() / 3; ++v) total += p.n.mass[v];
+  return total;
+}
+
 void centre(const Point& p, double* out) {
   std::fill_n(out, 3, 0.0);
-  for (std::size_t i = 0; i < p.numbers(); ++i) out[i % 3] += p.n.mass[i / 3] * p.x[i];
-  for (int a = 0; a < 3; ++a) out[a] /= sum(p.n.mass);  // (7)
+  for (std::size_t i = 0; i < p.positions(); ++i) out[i % 3] += p.n.mass[i / 3] * p.x[i];
+  for (int a = 0; a < 3; ++a) out[a] /= whole_mass(p);  // (7)
 }
 
 void centre_pullback(const Point& p, const double* bar) {
   double at[3];
   centre(p, at);
-  const double total = sum(p.n.mass);
-  for (std::size_t i = 0; i < p.numbers(); ++i) {
+  const double total = whole_mass(p);
+  for (std::size_t i = 0; i < p.positions(); ++i) {
     const double b = bar[i % 3] / total;
     p.x_bar[i] += p.n.mass[i / 3] * b;
     p.n.mass_bar[i / 3] += (p.x[i] - at[i % 3]) * b;
@@ -240,7 +254,7 @@ void centre_pullback(const Point& p, const double* bar) {
 
 int size_of(const SolidBody& body, Shown what) {
   switch (what) {
-    case Shown::reaction: return body.plan->numbers();
+    case Shown::reaction: return 3 * body.plan->points();
     case Shown::stress:
     case Shown::strain: return 9 * body.plan->cells();
     case Shown::centre: return 3;
@@ -290,8 +304,9 @@ class SolidObserver final : public DifferentiableObserver {
   void pullback(const ObservedPoint<double>& at, const double* bar, double* x_bar, double* u_bar,
                 StepWorkspace& w) const override {
     Point p = point(at, w);
-    p.x_bar = x_bar, p.v_bar = x_bar + body_->plan->numbers();
-    p.memory_bar = p.v_bar + body_->plan->numbers();
+    Numbers own_x_bar(p.numbers(), 0.0), own_v_bar(own_x_bar);
+    p.x_bar = own_x_bar.data(), p.v_bar = own_v_bar.data();
+    p.memory_bar = x_bar + body_->plan->moving();
     if (p.force) p.force_bar = u_bar + body_->force_input;
     const SolidBars to = p.bars();
     const SolidView view = p.view();
@@ -327,6 +342,7 @@ class SolidObserver final : public DifferentiableObserver {
       }
       bar += size_of(*body_, what);
     }
+    read_state_pullback(*body_->plan, p.x_bar, p.v_bar, x_bar);
     p.n.add_terms(p.own_bar, u_bar);
   }
   void finish(StepWorkspace& w, double* p_bar) const override { numbers(w).give_back(p_bar); }
@@ -335,6 +351,7 @@ class SolidObserver final : public DifferentiableObserver {
   struct Workspace final : StepWorkspace {
     Workspace(const SolidBody& body, int threads) : numbers(body, threads) {}
     SolidNumbers numbers;
+    Numbers x, v;
   };
   static SolidNumbers& numbers(StepWorkspace& w) { return static_cast<Workspace&>(w).numbers; }
   static int total(const SolidBody& body, const std::vector<Shown>& shown) {
@@ -343,12 +360,15 @@ class SolidObserver final : public DifferentiableObserver {
     return n;
   }
   Point point(const ObservedPoint<double>& at, StepWorkspace& w) const {
+    Workspace& own = static_cast<Workspace&>(w);
+    own.x.resize(static_cast<std::size_t>(body_->plan->numbers())), own.v.resize(own.x.size());
+    read_state(*body_->plan, at.x, own.x.data(), own.v.data());
     return {numbers(w),
-            at.x,
-            at.x + body_->plan->numbers(),
+            own.x.data(),
+            own.v.data(),
             body_->force_input >= 0 ? at.u + body_->force_input : nullptr,
             numbers(w).numbers_of_terms(at.u),
-            at.x + 2 * body_->plan->numbers()};
+            at.x + body_->plan->moving()};
   }
 
   std::shared_ptr<const SolidBody> body_;
@@ -373,7 +393,7 @@ std::vector<Observable> SolidObservables::listed() const {
   for (const auto& [word, what] : kShown) {
     const std::string name(word);
     switch (what) {
-      case Shown::reaction: all.push_back({name, "N", {body_->plan->numbers()}}); break;
+      case Shown::reaction: all.push_back({name, "N", {3 * body_->plan->points()}}); break;
       case Shown::stress: all.push_back({name, "Pa", {body_->plan->cells(), 3, 3}}); break;
       case Shown::strain: all.push_back({name, "", {body_->plan->cells(), 3, 3}}); break;
       case Shown::volume: all.push_back({name, "m³", {1}}); break;
@@ -390,9 +410,9 @@ std::optional<Observable> SolidObservables::find(const std::string& name) const 
     int i = -1;
     const char* const end = name.data() + name.size();
     const auto read = std::from_chars(name.data() + kVertex.size(), end, i);
-    if (read.ec != std::errc() || read.ptr != end || i < 0 || i >= body_->plan->vertices()) {
+    if (read.ec != std::errc() || read.ptr != end || i < 0 || i >= body_->plan->points()) {
       throw ModelError(message("\"", name, "\": there are vertices \"vertex:#0\" to \"vertex:#",
-                               body_->plan->vertices() - 1, "\""));
+                               body_->plan->points() - 1, "\""));
     }
     return Observable{name, "m", {3}, {{3 * i, 3}}};
   }

@@ -38,8 +38,11 @@ std::vector<int> slots_of(std::span<const int> nodes, int each,
 
 }  // namespace
 
-SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws)
-    : mesh(std::move(body)), held(std::move(numbers_held)), terms(std::move(laws)) {
+SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws, int segments)
+    : mesh(std::move(body)),
+      turns(segments),
+      held(std::move(numbers_held)),
+      terms(std::move(laws)) {
   const int n = vertices(), k = mesh.nodes();
   for (int i = 0; i < numbers(); ++i) {
     if (held[static_cast<std::size_t>(i)]) held_numbers.push_back(i);
@@ -76,7 +79,8 @@ SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws)
   std::vector<double> points;
   double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
   for (int v = 0; v < n; ++v) {
-    const double* const p = mesh.vertices.data() + 3 * v;
+    const bool turn = v >= mesh.vertex_count();
+    const double* const p = mesh.vertices.data() + 3 * (turn ? v - mesh.vertex_count() : v);
     for (int r = 0; r < 3; ++r) {
       points.insert(points.end(), p, p + 3);
       low[r] = std::min(low[r], p[r]), high[r] = std::max(high[r], p[r]);
@@ -101,9 +105,13 @@ bool SolidPlan::is_supported(int part) const {
 // where those held along each axis would all move alike, so that a translation undoes it. Turns
 // about other axes show in the rank of all conditions.
 std::vector<std::string> SolidPlan::free_motions(const double* at, int part) const {
+  // A clamped segment of a rod, which is one part, hinders them all.
+  for (int j = 0; j < turns; ++j) {
+    if (held[static_cast<std::size_t>(3 * (points() + j))]) return {};
+  }
   double middle[3] = {};
   int count = 0;
-  for (int v = 0; v < vertices(); ++v) {
+  for (int v = 0; v < points(); ++v) {
     if (mesh.part[static_cast<std::size_t>(v)] != part) continue;
     ++count;
     for (int i = 0; i < 3; ++i) middle[i] += at[3 * v + i];
@@ -111,7 +119,7 @@ std::vector<std::string> SolidPlan::free_motions(const double* at, int part) con
   std::vector<std::array<double, 6>> rows;  // of ω and t
   for (const int number : held_numbers) {
     const int v = number / 3;
-    if (mesh.part[static_cast<std::size_t>(v)] != part) continue;
+    if (v >= points() || mesh.part[static_cast<std::size_t>(v)] != part) continue;
     std::array<double, 6> r{};
     const std::size_t a = static_cast<std::size_t>(number % 3), b = (a + 1) % 3, c = (a + 2) % 3;
     const auto d = [&](std::size_t i) {
@@ -124,7 +132,7 @@ std::vector<std::string> SolidPlan::free_motions(const double* at, int part) con
   double across[3] = {};
   bool straight = true;
   double line[3] = {}, longest = 0;
-  for (int v = 0; v < vertices(); ++v) {
+  for (int v = 0; v < points(); ++v) {
     if (mesh.part[static_cast<std::size_t>(v)] != part) continue;
     double d[3], size = 0;
     for (int i = 0; i < 3; ++i) d[i] = at[3 * v + i] - middle[i] / count, size += d[i] * d[i];
@@ -133,7 +141,7 @@ std::vector<std::string> SolidPlan::free_motions(const double* at, int part) con
       across[i] = std::max(across[i], std::hypot(d[(i + 1) % 3], d[(i + 2) % 3]) / length);
     }
   }
-  for (int v = 0; v < vertices(); ++v) {
+  for (int v = 0; v < points(); ++v) {
     if (mesh.part[static_cast<std::size_t>(v)] != part) continue;
     double d[3], along = 0, size = 0;
     for (int i = 0; i < 3; ++i) d[i] = at[3 * v + i] - middle[i] / count;

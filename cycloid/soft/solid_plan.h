@@ -1,12 +1,14 @@
 // SolidPlan: what stays the same of a solid body whatever its numbers: who touches whom, which
 // numbers are held, the order of sums, and the order of elimination.
 //
-// Numbers of the body are 3 i + axis, of vertex i. Cells are taken in chunks; chunks of one colour
-// share no vertex, so that threads add to vertices without locks, and each sum has one order:
-// colour after colour, cell after cell. The matrix over all numbers has a row for held ones too,
-// with 1 in its diagonal.
+// Numbers of the body are 3 i + axis, of vertex i. A rod has a vertex more for each segment, after
+// all others: how the segment is turned (solid_state.h). Cells are taken in chunks; chunks of one
+// colour share no vertex, so that threads add to vertices without locks, and each sum has one
+// order: colour after colour, cell after cell. The matrix over all numbers has a row for held ones
+// too, with 1 in its diagonal.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,13 +22,22 @@
 namespace cycloid::inline soft {
 
 struct SolidPlan {
-  // held: one for each number.
-  SolidPlan(SolidMesh mesh, std::vector<char> held, Terms terms = {});
+  // held: one for each number. turns: segments of a rod, 0 or one less than its points.
+  SolidPlan(SolidMesh mesh, std::vector<char> held, Terms terms = {}, int turns = 0);
 
-  int vertices() const { return mesh.vertex_count(); }
+  int points() const { return mesh.vertex_count(); }
+  int vertices() const { return points() + turns; }
   int cells() const { return mesh.cell_count(); }
   int numbers() const { return 3 * vertices(); }
   int memory() const { return memory_size(terms); }  // of the terms
+  // Of the state (solid_state.h): all of it but the memory, which comes after.
+  int moving() const { return 6 * points() + 2 * turns; }
+  // How many of the held numbers are positions: they come first.
+  int held_points() const {
+    return static_cast<int>(
+        std::lower_bound(held_numbers.begin(), held_numbers.end(), 3 * points()) -
+        held_numbers.begin());
+  }
   BlockRows rows() const { return {first.data(), slot.data()}; }
 
   // Calls work(begin, end) for chunks of cells, on several threads.
@@ -49,6 +60,7 @@ struct SolidPlan {
   static constexpr int kChunk = 32;
 
   SolidMesh mesh;
+  int turns;
   std::vector<char> held;
   Terms terms;                            // besides the cells
   std::vector<int> held_numbers;          // in the order of the state

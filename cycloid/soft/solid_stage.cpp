@@ -34,6 +34,7 @@ SolidView view_of_derivatives(const SolidNumbers& n, const Stage& stage) {
 TermsAt terms_of(const SolidNumbers& n, const Stage& stage, bool derivatives) {
   TermsAt at;
   at.rest = n.rest, at.numbers = stage.numbers.data(), at.memory = stage.memory;
+  at.frames = stage.rule.befores > 0 ? stage.before[stage.rule.befores - 1] : nullptr;
   if (!derivatives && n.damping == 0 && !n.body.rubs) return at;
   at.step.befores = stage.rule.befores;
   at.step.rate = stage.rule.zeta, at.step.spread = stage.rule.spread;
@@ -44,9 +45,11 @@ TermsAt terms_of(const SolidNumbers& n, const Stage& stage, bool derivatives) {
   return at;
 }
 
-TermsAt resting_terms(const SolidNumbers& n, const TermNumbers& numbers, const double* x) {
+TermsAt resting_terms(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
+                      RodFrames frames) {
   TermsAt at;
   at.rest = n.rest, at.now = x, at.numbers = numbers.data();
+  if (frames == RodFrames::from_here) at.frames = x;
   return at;
 }
 
@@ -74,7 +77,7 @@ Incremental incremental(const SolidNumbers& n, const Stage& stage) {
   out.origin = stage.origin;
   out.pull.resize(stage.origin.size());
   for (std::size_t i = 0; i < out.pull.size(); ++i) {
-    out.pull[i] = stage.momentum[i] / r.step + n.mass[i / 3] * n.gravity[i % 3] +
+    out.pull[i] = stage.momentum[i] / r.step + n.mass[i / 3] * n.gravity_at(i) +
                   (stage.force ? stage.force[i] : 0);  // (3)
   }
   out.target = stage.target;
@@ -97,9 +100,9 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
     bars.origin[i] += m * rate * l;  // (5)
     bars.momentum[i] += l / r.step;
     bars.force[i] += l;
-    n.gravity_bar[i % 3] += m * l;
+    n.add_gravity(i, m * l);
     n.drag_bar -= m * r.alpha * l * d;
-    n.mass_bar[i / 3] += l * (n.gravity[i % 3] - rate * d);  // (6)
+    n.mass_bar[i / 3] += l * (n.gravity_at(i) - rate * d);  // (6)
   }
   SolidView v = view_of_derivatives(n, stage);
   v.now = record.y.data();
@@ -149,8 +152,8 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
   for (std::size_t i = 0; i < y_tan.size(); ++i) {
     const double m = n.mass[i / 3], m_tan = along.mass[i / 3], d = record.y[i] - stage.origin[i];
     const double a_tan = m_tan * rate + m * r.alpha * along.drag;
-    const double b_tan = tangent.momentum[i] / r.step + m_tan * n.gravity[i % 3] +
-                         m * along.gravity[i % 3] + (tangent.force ? tangent.force[i] : 0);
+    const double b_tan = tangent.momentum[i] / r.step + m_tan * n.gravity_at(i) +
+                         m * along.gravity_at(i) + (tangent.force ? tangent.force[i] : 0);
     y_tan[i] = m * rate * tangent.origin[i] + b_tan - a_tan * d - f_tan[i];  // (8)
   }
   for (const int i : plan.held_numbers) y_tan[static_cast<std::size_t>(i)] = 0;
@@ -200,12 +203,13 @@ void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const doub
   v.now = x;
   n.body.plan->for_each_chunk(
       n.threads, [&](int begin, int end) { n.body.kernels->force(v, begin, end, f.data()); });
-  terms_force(n.terms(), resting_terms(n, numbers, x), n.threads, f.data());
+  terms_force(n.terms(), resting_terms(n, numbers, x, RodFrames::from_here), n.threads, f.data());
 }
 
 void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
                             const double* x, const std::vector<double>& f_bar,
-                            std::vector<double>& x_bar, TermNumbers& numbers_bar) {
+                            std::vector<double>& x_bar, TermNumbers& numbers_bar,
+                            RodFrames frames) {
   SolidView v = n.view();
   v.now = x;
   SolidBars to = n.bars();
@@ -216,7 +220,8 @@ void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const d
   TermsBars to_terms;
   to_terms.rest = n.rest_bar.data(), to_terms.now = x_bar.data();
   to_terms.numbers = numbers_bar.data();
-  TermsAt at = resting_terms(n, numbers, x);
+  if (frames == RodFrames::from_here) to_terms.frames = x_bar.data();
+  TermsAt at = resting_terms(n, numbers, x, frames);
   at.memory = memory;
   terms_force_pullback(n.terms(), at, n.threads, f_bar.data(), to_terms);
 }
@@ -230,9 +235,10 @@ void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent&
   n.body.plan->for_each_chunk(n.threads, [&](int begin, int end) {
     n.body.kernels->force_tangent(v, t, begin, end, f_tan.data());
   });
-  TermsAt at_tan = resting_terms(n, numbers_tan, x_tan);
+  TermsAt at_tan = resting_terms(n, numbers_tan, x_tan, RodFrames::from_here);
   at_tan.rest = along.rest;
-  terms_force_tangent(n.terms(), resting_terms(n, numbers, x), at_tan, n.threads, f_tan.data());
+  terms_force_tangent(n.terms(), resting_terms(n, numbers, x, RodFrames::from_here), at_tan,
+                      n.threads, f_tan.data());
 }
 
 }  // namespace cycloid::inline soft

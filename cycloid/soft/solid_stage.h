@@ -83,6 +83,10 @@ std::vector<double> stage_memory_pushforward(const SolidNumbers& n,
                                              const std::vector<double>& y,
                                              const std::vector<double>& y_tan);
 
+// From where the frames of a rod are carried (rod_laws.h): only with those of x itself are forces
+// on its points what they are in a step.
+enum class RodFrames { from_here, from_rest };
+
 // The forces of cells and terms at x, without damping and friction, added to f, with pullback and
 // pushforward.
 void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
@@ -90,7 +94,8 @@ void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const doub
 // memory: of terms that have some; null: zeros.
 void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
                             const double* x, const std::vector<double>& f_bar,
-                            std::vector<double>& x_bar, TermNumbers& numbers_bar);
+                            std::vector<double>& x_bar, TermNumbers& numbers_bar,
+                            RodFrames frames = RodFrames::from_here);
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
                                const TermNumbers& numbers, const TermNumbers& numbers_tan,
                                const double* x, const double* x_tan, std::vector<double>& f_tan);

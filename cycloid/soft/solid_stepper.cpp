@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
+#include "cycloid/soft/solid_state.h"
 
 namespace cycloid::inline soft {
 namespace {
@@ -39,7 +40,8 @@ struct SolidStepper::Record final : RecordObject {
 struct SolidStepper::Start {
   Numbers x, v;
   Numbers target;                  // of held numbers, in their order
-  const double* force = nullptr;   // or null
+  const double* force = nullptr;   // (numbers), or null
+  Numbers own_force;               // where `force` is no part of the inputs
   TermNumbers numbers;             // of the terms
   const double* memory = nullptr;  // likewise
   bool first = false;              // of a run
@@ -56,12 +58,13 @@ struct SolidStepper::StartTangent {
   Numbers x, v, target;  // (numbers); target at held ones, zero elsewhere
   TermNumbers numbers;
   const double* force = nullptr;
+  Numbers own_force = {};
 };
 
 SolidStepper::SolidStepper(std::shared_ptr<const SolidBody> body)
     : Stepper<double>([&] {
         StepperSizes s;
-        s.state = s.tangent = 2 * body->plan->numbers() + body->plan->memory();
+        s.state = s.tangent = body->plan->moving() + body->plan->memory();
         s.input = body->inputs;
         s.parameters = body->lane_numbers;
         const SolidBody::Place* const places[] = {&body->young, &body->poisson, &body->density,
@@ -70,8 +73,8 @@ SolidStepper::SolidStepper(std::shared_ptr<const SolidBody> body)
           if (!place->array) continue;
           const bool of_cells = place != &body->mass && place != &body->vertices;
           s.arrays.push_back(of_cells               ? body->plan->cells()
-                             : place == &body->mass ? body->plan->vertices()
-                                                    : body->plan->numbers());
+                             : place == &body->mass ? body->plan->points()
+                                                    : 3 * body->plan->points());
         }
         s.record_is_costly = s.spreads = true;
         return s;
@@ -89,21 +92,41 @@ void SolidStepper::begin(const StepParameters<double>& p, StepWorkspace& workspa
 SolidStepper::Start SolidStepper::start_of(const StepInput<double>& in,
                                            const SolidNumbers& n) const {
   const SolidPlan& plan = *body_->plan;
-  const int numbers = plan.numbers();
   Start s;
-  s.x.assign(in.x, in.x + numbers);
-  s.v.assign(in.x + numbers, in.x + 2 * numbers);
-  s.memory = in.x + 2 * numbers;
+  s.x.resize(at(plan.numbers())), s.v.resize(at(plan.numbers()));
+  read_state(plan, in.x, s.x.data(), s.v.data());
+  s.memory = in.x + plan.moving();
   s.first = in.step == 0;
   s.numbers = n.numbers_of_terms(in.u);
-  if (body_->force_input >= 0) s.force = in.u + body_->force_input;
-  for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
+  s.force = n.spread_force(in.u, s.own_force);
+  const auto positions = at(plan.held_points());
+  for (std::size_t k = 0; k < positions; ++k) {
     const std::size_t i = at(plan.held_numbers[k]);
     const double moved = body_->held_input >= 0 ? in.u[at(body_->held_input) + k] : 0;
     s.target.push_back(n.rest[i] + moved);
     if (s.first) s.x[i] = s.target[k], s.v[i] = 0;
   }
+  const Numbers end = positions_at_end(s);
+  int clamp = 0;
+  for (std::size_t k = positions; k < plan.held_numbers.size(); ++k) {
+    const int i = plan.held_numbers[k], j = i / 3 - plan.points();
+    s.target.push_back(0);
+    if (i % 3 == 0) {
+      const double turned = body_->turned_input >= 0 ? in.u[body_->turned_input + clamp++] : 0;
+      s.target[k] = held_turn(plan, j, n.rest, s.x.data(), end.data(), turned);
+    }
+    if (s.first) s.x[at(i)] = s.target[k], s.v[at(i)] = 0;
+  }
   return s;
+}
+
+// With held positions where they shall be.
+Numbers SolidStepper::positions_at_end(const Start& s) const {
+  Numbers end = s.x;
+  for (std::size_t k = 0; k < at(body_->plan->held_points()); ++k) {
+    end[at(body_->plan->held_numbers[k])] = s.target[k];
+  }
+  return end;
 }
 
 Stage SolidStepper::euler_stage(const SolidNumbers& n, const Start& s) const {
@@ -123,7 +146,7 @@ Stage SolidStepper::trapezoid_stage(const SolidNumbers& n, const Start& s, doubl
   for (std::size_t i = 0; i < f.size(); ++i) {
     const double m = n.mass[i / 3];
     const double total =
-        (s.force ? s.force[i] : 0) + m * (n.gravity[i % 3] - n.drag * s.v[i]) - f[i];
+        (s.force ? s.force[i] : 0) + m * (n.gravity_at(i) - n.drag * s.v[i]) - f[i];
     stage.momentum[i] = m * s.v[i] + h / 2 * total;  // (2)
     stage.origin[i] += h / 2 * s.v[i];
   }
@@ -230,7 +253,6 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
       v = velocity(s, second, stages[1].y);
     }
   }
-  const int numbers = body_->plan->numbers();
   const Numbers& y = stages.back().y;
   const auto finite = [](double value) { return std::isfinite(value); };
   if (!w.finite || !std::all_of(y.begin(), y.end(), finite) ||
@@ -238,9 +260,8 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
     std::fill_n(x_next, sizes().state, std::nan(""));
     return StepStatus::non_finite;
   }
-  std::copy(y.begin(), y.end(), x_next);
-  std::copy(v.begin(), v.end(), x_next + numbers);
-  std::copy(memory.begin(), memory.end(), x_next + 2 * numbers);
+  write_state(*body_->plan, n.rest, s.x.data(), y.data(), v.data(), x_next);
+  std::copy(memory.begin(), memory.end(), x_next + body_->plan->moving());
   if (record) {
     auto own = std::make_unique<Record>();
     own->stages = std::move(stages);
@@ -277,8 +298,8 @@ void SolidStepper::pull_trapezoid(SolidNumbers& n, const Start& s, const Stage& 
     bars.x[i] += own.origin[i] + own.before[0][i];
     bars.v[i] += half * own.origin[i] + m * p_bar - n.drag * m * total_bar;
     bars.force[i] += own.force[i] + total_bar;
-    n.mass_bar[i / 3] += s.v[i] * p_bar + total_bar * (n.gravity[i % 3] - n.drag * s.v[i]);
-    n.gravity_bar[i % 3] += m * total_bar;
+    n.mass_bar[i / 3] += s.v[i] * p_bar + total_bar * (n.gravity_at(i) - n.drag * s.v[i]);
+    n.add_gravity(i, m * total_bar);
     n.drag_bar -= m * s.v[i] * total_bar;
     f_bar[i] = -total_bar;
   }
@@ -300,8 +321,9 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
   }
   const Start s = start_of(in, n);
   StartBars bars(numbers, s.numbers.size());
-  Numbers y_bar(x_next_bar, x_next_bar + numbers),
-      v_bar(x_next_bar + numbers, x_next_bar + 2 * numbers);
+  Numbers y_bar(at(numbers), 0.0), v_bar(y_bar);
+  write_state_pullback(plan, n.rest, s.x.data(), stages.back().y.data(), x_next_bar, y_bar.data(),
+                       v_bar.data(), n.rest_bar.data(), bars.x.data());
   if (body_->integrator == SolidIntegrator::newmark) {
     pull_trapezoid(n, s, trapezoid_stage(n, s, 1), stages[0], 1, y_bar, v_bar, bars);
   } else {
@@ -325,9 +347,10 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
         own.origin[i] -= stage.rule.alpha * v_bar[i];
       }
     }
-    if (!two) stage_memory_pullback(n, stage, stages[0].y, x_next_bar + 2 * numbers, y_bar, own);
+    if (!two) stage_memory_pullback(n, stage, stages[0].y, x_next_bar + plan.moving(), y_bar, own);
     stage_pullback(n, stage, stages.back(), y_bar, own);
-    for (std::size_t i = 0; i < own.memory.size(); ++i) x_bar[2 * at(numbers) + i] += own.memory[i];
+    for (std::size_t i = 0; i < own.memory.size(); ++i)
+      x_bar[at(plan.moving()) + i] += own.memory[i];
     Numbers x_mid_bar(y_bar.size(), 0.0), v_mid_bar(x_mid_bar);
     for (std::size_t i = 0; i < y_bar.size(); ++i) {
       const double m = n.mass[i / 3], p_bar = own.momentum[i];
@@ -351,19 +374,31 @@ void SolidStepper::pullback(const StepInput<double>& in, const StepRecord& recor
     }
   }
   n.add_terms(bars.numbers, u_bar);
-  for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
+  const auto positions = at(plan.held_points());
+  const auto take_start = [&](std::size_t k) {
     const std::size_t i = at(plan.held_numbers[k]);
-    if (s.first) {
-      bars.target[i] += bars.x[i];
-      bars.x[i] = bars.v[i] = 0;
-    }
+    if (!s.first) return;
+    bars.target[i] += bars.x[i];
+    bars.x[i] = bars.v[i] = 0;
+  };
+  for (std::size_t k = positions; k < plan.held_numbers.size(); ++k) take_start(k);
+  const Numbers end = positions_at_end(s);
+  for_each_clamp([&](int j, int clamp) {
+    double turned_bar = 0;
+    held_turn_pullback(plan, j, n.rest, s.x.data(), end.data(),
+                       bars.target[at(3 * (plan.points() + j))], n.rest_bar.data(), bars.x.data(),
+                       bars.target.data(), turned_bar);
+    if (body_->turned_input >= 0) u_bar[body_->turned_input + clamp] += turned_bar;
+  });
+  for (std::size_t k = 0; k < positions; ++k) {
+    const std::size_t i = at(plan.held_numbers[k]);
+    take_start(k);
     n.rest_bar[i] += bars.target[i];
     if (body_->held_input >= 0) u_bar[at(body_->held_input) + k] += bars.target[i];
   }
-  for (int i = 0; i < numbers; ++i) {
-    x_bar[i] += bars.x[at(i)];
-    x_bar[numbers + i] += bars.v[at(i)];
-    if (body_->force_input >= 0) u_bar[body_->force_input + i] += bars.force[at(i)];
+  read_state_pullback(plan, bars.x.data(), bars.v.data(), x_bar);
+  for (int i = 0; body_->force_input >= 0 && i < 3 * plan.points(); ++i) {
+    u_bar[body_->force_input + i] += bars.force[at(i)];
   }
 }
 
@@ -383,17 +418,27 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
   const SolidNumbersTangent along(n, tangents);
   StartTangent t{Numbers(at(numbers), 0.0), Numbers(at(numbers), 0.0), Numbers(at(numbers), 0.0),
                  term_numbers_tangent(plan.terms, tangents.p, tangents.u)};
-  if (tangents.x) {
-    t.x.assign(tangents.x, tangents.x + numbers);
-    t.v.assign(tangents.x + numbers, tangents.x + 2 * numbers);
-  }
-  if (tangents.u && body_->force_input >= 0) t.force = tangents.u + body_->force_input;
-  for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
+  if (tangents.x) read_state(plan, tangents.x, t.x.data(), t.v.data());
+  t.force = n.spread_force(tangents.u, t.own_force);
+  const auto positions = at(plan.held_points());
+  for (std::size_t k = 0; k < positions; ++k) {
     const std::size_t i = at(plan.held_numbers[k]);
     t.target[i] =
         (along.rest ? along.rest[i] : 0) +
         (tangents.u && body_->held_input >= 0 ? tangents.u[at(body_->held_input) + k] : 0);
     if (s.first) t.x[i] = t.target[i], t.v[i] = 0;
+  }
+  const Numbers end = positions_at_end(s);
+  for_each_clamp([&](int j, int clamp) {
+    const double turned_tan =
+        tangents.u && body_->turned_input >= 0 ? tangents.u[body_->turned_input + clamp] : 0;
+    t.target[at(3 * (plan.points() + j))] =
+        held_turn_tangent(plan, j, n.rest, s.x.data(), end.data(), along.rest, t.x.data(),
+                          t.target.data(), turned_tan);
+  });
+  for (std::size_t k = positions; s.first && k < plan.held_numbers.size(); ++k) {
+    const std::size_t i = at(plan.held_numbers[k]);
+    t.x[i] = t.target[i], t.v[i] = 0;
   }
   const auto velocity_tan = [&](const Stage& stage, const StageTangent& st, const Numbers& y_tan) {
     Numbers v(y_tan.size());
@@ -411,8 +456,8 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
     for (std::size_t i = 0; i < f_tan.size(); ++i) {
       const double m = n.mass[i / 3], m_tan = along.mass[i / 3];
       const double total =
-          (t.force ? t.force[i] : 0) + m_tan * (n.gravity[i % 3] - n.drag * s.v[i]) +
-          m * (along.gravity[i % 3] - along.drag * s.v[i] - n.drag * t.v[i]) - f_tan[i];
+          (t.force ? t.force[i] : 0) + m_tan * (n.gravity_at(i) - n.drag * s.v[i]) +
+          m * (along.gravity_at(i) - along.drag * s.v[i] - n.drag * t.v[i]) - f_tan[i];
       st.momentum[i] = m_tan * s.v[i] + m * t.v[i] + half * total;
       st.origin[i] += half * t.v[i];
       if (plan.held[i]) st.held[i] = t.x[i] + part * (t.target[i] - t.x[i]);
@@ -426,11 +471,11 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
     for (std::size_t i = 0; i < st.momentum.size(); ++i) {
       st.momentum[i] = n.mass[i / 3] * t.v[i] + along.mass[i / 3] * s.v[i];
     }
-    if (tangents.x) st.memory = tangents.x + 2 * numbers;
+    if (tangents.x) st.memory = tangents.x + plan.moving();
     y_tan = stage_pushforward(n, along, stage, stages[0], st);
     v_tan = velocity_tan(stage, st, y_tan);
     const Numbers memory_tan = stage_memory_pushforward(n, along, stage, st, stages[0].y, y_tan);
-    std::copy(memory_tan.begin(), memory_tan.end(), x_next_tan + 2 * numbers);
+    std::copy(memory_tan.begin(), memory_tan.end(), x_next_tan + plan.moving());
   } else if (body_->integrator == SolidIntegrator::newmark) {
     const auto [st, stage] = trapezoid(trapezoid_stage(n, s, 1), 1);
     y_tan = stage_pushforward(n, along, stage, stages[0], st);
@@ -451,8 +496,8 @@ bool SolidStepper::pushforward(const StepInput<double>& in, const StepRecord& re
     y_tan = stage_pushforward(n, along, stage, stages[1], second);
     v_tan = velocity_tan(stage, second, y_tan);
   }
-  std::copy(y_tan.begin(), y_tan.end(), x_next_tan);
-  std::copy(v_tan.begin(), v_tan.end(), x_next_tan + numbers);
+  write_state_tangent(plan, n.rest, s.x.data(), stages.back().y.data(), along.rest, t.x.data(),
+                      y_tan.data(), v_tan.data(), x_next_tan);
   return true;
 }
 

@@ -1,7 +1,8 @@
 // SolidStepper: a time step of a solid body, as a Stepper (system/stepper.h).
 //
-// State [x, v], of n vertices each, and what terms remember (plastic strains) after them, which
-// changes at the end of a step of implicit Euler (solid_stage.h's stage_memory). Held numbers stand
+// State [x, v], of n vertices each, the angles of a rod (solid_state.h), and what terms remember
+// (plastic strains) after them, which changes at the end of a step of implicit Euler
+// (solid_stage.h's stage_memory). Held numbers stand
 // at their rest vertex plus the input "pinned"; at the first step of a run (k = 0) the state's own
 // numbers there are put to that, at rest. Stages are those of solid_stage.h, h the step:
 //   implicit_euler   x̃ = x, p = m v, α = 1/h, h' = h, ζ = 1/h                                (1)
@@ -46,6 +47,16 @@ class SolidStepper final : public Stepper<double> {
 
   Trespass starts_inside(const Start& s, const SolidNumbers& n) const;
   Start start_of(const StepInput<double>& in, const SolidNumbers& n) const;
+  std::vector<double> positions_at_end(const Start& s) const;
+  // Calls work(segment, number among them) for a rod's segments that are held, in their order.
+  template <class Work>
+  void for_each_clamp(Work&& work) const {
+    const SolidPlan& plan = *body_->plan;
+    int clamp = 0;
+    for (int j = 0; j < plan.turns; ++j) {
+      if (plan.held[static_cast<std::size_t>(3 * (plan.points() + j))]) work(j, clamp++);
+    }
+  }
   Stage euler_stage(const SolidNumbers& n, const Start& s) const;
   Stage trapezoid_stage(const SolidNumbers& n, const Start& s, double part) const;
   Stage bdf_stage(const SolidNumbers& n, const Start& s, const std::vector<double>& x_mid,

@@ -747,6 +747,7 @@ def rod(
     integrator: str = "implicit_euler",
     dtype: Any = "float64",
     *,
+    poisson: float = 0.3,
     drag: float = 0.0,
     mass: Any = None,
     obstacles: Any = (),
@@ -756,15 +757,19 @@ def rod(
     stiction: float = 1e-3,
     loads: Any = (),
 ) -> System:
-    """A rod of round section through points (n, 3) [m], which stretches and bends, without twist.
+    """A rod of round section through points (n, 3) [m], which stretches, bends and twists.
 
-    young [Pa], radius [m], density [kg/m³]; the rest is as in `solid`. Pinning two neighbouring
-    points clamps it at the second. Parameters: young, radius, density, damping, ..., vertices.
+    young [Pa], radius [m], density [kg/m³], poisson (for twist: G = young/2(1 + poisson)); the rest
+    is as in `solid`. The points are its rest shape, straight or curved. The state has, after
+    positions and velocities, the angle of each segment about its tangent [rad] (n - 1), zero at
+    rest, and its rate [rad/s] (n - 1). Pinning two neighbouring points clamps the segment between
+    them, its angle too; the input "twist" turns clamped segments about themselves [rad], one angle
+    for each. Parameters: young, radius, poisson, density, damping, ..., vertices.
 
     >>> import numpy as np
     >>> line = np.linspace((0, 0, 0), (1, 0, 0), 11)
     >>> rod(line, pinned=[0, 1])
-    <System rod: 66 states, 0 inputs, dt 10 ms>
+    <System rod: 86 states, 0 inputs, dt 10 ms>
     """
     row = as_numbers(points, np.float64, "points")
     if row.ndim != 2 or row.shape[1] != 3:
@@ -776,6 +781,7 @@ def rod(
             as_real(young, "young"),
             as_real(radius, "radius"),
             as_real(density, "density"),
+            as_real(poisson, "poisson"),
             common,
         ),
         common,

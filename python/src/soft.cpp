@@ -141,15 +141,15 @@ void bind_soft(nb::module_& m) {
       nb::arg("common"));
   m.def(
       "make_rod",
-      [](const Rows<double>& points, double young, double radius, double density,
+      [](const Rows<double>& points, double young, double radius, double density, double poisson,
          const nb::dict& common) {
         RodOptions o;
         take_common(common, o);
-        o.young = young, o.radius = radius, o.density = density;
+        o.young = young, o.radius = radius, o.density = density, o.poisson = poisson;
         return rod(numbers_of(points), o);
       },
       nb::arg("points"), nb::arg("young"), nb::arg("radius"), nb::arg("density"),
-      nb::arg("common"));
+      nb::arg("poisson"), nb::arg("common"));
   nb::class_<Equilibrium>(m, "Equilibrium")
       .def("state", [](const Equilibrium& e) { return to_numpy(e.state); })
       .def_ro("converged", &Equilibrium::converged)

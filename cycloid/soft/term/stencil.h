@@ -4,7 +4,7 @@
 // page with
 //   energy(s)       [J]   whose derivative by s.now is the force
 //   force(s, f)     [N]   f_a = ∂energy/∂now_a, what must be overcome, as for cells
-//   mass(s)         [kg]  where it has some; its nodes share it evenly
+//   mass(s)         [kg]  where it has some; its nodes share it evenly, or one has it (kMassNode)
 //   flow(s, next)         where it has memory (kMemory): what a group remembers after the step
 // of a Stencil: N vertices at rest, now and before, P numbers of the law, C of the group, and H
 // that the group remembers. Laws are templates on the scalar and have no branches on it. All
@@ -53,6 +53,7 @@ enum class StencilLaw {
   shell_bending,
   rod_stretch,
   rod_bending,
+  rod_spin,
   contact,
   traction,
   pressure,

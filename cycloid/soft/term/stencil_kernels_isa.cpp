@@ -13,6 +13,7 @@ constexpr StencilKernels kMembrane = StencilLanes<Membrane>::all(),
                          kShellBending = StencilLanes<ShellBending>::all(),
                          kRodStretch = StencilLanes<RodStretch>::all(),
                          kRodBending = StencilLanes<RodBending>::all(),
+                         kRodSpin = StencilLanes<RodSpin>::all(),
                          kContact = StencilLanes<ObstacleContact>::all(),
                          kTraction = StencilLanes<TractionLoad>::all(),
                          kPressure = StencilLanes<PressureLoad>::all(),
@@ -28,6 +29,7 @@ const StencilKernels& stencil_kernels(StencilLaw law) {
     case StencilLaw::shell_bending: return kShellBending;
     case StencilLaw::rod_stretch: return kRodStretch;
     case StencilLaw::rod_bending: return kRodBending;
+    case StencilLaw::rod_spin: return kRodSpin;
     case StencilLaw::contact: return kContact;
     case StencilLaw::traction: return kTraction;
     case StencilLaw::pressure: return kPressure;

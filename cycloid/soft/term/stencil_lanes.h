@@ -36,6 +36,13 @@ constexpr bool has_rates() {
   else return true;
 }
 
+// The node that has all of the law's mass; -1: the nodes share it evenly.
+template <class Law>
+constexpr int mass_node() {
+  if constexpr (requires { Law::kMassNode; }) return Law::kMassNode;
+  else return -1;
+}
+
 template <class Law>
 struct StencilLanes {
   static constexpr int N = Law::kNodes, P = Law::kNumbers, C = Law::kConstants;
@@ -290,8 +297,13 @@ struct StencilLanes {
   }
 
   static void share(const StencilView& v, const Group& g, const Lanes& m, double* out) {
+    constexpr int own = mass_node<Law>();
     for (int l = 0; l < g.count; ++l) {
-      for (int a = 0; a < N; ++a) out[node(v, g, l, a)] += lane(m, l) / N;
+      if constexpr (own >= 0) {
+        out[node(v, g, l, own)] += lane(m, l);
+      } else {
+        for (int a = 0; a < N; ++a) out[node(v, g, l, a)] += lane(m, l) / N;
+      }
     }
   }
   static void mass(const StencilView& v, int begin, int end, double* out) {
@@ -302,6 +314,11 @@ struct StencilLanes {
     for_each_group(begin, end, [&](const Group& g) {
       Lanes bar(0);
       for (int l = 0; l < kLanes; ++l) {
+        constexpr int own = mass_node<Law>();
+        if constexpr (own >= 0) {
+          set_lane(bar, l, mass_bar[node(v, g, l, own)]);
+          continue;
+        }
         double sum = 0;
         for (int a = 0; a < N; ++a) sum += mass_bar[node(v, g, l, a)];
         set_lane(bar, l, sum / N);

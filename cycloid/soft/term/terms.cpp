@@ -18,6 +18,10 @@ StencilView view_of(const StencilTerm& term, const TermsAt& at) {
   v.memory = at.memory ? at.memory + term.first_memory : nullptr;
   v.step = at.step;
   v.step.form = term.form;
+  if (at.frames && !at.before[0] && term.law == StencilLaw::rod_bending) {
+    v.before[0] = at.frames;
+    v.step.befores = 1, v.step.rate = 0;
+  }
   return v;
 }
 
@@ -41,7 +45,7 @@ void pull_chunks(const StencilTerm& term, int threads, const TermsBars& bars, Wo
   for_each_chunk(term, threads, [&](int begin, int end, int chunk) {
     StencilBars to;
     to.rest = bars.rest, to.now = bars.now;
-    to.before[0] = bars.before[0], to.before[1] = bars.before[1];
+    to.before[0] = bars.before[0] ? bars.before[0] : bars.frames, to.before[1] = bars.before[1];
     to.numbers = bars.numbers ? own.data() + chunk * numbers : nullptr;
     to.memory = bars.memory ? bars.memory + term.first_memory : nullptr;
     work(begin, end, to);

@@ -58,6 +58,8 @@ struct TermsAt {
   const double* before[2] = {nullptr, nullptr};
   const double* numbers = nullptr;  // TermNumbers; of a tangent: null for zeros
   const double* memory = nullptr;   // null: zeros
+  // Without a step: from where frames of rods are carried (rod_laws.h); null: from rest.
+  const double* frames = nullptr;
   StencilStep step;
 };
 struct TermsBars {
@@ -65,6 +67,7 @@ struct TermsBars {
   double* before[2] = {nullptr, nullptr};
   double* numbers = nullptr;
   double* memory = nullptr;
+  double* frames = nullptr;
 };
 
 // stored: only of terms whose energy is the body's.

@@ -32,7 +32,8 @@ struct Case {
     add(StencilLaw::membrane, {0, 1, 2, 1, 3, 2}, {});
     add(StencilLaw::shell_bending, {0, 1, 2, 3, 1, 2}, {1, 0, 0});
     add(StencilLaw::rod_stretch, {0, 1, 1, 2}, {});
-    add(StencilLaw::rod_bending, {0, 1, 2}, {1, 1});
+    add(StencilLaw::rod_bending, {0, 1, 2, 3, 3}, {1, 1, 0.7});
+    add(StencilLaw::rod_spin, {0, 1, 3}, {0.7});
     add(StencilLaw::traction, {0, 1, 2}, {1});
     add(StencilLaw::pressure, {1, 3, 2}, {0.5});
     add(StencilLaw::spring, {3}, {0.1, 0.2, 0.3});
