@@ -73,6 +73,13 @@ FieldPlan<T>::FieldPlan(const LearnedLaw& of) : law(of) {
     matrix = static_cast<int>(arrays.size());
     arrays.push_back(std::int64_t{of.n} * of.inputs);
   }
+  if (of.kind != LearnedKind::constrained) return;
+  const auto place_of = [&](const std::vector<double>& values) {
+    if (values.empty()) return -1;
+    arrays.push_back(static_cast<std::int64_t>(values.size()));
+    return static_cast<int>(arrays.size()) - 1;
+  };
+  masses = place_of(of.masses), lengths = place_of(of.lengths), anchors = place_of(of.anchors);
 }
 
 template <class T>
@@ -94,7 +101,8 @@ Field<T>::Field(std::shared_ptr<const FieldPlan<Scalar<T>>> plan, int columns)
       F_(room(n_ * n_)),
       F_dot_(room(n_ * n_)),
       Z_(room(n_ * n_)),
-      pieces_(16 * room(n_) + 4 * room(plan_->law.triangle())),
+      pieces_(24 * room(n_) + 5 * room(distances() * plan_->law.dimension) +
+              4 * room(plan_->law.triangle())),
       A_(static_cast<std::size_t>(n_ * n_)),
       e_(static_cast<std::size_t>(n_)),
       b_(static_cast<std::size_t>(n_)) {
@@ -123,6 +131,12 @@ void Field<T>::use(const T* const* w, T* const* w_bar) {
   }
   matrix_ = plan_->matrix >= 0 ? w[plan_->matrix] : nullptr;
   matrix_bar_ = plan_->matrix >= 0 && w_bar ? w_bar[plan_->matrix] : nullptr;
+  const auto array = [&](int k, const T*& values, T*& bar) {
+    values = k >= 0 ? w[k] : nullptr, bar = k >= 0 && w_bar ? w_bar[k] : nullptr;
+  };
+  array(plan_->masses, masses_, masses_bar_);
+  array(plan_->lengths, lengths_, lengths_bar_);
+  array(plan_->anchors, anchors_, anchors_bar_);
 }
 
 template <class T>
@@ -196,6 +210,7 @@ void Field<T>::run(const Call& call, T* x_dot) {
     case LearnedKind::hamiltonian: return hamiltonian(call, x_dot);
     case LearnedKind::lagrangian: return lagrangian(call, x_dot);
     case LearnedKind::deep_lagrangian: return deep_lagrangian(call, x_dot);
+    case LearnedKind::constrained: return constrained(call, x_dot);
   }
 }
 
@@ -308,33 +323,33 @@ void Field<T>::hamiltonian(const Call& call, T* x_dot) {
 }
 
 template <class T>
-void Field<T>::factor() {
+void Field<T>::factor(int n) {
   std::vector<T>&A = A_, &e = e_;
   for (int c = 0; c < C_; ++c) {
-    for (int i = 0; i < n_ * n_; ++i) A[static_cast<std::size_t>(i)] = M_.data()[i * C_ + c];
-    const bool ok = lu_factor(n_, A.data(), e.data());
-    for (int i = 0; i < n_ * n_; ++i) {
+    for (int i = 0; i < n * n; ++i) A[static_cast<std::size_t>(i)] = M_.data()[i * C_ + c];
+    const bool ok = lu_factor(n, A.data(), e.data());
+    for (int i = 0; i < n * n; ++i) {
       M_.data()[i * C_ + c] =
           ok ? A[static_cast<std::size_t>(i)] : T(std::numeric_limits<Scalar<T>>::quiet_NaN());
     }
-    for (int i = 0; i < n_; ++i) exchanged_.data()[i * C_ + c] = e[static_cast<std::size_t>(i)];
+    for (int i = 0; i < n; ++i) exchanged_.data()[i * C_ + c] = e[static_cast<std::size_t>(i)];
   }
 }
 
 template <class T>
-void Field<T>::solve(T* b) {
+void Field<T>::solve(int n, T* b) {
   std::vector<T>&A = A_, &e = e_, &x = b_;
   for (int c = 0; c < C_; ++c) {
-    for (int i = 0; i < n_ * n_; ++i) A[static_cast<std::size_t>(i)] = M_.data()[i * C_ + c];
+    for (int i = 0; i < n * n; ++i) A[static_cast<std::size_t>(i)] = M_.data()[i * C_ + c];
     bool zero = true;
-    for (int i = 0; i < n_; ++i) {
+    for (int i = 0; i < n; ++i) {
       e[static_cast<std::size_t>(i)] = exchanged_.data()[i * C_ + c];
       x[static_cast<std::size_t>(i)] = b[i * C_ + c];
       zero = zero && is_zero(b[i * C_ + c]);
     }
     if (zero) continue;  // a column that is not used may have no M
-    lu_solve(n_, A.data(), e.data(), x.data());
-    for (int i = 0; i < n_; ++i) b[i * C_ + c] = x[static_cast<std::size_t>(i)];
+    lu_solve(n, A.data(), e.data(), x.data());
+    for (int i = 0; i < n; ++i) b[i * C_ + c] = x[static_cast<std::size_t>(i)];
   }
 }
 
@@ -343,7 +358,7 @@ void Field<T>::from_rates(const T* x_dot_bar, T* x_bar) {
   const int N = n_ * C_;
   if (x_bar) add_rows(x_dot_bar, N, x_bar + N);  // q̇ = v
   std::copy_n(x_dot_bar + N, N, lambda_.data());
-  solve(lambda_.data());  // M is symmetric
+  solve(n_, lambda_.data());  // M is symmetric
 }
 
 template <class T>
@@ -361,7 +376,7 @@ void Field<T>::matrix_of_lagrangian(const T* x) {
     }
     for (int c = 0; c < C_; ++c) M_.data()[(i * n_ + i) * C_ + c] += T(1);
   }
-  factor();
+  factor(n_);
 }
 
 template <class T>
@@ -384,7 +399,7 @@ void Field<T>::lagrangian(const Call& call, T* x_dot) {
       h.v = net.v->data(), h.x_bar = net.x_bar->data();
       mlp_kernels<T>().run(MlpCall::gradient_pullback, h);
       for (int i = 0; i < N; ++i) a[i] += net.g->data()[i] - net.x_bar->data()[N + i];
-      solve(a);  // (5)
+      solve(n_, a);  // (5)
       std::copy_n(v, N, x_dot);
       std::copy_n(a, N, x_dot + N);
       if (!call.between) return;
@@ -447,7 +462,7 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
           }
         }
       }
-      factor();
+      factor(n_);
       // a = applied - Ṁ v + ½ ∂(vᵀ M v)/∂q - ∂V/∂q
       add_lower_transposed(n_, C_, F, v, zeroed(w));
       mass.y_bar->clear();
@@ -467,7 +482,7 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
       for (int i = 0; i < N; ++i) {
         a[i] += mass.x_bar->data()[i] - Mv[i] - potential.g->data()[i];
       }
-      solve(a);  // (7)
+      solve(n_, a);  // (7)
       std::copy_n(v, N, x_dot);
       std::copy_n(a, N, x_dot + N);
       if (!call.between) return;
@@ -524,6 +539,220 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
 }
 
 template <class T>
+void Field<T>::between_points(const T* rows, bool places, T* r) const {
+  const int d = plan_->law.dimension, P = plan_->law.particles();
+  for (int k = 0; k < distances(); ++k) {
+    for (int e = 0; e < d; ++e) {
+      T* const to = r + (k * d + e) * C_;
+      std::fill_n(to, C_, T(0));
+      for (int side = 0; side < 2; ++side) {
+        const int point = plan_->law.distances[static_cast<std::size_t>(k)][side ? 1u : 0u];
+        const T sign = side ? T(-1) : T(1);
+        if (point < P) {
+          const T* const from = rows + (point * d + e) * C_;
+          for (int c = 0; c < C_; ++c) to[c] += sign * from[c];
+        } else if (places) {
+          const T at = sign * anchors_[(point - P) * d + e];
+          for (int c = 0; c < C_; ++c) to[c] += at;
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void Field<T>::pull_points_back(const T* r_bar, bool places, T* rows_bar) {
+  const int d = plan_->law.dimension, P = plan_->law.particles();
+  for (int k = 0; k < distances(); ++k) {
+    for (int e = 0; e < d; ++e) {
+      const T* const from = r_bar + (k * d + e) * C_;
+      for (int side = 0; side < 2; ++side) {
+        const int point = plan_->law.distances[static_cast<std::size_t>(k)][side ? 1u : 0u];
+        const T sign = side ? T(-1) : T(1);
+        if (point < P) {
+          if (!rows_bar) continue;
+          T* const to = rows_bar + (point * d + e) * C_;
+          for (int c = 0; c < C_; ++c) to[c] += sign * from[c];
+        } else if (places && anchors_bar_) {
+          for (int c = 0; c < C_; ++c) anchors_bar_[(point - P) * d + e] += sign * from[c];
+        }
+      }
+    }
+  }
+}
+
+// J m⁻¹ Jᵀ: two distances meet in the points that they share.
+template <class T>
+void Field<T>::matrix_of_distances(const T* r) {
+  const int d = plan_->law.dimension, P = plan_->law.particles(), K = distances();
+  const auto& pairs = plan_->law.distances;
+  for (int k = 0; k < K; ++k) {
+    for (int l = 0; l < K; ++l) {
+      T* const G = M_.data() + (k * K + l) * C_;
+      std::fill_n(G, C_, T(0));
+      for (int s = 0; s < 4; ++s) {
+        const int point = pairs[static_cast<std::size_t>(k)][s & 1 ? 1u : 0u];
+        if (point >= P || point != pairs[static_cast<std::size_t>(l)][s & 2 ? 1u : 0u]) continue;
+        const T share = (s == 0 || s == 3 ? T(1) : T(-1)) / masses_[point];
+        for (int e = 0; e < d; ++e) {
+          const T *const a = r + (k * d + e) * C_, *const b = r + (l * d + e) * C_;
+          for (int c = 0; c < C_; ++c) G[c] += share * a[c] * b[c];
+        }
+      }
+    }
+  }
+  factor(K);
+}
+
+template <class T>
+void Field<T>::constrained(const Call& call, T* x_dot) {
+  const int N = n_ * C_, d = plan_->law.dimension, K = distances();
+  const T *const q = call.x, *const v = call.x + N;
+  const T alpha = static_cast<T>(static_cast<Scalar<T>>(plan_->law.stabilisation));
+  Net& potential = nets_[0];
+  T* const a = a_.data();
+  const Piece r = piece(K * d), w = piece(K * d), t = piece(K * d), lambda = piece(K);
+  between_points(q, true, r.data());
+  between_points(v, false, w.data());
+  // rows /= m;  s_k = r_k · t_k;  rows of t = s_k r_k.
+  const auto by_masses = [&](T* rows) {
+    for (int i = 0; i < N; ++i) rows[i] /= masses_[i / (d * C_)];
+  };
+  const auto along = [&](const T* x, T* s) {
+    for (int k = 0; k < K; ++k) {
+      for (int e = 0; e < d; ++e) {
+        add_product(static_cast<const T*>(r.data()) + (k * d + e) * C_, x + (k * d + e) * C_, C_,
+                    s + k * C_);
+      }
+    }
+  };
+  // rows += sign m⁻¹ Jᵀ s
+  const auto add_forces = [&](const T* s, T sign, T* rows) {
+    const Piece forces = piece(n_);
+    for (int i = 0; i < K * d * C_; ++i) t.data()[i] = s[i / (d * C_) * C_ + i % C_] * r.data()[i];
+    for (int k = 0; k < K; ++k) {
+      for (int side = 0; side < 2; ++side) {
+        const int point = plan_->law.distances[static_cast<std::size_t>(k)][side ? 1u : 0u];
+        if (point >= plan_->law.particles()) continue;
+        for (int i = 0; i < d * C_; ++i) {
+          forces.data()[point * d * C_ + i] += (side ? -sign : sign) * t.data()[k * d * C_ + i];
+        }
+      }
+    }
+    by_masses(forces.data());
+    add_rows(static_cast<const T*>(forces.data()), N, rows);
+  };
+  matrix_of_distances(r.data());
+  with_value(plan_->input, q, call, call.x_bar, [&] {
+    with_value(plan_->dissipation, q, call, call.x_bar, [&] {
+      with_gradient(0, q, call, call.x_bar, [&] {
+        applied(v, call.u, a);
+        for (int i = 0; i < N; ++i) a[i] -= potential.g->data()[i];
+        by_masses(a);
+        // (11): λ from what the second derivative of Φ lacks
+        between_points(a, false, t.data());
+        lambda.clear();
+        for (int k = 0; k < K; ++k) {
+          for (int c = 0; c < C_; ++c) {
+            T size(0), speed(0), both(0), free(0);
+            for (int e = 0; e < d; ++e) {
+              const int i = (k * d + e) * C_ + c;
+              const T R = r.data()[i], W = w.data()[i];
+              size += R * R, speed += W * W, both += R * W, free += R * t.data()[i];
+            }
+            const T phi = T(0.5) * (size - lengths_[k] * lengths_[k]);  // (10)
+            lambda.data()[k * C_ + c] = -(free + speed + alpha * (T(2) * both + alpha * phi));
+          }
+        }
+        solve(K, lambda.data());
+        add_forces(lambda.data(), T(1), a);
+        std::copy_n(v, N, x_dot);
+        std::copy_n(a, N, x_dot + N);
+        if (!call.between) return;
+
+        T* const bar = bar_.data();
+        (*call.between)(x_dot, bar);
+        if (call.x_bar) add_rows(static_cast<const T*>(bar), N, call.x_bar + N);  // q̇ = v
+        const Piece mu = piece(n_), nu = piece(K), v_bar = piece(n_);
+        std::copy_n(bar + N, N, mu.data());
+        by_masses(mu.data());
+        between_points(mu.data(), false, t.data());
+        along(t.data(), nu.data());
+        solve(K, nu.data());
+        add_forces(nu.data(), T(-1), mu.data());
+        // A column without cotangents may have no λ.
+        for (int c = 0; c < C_; ++c) {
+          bool none = true;
+          for (int i = 0; i < n_; ++i) none = none && is_zero(bar[N + i * C_ + c]);
+          for (int i = 0; i < n_ && none; ++i) mu.data()[i * C_ + c] = a[i * C_ + c] = T(0);
+          for (int k = 0; k < K && none; ++k) {
+            nu.data()[k * C_ + c] = lambda.data()[k * C_ + c] = T(0);
+          }
+        }
+        // (12)
+        for (int i = 0; i < N; ++i) potential.v->data()[i] = -mu.data()[i];
+        pull_applied_back(v, call.u, mu.data(), v_bar.data(), call.u_bar);
+        if (masses_bar_) {
+          for (int i = 0; i < N; ++i) masses_bar_[i / (d * C_)] -= mu.data()[i] * a[i];
+        }
+        const Piece a_r = piece(K * d), mu_r = piece(K * d);
+        between_points(a, false, a_r.data());
+        between_points(mu.data(), false, mu_r.data());
+        for (int i = 0; i < K * d * C_; ++i) {
+          const int at = i / (d * C_) * C_ + i % C_;
+          const T R = r.data()[i], W = w.data()[i], n = nu.data()[at], l = lambda.data()[at];
+          t.data()[i] =
+              l * mu_r.data()[i] - n * (a_r.data()[i] + alpha * (T(2) * W + alpha * R));  // r̄
+          w.data()[i] = -n * T(2) * (W + alpha * R);                                      // w̄
+        }
+        for (int i = 0; i < K * C_ && lengths_bar_; ++i) {
+          lengths_bar_[i / C_] += nu.data()[i] * alpha * alpha * lengths_[i / C_];
+        }
+        pull_points_back(t.data(), true, call.x_bar);
+        pull_points_back(w.data(), false, v_bar.data());
+        if (call.x_bar) add_rows(static_cast<const T*>(v_bar.data()), N, call.x_bar + N);
+      });
+    });
+  });
+}
+
+template <class T>
+void Field<T>::violation(const T* x, T* off) {
+  used_ = 0;
+  const int d = plan_->law.dimension;
+  const Piece r = piece(distances() * d);
+  between_points(x, true, r.data());
+  for (int i = 0; i < distances() * C_; ++i) {
+    const int k = i / C_, c = i % C_;
+    T sum(0);
+    for (int e = 0; e < d; ++e)
+      sum += r.data()[(k * d + e) * C_ + c] * r.data()[(k * d + e) * C_ + c];
+    using std::sqrt;
+    off[i] = sqrt(sum) - lengths_[k];
+  }
+}
+
+template <class T>
+void Field<T>::violation_pullback(const T* x, const T* off_bar, T* x_bar) {
+  used_ = 0;
+  const int d = plan_->law.dimension;
+  const Piece r = piece(distances() * d);
+  between_points(x, true, r.data());
+  for (int i = 0; i < distances() * C_; ++i) {
+    const int k = i / C_, c = i % C_;
+    T sum(0);
+    for (int e = 0; e < d; ++e)
+      sum += r.data()[(k * d + e) * C_ + c] * r.data()[(k * d + e) * C_ + c];
+    using std::sqrt;
+    // Points that lie on each other have no direction.
+    const T by = is_zero(off_bar[i]) || is_zero(sum) ? T(0) : off_bar[i] / sqrt(sum);
+    for (int e = 0; e < d; ++e) r.data()[(k * d + e) * C_ + c] *= by;
+    if (lengths_bar_) lengths_bar_[k] -= off_bar[i];
+  }
+  pull_points_back(r.data(), true, x_bar);
+}
+
+template <class T>
 void Field<T>::energy(const T* x, T* E) {
   used_ = 0;
   const int N = n_ * C_;
@@ -549,6 +778,13 @@ void Field<T>::energy(const T* x, T* E) {
     for (int i = 0; i < n_; ++i) {
       const T *const vi = v + i * C_, *const g = net.g->data() + N + i * C_;
       for (int c = 0; c < C_; ++c) E[c] += vi[c] * (g[c] + T(0.5) * vi[c]);
+    }
+    return;
+  }
+  if (plan_->law.kind == LearnedKind::constrained) {
+    add_rows(value(0, x), C_, E);
+    for (int i = 0; i < N; ++i) {
+      E[i % C_] += T(0.5) * masses_[i / (plan_->law.dimension * C_)] * v[i] * v[i];
     }
     return;
   }
@@ -594,6 +830,15 @@ void Field<T>::energy_pullback(const T* x, const T* E_bar, T* x_bar) {
     }
     for (int c = 0; c < C_; ++c) net.y_bar->data()[c] = -E_bar[c];
     return back(0, x, net.y_bar->data(), x_bar);
+  }
+  if (plan_->law.kind == LearnedKind::constrained) {
+    back(0, x, E_bar, x_bar);
+    for (int i = 0; i < N; ++i) {
+      const int point = i / (plan_->law.dimension * C_);
+      x_bar[N + i] += E_bar[i % C_] * masses_[point] * v[i];
+      if (masses_bar_) masses_bar_[point] += T(0.5) * E_bar[i % C_] * v[i] * v[i];
+    }
+    return;
   }
   if (plan_->law.kind != LearnedKind::deep_lagrangian) return;
   back(1, x, E_bar, x_bar);

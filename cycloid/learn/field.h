@@ -7,6 +7,9 @@
 // which for (5) is ⟨(λ, 0), ∂L⟩ - ⟨(0, λ), ∂²L (v, a)⟩: one gradient and one Hessian product to
 // pull back, whatever n. For (7), with Ḟ = J v and Z = J λ tangents of the network along v and λ:
 //   λᵀ(B u - D v - ∂V) - λᵀ(Ḟ Fᵀ + F Ḟᵀ) v + vᵀ Z Fᵀ v - λᵀ (F Fᵀ + ε) a          (9)
+// Of (11), with a and λ: J μ = 0 and m μ + Jᵀ ν = ā, by the factor of J m⁻¹ Jᵀ, then cotangents of
+//   μᵀ(B u - D v - ∂V/∂q - m a) + Σ λ r·μ_r - ν (r·a_r + |w|² + 2 α r·w + α² Φ)          (12)
+// with μ, ν, a and λ held, where μ_r, a_r and w are differences as r is, of μ, a and v.
 // T is float, double, or Tangent1 (network/mlp_block.h): then everything comes with its derivative
 // in a direction, which of pullbacks is a second one.
 #pragma once
@@ -30,6 +33,7 @@ struct FieldPlan {
   std::vector<int> first_array;                            // of each network
   int own = 0, second = -1, dissipation = -1, input = -1;  // places of networks; -1: none
   int matrix = -1;                                         // the array "input.matrix", or -1
+  int masses = -1, lengths = -1, anchors = -1;             // arrays of constrained, or -1
   std::vector<std::int64_t> arrays;                        // numbers of each array of parameters
 };
 
@@ -52,6 +56,9 @@ class Field {
   // E (columns).
   void energy(const T* x, T* E);
   void energy_pullback(const T* x, const T* E_bar, T* x_bar);
+  // Of constrained: |r_k| - L_k (distances, columns), what is missing or too much of each length.
+  void violation(const T* x, T* off);
+  void violation_pullback(const T* x, const T* off_bar, T* x_bar);
 
  private:
   struct Net {
@@ -89,12 +96,19 @@ class Field {
   void hamiltonian(const Call& call, T* x_dot);
   void lagrangian(const Call& call, T* x_dot);
   void deep_lagrangian(const Call& call, T* x_dot);
+  void constrained(const Call& call, T* x_dot);
+  // r_k of rows of points, anchors as well where `places`, else zero; the way back adds to rows
+  // and, where `places`, to anchors.
+  void between_points(const T* rows, bool places, T* r) const;
+  void pull_points_back(const T* r_bar, bool places, T* rows_bar);
+  void matrix_of_distances(const T* r);
+  int distances() const { return static_cast<int>(plan_->law.distances.size()); }
   // force = B u - D r with r (n, columns), and the way back: adds to r_bar and u_bar.
   void applied(const T* r, const T* u, T* force);
   void pull_applied_back(const T* r, const T* u, const T* force_bar, T* r_bar, T* u_bar);
-  // Solves with M (n, n, columns) of each column; rows of b.
-  void factor();
-  void solve(T* b);
+  // Solves with M (size, size, columns) of each column; rows of b.
+  void factor(int size);
+  void solve(int size, T* b);
   void matrix_of_lagrangian(const T* x);
   // Rows of x_bar that a second-order law has: kinematics, then λ from the acceleration.
   void from_rates(const T* x_dot_bar, T* x_bar);
@@ -105,6 +119,8 @@ class Field {
   std::vector<Net> nets_;
   const T* matrix_ = nullptr;
   T* matrix_bar_ = nullptr;
+  const T *masses_ = nullptr, *lengths_ = nullptr, *anchors_ = nullptr;
+  T *masses_bar_ = nullptr, *lengths_bar_ = nullptr, *anchors_bar_ = nullptr;
   // What a call has at hand, (number, columns).
   LaneArray<T> xu_, xu_bar_, bar_, rate_, force_, lambda_, a_, M_, exchanged_, F_, F_dot_, Z_,
       pieces_;

@@ -22,7 +22,28 @@ struct Case {
     for (const std::int64_t n : plan->arrays) numbers += static_cast<std::size_t>(n);
     w = test::FixedNumbers(5).vector(numbers);
     for (double& number : w) number *= 0.7;
+    if (law.kind == LearnedKind::constrained) {  // its last arrays
+      Numbers points = law.masses;
+      points.insert(points.end(), law.lengths.begin(), law.lengths.end());
+      points.insert(points.end(), law.anchors.begin(), law.anchors.end());
+      std::copy(points.begin(), points.end(), w.end() - std::ssize(points));
+    }
     x = columns(law.states(), 1), u = columns(law.inputs, 2);
+    if (law.kind != LearnedKind::constrained) return;
+    // Where points lie on each other there is no rate: columns that are not used repeat the first.
+    for (int i = 0; i < law.states(); ++i) {
+      for (int c = 3; c < C; ++c) at(i, c) = at(i, 0);
+    }
+  }
+  double& at(int i, int c) { return x[static_cast<std::size_t>(i * C + c)]; }
+  // Of two rods on an anchor: velocities that keep their lengths.
+  void turn_rods() {
+    for (int c = 0; c < C; ++c) {
+      const double x1 = at(0, c) - law.anchors[0], y1 = at(1, c) - law.anchors[1];
+      const double x2 = at(2, c) - at(0, c), y2 = at(3, c) - at(1, c), w1 = at(4, c), w2 = at(6, c);
+      at(4, c) = -w1 * y1, at(5, c) = w1 * x1;
+      at(6, c) = at(4, c) - w2 * y2, at(7, c) = at(5, c) + w2 * x2;
+    }
   }
   Numbers columns(int n, std::uint64_t seed) const {
     Numbers all(static_cast<std::size_t>(n * C) + 64, 0.0);
@@ -158,9 +179,11 @@ TEST_CASE("field: a Lagrangian's accelerations fulfil the equations of Euler and
 TEST_CASE("field: without friction and inputs the energy does not change, with friction it falls") {
   for (auto [what, law] : test::small_laws()) {
     if (law.kind == LearnedKind::neural_ode) continue;
+    law.stabilisation = 0;
     for (const bool friction : {false, true}) {
       law.dissipation = friction;
-      const Case k(law);
+      Case k(law);
+      if (law.kind == LearnedKind::constrained) k.turn_rods();
       const Numbers none(k.u.size(), 0.0), rate = k.rate(k.x, none, k.w);
       for (int c = 0; c < 3; ++c) {
         const double h = 1e-3;
@@ -244,6 +267,56 @@ TEST_CASE("field: energy_pullback equals differences by states and weights") {
         "w", w_bar, [&](const Numbers& w) { return loss(k.x, w); }, k.w, weights);
   }
   if (ok) test::mark_operator_tested("Field::energy");
+}
+
+TEST_CASE("field: distances of a constrained law are those of its points, and stay") {
+  LearnedLaw law = test::small_laws().back().second;
+  law.stabilisation = 0, law.dissipation = false, law.inputs = 0;
+  const Case k(law);
+  const Numbers rate = k.rate(k.x, k.u, k.w);
+  Field<double> field(k.plan, k.C);
+  const auto p = k.pointers(k.w.data());
+  field.use(p.data(), nullptr);
+  Numbers off(static_cast<std::size_t>(2 * k.C));
+  field.violation(k.x.data(), off.data());
+  for (int c = 0; c < 3; ++c) {
+    const Numbers x = column(k.x, 8, k.C, c), dot = column(rate, 8, k.C, c);
+    CHECK(off[static_cast<std::size_t>(c)] ==
+          doctest::Approx(std::hypot(x[0] - 0.1, x[1] - 1.5) - 0.9).epsilon(1e-13));
+    // Φ̈ of both, by hand
+    const auto second = [&](double rx, double ry, double vx, double vy, double ax, double ay) {
+      return rx * ax + ry * ay + vx * vx + vy * vy;
+    };
+    CHECK(std::abs(second(x[0] - 0.1, x[1] - 1.5, x[4], x[5], dot[4], dot[5])) < 1e-12);
+    CHECK(std::abs(second(x[2] - x[0], x[3] - x[1], x[6] - x[4], x[7] - x[5], dot[6] - dot[4],
+                          dot[7] - dot[5])) < 1e-12);
+  }
+}
+
+TEST_CASE("field: violation_pullback equals differences by states, lengths and anchors") {
+  const Case k(test::small_laws().back().second);
+  const Numbers bar = k.columns(2, 9);
+  const auto loss = [&](const Numbers& x, const Numbers& w) {
+    Field<double> field(k.plan, k.C);
+    const auto p = k.pointers(w.data());
+    field.use(p.data(), nullptr);
+    Numbers off(bar.size(), 0.0);
+    field.violation(x.data(), off.data());
+    return test::dot(bar, off);
+  };
+  Field<double> field(k.plan, k.C);
+  Numbers x_bar(k.x.size(), 0.0), w_bar(k.numbers, 0.0);
+  const auto p = k.pointers(k.w.data());
+  const auto p_bar = k.pointers(w_bar.data());
+  field.use(p.data(), p_bar.data());
+  field.violation_pullback(k.x.data(), bar.data(), x_bar.data());
+  bool ok = check_against_slopes(
+      "x", x_bar, [&](const Numbers& x) { return loss(x, k.w); }, k.x, used(8, k.C));
+  std::vector<std::size_t> points;
+  for (std::size_t i = k.numbers - 6; i < k.numbers; ++i) points.push_back(i);
+  ok &=
+      check_against_slopes("w", w_bar, [&](const Numbers& w) { return loss(k.x, w); }, k.w, points);
+  if (ok) test::mark_operator_tested("Field::violation");
 }
 
 }  // namespace cycloid

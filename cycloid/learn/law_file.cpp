@@ -1,6 +1,7 @@
 #include "cycloid/learn/law_file.h"
 
 #include <charconv>
+#include <sstream>
 
 #include "cycloid/base/error.h"
 #include "cycloid/learn/learned_law.h"
@@ -29,6 +30,7 @@ class Metadata {
  public:
   Metadata(const std::map<std::string, std::string>& of, const std::string& path)
       : of_(of), path_(path) {}
+  bool contains(const std::string& key) const { return of_.contains(key); }
   const std::string& text(const std::string& key) const {
     const auto at = of_.find(key);
     if (at == of_.end()) {
@@ -74,11 +76,58 @@ class Metadata {
   std::string path_;
 };
 
-LearnedLaw law_of(const Metadata& m, const std::string& path) {
+using Values = std::map<std::string, std::vector<double>>;
+
+std::string names_of(const std::vector<JumpSpec>& jumps) {
+  std::string text;
+  for (const JumpSpec& j : jumps) text += (text.empty() ? "" : ",") + j.name;
+  return text;
+}
+
+// Jumps by name, with the file's parameters as their values.
+std::vector<JumpSpec> jumps_of(const std::string& names, const Values& values,
+                               const std::string& path) {
+  std::vector<JumpSpec> all;
+  std::istringstream each(names);
+  for (std::string name; std::getline(each, name, ',');) {
+    const auto row = [&](const char* of) -> const std::vector<double>& {
+      const auto at = values.find(name + "." + of);
+      if (at != values.end() && !at->second.empty()) return at->second;
+      throw Error(message("\"", path, "\" has no \"", name, ".", of, "\""));
+    };
+    all.push_back({name, row("guard"), row("level")[0], row("restitution")[0], row("sense"),
+                   row("direction")});
+  }
+  return all;
+}
+
+void put_points(const LearnedLaw& law, std::map<std::string, std::string>& m) {
+  std::vector<int> pairs;
+  for (const auto& [i, j] : law.distances) pairs.push_back(i), pairs.push_back(j);
+  m["dimension"] = message(law.dimension), m["distances"] = joined(pairs);
+  m["stabilisation"] = exact(law.stabilisation);
+}
+
+void take_points(const Metadata& m, const Values& values, LearnedLaw& law) {
+  law.dimension = static_cast<int>(m.whole("dimension"));
+  const std::vector<int> pairs = m.integers("distances");
+  for (std::size_t k = 0; k + 1 < pairs.size(); k += 2) {
+    law.distances.push_back({pairs[k], pairs[k + 1]});
+  }
+  law.stabilisation = m.number("stabilisation");
+  const auto row = [&](const char* name) {
+    const auto at = values.find(name);
+    return at == values.end() ? std::vector<double>() : at->second;
+  };
+  law.masses = row("masses"), law.lengths = row("lengths"), law.anchors = row("anchors");
+}
+
+LearnedLaw law_of(const Metadata& m, const Values& values, const std::string& path) {
   LearnedLaw law;
   bool known = false;
-  for (const LearnedKind kind : {LearnedKind::neural_ode, LearnedKind::hamiltonian,
-                                 LearnedKind::lagrangian, LearnedKind::deep_lagrangian}) {
+  for (const LearnedKind kind :
+       {LearnedKind::neural_ode, LearnedKind::hamiltonian, LearnedKind::lagrangian,
+        LearnedKind::deep_lagrangian, LearnedKind::constrained}) {
     if (m.text("law") != name(kind)) continue;
     law.kind = kind, known = true;
   }
@@ -92,6 +141,8 @@ LearnedLaw law_of(const Metadata& m, const std::string& path) {
   law.dissipation = m.whole("dissipation") != 0, law.separable = m.whole("separable") != 0;
   law.input_matrix = static_cast<InputMatrix>(m.whole("input_matrix"));
   law.angles = m.integers("angles"), law.seed = m.whole("seed");
+  if (m.contains("jumps")) law.jumps = jumps_of(m.text("jumps"), values, path);
+  if (law.kind == LearnedKind::constrained) take_points(m, values, law);
   return law;
 }
 
@@ -173,6 +224,8 @@ void save_law(const std::filesystem::path& path, const System& system,
     m["separable"] = message(law->separable ? 1 : 0);
     m["input_matrix"] = message(static_cast<int>(law->input_matrix));
     m["angles"] = joined(law->angles), m["seed"] = message(law->seed);
+    if (!law->jumps.empty()) m["jumps"] = names_of(law->jumps);
+    if (law->kind == LearnedKind::constrained) put_points(*law, m);
     m["dt"] = exact(settings.dt), m["integrator"] = settings.integrator;
     m["dtype"] = name(settings.precision);
     m["rtol"] = exact(settings.rtol), m["atol"] = exact(settings.atol);
@@ -205,7 +258,7 @@ LoadedLaw load_law(const std::filesystem::path& path, const System* around) {
     parts.parameters = with_defaults(parts.parameters, values);
     return {System(std::move(parts)), std::move(state), std::move(more)};
   }
-  const LearnedLaw law = law_of(m, path.string());
+  const LearnedLaw law = law_of(m, values, path.string());
   systems::Settings settings;
   settings.dt = m.number("dt"), settings.integrator = m.text("integrator");
   settings.precision = m.text("dtype") == "float32" ? Precision::float32 : Precision::float64;

@@ -27,9 +27,14 @@ inline std::vector<std::pair<std::string, LearnedLaw>> small_laws() {
   deep.kind = LearnedKind::deep_lagrangian;
   LearnedLaw deep3 = deep;
   deep3.n = 3, deep3.inputs = 1, deep3.input_matrix = InputMatrix::network, deep3.angles = {2};
-  return {{"neural_ode", ode},      {"hamiltonian", h},    {"port-Hamiltonian", port},
-          {"separable", separable}, {"lagrangian", l},     {"driven lagrangian", driven},
-          {"deep", deep},           {"deep, n = 3", deep3}};
+  LearnedLaw rods = deep;  // a double pendulum, its lower rod driven, in the plane
+  rods.kind = LearnedKind::constrained, rods.n = 4, rods.inputs = 1, rods.angles = {};
+  rods.input_matrix = InputMatrix::constant, rods.dimension = 2;
+  rods.distances = {{2, 0}, {0, 1}}, rods.masses = {0.7, 1.3}, rods.lengths = {0.9, 1.1};
+  rods.anchors = {0.1, 1.5}, rods.stabilisation = 0.8;
+  return {{"neural_ode", ode},      {"hamiltonian", h},     {"port-Hamiltonian", port},
+          {"separable", separable}, {"lagrangian", l},      {"driven lagrangian", driven},
+          {"deep", deep},           {"deep, n = 3", deep3}, {"constrained", rods}};
 }
 
 }  // namespace cycloid::test

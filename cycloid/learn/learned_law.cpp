@@ -102,10 +102,52 @@ class LearnedFeedbackLaw final : public FeedbackLaw {
   std::shared_ptr<const FieldPlan<double>> plan64_;
 };
 
+void check_constrained(const LearnedLaw& law) {
+  const int d = law.dimension;
+  if (d < 1 || d > 3)
+    throw ModelError(message("constrained: dimension must be 1, 2 or 3; got ", d));
+  if (law.n % d != 0) {
+    throw ModelError(message("constrained: ", law.n,
+                             " coordinates are no whole number of points "
+                             "in ",
+                             d, " dimensions"));
+  }
+  const int P = law.particles();
+  const int points = P + static_cast<int>(law.anchors.size()) / d;
+  const int K = static_cast<int>(law.distances.size());
+  if (static_cast<int>(law.masses.size()) != P || static_cast<int>(law.lengths.size()) != K) {
+    throw ModelError(message("constrained: ", P, " particles and ", K,
+                             " distances need as many "
+                             "masses and lengths; got ",
+                             law.masses.size(), " and ", law.lengths.size()));
+  }
+  if (K >= law.n) {
+    throw ModelError(message("constrained: ", K, " distances leave none of ", law.n,
+                             " coordinates free; leave out what others imply"));
+  }
+  for (const auto& [i, j] : law.distances) {
+    if (i < 0 || j < 0 || i >= points || j >= points || i == j || (i >= P && j >= P)) {
+      throw ModelError(message("constrained: a distance joins two of the ", points, " points (", P,
+                               " particles, then anchors), one of them a particle; got ", i,
+                               " and ", j));
+    }
+  }
+  if (!(law.stabilisation >= 0) || !std::isfinite(law.stabilisation)) {
+    throw ModelError(
+        message("constrained: stabilisation is a rate, 0 or more [1/s]; got ", law.stabilisation));
+  }
+  if (!law.jumps.empty()) {
+    throw ModelError(
+        "constrained: an impulse of an impact would have to keep the distances; "
+        "impacts are for the other laws");
+  }
+}
+
 void check(const LearnedLaw& law) {
   const char* const what = name(law.kind);
   if (law.n < 1) throw ModelError(message(what, ": n must be at least 1; got ", law.n));
   if (law.inputs < 0) throw ModelError(message(what, ": inputs must not be negative"));
+  if (law.kind == LearnedKind::constrained) check_constrained(law);
   for (std::size_t k = 0; k < law.angles.size(); ++k) {
     const int a = law.angles[k];
     if (a < 0 || a >= law.n) {
@@ -153,7 +195,25 @@ systems::TermOrder order_of(const LearnedLaw& law) {
 std::vector<BlockSpec> states_of(const LearnedLaw& law) {
   if (law.kind == LearnedKind::neural_ode) return {{"x", law.n, ""}};
   if (law.kind == LearnedKind::hamiltonian) return {{"q", law.n, ""}, {"p", law.n, ""}};
+  if (law.kind == LearnedKind::constrained) {
+    return {{"position", law.n, "m"}, {"velocity", law.n, "m/s"}};
+  }
   return {{"q", law.n, ""}, {"velocity", law.n, ""}};
+}
+
+// Masses, lengths and anchors.
+void add_points(const LearnedLaw& law, Parameters& to) {
+  const auto add = [&](const char* name, const char* unit, std::vector<int> shape,
+                       Constraint constraint, const std::vector<double>& values) {
+    Parameter p;
+    p.name = name, p.unit = unit, p.shape = std::move(shape), p.array = true;
+    p.constraint = constraint;
+    if (!values.empty()) to.add(std::move(p), values);
+  };
+  const int anchors = static_cast<int>(law.anchors.size()) / law.dimension;
+  add("masses", "kg", {law.particles()}, Constraint::positive, law.masses);
+  add("lengths", "m", {static_cast<int>(law.lengths.size())}, Constraint::positive, law.lengths);
+  add("anchors", "m", {anchors, law.dimension}, Constraint::none, law.anchors);
 }
 
 }  // namespace
@@ -164,6 +224,7 @@ const char* name(LearnedKind kind) {
     case LearnedKind::hamiltonian: return "hamiltonian";
     case LearnedKind::lagrangian: return "lagrangian";
     case LearnedKind::deep_lagrangian: return "deep_lagrangian";
+    case LearnedKind::constrained: return "constrained";
   }
   return "";
 }
@@ -193,6 +254,7 @@ std::vector<LearnedNetwork> networks_of(const LearnedLaw& law) {
       add("mass", n, law.hidden, law.triangle(), true);
       add("potential", n, law.hidden, 1, true);
       break;
+    case LearnedKind::constrained: add("potential", n, law.hidden, 1, false); break;
   }
   if (law.dissipation) add("dissipation", n, law.side_hidden, law.triangle(), true);
   if (law.inputs > 0 && law.input_matrix == InputMatrix::network) {
@@ -206,8 +268,8 @@ System make_learned(const LearnedLaw& law, const systems::Settings& settings,
   const LearnedFeedbackLaw term(law);
   std::vector<BlockSpec> inputs;
   if (law.inputs > 0) inputs.push_back({"u", law.inputs, ""});
-  SystemParts parts =
-      systems::make_of_term(name(law.kind), states_of(law), inputs, settings, term, order_of(law));
+  SystemParts parts = systems::make_of_term(name(law.kind), states_of(law), inputs, settings, term,
+                                            order_of(law), law.jumps);
   std::size_t place = 0;
   for (const LearnedNetwork& n : networks_of(law)) {
     const Network first{n.shape, initial_weights(n.shape, seed_of(law.seed, place++))};
@@ -225,6 +287,7 @@ System make_learned(const LearnedLaw& law, const systems::Settings& settings,
     }
     parts.parameters.add(std::move(p), one);
   }
+  if (law.kind == LearnedKind::constrained) add_points(law, parts.parameters);
   if (!values.empty()) parts.parameters = with_defaults(parts.parameters, values);
   parts.observables = learned_observables(law, settings);
   parts.ways.use = [law, settings](const Variant& variant, SystemParts& of) {

@@ -18,22 +18,32 @@
 //                     M v̇ = ∂L/∂q - C v - D v + B u                                 (5)
 //   deep_lagrangian   M(q) = F Fᵀ + ε, F = 1 + lower triangle of N(q), V(q)            (6)
 //                     M v̇ = ½ ∂(vᵀ M v)/∂q - Ṁ v - ∂V/∂q - D v + B u                  (7)
-// after [Chen2018], [Greydanus2019], [Zhong2020], [Cranmer2020] and [Lutter2019]. E is a lower
-// triangle that a network of q gives, so that D is positive semi-definite whatever its weights: the
-// energy never grows by itself. B is 1 (identity), numbers of its own (constant), or a network of
+//   constrained       x = [q, v], points in space with masses m; V = N(q); distances held:
+//                     Φ_k = ½ (|r_k|² - L_k²), r_k from one point to another, J = ∂Φ/∂q      (10)
+//                     m v̇ = -∂V/∂q - D v + B u + Jᵀ λ,  Φ̈ = -2 α Φ̇ - α² Φ                  (11)
+// after [Chen2018], [Greydanus2019], [Zhong2020], [Cranmer2020], [Lutter2019] and [Finzi2020].
+// E is a lower triangle that a network of q gives, so that D is positive semi-definite whatever its
+// weights: the energy never grows by itself. B is 1 (identity), numbers of its own (constant), or
+// a network of
 // q. Networks see angles through sine and cosine. In (5) ½ |v|² makes M regular before anything is
 // learned; where it is singular in a lane, that lane's step is not finite.
-// Energies: H;  v · ∂L/∂v - L;  ½ vᵀ M v + V.
+// In (11) λ solves with J m⁻¹ Jᵀ, which is singular where distances say the same twice. Points are
+// the particles, then anchors, which stand still. α pulls back what integration drifts.
+// Energies: H;  v · ∂L/∂v - L;  ½ vᵀ M v + V;  ½ Σ m |v|² + V.
+//
+// A law may have jumps (system/jump.h): impacts, with restitution a parameter.
 #pragma once
 
+#include <array>
 #include <map>
 
 #include "cycloid/network/mlp_shape.h"
+#include "cycloid/system/jump.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid::inline learn {
 
-enum class LearnedKind { neural_ode, hamiltonian, lagrangian, deep_lagrangian };
+enum class LearnedKind { neural_ode, hamiltonian, lagrangian, deep_lagrangian, constrained };
 enum class InputMatrix { identity, constant, network };
 
 const char* name(LearnedKind kind);
@@ -49,11 +59,19 @@ struct LearnedLaw {
   InputMatrix input_matrix = InputMatrix::constant;
   std::vector<int> angles = {};  // coordinates on the circle, rising
   std::uint64_t seed = 0;
+  std::vector<JumpSpec> jumps = {};  // with the first values of their parameters
+  // Of constrained: coordinates of a point; pairs of points, the particles and then the anchors;
+  // the first values of masses [kg], lengths [m] and anchors [m], point by point; α [1/s].
+  int dimension = 2;
+  std::vector<std::array<int, 2>> distances = {};
+  std::vector<double> masses = {}, lengths = {}, anchors = {};
+  double stabilisation = 0;
 
   int states() const { return kind == LearnedKind::neural_ode ? n : 2 * n; }
   bool second_order() const {
-    return kind == LearnedKind::lagrangian || kind == LearnedKind::deep_lagrangian;
+    return kind != LearnedKind::neural_ode && kind != LearnedKind::hamiltonian;
   }
+  int particles() const { return n / dimension; }
   int triangle() const { return n * (n + 1) / 2; }
 };
 
@@ -67,8 +85,10 @@ struct LearnedNetwork {
 std::vector<LearnedNetwork> networks_of(const LearnedLaw& law);
 
 // A System with parameters option.timestep, "hamiltonian.weight0" (out, in), "hamiltonian.bias0",
-// …, "input.matrix" (n, m); observables x_dot and, but for (1), energy. `values`: parameters in
-// place of the first ones, which come from the seed. Throws ModelError on a law or an integrator
+// …, "input.matrix" (n, m), of constrained "masses", "lengths", "anchors", of a jump those of
+// system/jump.h; observables x_dot and, but for (1), energy, of constrained violation.
+// `values`: parameters in place of the first ones, which come from the seed. Throws ModelError on
+// a law or an integrator
 // that cannot be, ParameterError on values that do not fit.
 System make_learned(const LearnedLaw& law, const systems::Settings& settings = {},
                     const std::map<std::string, std::vector<double>>& values = {});

@@ -1,5 +1,7 @@
 #include "cycloid/learn/learned_law.h"
 
+#include <cmath>
+
 #include "cycloid/learn/laws_test.h"
 #include "tests/support/conformance.h"
 
@@ -20,6 +22,32 @@ TEST_CASE("learned laws keep what every System must keep, with several integrato
     options.lacks = {{"failed", "no finite start makes its bounded networks fail"}};
     if (settings.integrator == "implicit_midpoint") options.lanes_tolerance = 1e-9;
     test::conform(test::rollout_case<double>(system, 19, 3), options);
+  }
+}
+
+TEST_CASE("learned laws with jumps keep what every System must keep, with every integrator") {
+  for (const LearnedKind kind : {LearnedKind::hamiltonian, LearnedKind::lagrangian}) {
+    for (const std::string& integrator : systems::integrators()) {
+      LearnedLaw law;
+      law.kind = kind, law.n = 1, law.hidden = {6}, law.seed = 4;
+      law.activation = Activation::softplus;
+      // Starts lie around zero and move: some fall through -0.05, some through 0.1 upwards.
+      law.jumps = {{"floor", {1, 0}, -0.05, 0.7, {0, 1}, {0, 1}},
+                   {"ceiling", {-1, 0}, -2.5, 0.6, {0, 1}, {0, 1}}};
+      systems::Settings settings;
+      settings.dt = 0.05, settings.integrator = integrator;
+      CAPTURE(integrator);
+      const System system = make_learned(law, settings);
+      CHECK(system.parameters().find("floor.restitution").size == 1);
+      test::ConformOptions options;
+      options.lacks = {{"failed", "no finite start makes its bounded networks fail"},
+                       {"dot test", "laws with events have no pushforward"}};
+      test::RolloutCase<double> c = test::rollout_case<double>(system, 5, 12);
+      for (std::size_t i = 0; i + 1 < c.x0.size(); i += 2) {
+        c.x0[i] = 0.1 + 0.3 * std::abs(c.x0[i]), c.x0[i + 1] = -1 - std::abs(c.x0[i + 1]);
+      }
+      test::conform(c, options);
+    }
   }
 }
 
@@ -50,6 +78,16 @@ TEST_CASE("learned laws name their parameters, and what cannot be is refused") {
   CHECK_THROWS_WITH_AS(make_learned(law), doctest::Contains("separable"), ModelError);
   law.separable = false, law.input_matrix = InputMatrix::identity;
   CHECK_THROWS_WITH_AS(make_learned(law), doctest::Contains("input matrix"), ModelError);
+  law.input_matrix = InputMatrix::constant, law.jumps = {{"floor", {1, 0}, 0, 1, {0, 1}, {1, 0}}};
+  CHECK_THROWS_WITH_AS(make_learned(law), doctest::Contains("each of the 4 states"), ModelError);
+  law.jumps = {{"floor", {1, 0, 0, 0}, 0, 1, {0, 0, 1, 0}, {1, 0, 0, 0}}};
+  CHECK_THROWS_WITH_AS(make_learned(law), doctest::Contains("does not change"), ModelError);
+  LearnedLaw rods = test::small_laws().back().second;
+  rods.distances[1] = {2, 3};
+  CHECK_THROWS_WITH_AS(make_learned(rods), doctest::Contains("joins two of the 3 points"),
+                       ModelError);
+  rods.distances.resize(1);
+  CHECK_THROWS_WITH_AS(make_learned(rods), doctest::Contains("masses and lengths"), ModelError);
   systems::Settings verlet;
   verlet.integrator = "verlet";
   CHECK_THROWS_WITH_AS(make_learned(LearnedLaw{}, verlet), doctest::Contains("second order"),

@@ -7,6 +7,11 @@
 namespace cycloid::inline learn {
 namespace {
 
+// Rates, energy and, one each, what distances miss.
+int numbers_of(const LearnedLaw& law) {
+  return law.states() + 1 + static_cast<int>(law.distances.size());
+}
+
 constexpr int kObservedLanes = 16;  // a whole number of registers of every instruction set
 
 // The numbers of x_dot, then the energy: all that there is, of which some are picked.
@@ -15,7 +20,8 @@ class LearnedSenses : public Base {
  public:
   LearnedSenses(std::shared_ptr<const FieldPlan<T>> plan, const std::vector<int>& picks, int lanes)
       : Base(lanes, static_cast<int>(picks.size())), plan_(std::move(plan)), picks_(picks) {
-    for (const int k : picks) (k < plan_->law.states() ? rate_ : energy_) = true;
+    for (const int k : picks)
+      (k < plan_->law.states() ? rate_ : k == plan_->law.states() ? energy_ : violation_) = true;
   }
 
   std::unique_ptr<StepWorkspace> make_workspace(const StepResources&) const override {
@@ -31,6 +37,9 @@ class LearnedSenses : public Base {
     w.at.take(at.x, at.u, false);
     if (rate_) w.at.field.rate(w.at.x.data(), w.at.u.data(), w.all.data());
     if (energy_) w.at.field.energy(w.at.x.data(), w.all.data() + plan_->law.states() * C);
+    if (violation_) {
+      w.at.field.violation(w.at.x.data(), w.all.data() + (plan_->law.states() + 1) * C);
+    }
     for (std::size_t k = 0; k < picks_.size(); ++k) {
       std::copy_n(w.all.data() + picks_[k] * C, this->lanes(),
                   values + static_cast<int>(k) * this->lanes());
@@ -42,7 +51,7 @@ class LearnedSenses : public Base {
     explicit Workspace(const LearnedSenses& of)
         : at(of.plan_, of.lanes()), all(numbers(of, at)), all_bar(numbers(of, at)) {}
     static std::size_t numbers(const LearnedSenses& of, const FieldLanes<T>& lanes) {
-      return static_cast<std::size_t>((of.plan_->law.states() + 1) * lanes.columns) + 64;
+      return static_cast<std::size_t>(numbers_of(of.plan_->law) * lanes.columns) + 64;
     }
     FieldLanes<T> at;
     LaneArray<T> all, all_bar;
@@ -51,7 +60,7 @@ class LearnedSenses : public Base {
 
   std::shared_ptr<const FieldPlan<T>> plan_;
   std::vector<int> picks_;
-  bool rate_ = false, energy_ = false;
+  bool rate_ = false, energy_ = false, violation_ = false;
 };
 
 class LearnedObserver final : public LearnedSenses<double, DifferentiableObserver> {
@@ -80,6 +89,10 @@ class LearnedObserver final : public LearnedSenses<double, DifferentiableObserve
     if (energy_) {
       w.at.field.energy_pullback(w.at.x.data(), w.all_bar.data() + nx * C, w.at.x_bar.data());
     }
+    if (violation_) {
+      w.at.field.violation_pullback(w.at.x.data(), w.all_bar.data() + (nx + 1) * C,
+                                    w.at.x_bar.data());
+    }
     w.at.give(x_bar, u_bar);
     if (w.at.bars) w.at.sums.flush(w.at.bars);
   }
@@ -101,6 +114,9 @@ class LearnedObservables final : public Observables {
   std::vector<Observable> listed() const override {
     std::vector<Observable> all = {{"x_dot", "", {law_.states()}}};
     if (law_.kind != LearnedKind::neural_ode) all.push_back({"energy", "", {1}});
+    if (law_.kind == LearnedKind::constrained) {
+      all.push_back({"violation", "m", {static_cast<int>(law_.distances.size())}});
+    }
     return all;
   }
   std::shared_ptr<const ChunkObserver<float>> float32(const std::vector<std::string>& names,
@@ -124,6 +140,9 @@ class LearnedObservables final : public Observables {
     for (const std::string& name : names) {
       for (int i = 0; i < law_.states() && name == "x_dot"; ++i) all.push_back(i);
       if (name == "energy") all.push_back(law_.states());
+      for (int i = law_.states() + 1; i < numbers_of(law_) && name == "violation"; ++i) {
+        all.push_back(i);
+      }
     }
     return all;
   }

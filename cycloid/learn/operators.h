@@ -6,8 +6,9 @@
 namespace cycloid::inline learn {
 
 inline constexpr Operator kOperators[] = {
-    differentiable("Field::rate"),    // field.h
-    differentiable("Field::energy"),  // field.h
+    differentiable("Field::rate"),       // field.h
+    differentiable("Field::energy"),     // field.h
+    differentiable("Field::violation"),  // field.h
     not_differentiable("make_learned", "makes a System, whose step is differentiable"),
     not_differentiable("laplace_posterior", "describes parameters; nothing goes back through it"),
     not_differentiable("propagate_moments", "describes runs; nothing goes back through it"),

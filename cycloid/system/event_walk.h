@@ -14,6 +14,10 @@
 //   dx⁺ = (R_x + (f⁺ - R_x f⁻ - R_t) g_x / (g_x f⁻ + g_t)) dx⁻.
 //
 // Where (1) is looked for, and what "grazing" and "without end" (Zeno) mean: event_stretch.h.
+//
+// A law may pass cotangents on to parameters that are not among its own (term_law.h). Those are
+// added wherever the law is pulled back, and cannot be weighted afterwards: the two pulls that (5)
+// needs go without them, and a third, along ȳ + w g_x with the weight w of dτ, is for them alone.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +25,29 @@
 #include "cycloid/system/event_stretch.h"
 
 namespace cycloid::inline system {
+
+// While it lives, pullbacks of the law leave out parameters that are not its own.
+template <class Law>
+class WithoutOthers {
+ public:
+  static constexpr bool kApplies = requires(const Law& law) { law.set_wants_others(true); };
+  explicit WithoutOthers([[maybe_unused]] const Law& law, [[maybe_unused]] bool when = true) {
+    if constexpr (kApplies) {
+      if (when) law_ = &law, before_ = law.set_wants_others(false);
+    }
+  }
+  ~WithoutOthers() {
+    if constexpr (kApplies) {
+      if (law_) law_->set_wants_others(before_);
+    }
+  }
+  WithoutOthers(const WithoutOthers&) = delete;
+  WithoutOthers& operator=(const WithoutOthers&) = delete;
+
+ private:
+  const Law* law_ = nullptr;
+  bool before_ = false;
+};
 
 template <class Law, class Scheme, class T>
 class EventWalk : private EventStretch<Law, Scheme, T> {
@@ -37,7 +64,7 @@ class EventWalk : private EventStretch<Law, Scheme, T> {
   };
 
   static int numbers(const LawShape<Law>& shape) {
-    return Stretch::numbers(shape) + (kMostEvents + 1) * shape.states + 3 * shape.tangents;
+    return Stretch::numbers(shape) + (kMostEvents + 1) * shape.states + 4 * shape.tangents;
   }
 
   // `memory` has numbers(shape) numbers, `scratch` room for the integrator's local arrays.
@@ -74,7 +101,8 @@ class EventWalk : private EventStretch<Law, Scheme, T> {
         starts_(arena.take((kMostEvents + 1) * shape.states)),
         y_bar_(arena.take(shape.tangents)),
         event_bar_(arena.take(shape.tangents)),
-        g_x0_(arena.take(shape.tangents)) {}
+        g_x0_(arena.take(shape.tangents)),
+        g_x1_(arena.take(shape.tangents)) {}
 
   T* start(int i) { return starts_ + i * shape_.states; }
   static bool resets(int event) {
@@ -84,7 +112,7 @@ class EventWalk : private EventStretch<Law, Scheme, T> {
   bool happen(const Root& root, const T* x);
   void pull_event(int i, const T& time_bar, LawPointBar<T>& bar);
 
-  T *starts_, *y_bar_, *event_bar_, *g_x0_;
+  T *starts_, *y_bar_, *event_bar_, *g_x0_, *g_x1_;
   Mark marks_[kMostEvents];
   int count_ = 0;
   T t_bar_ = T(0), rest_bar_ = T(0);  // on the way back
@@ -188,7 +216,10 @@ void EventWalk<Law, Scheme, T>::pull_event(int i, const T& time_bar, LawPointBar
   }
   LawPointBar<T> along{T(0), T(0), bar.u, bar.p};  // the stretch at a fixed τ
   set_zero(y_bar_, n);
-  pull(at, start(i), event_bar_, along, y_bar_);
+  {
+    const WithoutOthers<Law> own(this->law_);
+    pull(at, start(i), event_bar_, along, y_bar_);
+  }
 
   T unit[kEvents] = {}, g_t(0);  // (5)
   unit[mark.event] = T(1);
@@ -197,13 +228,22 @@ void EventWalk<Law, Scheme, T>::pull_event(int i, const T& time_bar, LawPointBar
   set_zero(g_p_, shape_.parameters);
   law_events_pullback(at, t_event, reached_, unit, g_t, g_x_, g_u_, g_p_);
   LawPointBar<T> of_g{T(0), T(0), g_u_, g_p_};
-  pull(at, start(i), g_x_, of_g, g_x0_);
+  if constexpr (WithoutOthers<Law>::kApplies) std::copy_n(g_x_, n, g_x1_);
+  {
+    const WithoutOthers<Law> own(this->law_);
+    pull(at, start(i), g_x_, of_g, g_x0_);
+  }
   const T tau_bar = along.h + t_event_bar - rest_bar_;  // (1), (3)
   const T weight = -tau_bar / (of_g.h + g_t);
   for (int k = 0; k < n; ++k) y_bar_[k] += weight * g_x0_[k];
   for (int k = 0; k < shape_.inputs; ++k) bar.u[k] += weight * g_u_[k];
   for (int k = 0; k < shape_.parameters; ++k) bar.p[k] += weight * g_p_[k];
   t_bar_ = t_event_bar + along.t + weight * (of_g.t + g_t);
+  if constexpr (WithoutOthers<Law>::kApplies) {
+    for (int k = 0; k < n; ++k) event_bar_[k] += weight * g_x1_[k];
+    LawPointBar<T> unused{T(0), T(0), g_u_, g_p_};
+    pull(at, start(i), event_bar_, unused, g_x0_);
+  }
 }
 
 }  // namespace cycloid::inline system

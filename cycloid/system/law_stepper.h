@@ -104,11 +104,16 @@ class LawStepper final : public Stepper<Scalar<S>>,
     const LawPoint<Law, S> here = point(in, at, inputs);
     const S *x = reinterpret_cast<const S*>(in.x), *own_record = record.numbers<const S>(),
             *next_bar = reinterpret_cast<const S*>(x_next_bar);
-    if constexpr (kGivesSamples) {
-      const SampleLanes<S> samples = in.samples ? lanes_of(*in.samples) : SampleLanes<S>{};
-      scheme_.step_sampled_pullback(here, x, own_record, next_bar, samples, bar, own_x_bar.data());
-    } else {
-      scheme_.step_pullback(here, x, own_record, next_bar, bar, own_x_bar.data());
+    {
+      // What this gives to parameters of others could not be replaced below.
+      const WithoutOthers<Law> own(law_, goes_its_own_way(in, own_record));
+      if constexpr (kGivesSamples) {
+        const SampleLanes<S> samples = in.samples ? lanes_of(*in.samples) : SampleLanes<S>{};
+        scheme_.step_sampled_pullback(here, x, own_record, next_bar, samples, bar,
+                                      own_x_bar.data());
+      } else {
+        scheme_.step_pullback(here, x, own_record, next_bar, bar, own_x_bar.data());
+      }
     }
     if constexpr (HasEvents<Law>) {
       event_lanes(at).pull_back(
@@ -185,6 +190,16 @@ class LawStepper final : public Stepper<Scalar<S>>,
 
   static int recorded(const LawShape<Law>& shape) {
     return record_numbers<Scheme>(shape) + (HasEvents<Law> ? 1 : 0);
+  }
+
+  // Of a law that has cotangents of others, one environment at a time (event_walk.h).
+  bool goes_its_own_way([[maybe_unused]] const StepInput<T>& in,
+                        [[maybe_unused]] const S* record) const {
+    if constexpr (HasEvents<Law> && WithoutOthers<Law>::kApplies) {
+      static_assert(sizeof(S) == sizeof(T));
+      return record[record_numbers<Scheme>(shape_)] != S(0) || (in.ended && in.ended[0]);
+    }
+    return false;
   }
 
   static StepperSizes sizes_of(const Law& law, const Scheme& scheme) {

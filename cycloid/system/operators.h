@@ -23,6 +23,12 @@ inline constexpr Operator kOperators[] = {
     // event.h
     differentiable("law_events"),
     differentiable("law_reset"),
+    // jump.h
+    differentiable("jump_guard"),
+    differentiable("jump"),
+    differentiable("JumpLaw::x_dot"),
+    differentiable("JumpLaw::events"),
+    differentiable("JumpLaw::reset"),
     // integrators
     differentiable("stage_sum"),
     differentiable("Euler::step"),

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <optional>
+#include <set>
 
 #include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
@@ -12,6 +14,7 @@
 #include "cycloid/system/device.h"
 #include "cycloid/system/dopri5.h"
 #include "cycloid/system/implicit_midpoint.h"
+#include "cycloid/system/jump.h"
 #include "cycloid/system/laws/bare_motion.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/event_laws.h"
@@ -257,22 +260,90 @@ SystemParts make_with_term(std::string_view law,
   return parts;
 }
 
+namespace {
+
+// A text that lasts as long as the program: an EventSpec keeps no string.
+const char* lasting(const std::string& name) {
+  static std::mutex lock;
+  static std::set<std::string> all;
+  const std::lock_guard hold(lock);
+  return all.insert(name).first->c_str();
+}
+
+void check_jumps(const std::vector<JumpSpec>& jumps, int n) {
+  if (std::ssize(jumps) > kMostJumps) {
+    throw ModelError(message("a law has at most ", kMostJumps, " jumps; got ", jumps.size()));
+  }
+  for (const JumpSpec& j : jumps) {
+    const auto wrong = [&](const char* what, const std::vector<double>& row) {
+      if (std::ssize(row) == n) return;
+      throw ModelError(message("jump \"", j.name, "\": ", what, " has a number for each of the ", n,
+                               " states; got ", row.size()));
+    };
+    wrong("guard", j.guard), wrong("sense", j.sense), wrong("direction", j.direction);
+    double seen = 0;
+    for (std::size_t i = 0; i < j.sense.size(); ++i) seen += j.sense[i] * j.direction[i];
+    if (!(std::abs(seen) > 0)) {
+      throw ModelError(message("jump \"", j.name, "\": its direction does not change what its ",
+                               "sense measures (their product is ", seen, ")"));
+    }
+  }
+}
+
+// Parameters of jumps, which begin with their names.
+std::vector<ParameterSpec> jump_parameters(const std::vector<JumpSpec>& jumps,
+                                           std::map<std::string, std::vector<double>>& values) {
+  std::vector<ParameterSpec> all;
+  for (const JumpSpec& j : jumps) {
+    const auto add = [&](const char* of, const std::vector<double>& value, Constraint constraint) {
+      const std::string name = j.name + "." + of;
+      all.push_back({lasting(name), 0.5, "", constraint, static_cast<int>(value.size())});
+      values[name] = value;
+    };
+    add("guard", j.guard, Constraint::none), add("level", {j.level}, Constraint::none);
+    add("restitution", {j.restitution}, Constraint::unit_interval);
+    add("sense", j.sense, Constraint::none), add("direction", j.direction, Constraint::none);
+  }
+  return all;
+}
+
+}  // namespace
+
 SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& state,
                          const std::vector<BlockSpec>& input, const Settings& settings,
                          const FeedbackLaw& term, TermOrder order) {
+  return make_of_term(name, state, input, settings, term, order, {});
+}
+
+SystemParts make_of_term(const std::string& name, const std::vector<BlockSpec>& state,
+                         const std::vector<BlockSpec>& input, const Settings& settings,
+                         const FeedbackLaw& term, TermOrder order,
+                         const std::vector<JumpSpec>& jumps) {
   const bool second_order = order == TermOrder::second;
   check_integrator(settings.integrator);
   const Tolerances tolerances = checked_tolerances(settings);
-  SystemParts parts =
-      law_parts(name, state, input, {}, {settings.dt, settings.precision, settings.vary});
-  const int n = parts.states.size();
+  const int n = Space(state).size();
+  check_jumps(jumps, n);
+  LawSettings of_law{settings.dt, settings.precision, settings.vary, {}, {}};
+  const std::vector<ParameterSpec> numbers = jump_parameters(jumps, of_law.values);
+  SystemParts parts = law_parts(name, state, input, numbers, of_law);
   check_size(settings.integrator, n);
+  const TermKey key{second_order ? Coasting::kName : AtRest::kName,
+                    settings.integrator,
+                    second_order ? n / 2 : n,
+                    settings.precision,
+                    &term,
+                    second_order ? TermPlace::acceleration : TermPlace::rate,
+                    tolerances.rtol,
+                    tolerances.atol,
+                    parts.inputs.size(),
+                    order == TermOrder::halves};
   TermEntry entry =
-      term_steppers({second_order ? Coasting::kName : AtRest::kName, settings.integrator,
-                     second_order ? n / 2 : n, settings.precision, &term,
-                     second_order ? TermPlace::acceleration : TermPlace::rate, tolerances.rtol,
-                     tolerances.atol, parts.inputs.size(), order == TermOrder::halves});
+      jumps.empty() ? term_steppers(key) : jump_law_steppers(key, static_cast<int>(jumps.size()));
   take_steppers(name, settings.integrator, entry, parts);
+  for (const JumpSpec& j : jumps) {
+    parts.events.push_back({lasting(j.name), EventDirection::falling, EventEffect::reset});
+  }
   return parts;
 }
 

@@ -5,8 +5,9 @@
 //   force         x_dot' = x_dot(t, x, u + f(x, u, t), p): inputs are forces  (3)
 // f is a Feedback (feedback.h), evaluated wherever the law is: in every stage of every integrator.
 // It has a workspace of its own, with the chunk's parameters; TermStepper puts it where the law
-// finds it for as long as a call lasts, which stays on its thread. Flat spaces, no events. In dual
-// numbers the feedback is its own form for them; one without has no second derivatives.
+// finds it for as long as a call lasts, which stays on its thread. Flat spaces; events are those
+// of jump.h. In dual numbers the feedback is its own form for them; one without has no second
+// derivatives.
 #pragma once
 
 #include "cycloid/system/any_law.h"
@@ -164,6 +165,9 @@ class TermStepper final : public Stepper<Scalar<S>> {
   }
   const LaneNote* notes(const StepWorkspace& workspace) const override {
     return inner_->notes(*static_cast<const Workspace&>(workspace).inner);
+  }
+  std::span<const StepEvent> events(const StepWorkspace& workspace) const override {
+    return inner_->events(*static_cast<const Workspace&>(workspace).inner);
   }
   std::shared_ptr<const Stepper<T>> following(SubstepLog* log) const override {
     auto inner = inner_->following(log);

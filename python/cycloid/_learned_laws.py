@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cycloid import _core
@@ -12,9 +13,81 @@ from cycloid._system import System
 from cycloid.networks import as_sizes
 from cycloid.systems import _tolerance
 
-_KINDS = ("neural_ode", "hamiltonian", "lagrangian", "deep_lagrangian")
+_KINDS = ("neural_ode", "hamiltonian", "lagrangian", "deep_lagrangian", "constrained")
 _MATRICES = ("identity", "constant", "network")
 _MOST = 2**16
+_NO_POINTS = {
+    "dimension": 2,
+    "stabilisation": 0.0,
+    "distances": [],
+    "masses": [],
+    "lengths": [],
+    "anchors": [],
+}
+
+
+@dataclass(frozen=True)
+class Impact:
+    """An event of a learned law: where guard falls through zero, a velocity turns round.
+
+    normal (n): the guard is normal · q - level for a law with coordinates, normal · x - level for
+    `neural_ode`. restitution e in [0, 1]: the velocity along the normal becomes -e times what it
+    was. mobility (n): the velocity that a unit impulse along the normal gives, M⁻¹ normal; None:
+    the normal, right for one coordinate and for equal masses. For a `neural_ode`, `sense` (n) says
+    which combination of the state turns round and `direction` (n), None: sense, what changes.
+    Parameters "name.guard", "name.level", "name.restitution", "name.sense", "name.direction", of
+    the whole state's size, all differentiable.
+
+    >>> import cycloid as cy
+    >>> floor = cy.learn.Impact([1.0], restitution=0.8, name="floor")
+    >>> law = cy.learn.hamiltonian(1, hidden=(16,), events=[floor])
+    >>> float(law.parameters["floor.restitution"])
+    0.8
+    """
+
+    normal: Sequence[float]
+    level: float = 0.0
+    restitution: float = 1.0
+    mobility: Sequence[float] | None = None
+    sense: Sequence[float] | None = None
+    direction: Sequence[float] | None = None
+    name: str = "impact"
+
+
+def _jumps(events: Sequence[Any], kind: str, n: int) -> list[tuple[Any, ...]]:
+    made = []
+    for event in events:
+        if not isinstance(event, Impact):
+            raise Error(f"events holds cycloid.learn.Impact; got {event!r}")
+        if not str(event.name).isidentifier() or event.name in [m[0] for m in made]:
+            raise Error(f"an impact needs a name of its own, a word; got {event.name!r}")
+        rows = []
+        for what in ("normal", "mobility", "sense", "direction"):
+            given = getattr(event, what)
+            if given is None:
+                rows.append(None)
+                continue
+            row = [as_real(number, what) for number in given]
+            if len(row) != n:
+                raise Error(f'impact "{event.name}": {what} has {n} numbers; got {len(row)}')
+            rows.append(row)
+        normal, mobility, sense, direction = rows
+        level, bounce = as_real(event.level, "level"), as_real(event.restitution, "restitution")
+        if kind == "neural_ode":
+            if sense is None or mobility is not None:
+                raise Error(
+                    f'impact "{event.name}": a neural_ode has no velocities of its own; say with '
+                    "sense=, and direction=, which numbers of the state turn round"
+                )
+            made.append((event.name, normal, level, bounce, sense, direction or sense))
+            continue
+        if sense is not None or direction is not None:
+            raise Error(f'impact "{event.name}": sense and direction are for neural_ode')
+        zeros, moved = [0.0] * n, mobility or normal
+        # A momentum changes along the normal, a velocity by the mobility (system/jump.h).
+        first, last = (moved, normal) if kind == "hamiltonian" else (normal, moved)
+        made.append((event.name, normal + zeros, level, bounce, zeros + first, zeros + last))
+    return made
 
 
 def _law(
@@ -36,6 +109,8 @@ def _law(
     separable: bool = False,
     input_matrix: str = "constant",
     side_hidden: Sequence[int] = (32, 32),
+    events: Sequence[Any] = (),
+    points: dict[str, Any] | None = None,
 ) -> System:
     check_one_of(input_matrix, _MATRICES, "input_matrix")
     law = {
@@ -50,6 +125,8 @@ def _law(
         "input_matrix": _MATRICES.index(input_matrix),
         "angles": sorted(as_integer(a, "an angle", 0) for a in angles),
         "seed": as_integer(seed, "seed", 0, 2**64 - 1),
+        "jumps": _jumps(events, kind, n),
+        **(points or _NO_POINTS),
     }
     return System(
         _core.make_learned(
@@ -76,6 +153,7 @@ def neural_ode(
     vary: Sequence[str] = (),
     angles: Sequence[int] = (),
     *,
+    events: Sequence[Impact] = (),
     rtol: float | None = None,
     atol: float | None = None,
 ) -> System:
@@ -84,8 +162,9 @@ def neural_ode(
     hidden: widths of its hidden layers; activation: one of `cycloid.networks.activations`; dt: time
     step [s]; integrator: one of `cycloid.systems.integrators`, but not "semi_implicit" or "verlet";
     seed: of the first weights; angles: numbers of the state that are angles [rad], which the
-    network sees through sine and cosine. rtol, atol: of "dopri5" and "sdirk4". Parameters
-    "neural_ode.weight0" (out, in), "neural_ode.bias0", …; observable "x_dot".
+    network sees through sine and cosine. events: `Impact`s, four at most. rtol, atol: of "dopri5"
+    and "sdirk4". Parameters "neural_ode.weight0" (out, in), "neural_ode.bias0", …; observable
+    "x_dot".
 
     >>> import cycloid as cy
     >>> cy.learn.neural_ode(2, inputs=1, hidden=(32,))
@@ -94,6 +173,7 @@ def neural_ode(
     return _law(
         *("neural_ode", n, inputs, hidden, activation, dt, integrator, seed, dtype, vary),
         *(angles, rtol, atol),
+        events=events,
     )
 
 
@@ -113,6 +193,7 @@ def hamiltonian(
     separable: bool = False,
     input_matrix: str = "constant",
     side_hidden: Sequence[int] = (32, 32),
+    events: Sequence[Impact] = (),
     rtol: float | None = None,
     atol: float | None = None,
 ) -> System:
@@ -144,6 +225,7 @@ def hamiltonian(
         separable=separable,
         input_matrix=input_matrix,
         side_hidden=side_hidden,
+        events=events,
     )
 
 
@@ -162,6 +244,7 @@ def lagrangian(
     dissipation: bool = False,
     input_matrix: str | None = None,
     side_hidden: Sequence[int] = (32, 32),
+    events: Sequence[Impact] = (),
     rtol: float | None = None,
     atol: float | None = None,
 ) -> System:
@@ -183,6 +266,7 @@ def lagrangian(
         dissipation=dissipation,
         input_matrix=_matrix(input_matrix, n, inputs),
         side_hidden=side_hidden,
+        events=events,
     )
 
 
@@ -201,6 +285,7 @@ def deep_lagrangian(
     dissipation: bool = False,
     input_matrix: str | None = None,
     side_hidden: Sequence[int] = (32, 32),
+    events: Sequence[Impact] = (),
     rtol: float | None = None,
     atol: float | None = None,
 ) -> System:
@@ -223,6 +308,81 @@ def deep_lagrangian(
         dissipation=dissipation,
         input_matrix=_matrix(input_matrix, n, inputs),
         side_hidden=side_hidden,
+        events=events,
+    )
+
+
+def constrained(
+    masses: Sequence[float],
+    distances: Sequence[tuple[int, int, float]],
+    anchors: Sequence[Sequence[float]] = (),
+    inputs: int = 0,
+    hidden: Sequence[int] = (128, 128),
+    activation: str = "softplus",
+    dt: float = 0.01,
+    integrator: str = "rk4",
+    seed: int = 0,
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+    *,
+    dimension: int = 2,
+    stabilisation: float = 0.0,
+    dissipation: bool = False,
+    input_matrix: str = "constant",
+    side_hidden: Sequence[int] = (32, 32),
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> System:
+    """Points in Cartesian coordinates with a learned potential V, held at fixed distances. State
+    "position" (points × dimension) [m], "velocity" [m/s], point by point; inputs "u".
+
+        m v_dot = -dV/dq - D(q) v + B u + J' λ,    λ such that the distances keep
+
+    masses [kg]: one for each point. distances: (i, j, length [m]) of two points; points are the
+    masses, then the anchors, which stand still at `anchors` (…, dimension) [m]. A start should
+    keep the distances, and its velocities too: observable "violation" (distances) [m] is what is
+    too much. stabilisation α [1/s] pulls such errors back as 1/α does in time. The others as in
+    `lagrangian`, with every integrator. Parameters "masses", "lengths", "anchors",
+    "potential.weight0", …; observables "x_dot", "energy", m |v|² / 2 + V, and "violation".
+    Motion does not tell masses and V from the same times a factor: hold one mass.
+
+    >>> import cycloid as cy
+    >>> law = cy.learn.constrained([1.0, 1.0], [(2, 0, 1.0), (0, 1, 1.0)], [(0.0, 0.0)])
+    >>> law
+    <System constrained: 8 states, 0 inputs, dt 10 ms>
+    >>> run = cy.rollout(law, [1.0, 0, 1, -1, 0, 0, 0, 0], 100)
+    >>> bool(abs(cy.observe(law, run.states[-1], names=["violation"]).values).max() < 1e-6)
+    True
+    """
+    d = as_integer(dimension, "dimension", 1, 3)
+    pairs, lengths = [], []
+    for given in distances:
+        if len(given) != 3:
+            raise Error(f"a distance is (point, point, length); got {given!r}")
+        pairs.append([as_integer(i, "a point", 0) for i in given[:2]])
+        lengths.append(as_real(given[2], "a length"))
+    places = []
+    for anchor in anchors:
+        if len(anchor) != d:
+            raise Error(f"an anchor has {d} coordinates; got {anchor!r}")
+        places += [as_real(number, "an anchor") for number in anchor]
+    weights = [as_real(mass, "a mass") for mass in masses]
+    if not weights:
+        raise Error("constrained: there must be at least one mass")
+    return _law(
+        *("constrained", d * len(weights), inputs, hidden, activation, dt, integrator, seed),
+        *(dtype, vary, (), rtol, atol),
+        dissipation=dissipation,
+        input_matrix=input_matrix,
+        side_hidden=side_hidden,
+        points={
+            "dimension": d,
+            "stabilisation": as_real(stabilisation, "stabilisation"),
+            "distances": pairs,
+            "masses": weights,
+            "lengths": lengths,
+            "anchors": places,
+        },
     )
 
 

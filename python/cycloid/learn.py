@@ -14,7 +14,8 @@ True
 from cycloid._conformal import Conformal, ConformalRollout, Coverage, conformal
 from cycloid._dataset import record
 from cycloid._ensemble import Ensemble, ensemble
-from cycloid._learned_laws import deep_lagrangian, hamiltonian, lagrangian, neural_ode
+from cycloid._learned_laws import Impact, constrained, deep_lagrangian, hamiltonian, lagrangian
+from cycloid._learned_laws import neural_ode
 from cycloid._members import EnsembleRollout
 from cycloid._model_file import load
 from cycloid._train_policy import Policy, train_policy
@@ -33,6 +34,7 @@ __all__ = [
     "Ensemble",
     "EnsembleRollout",
     "Gaussian",
+    "Impact",
     "Laplace",
     "PhysicsResidual",
     "Policy",
@@ -41,6 +43,7 @@ __all__ = [
     "Training",
     "Violation",
     "conformal",
+    "constrained",
     "deep_lagrangian",
     "dropout",
     "ensemble",

@@ -1,5 +1,6 @@
 // Learned laws and their training: rows in, rows out. Shapes, names and checks of options are
 // Python's part (python/cycloid/learn.py).
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 
 #include "cycloid/base/error.h"
@@ -31,6 +32,17 @@ LearnedLaw law_of(const nb::dict& d) {
   law.input_matrix = static_cast<InputMatrix>(of<int>(d, "input_matrix"));
   law.angles = of<std::vector<int>>(d, "angles");
   law.seed = of<std::uint64_t>(d, "seed");
+  law.dimension = of<int>(d, "dimension"), law.stabilisation = of<double>(d, "stabilisation");
+  law.distances = of<std::vector<std::array<int, 2>>>(d, "distances");
+  law.masses = of<std::vector<double>>(d, "masses");
+  law.lengths = of<std::vector<double>>(d, "lengths");
+  law.anchors = of<std::vector<double>>(d, "anchors");
+  using Row = std::vector<double>;
+  for (const nb::handle given : of<nb::list>(d, "jumps")) {
+    const nb::tuple t = nb::cast<nb::tuple>(given);
+    law.jumps.push_back({nb::cast<std::string>(t[0]), nb::cast<Row>(t[1]), nb::cast<double>(t[2]),
+                         nb::cast<double>(t[3]), nb::cast<Row>(t[4]), nb::cast<Row>(t[5])});
+  }
   return law;
 }
 

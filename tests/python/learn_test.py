@@ -33,6 +33,12 @@ LAWS = {
     "deep_lagrangian": cy.learn.deep_lagrangian(
         2, hidden=(6, 5), angles=(0, 1), dissipation=True, integrator="verlet", seed=1
     ),
+    "constrained": cy.learn.constrained(
+        *([0.7, 1.3], [(2, 0, 0.9), (0, 1, 1.1)], [(0.1, 1.5)], 1, (6, 5)),
+        stabilisation=0.8,
+        dissipation=True,
+        seed=1,
+    ),
 }
 
 
@@ -52,7 +58,8 @@ def test_observed_rates_are_those_of_a_small_step_and_have_gradients(name):
     seen = cy.observe(law, x, u, names=["x_dot"])
     small = law.variant(dt=1e-6, integrator="euler")
     assert np.allclose((cy.step(small, x, u) - x) / 1e-6, seen.values, atol=1e-8)
-    names = ["x_dot"] if name == "neural_ode" else ["x_dot", "energy"]
+    names = {"neural_ode": ["x_dot"], "constrained": ["x_dot", "energy", "violation"]}
+    names = names.get(name, ["x_dot", "energy"])
     bar = np.random.default_rng(6).normal(size=cy.observe(law, x, u, names=names).values.shape)
     g = cy.observe(law, x, u, names=names).pullback(bar)
     d = np.random.default_rng(7).normal(size=law.parameters.size)

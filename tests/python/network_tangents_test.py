@@ -61,6 +61,9 @@ LEARNED = {
     "deep_lagrangian": lambda: cy.learn.deep_lagrangian(
         2, hidden=(6, 5), dissipation=True, angles=(0, 1), dt=0.05
     ),
+    "constrained": lambda: cy.learn.constrained(
+        [0.7, 1.3], [(2, 0, 0.9), (0, 1, 1.1)], [(-0.6, 1.5)], hidden=(6, 5), dt=0.05
+    ),
 }
 
 
