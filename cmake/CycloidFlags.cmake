@@ -29,8 +29,8 @@ target_compile_options(cycloid_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror -Wno-psabi
   -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 
-# GCC spends a twelfth of its time collecting garbage at its default heap of 128 MiB. Where there are
-# 4 GB to every core it collects above 1 GiB only.
+# GCC spends a twelfth of its time collecting garbage at its default heap of 128 MiB. Where there
+# are 4 GB to every core it collects above 1 GiB only.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   cmake_host_system_information(RESULT megabytes QUERY TOTAL_PHYSICAL_MEMORY)
   cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
