@@ -15,6 +15,7 @@
 #include "cycloid/math/sparse_cholesky.h"
 #include "cycloid/soft/mesh.h"
 #include "cycloid/soft/solid_kernels.h"
+#include "cycloid/soft/term/contact_surface.h"
 #include "cycloid/soft/term/terms.h"
 
 namespace cycloid::inline soft {
@@ -27,6 +28,7 @@ struct SolidPlan {
   int cells() const { return mesh.cell_count(); }
   int numbers() const { return 3 * vertices(); }
   int memory() const { return memory_size(terms); }  // of the terms
+  std::size_t bytes() const;                         // about what it occupies
   BlockRows rows() const { return {first.data(), slot.data()}; }
 
   // Calls work(begin, end) for chunks of cells, on several threads.
@@ -57,6 +59,7 @@ struct SolidPlan {
   std::vector<int> neighbour, slot;       // as in BlockRows
   SparsePattern pattern;
   std::shared_ptr<const Dissection> dissection;
+  std::shared_ptr<const ContactSurface> surface;  // of a body that touches itself; else null
   double length;  // of the longest side of the box around the body [m]
 };
 

@@ -45,6 +45,7 @@ class SolidStepper final : public Stepper<double> {
   struct StartTangent;
 
   Trespass starts_inside(const Start& s, const SolidNumbers& n) const;
+  ContactSurface::Crossing starts_crossed(const Start& s) const;  // through itself
   Start start_of(const StepInput<double>& in, const SolidNumbers& n) const;
   Stage euler_stage(const SolidNumbers& n, const Start& s) const;
   Stage trapezoid_stage(const SolidNumbers& n, const Start& s, double part) const;
