@@ -93,6 +93,45 @@ std::vector<NamedTerm> contact_terms(const BodyOptions& o, const std::vector<int
   return all;
 }
 
+// Without pairs: those are found in each step (touching_pairs.h).
+std::vector<NamedTerm> self_contact_terms(const BodyOptions& o) {
+  std::vector<NamedTerm> all;
+  if (!o.self_contact) return all;
+  for (const StencilLaw law : {StencilLaw::point_triangle, StencilLaw::edge_edge}) {
+    NamedTerm named;
+    named.term.law = law;
+    named.term.name = "self contact";
+    for (const char* own : {"contact.stiffness", "contact.width", "friction", "contact.stiction"}) {
+      named.numbers.push_back({own});
+    }
+    all.push_back(std::move(named));
+  }
+  return all;
+}
+
+// Half the least distance of a pair at rest, or 1e-3 of the body's length where that is less.
+// Throws ModelError where the body is too near itself to be told apart.
+double width_of_self_contact(const SolidPlan& plan, const BodyOptions& o) {
+  const double* const rest = plan.mesh.vertices.data();
+  if (const auto c = plan.surface->first_crossing(rest); c.edge >= 0) {
+    throw ModelError(message("the mesh goes through itself: ", plan.surface->name_of(c),
+                             " cross, and self_contact keeps apart only what is apart"));
+  }
+  const double wanted = o.contact_width > 0 ? o.contact_width : 2e-3 * plan.length;
+  const auto nearest = plan.surface->nearest(rest, wanted);
+  if (!nearest.found) return o.contact_width > 0 ? wanted : 0.5 * wanted;
+  if (o.contact_width > 0 || !(nearest.distance > 1e-9 * plan.length)) {
+    const auto& v = nearest.pair;
+    throw ModelError(message(
+        nearest.edges ? message("edges ", v[0], "-", v[1], " and ", v[2], "-", v[3])
+                      : message("vertex ", v[0], " and triangle ", v[1], "-", v[2], "-", v[3]),
+        " are ", nearest.distance, " m apart in the rest shape: self_contact wants them apart",
+        o.contact_width > 0 ? message(" by more than contact_width, ", o.contact_width, " m")
+                            : std::string("; merge vertices that are one")));
+  }
+  return 0.5 * nearest.distance;
+}
+
 // Triangles of a face, and the weight of each.
 void add_triangles(const int* face, int each, NamedTerm& to) {
   static const std::vector<std::array<int, 3>> kThree = {{0, 1, 2}},
@@ -147,8 +186,10 @@ bool per_cell(const BodyParameter& p, int cells) {
 void add_contact_parameters(const SolidBody& body, const BodyOptions& o, double weight,
                             BodyRegistry& all) {
   const auto obstacles = named_obstacles(o);
-  if (obstacles.empty()) return;
-  const double width = o.contact_width > 0 ? o.contact_width : 1e-3 * body.plan->length;
+  if (obstacles.empty() && !o.self_contact) return;
+  const double width = o.self_contact        ? width_of_self_contact(*body.plan, o)
+                       : o.contact_width > 0 ? o.contact_width
+                                             : 1e-3 * body.plan->length;
   const double stiffness =
       o.contact_stiffness > 0 ? o.contact_stiffness : 10 * weight / body.plan->points() / width;
   all.number("friction", "", Constraint::non_negative, {o.friction});
@@ -304,9 +345,10 @@ void find_numbers(const std::vector<NamedTerm>& named, const BodyRegistry& regis
 }
 
 void check_contact(const BodyOptions& o) {
-  const bool touches = !o.floor.empty() || !o.obstacles.empty();
+  const bool touches = !o.floor.empty() || !o.obstacles.empty() || o.self_contact;
   if (!touches && o.friction != 0) {
-    throw ModelError("friction needs something to rub against: give a floor or obstacles");
+    throw ModelError(
+        "friction needs something to rub against: give a floor, obstacles or self_contact");
   }
   const std::pair<const char*, double> numbers[] = {{"friction", o.friction},
                                                     {"stiction", o.stiction},
@@ -348,7 +390,8 @@ System make_body(BodyParts own, const BodyOptions& o) {
     throw ModelError(
         message("held has one mark for each of ", numbers, " numbers; got ", o.held.size()));
   }
-  for (auto more : {contact_terms(o, own.touching), load_terms(o, own.mesh.vertex_count())}) {
+  for (auto more : {contact_terms(o, own.touching), self_contact_terms(o),
+                    load_terms(o, own.mesh.vertex_count())}) {
     for (NamedTerm& named : more) own.laws.push_back(std::move(named));
   }
   Terms terms;
@@ -361,9 +404,12 @@ System make_body(BodyParts own, const BodyOptions& o) {
   }
   const auto plan =
       std::make_shared<SolidPlan>(own.mesh, std::move(held), std::move(terms), own.turns);
+  if (o.self_contact) {
+    plan->surface = std::make_shared<const ContactSurface>(own.mesh.vertices, own.skin);
+  }
   body->plan = plan;
   body->kernels = &solid_kernels(own.mesh.element, own.formulation);
-  body->rubs = !o.floor.empty() || !o.obstacles.empty();
+  body->rubs = !o.floor.empty() || !o.obstacles.empty() || o.self_contact;
 
   SystemParts parts;
   parts.name = own.name;

@@ -4,7 +4,8 @@
 // [rad], both parameters ("floor.position", "obstacle:#0.rotation"), moved by inputs of six numbers
 // ("floor", "obstacle:#0": displacement and rotation vector, on top of the pose) and with a surface
 // that runs at the input "obstacle:#0.velocity" (velocity [m/s], spin [rad/s]), which friction
-// feels. A pose is that of the end of the step.
+// feels. A pose is that of the end of the step. A body with self_contact keeps the triangles of its
+// surface apart (term/self_contact.h), by the same numbers of contact as obstacles.
 #pragma once
 
 #include <array>
@@ -48,7 +49,8 @@ struct BodyOptions {
   double contact_width = 0;         // within which a barrier acts [m]; 0: 1e-3 of the body's length
   double contact_stiffness = 0;     // [N/m]; 0: from the body's weight
   double friction = 0;
-  double stiction = 1e-3;  // speed below which it sticks [m/s]
+  double stiction = 1e-3;     // speed below which it sticks [m/s]
+  bool self_contact = false;  // the surface keeps away from itself, by a barrier
   std::vector<SoftLoad> loads = {};
 };
 
@@ -76,8 +78,9 @@ struct BodyParameter {
 struct BodyParts {
   std::string name;
   SolidMesh mesh;
-  int turns = 0;              // segments of a rod, which turn about themselves (solid_state.h)
-  std::vector<int> touching;  // vertices that may touch obstacles
+  int turns = 0;               // segments of a rod, which turn about themselves (solid_state.h)
+  std::vector<int> touching;   // vertices that may touch obstacles
+  std::vector<int> skin = {};  // triangles (m, 3) that may touch each other
   std::vector<NamedTerm> laws = {};
   std::vector<BodyParameter> parameters = {};
   Material material = Material::neo_hookean;

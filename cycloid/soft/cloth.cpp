@@ -184,6 +184,7 @@ System cloth(std::vector<double> vertices, std::vector<int> triangles, const Clo
   if (parts.laws[1].term.nodes.empty()) parts.laws.pop_back();
   parts.touching.resize(at(parts.mesh.vertex_count()));
   std::iota(parts.touching.begin(), parts.touching.end(), 0);
+  parts.skin = triangles;
   parts.parameters = {{"young", "Pa", Constraint::positive, o.young},
                       {"poisson", "", Constraint::none, {o.poisson}},
                       {"thickness", "m", Constraint::positive, {o.thickness}},

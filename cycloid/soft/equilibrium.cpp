@@ -107,7 +107,8 @@ struct Equilibrium::Solved {
   Numbers params, u;
   Numbers y, memory;  // of the terms, before
   std::unique_ptr<CholeskyFactor> factor;
-  Numbers skew;  // minimise.h
+  Numbers skew;                                 // minimise.h
+  std::shared_ptr<const SolidPlan> with_pairs;  // the plan of the factor; null: the body's
 
   StepParameters<double> step_parameters(std::vector<const double*>& arrays) const {
     const SolidPlan& plan = *body->plan;
@@ -172,6 +173,12 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   if (const Trespass t = first_trespass(plan.terms, own, y.data()); t.vertex >= 0) {
     throw ModelError(message("vertex ", t.vertex, " lies ", -t.distance, " m inside \"", t.obstacle,
                              "\", whose barrier keeps everything out: give an x0 outside of it"));
+  }
+  if (plan.surface) {
+    if (const auto c = plan.surface->first_crossing(y.data()); c.edge >= 0) {
+      throw ModelError(message("at the start the body goes through itself: ",
+                               plan.surface->name_of(c), " cross; give an x0 without that"));
+    }
   }
   solved->memory.assign(static_cast<std::size_t>(plan.memory()), 0.0);
   if (!x0.empty()) std::copy(x0.begin() + plan.moving(), x0.end(), solved->memory.begin());
@@ -254,13 +261,14 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   solved->y = std::move(y);
   if (out.converged) solved->factor = std::move(found.factor);
   solved->skew = std::move(found.skew);
+  solved->with_pairs = std::move(found.plan);
   out.solved_ = std::move(solved);
   return out;
 }
 
 EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) const {
   const Solved& s = *solved_;
-  const SolidPlan& plan = *s.body->plan;
+  const SolidPlan& plan = s.with_pairs ? *s.with_pairs : *s.body->plan;
   if (state_bar.size() != state.size()) {
     throw Error(
         message("equilibrium: state_bar has ", state.size(), " numbers; got ", state_bar.size()));

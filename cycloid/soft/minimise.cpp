@@ -14,11 +14,14 @@ class Search {
  public:
   Search(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
          int threads, MinimiserSpace& space)
-      : plan_(plan), kernels_(kernels), problem_(problem), threads_(threads), s_(space) {
+      : plan_(plan),
+        kernels_(kernels),
+        problem_(problem),
+        threads_(threads),
+        s_(space),
+        pairs_(plan, problem.numbers, problem.terms, threads) {
     const auto n = static_cast<std::size_t>(plan.numbers());
     s_.force.resize(n), s_.direction.resize(n), s_.trial.resize(n), s_.moved.resize(n);
-    s_.values.resize(static_cast<std::size_t>(plan.pattern.entries()));
-    if (!all_symmetric(plan.terms)) s_.skew.resize(s_.values.size());
   }
 
   Minimum run(std::vector<double>& y) {
@@ -53,10 +56,11 @@ class Search {
     const double relative = last / plan_.length;
     out.residual = relative <= kFound && !short_of_target ? 0 : std::max(relative, 2 * kFound);
     assemble(y, false);
-    auto exact = std::make_unique<CholeskyFactor>(plan_.dissection);
+    auto exact = std::make_unique<CholeskyFactor>(matrix_plan().dissection);
     if (exact->factor(s_.values, threads_) < 0) {
       out.factor = std::move(exact);
       out.skew = s_.skew;
+      out.plan = with_pairs_;
     }
     return out;
   }
@@ -84,8 +88,25 @@ class Search {
   }
   // How much of the direction barriers admit.
   double admissible(const std::vector<double>& y) const {
-    if (!any_barrier(plan_.terms)) return 1;
-    return admissible_part(plan_.terms, problem_.numbers, y.data(), s_.direction.data());
+    double part = 1;
+    if (any_barrier(plan_.terms)) {
+      part = admissible_part(plan_.terms, problem_.numbers, y.data(), s_.direction.data());
+    }
+    if (plan_.surface) {
+      part = std::min(part, plan_.surface->free_part(y.data(), s_.direction.data(), threads_));
+    }
+    return part;
+  }
+  // The plan of the matrix: with places for the pairs that touch at y, and before it.
+  const SolidPlan& matrix_plan() const { return with_pairs_ ? *with_pairs_ : plan_; }
+  void make_places(const std::vector<double>& y) {
+    if (plan_.surface && !places_.includes(pairs_.acting(y.data()))) {
+      places_.add(pairs_.acting(y.data()));
+      with_pairs_ = s_.plan = plan_with_pairs(plan_, places_, s_.plan);
+      factor_.reset();
+    }
+    s_.values.resize(static_cast<std::size_t>(matrix_plan().pattern.entries()));
+    if (!all_symmetric(plan_.terms)) s_.skew.resize(s_.values.size());
   }
   double gap(const std::vector<double>& y) const {
     double most = 0;
@@ -108,7 +129,8 @@ class Search {
         threads_, [&](int begin, int end) { kernels_.energy(v, begin, end, s_.of_cells.data()); });
     double sum = 0;
     for (const double e : s_.of_cells) sum += e;
-    sum += terms_energy(plan_.terms, terms_at(y.data()), threads_, false);
+    sum += terms_energy(plan_.terms, terms_at(y.data()), threads_, false) +
+           terms_energy(pairs_.terms(y.data()), terms_at(y.data()), threads_, false);
     for (std::size_t i = 0; i < y.size(); ++i) {
       const double d = y[i] - problem_.origin[i];
       if (!held(i)) sum += d * (0.5 * problem_.inertia[i / 3] * d - problem_.pull[i]);  // (1)
@@ -121,6 +143,7 @@ class Search {
     plan_.for_each_chunk(
         threads_, [&](int begin, int end) { kernels_.force(v, begin, end, s_.force.data()); });
     terms_force(plan_.terms, terms_at(y.data()), threads_, s_.force.data());
+    terms_force(pairs_.terms(y.data()), terms_at(y.data()), threads_, s_.force.data());
     for (std::size_t i = 0; i < y.size(); ++i) {
       s_.force[i] = held(i) ? 0.0
                             : s_.force[i] + problem_.inertia[i / 3] * (y[i] - problem_.origin[i]) -
@@ -129,18 +152,20 @@ class Search {
   }
   // H in values, whole: rows of held numbers too.
   void assemble_whole(const std::vector<double>& y, bool positive) {
+    make_places(y);
+    const SolidPlan& plan = matrix_plan();
     std::fill(s_.values.begin(), s_.values.end(), 0.0);
     const SolidView v = view_at(y.data());
-    plan_.for_each_chunk(threads_, [&](int begin, int end) {
-      kernels_.stiffness(v, begin, end, positive, plan_.rows(), s_.values.data());
+    plan.for_each_chunk(threads_, [&](int begin, int end) {
+      kernels_.stiffness(v, begin, end, positive, plan.rows(), s_.values.data());
     });
     std::fill(s_.skew.begin(), s_.skew.end(), 0.0);
-    terms_stiffness(plan_.terms, terms_at(y.data()), threads_, positive, plan_.first.data(),
+    terms_stiffness(plan.terms, terms_at(y.data()), threads_, positive, plan.first.data(),
                     s_.values.data(), s_.skew.empty() ? nullptr : s_.skew.data());
   }
   template <class Visit>
   void for_each_entry(std::vector<double>& values, Visit&& visit) {
-    const SparsePattern& p = plan_.pattern;
+    const SparsePattern& p = matrix_plan().pattern;
     for (std::size_t i = 0; !values.empty() && i + 1 < p.first.size(); ++i) {
       for (auto e = static_cast<std::size_t>(p.first[i]);
            e < static_cast<std::size_t>(p.first[i + 1]); ++e) {
@@ -160,8 +185,8 @@ class Search {
   }
   // False: the matrix is not even finite.
   bool factor_somehow(const std::vector<double>& y) {
-    if (!factor_) factor_ = std::make_unique<CholeskyFactor>(plan_.dissection);
     assemble(y, false);
+    if (!factor_) factor_ = std::make_unique<CholeskyFactor>(matrix_plan().dissection);
     if (factor_->factor(s_.values, threads_) < 0) return true;
     assemble(y, true);
     double largest = 0;
@@ -212,7 +237,7 @@ class Search {
     }
     std::vector<double>& kept = s_.moved;
     kept = d;
-    skew_solve(plan_.pattern, *factor_, s_.skew, false, threads_, d.data());
+    skew_solve(matrix_plan().pattern, *factor_, s_.skew, false, threads_, d.data());
     double slope = 0;
     for (std::size_t i = 0; i < d.size(); ++i) slope -= kept[i] * d[i];
     if (slope < 0) return;
@@ -356,6 +381,9 @@ class Search {
   std::unique_ptr<CholeskyFactor> factor_;
   int ventures_ = 0;  // full steps that went uphill since from_
   Start from_;
+  TouchingPairs pairs_;
+  ContactPairs places_;
+  std::shared_ptr<const SolidPlan> with_pairs_;
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 //   r(y) = ∂Ψ/∂y = a (y - x̃) - b + f(y) = 0,  of numbers that are not held      (2)   [N]
 // with W and f the energy and forces of cells and terms, damping included. Newton's method with a
 // line search: the exact matrix H = a + ∂f/∂y where it is positive definite, else with cells and
-// stencils made positive (cell_stiffness.h). No step is longer than what barriers admit. Forces
+// stencils made positive (cell_stiffness.h). No step is longer than what barriers admit. Of a body
+// that touches itself, energy and forces are those of the pairs at y (touching_pairs.h), and the
+// matrix has places for all pairs that were met on the way. Forces
 // without a potential (pressure on an open surface) have a skew part in their derivative, which the
 // solves take into account (skew_solve.h); the line search takes them as constant. Held numbers go
 // to their targets with the steps, as far as no cell is turned inside out by it. After a full step
@@ -17,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-#include "cycloid/soft/solid_plan.h"
+#include "cycloid/soft/touching_pairs.h"
 
 namespace cycloid::inline soft {
 
@@ -34,9 +36,10 @@ struct Incremental {
 };
 
 struct Minimum {
-  std::unique_ptr<CholeskyFactor> factor;  // of H; null where it is not positive definite
-  std::vector<double> skew = {};           // the skew part beside it; empty: there is none
-  int iterations = 0;                      // factorisations but the last
+  std::unique_ptr<CholeskyFactor> factor;      // of H; null where it is not positive definite
+  std::vector<double> skew = {};               // the skew part beside it; empty: there is none
+  std::shared_ptr<const SolidPlan> plan = {};  // with the pairs that touch; null: there are none
+  int iterations = 0;                          // factorisations but the last
   // The last step over the body's length: how far y may be from the solution. 0: it is found.
   double residual = 0;
   bool finite = true;
@@ -46,6 +49,7 @@ struct Minimum {
 struct MinimiserSpace {
   std::vector<double> force, direction, trial, values, skew, of_cells, moved, rotational;
   std::vector<double> anchor, anchor_direction;
+  std::shared_ptr<const SolidPlan> plan = {};  // the last one with pairs
 };
 
 // The largest last step that counts as a solution, over the body's length.

@@ -99,6 +99,19 @@ void add_muscle(const SoftMuscle& muscle, int k, BodyParts& parts) {
   parts.inputs.push_back(name);
 }
 
+// Four corners are two triangles, six nodes are four.
+std::vector<int> triangles_of(const SurfaceFaces& faces) {
+  static const std::vector<std::array<int, 3>> kThree = {{0, 1, 2}}, kFour = {{0, 1, 2}, {0, 2, 3}},
+                                               kSix = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}, {3, 4, 5}};
+  std::vector<int> out;
+  for (std::size_t f = 0; f < faces.nodes.size(); f += at(faces.each)) {
+    for (const auto& t : faces.each == 3 ? kThree : faces.each == 4 ? kFour : kSix) {
+      for (const int a : t) out.push_back(faces.nodes[f + at(a)]);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 System solid(const SolidMesh& mesh, const SolidOptions& o) {
@@ -138,6 +151,7 @@ System solid(const SolidMesh& mesh, const SolidOptions& o) {
     parts.touching.erase(std::unique(parts.touching.begin(), parts.touching.end()),
                          parts.touching.end());
   }
+  if (o.self_contact) parts.skin = triangles_of(surface_faces(mesh));
   parts.refuse = [mesh](const Parameters& registry, const double* p) {
     return refuse(mesh, registry, p);
   };

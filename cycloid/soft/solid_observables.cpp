@@ -7,6 +7,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/soft/element/strain.h"
 #include "cycloid/soft/solid_state.h"
+#include "cycloid/soft/touching_pairs.h"
 
 namespace cycloid::inline soft {
 namespace {
@@ -61,6 +62,8 @@ struct Point {
     at.step.flows = false;
     return at;
   }
+  // Of a body that touches itself, where it does.
+  Terms touching() const { return touching_terms(*n.body.plan, own, x, n.threads); }
   TermsBars terms_bars() {
     TermsBars to;
     to.rest = n.rest_bar.data(), to.now = x_bar, to.numbers = own_bar.data();
@@ -118,11 +121,13 @@ void weight_energy_pullback(const Point& p, double bar) {
 
 double elastic_energy(const Point& p) {
   return sum(of_cells(p, p.n.body.kernels->energy)) +
-         terms_energy(p.n.terms(), p.terms(), p.n.threads, true);  // (1)
+         terms_energy(p.n.terms(), p.terms(), p.n.threads, true) +
+         terms_energy(p.touching(), p.terms(), p.n.threads, true);  // (1)
 }
 
 void elastic_energy_pullback(Point& p, double bar) {
   terms_energy_pullback(p.n.terms(), p.terms(), p.n.threads, bar, p.terms_bars());
+  terms_energy_pullback(p.touching(), p.terms(), p.n.threads, bar, p.terms_bars());
   if (!p.n.body.elastic) return;
   const Numbers each(p.cells(), bar);
   const SolidView at = p.view();
@@ -142,6 +147,7 @@ void reaction(const Point& p, double* out) {
   TermsAt terms = p.terms();
   terms.frames = p.x;
   terms_force(p.n.terms(), terms, p.n.threads, f.data());
+  terms_force(p.touching(), terms, p.n.threads, f.data());
   for (std::size_t i = 0; i < p.positions(); ++i) {
     const double m = p.n.mass[i / 3];
     out[i] = p.n.body.plan->held[i]
@@ -175,6 +181,7 @@ void reaction_pullback(Point& p, const double* bar) {
   TermsBars bars = p.terms_bars();
   terms.frames = p.x, bars.frames = p.x_bar;
   terms_force_pullback(p.n.terms(), terms, p.n.threads, held.data(), bars);
+  terms_force_pullback(p.touching(), terms, p.n.threads, held.data(), bars);
 }
 
 // function(element) of the body's cells.

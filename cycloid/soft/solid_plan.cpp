@@ -90,6 +90,13 @@ SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws,
   dissection = std::make_shared<const Dissection>(pattern, points, 3);
 }
 
+std::size_t SolidPlan::bytes() const {
+  std::size_t numbers = slot.size() + neighbour.size() + pattern.column.size() + mesh.cells.size();
+  for (const StencilTerm& term : terms) numbers += term.nodes.size() + term.slot.size();
+  return sizeof(int) * numbers +
+         sizeof(double) * (pattern.first.size() + first.size() + mesh.vertices.size());
+}
+
 bool SolidPlan::is_supported(int part) const {
   for (const StencilTerm& term : terms) {
     if (term.law != StencilLaw::spring && term.law != StencilLaw::contact) continue;

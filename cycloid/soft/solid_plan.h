@@ -17,6 +17,7 @@
 #include "cycloid/math/sparse_cholesky.h"
 #include "cycloid/soft/mesh.h"
 #include "cycloid/soft/solid_kernels.h"
+#include "cycloid/soft/term/contact_surface.h"
 #include "cycloid/soft/term/terms.h"
 
 namespace cycloid::inline soft {
@@ -30,6 +31,7 @@ struct SolidPlan {
   int cells() const { return mesh.cell_count(); }
   int numbers() const { return 3 * vertices(); }
   int memory() const { return memory_size(terms); }  // of the terms
+  std::size_t bytes() const;                         // about what it occupies
   // Of the state (solid_state.h): all of it but the memory, which comes after.
   int moving() const { return 6 * points() + 2 * turns; }
   // How many of the held numbers are positions: they come first.
@@ -69,6 +71,7 @@ struct SolidPlan {
   std::vector<int> neighbour, slot;       // as in BlockRows
   SparsePattern pattern;
   std::shared_ptr<const Dissection> dissection;
+  std::shared_ptr<const ContactSurface> surface;  // of a body that touches itself; else null
   double length;  // of the longest side of the box around the body [m]
 };
 

@@ -86,7 +86,7 @@ Incremental incremental(const SolidNumbers& n, const Stage& stage) {
 
 void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& record,
                     const std::vector<double>& y_bar, StageBars& bars) {
-  const SolidPlan& plan = *n.body.plan;
+  const SolidPlan& plan = record.plan ? *record.plan : *n.body.plan;
   const StageRule& r = stage.rule;
   std::vector<double> lambda(y_bar);
   for (const int i : plan.held_numbers) {
@@ -130,7 +130,7 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
 std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
                                       const Stage& stage, const StageRecord& record,
                                       const StageTangent& tangent) {
-  const SolidPlan& plan = *n.body.plan;
+  const SolidPlan& plan = record.plan ? *record.plan : *n.body.plan;
   const StageRule& r = stage.rule;
   SolidView v = view_of_derivatives(n, stage), t;
   v.now = record.y.data();
@@ -203,7 +203,9 @@ void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const doub
   v.now = x;
   n.body.plan->for_each_chunk(
       n.threads, [&](int begin, int end) { n.body.kernels->force(v, begin, end, f.data()); });
-  terms_force(n.terms(), resting_terms(n, numbers, x, RodFrames::from_here), n.threads, f.data());
+  const TermsAt at = resting_terms(n, numbers, x, RodFrames::from_here);
+  terms_force(n.terms(), at, n.threads, f.data());
+  terms_force(touching_terms(*n.body.plan, numbers, x, n.threads), at, n.threads, f.data());
 }
 
 void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
@@ -224,6 +226,8 @@ void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const d
   TermsAt at = resting_terms(n, numbers, x, frames);
   at.memory = memory;
   terms_force_pullback(n.terms(), at, n.threads, f_bar.data(), to_terms);
+  terms_force_pullback(touching_terms(*n.body.plan, numbers, x, n.threads), at, n.threads,
+                       f_bar.data(), to_terms);
 }
 
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
@@ -235,10 +239,12 @@ void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent&
   n.body.plan->for_each_chunk(n.threads, [&](int begin, int end) {
     n.body.kernels->force_tangent(v, t, begin, end, f_tan.data());
   });
+  const TermsAt at = resting_terms(n, numbers, x, RodFrames::from_here);
   TermsAt at_tan = resting_terms(n, numbers_tan, x_tan, RodFrames::from_here);
   at_tan.rest = along.rest;
-  terms_force_tangent(n.terms(), resting_terms(n, numbers, x, RodFrames::from_here), at_tan,
-                      n.threads, f_tan.data());
+  terms_force_tangent(n.terms(), at, at_tan, n.threads, f_tan.data());
+  terms_force_tangent(touching_terms(*n.body.plan, numbers, x, n.threads), at, at_tan, n.threads,
+                      f_tan.data());
 }
 
 }  // namespace cycloid::inline soft

@@ -41,7 +41,8 @@ struct Stage {
 struct StageRecord {
   std::vector<double> y;
   std::unique_ptr<CholeskyFactor> factor;
-  std::vector<double> skew = {};  // minimise.h
+  std::vector<double> skew = {};               // minimise.h
+  std::shared_ptr<const SolidPlan> plan = {};  // with the pairs that touch; null: the body's
 };
 
 Incremental incremental(const SolidNumbers& n, const Stage& stage);

@@ -29,7 +29,8 @@ struct SolidStepper::Record final : RecordObject {
   std::size_t bytes() const override {
     std::size_t sum = 0;
     for (const StageRecord& s : stages) {
-      sum += sizeof(double) * (s.y.size() + s.skew.size()) + (s.factor ? s.factor->bytes() : 0);
+      sum += sizeof(double) * (s.y.size() + s.skew.size()) + (s.factor ? s.factor->bytes() : 0) +
+             (s.plan ? s.plan->bytes() : 0);
     }
     return sum;
   }
@@ -192,6 +193,12 @@ StageRecord SolidStepper::solve(Workspace& w, const Start& s, const Stage& stage
   problem.guess = from;
   Numbers outside = from;  // an obstacle may have come to the body
   push_out(body_->plan->terms, s.numbers, body_->plan->held, outside.data());
+  if (body_->plan->surface) {  // ... but not through itself
+    Numbers way(from.size());
+    for (std::size_t i = 0; i < way.size(); ++i) way[i] = outside[i] - from[i];
+    const double free = body_->plan->surface->free_part(from.data(), way.data(), w.numbers.threads);
+    for (std::size_t i = 0; i < way.size() && free < 1; ++i) outside[i] = from[i] + free * way[i];
+  }
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!body_->plan->held[i]) problem.guess[i] += part * body_->dt * s.v[i];
   }
@@ -210,6 +217,7 @@ StageRecord SolidStepper::solve(Workspace& w, const Start& s, const Stage& stage
   w.note.residual = std::max(w.note.residual, found.factor ? found.residual : 1.0);
   out.factor = std::move(found.factor);
   out.skew = std::move(found.skew);
+  out.plan = std::move(found.plan);
   return out;
 }
 
@@ -221,6 +229,11 @@ Trespass SolidStepper::starts_inside(const Start& s, const SolidNumbers& n) cons
   return first_trespass(terms, s.numbers, s.x.data());
 }
 
+ContactSurface::Crossing SolidStepper::starts_crossed(const Start& s) const {
+  if (!s.first || !body_->plan->surface) return {};
+  return body_->plan->surface->first_crossing(s.x.data());
+}
+
 StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepRecord* record,
                               StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
@@ -230,7 +243,7 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
   const Start s = start_of(in, n);
   std::vector<StageRecord> stages;
   Numbers v, memory;
-  if (starts_inside(s, n).vertex >= 0) {
+  if (starts_inside(s, n).vertex >= 0 || starts_crossed(s).edge >= 0) {
     std::fill_n(x_next, sizes().state, std::nan(""));
     return StepStatus::non_finite;
   }
@@ -519,6 +532,11 @@ StepTrouble SolidStepper::explain(const StepInput<double>& in, int,
             message("it lies ", -t.distance, " m inside \"", t.obstacle,
                     "\", whose barrier keeps everything out: start outside of it, or take "
                     "contact=\"compliant\"")};
+  }
+  if (const auto c = starts_crossed(s); c.edge >= 0) {
+    return {"start of the run", plan.surface->name_of(c),
+            "the body goes through itself, and self contact keeps apart what is apart: start with "
+            "positions that do not cross"};
   }
   SolidView v = n.view();
   v.now = s.x.data();

@@ -46,6 +46,7 @@ class SolidStepper final : public Stepper<double> {
   struct StartTangent;
 
   Trespass starts_inside(const Start& s, const SolidNumbers& n) const;
+  ContactSurface::Crossing starts_crossed(const Start& s) const;  // through itself
   Start start_of(const StepInput<double>& in, const SolidNumbers& n) const;
   std::vector<double> positions_at_end(const Start& s) const;
   // Calls work(segment, number among them) for a rod's segments that are held, in their order.

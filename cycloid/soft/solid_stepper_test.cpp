@@ -139,16 +139,15 @@ Inputs direction_of(const System& system, const Inputs& in, std::uint64_t seed) 
 
 // The derivative of ⟨bar, next⟩ along d, by central differences of sixth order.
 double differences(const System& system, const Inputs& in, std::int64_t k, const Inputs& d,
-                   const Numbers& bar) {
+                   const Numbers& bar, double h) {
   const auto value = [&](double e) { return dot(bar, Once(system, moved(in, d, e), k).next); };
-  const double h = 0.02;
   return (45 * (value(h) - value(-h)) - 9 * (value(2 * h) - value(-2 * h)) +
           (value(3 * h) - value(-3 * h))) /
          (60 * h);
 }
 
-void check_step(const System& system, std::int64_t k) {
-  const Inputs in = inputs_of(system), d = direction_of(system, in, 21);
+void check_step(const System& system, std::int64_t k, const Inputs& in, double h = 0.02) {
+  const Inputs d = direction_of(system, in, 21);
   const Numbers bar = FixedNumbers(4).vector(in.x.size());
   const Once once(system, in, k, &bar, &d);
   REQUIRE(once.status == StepStatus::ok);
@@ -159,7 +158,7 @@ void check_step(const System& system, std::int64_t k) {
   const auto check = [&](const std::string& what, const Inputs& along, double expected) {
     CAPTURE(what);
     CHECK(std::abs(expected) > 1e-6);
-    CHECK(differences(system, in, k, along, bar) ==
+    CHECK(differences(system, in, k, along, bar, h) ==
           doctest::Approx(expected).epsilon(1e-7).scale(1e-3 * std::abs(pulled)));
   };
   check("state", {d.x, none.u, none.p}, dot(once.back.x, d.x));
@@ -171,7 +170,56 @@ void check_step(const System& system, std::int64_t k) {
   }
 }
 
+void check_step(const System& system, std::int64_t k) { check_step(system, k, inputs_of(system)); }
+
+// Two blocks, one above the other, 0.06 m apart at rest.
+System two_blocks(const std::string& integrator, ElementKind element) {
+  SolidMesh mesh = box_mesh({1, 1, 1}, {0.3, 0.3, 0.3}, element);
+  const int n = mesh.vertex_count(), m = static_cast<int>(mesh.cells.size());
+  for (int v = 0; v < n; ++v) {
+    const double* const p = mesh.vertices.data() + 3 * v;  // turned, so that no edges are parallel
+    const double turned[3] = {0.9 * p[0] - 0.4 * p[1] + 0.12, 0.4 * p[0] + 0.9 * p[1] - 0.03,
+                              p[2] + 0.36};
+    mesh.vertices.insert(mesh.vertices.end(), turned, turned + 3);
+  }
+  for (int k = 0; k < m; ++k) mesh.cells.push_back(mesh.cells[static_cast<std::size_t>(k)] + n);
+  mesh.part.resize(static_cast<std::size_t>(n), 0), mesh.part.resize(2 * mesh.part.size(), 1);
+  mesh.parts = 2;
+  SolidOptions o;
+  o.integrator = integrator, o.young = {2e4}, o.dt = 0.02, o.damping = 0.01;
+  o.held.assign(mesh.vertices.size(), 0);
+  o.held[0] = o.held[1] = o.held[2] = 1;
+  o.inputs = {"pinned", "force"};
+  o.self_contact = true, o.contact_width = 0.05, o.contact_stiffness = 2e3;
+  o.friction = 0.4, o.stiction = 0.05;
+  return solid(mesh, o);
+}
+
+// They touch and rub.
+Inputs touching(const System& system) {
+  Inputs in = inputs_of(system);
+  const auto numbers = static_cast<std::size_t>(system.parameters().find("vertices").size);
+  for (std::size_t i = numbers / 2; i < numbers; i += 3) in.x[i + 2] -= 0.035;
+  for (std::size_t i = numbers / 2; i < numbers; i += 3) in.x[numbers + i] += 0.3;
+  return in;
+}
+
 }  // namespace
+
+TEST_CASE("solid: pullback and pushforward through self contact and its friction") {
+  const System euler = two_blocks("implicit_euler", ElementKind::hex);
+  const Inputs in = touching(euler);
+  check_step(euler, 1, in, 6e-4);  // so short that no nearest elements change on the way
+  check_step(two_blocks("newmark", ElementKind::tet), 1, in, 6e-4);
+  check_step(two_blocks("bdf2", ElementKind::hex), 1, in, 6e-4);
+  // It is there: without it the blocks move otherwise; and threads change nothing.
+  Inputs loose = in;
+  const Parameter& kappa = euler.parameters().find("contact.stiffness");
+  loose.p[static_cast<std::size_t>(kappa.offset)] *= 0.5;
+  const Numbers next = Once(euler, in, 1).next;
+  CHECK(next != Once(euler, loose, 1).next);
+  CHECK(next == Once(euler, in, 1, nullptr, nullptr, 2).next);
+}
 
 TEST_CASE("solid: pullback and pushforward of implicit Euler, by every number and material") {
   for (const std::string_view material : kMaterialNames) {

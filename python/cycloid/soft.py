@@ -455,6 +455,9 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
     for value, what in ((given["integrator"], "integrator"), (given["contact"], "contact")):
         if not isinstance(value, str):
             raise TypeError(f"{what} must be a name; got {shown(value)}")
+    touches_itself = given.get("self_contact", False)  # a rod has none
+    if not isinstance(touches_itself, (bool, np.bool_)):
+        raise TypeError(f"self_contact is True or False; got {shown(touches_itself)}")
     weight = as_numbers(given["gravity"], np.float64, "gravity")
     if weight.shape != (3,):
         raise Error(f"gravity has three numbers [m/s²]; got an array of shape {weight.shape}")
@@ -479,6 +482,7 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
         },
         "friction": as_real(given["friction"], "friction"),
         "stiction": as_real(given["stiction"], "stiction"),
+        "self_contact": bool(touches_itself),
         "loads": _rows(given["loads"], _Load, "loads"),
     }
 
@@ -592,6 +596,7 @@ def solid(
     contact_width: float | None = None,
     contact_stiffness: float | None = None,
     stiction: float = 1e-3,
+    self_contact: bool = False,
     loads: Any = (),
 ) -> System:
     """A deformable body.
@@ -612,7 +617,9 @@ def solid(
     "barrier" keeps every vertex of the surface outside, from `contact_width` [m] on (None: 1e-3 of
     the body's length), "compliant" pushes back with `contact_stiffness` [N/m] (None: from the
     weight) and lets it sink in. friction: Coulomb's coefficient, below the speed `stiction` [m/s]
-    it sticks. muscles: `Muscle`s, with inputs "muscle:#0", one number each. Inputs "floor" and
+    it sticks. self_contact: the surface keeps away from itself by a barrier, in vertices, edges and
+    faces (None of `contact_width` is then at most half the least distance of the rest shape).
+    muscles: `Muscle`s, with inputs "muscle:#0", one number each. Inputs "floor" and
     "obstacle:#0" (6): a displacement [m] and a rotation vector [rad];
     "floor.velocity", "obstacle:#0.velocity" (6): velocity and spin of the surface. loads:
     `Traction`, `Pressure` and `Spring`.
@@ -688,6 +695,7 @@ def cloth(
     contact_width: float | None = None,
     contact_stiffness: float | None = None,
     stiction: float = 1e-3,
+    self_contact: bool = False,
     loads: Any = (),
 ) -> System:
     """Cloth, or a thin shell: a mesh of triangles that stretch and bend.
@@ -695,9 +703,9 @@ def cloth(
     young [Pa], poisson, thickness [m] and density [kg/m³] (1 m² weighs density·thickness); the rest
     is as in `solid`. Woven cloth has two stiffnesses, young=(warp, weft), a modulus `shear` [Pa]
     and the direction of its `warp` in the rest shape; poisson is then the contraction of the weft
-    under tension along the warp. Pinning all vertices of a triangle clamps its neighbours. It does
-    not touch itself. Parameters: young (one, or two), poisson, shear, thickness, density, damping,
-    ..., vertices.
+    under tension along the warp. Pinning all vertices of a triangle clamps its neighbours. It
+    touches itself where self_contact says so, by its middle surface. Parameters: young (one, or
+    two), poisson, shear, thickness, density, damping, ..., vertices.
 
     >>> towel = cloth(sheet((4, 4)), pinned=[0, 4])
     >>> towel

@@ -52,6 +52,7 @@ void take_common(const nb::dict& from, BodyOptions& o) {
   o.contact_width = item<double>(from, "contact_width");
   o.contact_stiffness = item<double>(from, "contact_stiffness");
   o.friction = item<double>(from, "friction"), o.stiction = item<double>(from, "stiction");
+  o.self_contact = item<bool>(from, "self_contact");
   for (const nb::handle one : from["loads"]) {
     SoftLoad load;
     load.kind = static_cast<SoftLoad::Kind>(item<int>(one, "kind"));

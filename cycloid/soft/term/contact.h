@@ -14,9 +14,8 @@
 // came to it, has N = 0. (2) has a jump in its stiffness at φ = 0; there it is taken from outside.
 #pragma once
 
-#include <limits>
-
 #include "cycloid/math/rotation.h"
+#include "cycloid/soft/term/barrier.h"
 #include "cycloid/soft/term/obstacle.h"
 #include "cycloid/soft/term/stencil.h"
 
@@ -66,20 +65,13 @@ struct ObstacleContact {
       const S depth = positive_part(-phi);
       return S(0.5) * kappa * depth * depth;  // (2)
     }
-    const auto open = phi > S(0);
-    const S safe = select(open, phi, S(1));
-    const S gap = positive_part(w - safe);
-    return select(open, -kappa * gap * gap * log(safe / w),
-                  S(std::numeric_limits<double>::infinity()));  // (1)
+    return barrier_energy(kappa, w, phi);  // (1)
   }
   template <class S>
   static S slope(int form, const S* number, const S& phi) {
     const S kappa = number[stiffness], w = number[width];
     if (!is_barrier(form)) return -kappa * positive_part(-phi);
-    const auto near = (phi > S(0)) & (phi < w);
-    const S safe = select(near, phi, w);
-    const S gap = w - safe;
-    return kappa * gap * (S(2) * log(safe / w) - gap / safe);
+    return barrier_slope(kappa, w, phi);
   }
 
   template <class S>

@@ -2,6 +2,7 @@
 #include "cycloid/soft/term/loads.h"
 #include "cycloid/soft/term/membrane.h"
 #include "cycloid/soft/term/rod_laws.h"
+#include "cycloid/soft/term/self_contact.h"
 #include "cycloid/soft/term/shell_bending.h"
 #include "cycloid/soft/term/stencil_lanes.h"
 #include "cycloid/soft/term/woven.h"
@@ -19,7 +20,9 @@ constexpr StencilKernels kMembrane = StencilLanes<Membrane>::all(),
                          kPressure = StencilLanes<PressureLoad>::all(),
                          kSpring = StencilLanes<SpringLoad>::all(),
                          kWovenMembrane = StencilLanes<WovenMembrane>::all(),
-                         kWovenBending = StencilLanes<WovenBending>::all();
+                         kWovenBending = StencilLanes<WovenBending>::all(),
+                         kPointTriangle = StencilLanes<PointTriangleContact>::all(),
+                         kEdgeEdge = StencilLanes<EdgeEdgeContact>::all();
 
 }  // namespace
 
@@ -36,6 +39,8 @@ const StencilKernels& stencil_kernels(StencilLaw law) {
     case StencilLaw::spring: return kSpring;
     case StencilLaw::woven_membrane: return kWovenMembrane;
     case StencilLaw::woven_bending: return kWovenBending;
+    case StencilLaw::point_triangle: return kPointTriangle;
+    case StencilLaw::edge_edge: return kEdgeEdge;
     default: return cell_law_kernels(law);
   }
 }
