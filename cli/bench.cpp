@@ -9,11 +9,11 @@
 #include <memory>
 
 #include "cli/command_line.h"
-#include "cli/free_memory.h"
 #include "cli/law_options.h"
+#include "cli/memory_need.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/rollout.h"
 

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "cli/command_line.h"
-#include "cli/free_memory.h"
+#include "cli/memory_need.h"
 #include "cli/progress.h"
 #include "cli/python_command.h"
 #include "cycloid/adjoint/check_gradient.h"

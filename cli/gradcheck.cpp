@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "cli/command_line.h"
-#include "cli/free_memory.h"
 #include "cli/law_options.h"
+#include "cli/memory_need.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cycloid/adjoint/check_gradient.h"
 
 namespace cycloid::cli {

@@ -7,7 +7,7 @@
 #include "cli/command_line.h"
 #include "cli/law_options.h"
 #include "cli/progress.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cycloid/optimise/fit_page.h"
 #include "cycloid/optimise/identify.h"
 #include "cycloid/optimise/verify_fit.h"

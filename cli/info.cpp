@@ -7,7 +7,7 @@
 #include "cli/command_line.h"
 #include "cli/law_options.h"
 #include "cli/robot_tables.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/system/systems.h"

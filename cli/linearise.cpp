@@ -5,9 +5,9 @@
 
 #include "cli/command_line.h"
 #include "cli/eigenvalues.h"
-#include "cli/free_memory.h"
 #include "cli/law_options.h"
-#include "cli/table.h"
+#include "cli/memory_need.h"
+#include "cli/text_table.h"
 #include "cycloid/adjoint/linearise.h"
 
 namespace cycloid::cli {

@@ -8,7 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/law_options.h"
 #include "cli/progress.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cycloid/optimise/free_time.h"
 #include "cycloid/optimise/plan_page.h"
 #include "cycloid/optimise/verify.h"

@@ -1,6 +1,6 @@
 #include "cli/robot_tables.h"
 
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::cli {

@@ -15,13 +15,13 @@
 #include <optional>
 
 #include "cli/command_line.h"
-#include "cli/free_memory.h"
 #include "cli/law_options.h"
+#include "cli/memory_need.h"
 #include "cli/progress.h"
 #include "cli/random_inputs.h"
 #include "cli/robot_tables.h"
 #include "cli/run_so_far.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/trajectory_file.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/record/run_recorder.h"

@@ -1,4 +1,4 @@
-// DeviceEngine: runs a System on a device, one thread for each environment (system/device.h).
+// DeviceEngine: runs a System on a device (system/kernel_source.h), a thread per environment.
 //
 // The batch is cut into parts that fit the device's memory, multiples of kSumBlock environments, so
 // that no sum depends on the cut. A part's states, records, inputs and parameters stay on the

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cycloid/adjoint/engine.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::inline adjoint {
 

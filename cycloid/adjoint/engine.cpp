@@ -2,7 +2,7 @@
 
 #include "cycloid/adjoint/device_engine.h"
 #include "cycloid/adjoint/lane_engine.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::inline adjoint {
 

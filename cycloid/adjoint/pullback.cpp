@@ -6,7 +6,7 @@
 #include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/adjoint/smoothed.h"
 #include "cycloid/base/error.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::inline adjoint {
 namespace {

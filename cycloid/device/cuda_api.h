@@ -1,7 +1,7 @@
 // libcycloid_cuda.so, opened when a card is asked for the first time.
 #pragma once
 
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::inline device {
 

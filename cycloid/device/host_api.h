@@ -3,7 +3,7 @@
 // the package and `cycloid` do not: they take as long to compile as room rigid's.
 #pragma once
 
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::inline device {
 

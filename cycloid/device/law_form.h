@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 #include "cycloid/system/system.h"
 
 namespace cycloid::inline device {

@@ -61,7 +61,7 @@ inline constexpr Operator kOperators[] = {
     differentiable("LatticeWork::link"),
     differentiable("LatticeWork::step"),
     differentiable("LatticeWork::velocity"),
-    // spectral/terms.h
+    // spectral/node_terms.h
     differentiable("Incompressible::products"),
     differentiable("Transport::products"),
     differentiable("Reaction::products"),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cycloid/rigid/robot_steppers.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::inline rigid {
 

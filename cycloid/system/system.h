@@ -53,7 +53,7 @@ struct Steppers {
 };
 
 class Observables;   // observer.h
-class KernelSource;  // device.h
+class KernelSource;  // kernel_source.h
 struct OnDevice;
 
 // Of an input; infinite where there is none.
@@ -85,7 +85,7 @@ struct SystemParts {
   // FromDistance; null: nothing touches.
   std::function<void(double width, SystemParts& parts)> feel_distance = {};
   Ways ways = {};                                    // other ways to compute the same world
-  std::shared_ptr<const KernelSource> kernels = {};  // what a device runs it by (device.h), or null
+  std::shared_ptr<const KernelSource> kernels = {};  // for a device (kernel_source.h), or null
   std::shared_ptr<const OnDevice> on_device = {};  // where it runs; null: on this machine's threads
 };
 

@@ -1,7 +1,7 @@
 #include "device_memory.h"
 
 #include "cycloid/base/error.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::python {
 namespace {

@@ -1,9 +1,9 @@
 // estimate: states, forces and parameters of a recording, with covariance.
 #include "cycloid/optimise/estimate.h"
 
-#include "recording.h"
+#include "recording_rows.h"
 #include "unlocked.h"
-#include "watch.h"
+#include "watch_function.h"
 
 namespace cycloid::python {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cost_terms.h"
 #include "module.h"
-#include "recording.h"
+#include "recording_rows.h"
 #include "unlocked.h"
 
 namespace cycloid::python {

@@ -1,6 +1,6 @@
 #include "cycloid/rigid/forward.h"
 
-#include "observe.h"
+#include "robot_rows.h"
 #include "run_options.h"
 #include "unlocked.h"
 

@@ -6,9 +6,9 @@
 #include "cycloid/optimise/fit_page.h"
 #include "cycloid/optimise/verify_fit.h"
 #include "cycloid/record/csv.h"
-#include "recording.h"
+#include "recording_rows.h"
 #include "unlocked.h"
-#include "watch.h"
+#include "watch_function.h"
 
 namespace cycloid::python {
 namespace {

@@ -9,9 +9,9 @@
 #include "cycloid/learn/law_file.h"
 #include "cycloid/learn/learned_law.h"
 #include "cycloid/learn/train_page.h"
-#include "recording.h"
+#include "recording_rows.h"
 #include "unlocked.h"
-#include "watch.h"
+#include "watch_function.h"
 
 namespace cycloid::python {
 namespace {

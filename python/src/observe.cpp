@@ -1,4 +1,4 @@
-#include "observe.h"
+#include "robot_rows.h"
 
 #include <nanobind/stl/tuple.h>
 

@@ -12,10 +12,10 @@
 #include "cycloid/optimise/plan_page.h"
 #include "cycloid/optimise/trajectory_cost.h"
 #include "module.h"
-#include "recording.h"
+#include "recording_rows.h"
 #include "run_options.h"
 #include "unlocked.h"
-#include "watch.h"
+#include "watch_function.h"
 
 namespace cycloid::python {
 namespace {

@@ -4,7 +4,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/couple/hold.h"
 #include "cycloid/device/device.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 #include "cycloid/system/randomise.h"
 #include "module.h"
 #include "run_options.h"

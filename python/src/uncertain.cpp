@@ -7,7 +7,7 @@
 #include "cycloid/learn/gaussian_loss.h"
 #include "cycloid/learn/laplace.h"
 #include "cycloid/learn/moments.h"
-#include "recording.h"
+#include "recording_rows.h"
 #include "unlocked.h"
 
 namespace cycloid::python {

@@ -1,9 +1,10 @@
 """Checks the house rules that a machine can see.
 
 Files and folders have names that say what they are; headers start with a comment, have #pragma once
-and a test beside them (or a line with the reason in untested_headers.txt); lines have at most
-100 columns; nothing is left for later; no compiler flag that ties a program to one machine or
-breaks NaN; no path of a machine and no package registry; in rooms whose functions run on a device
+and a test beside them (or a line with the reason in untested_headers.txt); no two headers share a
+name, but for the rooms' registers of operators; lines have at most 100 columns; nothing is left for
+later; no compiler flag that ties a program to one machine or breaks NaN; no path of a machine and
+no package registry; in rooms whose functions run on a device
 no function of <bit>, which its compiler turns into a constant (base/bits.h), and where functions
 are marked for it, no std::copy or std::fill, which it drops (base/array_items.h).
 """
@@ -32,6 +33,9 @@ FORBIDDEN = (
     (re.compile(r"(?<![\w.])/(home|roo[t]|Users|wor[k]|farm|mnt)/"), "a path of one machine"),
     (re.compile(r"(index-ur[l]|find-link[s]|trusted-hos[t])"), "packages are named, not located"),
 )
+
+# Each room's register of its operators is found by its name.
+ROOM_HEADERS = ("operators.h",)
 
 # Rooms whose functions run on a device too.
 KERNEL_ROOMS = ("math", "geometry", "rigid", "device")
@@ -75,6 +79,13 @@ def names(path: Path):
         yield Violation(str(path), 0, "file names are snake_case")
 
 
+def shared_names(headers):
+    seen = {}
+    for path in headers:
+        if path.name not in ROOM_HEADERS and seen.setdefault(path.name, path) != path:
+            yield Violation(str(path), 0, f"has the name of {seen[path.name]}")
+
+
 def header(path: Path, text: str):
     if not text.startswith("//"):
         yield Violation(str(path), 1, "a header starts with a comment that says what it is for")
@@ -107,6 +118,7 @@ def lines(path: Path, text: str):
 
 def violations(root: Path):
     excuses = Excuses(root)
+    yield from shared_names(path for path in files(root) if path.suffix in (".h", ".cuh"))
     for path in files(root):
         yield from names(path)
         if not any(path.match(pattern) for pattern in TEXT):

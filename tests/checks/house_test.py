@@ -24,6 +24,7 @@ def test_a_tidy_tree_passes(tree):
         ("cycloid/math/vector.h", "// Vectors.\n", "#pragma once is missing"),
         ("cycloid/math/vector.h", "// math/matrix.h: rows.\n#pragma once\n", "speaks of"),
         ("cycloid/math/matrix.h", GOOD, "no matrix_test.cpp beside it"),
+        ("python/src/vector.h", GOOD, "has the name of cycloid/math/vector.h"),
         ("cycloid/math/Matrix.cpp", "", "snake_case"),
         ("cycloid/utils/a.cpp", "", "does not say what is in it"),
         ("cycloid/math/vector_helpers.cpp", "", "does not say what is in it"),

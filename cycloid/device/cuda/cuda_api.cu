@@ -1,4 +1,4 @@
-// The table of functions that libcycloid_cuda.so gives (system/device.h).
+// The table of functions that libcycloid_cuda.so gives (system/kernel_source.h).
 #include <dlfcn.h>
 
 #include <string>

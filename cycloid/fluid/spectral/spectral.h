@@ -9,7 +9,7 @@
 // in C order; spectral_model.h has the equations. Where to go on reading:
 //   spectral_model.h       equations, their fields and parameters
 //   exponential_scheme.h   ETDRK2 and ETDRK4, their coefficients and derivatives
-//   terms.h                products at the nodes, and their pullbacks
+//   node_terms.h           products at the nodes, and their pullbacks
 //   spectral_stepper.h     the step and its adjoint;   spectral_observables.h   what a flow shows
 #pragma once
 

@@ -1,6 +1,6 @@
 #include "cycloid/fluid/spectral/spectral_kernels.h"
 
-#include "cycloid/fluid/spectral/terms.h"
+#include "cycloid/fluid/spectral/node_terms.h"
 #include "cycloid/fluid/transform/fft_passes.h"
 #include "cycloid/math/dual.h"
 

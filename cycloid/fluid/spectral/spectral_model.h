@@ -1,13 +1,13 @@
 // SpectralModel: an equation in a periodic box, as numbers: its fields, parameters and symbols.
 //
-//   x_t = L x + N(x)        L: a number for each mode and group of fields; N: terms.h
+//   x_t = L x + N(x)        L: a number for each mode and group of fields; N: node_terms.h
 //
 //   navier_stokes          L = -ν k²,  N = -P ∇·(u u) + a        two, three axes; a: inputs
 //   burgers                L = -ν k²,  N = -u·∇u
 //   kuramoto_sivashinsky   L = k² - k⁴,  N = -u u_x               one axis
 //   korteweg_de_vries      L = i k³,  N = -6 u u_x                one axis
 //   gray_scott             L = (-D_a k² - F, -D_b k² - F - K),  N = (F - a b², a b²)
-//   shallow_water          L = (-ν k², 0),  N: terms.h            two axes
+//   shallow_water          L = (-ν k², 0),  N: node_terms.h       two axes
 // and, without N and therefore exact:
 //   heat                   L = -D k²
 //   advection_diffusion    L = -i c·k - D k²

@@ -35,8 +35,8 @@ struct Point {
   std::vector<S> qpos, qacc, mu;
 };
 
-TEST_CASE("sweep: pullback equals dual numbers for configuration, velocity and every parameter") {
-  const RigidCase c(test::two_trees());
+void check_sweep(const Model& m) {
+  const RigidCase c(m);
   const int nv = c.nv();
   const auto value = [&](const auto* in, auto* out) {
     using S = std::remove_cvref_t<decltype(*in)>;
@@ -69,6 +69,25 @@ TEST_CASE("sweep: pullback equals dual numbers for configuration, velocity and e
     at.p.add_raw(c.tree, in + 2 * nv, p_bar, in_bar + 2 * nv);
   };
   test::check_pullback("sweep", 1, value, pullback, {c.point});
+}
+
+TEST_CASE("sweep: pullback equals dual numbers for configuration, velocity and every parameter") {
+  check_sweep(test::two_trees());
+}
+
+TEST_CASE("sweep: ... where hinges turn about axes of the frame, with and without an offset") {
+  Model m = test::two_trees();
+  const std::array<double, 3> axes[] = {{0, 0, -1}, {1, 0, 0}, {0, -1, 0}, {0, 0, 1}};
+  int turned = 0;
+  for (Joint& j : m.joints) {
+    if (j.kind == JointKind::hinge) j.axis = axes[turned++ % 4];
+  }
+  REQUIRE(turned >= 4);
+  check_sweep(m);
+  for (Body& b : m.bodies) b.quat = {1, 0, 0, 0};
+  check_sweep(m);
+  for (Joint& j : m.joints) j.pos = {};
+  check_sweep(m);
 }
 
 }  // namespace cycloid::motion_pullback_test

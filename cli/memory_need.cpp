@@ -1,4 +1,4 @@
-#include "cli/free_memory.h"
+#include "cli/memory_need.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "device_rollout.h"
+#include "device_arrays.h"
 
 #include <memory>
 
 #include "cycloid/adjoint/device_rollout.h"
-#include "cycloid/system/device.h"
+#include "cycloid/system/kernel_source.h"
 #include "run_options.h"
 #include "unlocked.h"
 

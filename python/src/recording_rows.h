@@ -1,4 +1,4 @@
-// recording.h: recordings as Python hands them over.
+// recording_rows.h: recordings as Python hands them over.
 #pragma once
 
 #include <nanobind/stl/tuple.h>

@@ -1,4 +1,4 @@
-#include "cycloid/fluid/spectral/terms.h"
+#include "cycloid/fluid/spectral/node_terms.h"
 
 #include <doctest/doctest.h>
 

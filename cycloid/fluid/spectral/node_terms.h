@@ -1,4 +1,4 @@
-// terms: the nonlinear terms of equations in a periodic box, as products at the nodes.
+// node_terms.h: the nonlinear terms of equations in a periodic box, as products at the nodes.
 //
 // A term N(û) of coefficients û is made in three parts:
 //   ĝ = seen(û)          fields that are wanted at the nodes, by their coefficients     (1)

@@ -1,4 +1,4 @@
-// watch.h: a function of Python's that watches an optimisation.
+// watch_function.h: a function of Python's that watches an optimisation.
 #pragma once
 
 #include <nanobind/stl/vector.h>
