@@ -14,6 +14,8 @@
 #include "cycloid/learn/train_page.h"
 #include "cycloid/page/number_text.h"
 #include "cycloid/record/csv.h"
+#include "cycloid/record/hdf5_file.h"
+#include "cycloid/record/record_file.h"
 
 namespace cycloid::cli {
 namespace {
@@ -64,19 +66,45 @@ class Part {
   std::vector<std::string> known_;
 };
 
+// Points of a constrained law: distances are [point, point, length], anchors [x, y].
+void read_points(Part& part, LearnedLaw& law) {
+  std::vector<std::vector<double>> distances, anchors;
+  part.take("masses", law.masses), part.take("dimension", law.dimension);
+  part.take("distances", distances), part.take("anchors", anchors);
+  part.take("stabilisation", law.stabilisation);
+  for (const auto& d : distances) {
+    const auto is_point = [](double i) { return i >= 0 && i < 65536 && i == std::floor(i); };
+    if (d.size() != 3 || !is_point(d[0]) || !is_point(d[1])) {
+      throw UsageError("law.distances: each is [point, point, length]");
+    }
+    law.distances.push_back({static_cast<int>(d[0]), static_cast<int>(d[1])});
+    law.lengths.push_back(d[2]);
+  }
+  for (const auto& a : anchors) {
+    if (static_cast<int>(a.size()) != law.dimension) {
+      throw UsageError(message("law.anchors: each has ", law.dimension, " coordinates"));
+    }
+    law.anchors.insert(law.anchors.end(), a.begin(), a.end());
+  }
+  law.n = law.dimension * static_cast<int>(law.masses.size());
+}
+
 System law_of(const Json& json) {
   LearnedLaw law;
   systems::Settings settings;
   Part part(json, "law");
   int kind = -1, matrix = -1, precision = 1;
-  part.choose("kind", {"neural_ode", "hamiltonian", "lagrangian", "deep_lagrangian"}, kind);
+  part.choose("kind", {"neural_ode", "hamiltonian", "lagrangian", "deep_lagrangian", "constrained"},
+              kind);
   if (kind < 0) throw UsageError("law.kind is missing: neural_ode, hamiltonian, lagrangian, …");
   law.kind = static_cast<LearnedKind>(kind);
   std::string activation = law.second_order() ? "softplus" : "tanh";
-  part.take("n", law.n), part.take("inputs", law.inputs), part.take("hidden", law.hidden);
+  if (law.kind == LearnedKind::constrained) read_points(part, law);
+  else part.take("n", law.n), part.take("angles", law.angles);
+  part.take("inputs", law.inputs), part.take("hidden", law.hidden);
   part.take("side_hidden", law.side_hidden), part.take("activation", activation);
   part.take("dissipation", law.dissipation), part.take("separable", law.separable);
-  part.take("angles", law.angles), part.take("seed", law.seed);
+  part.take("seed", law.seed);
   part.choose("input_matrix", {"identity", "constant", "network"}, matrix);
   part.take("dt", settings.dt), part.take("integrator", settings.integrator);
   part.take("rtol", settings.rtol), part.take("atol", settings.atol);
@@ -141,7 +169,7 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
   if (!words.report.empty()) report = words.report;
   if (!output.empty()) require_folder_of(output, "output");
   if (!report.empty()) require_folder_of(report, "report");
-  if (data.empty()) throw UsageError("data is missing: a list of recordings (.csv)");
+  if (data.empty()) throw UsageError("data is missing: a list of recordings (.csv, .npz, .h5)");
 
   const System system = law_of(law);
   TrainOptions options;
@@ -152,7 +180,7 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
   std::vector<std::string> notes;
   for (const std::string& path : data) {
     const auto beside = std::filesystem::path(words.config).parent_path() / path;
-    recordings.push_back(recording_from_table(system, read_csv(beside), &notes));
+    recordings.push_back(read_recording(system, beside, &notes, hdf5_reader()));
   }
   std::optional<TrainState> from;
   if (!words.resume.empty()) from = load_law(words.resume, &system).state;
@@ -222,8 +250,8 @@ const Command kTrain = {
     "   \"data\": [\"run.csv\"], \"train\": {\"steps\": 500, \"horizon\": 5},\n"
     "   \"output\": \"model.cyl\", \"report\": \"train.html\"}\n"
     "Keys of law and train are the keywords of Python's cycloid.learn; tables have a column\n"
-    "t [s], states (q, velocity, p, x[0]) and inputs (u) by name. Ctrl-C ends it and writes\n"
-    "what there is.",
+    "t [s], states (q, velocity, p, x[0]) and inputs (u) by name, files .npz and .h5 are those\n"
+    "of Recording.save. Ctrl-C ends it and writes what there is.",
     "cycloid train config.json", declare_train};
 
 }  // namespace cycloid::cli

@@ -39,7 +39,7 @@ struct TermRuns {
 };
 
 struct LossTerm {
-  enum class Kind { energy, smooth, function } kind = Kind::function;
+  enum class Kind { energy, smooth, function, residual } kind = Kind::function;
   double weight = 1;
   // Gives a value and adds to states_bar, which is shaped like states.
   std::function<double(const TermRuns& runs, std::span<double> states_bar)> function = {};

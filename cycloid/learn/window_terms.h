@@ -3,6 +3,9 @@
 //   energy   mean over runs and steps of (E(x_t) - E(x_0))², E the System's observable        (1)
 //   smooth   mean over runs and steps of |x_{t+1} - 2 x_t + x_{t-1}|²                         (2)
 //   function a user's own, with its derivative                                                (3)
+//   residual mean over runs, steps and states of ((x_{t+1} - y_{t+1}) / scale)², y_{t+1} the step
+//            from x_t without the network that `add_network` put into the System: its weights,
+//            parameters "residual.…", are zeros there                                         (4)
 #pragma once
 
 #include <memory>
@@ -25,10 +28,15 @@ class WindowTerms {
  private:
   double energy(std::span<const double> p, const TermRuns& runs, double weight,
                 std::span<double> x_bar, std::vector<double>* p_bar) const;
+  double residual(std::span<const double> p, const TermRuns& runs, double weight,
+                  std::span<double> x_bar, std::vector<double>* p_bar) const;
 
   std::vector<LossTerm> terms_;
+  std::vector<double> scale_;
   int threads_;
   std::unique_ptr<Observer> energy_;
+  std::unique_ptr<System> plain_;     // in double, for (4)
+  std::vector<bool> of_the_network_;  // of each number of the parameters
 };
 
 }  // namespace cycloid::inline learn

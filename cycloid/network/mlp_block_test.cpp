@@ -120,6 +120,10 @@ TEST_CASE("blocks: every call equals mlp.h, for every feature, lone rows, few an
     const ScopedInstructionSet in_use(set);
     std::vector<MlpShape> all = test::shapes(1);
     all.push_back(wide());
+    for (MlpShape s : test::shapes(1)) {  // wider than a register
+      for (std::size_t l = 1; l + 1 < s.widths.size(); ++l) s.widths[l] *= 9;
+      all.push_back(s);
+    }
     for (std::size_t k = 0; k < all.size(); ++k) {
       for (const std::int64_t n : {1, 2, 5, 75}) {
         const Rows rows(all[k], n);

@@ -117,6 +117,20 @@ class Smoothness(Energy):
         return ("smooth", self.weight)
 
 
+class SmallResidual(Energy):
+    """A term of the loss: weight x mean square of what the network of `add_network` moves the next
+    state by, along the predicted runs, over `scale`: so that physics, whose parameters stay free,
+    explains what it can.
+
+    >>> import cycloid as cy
+    >>> cy.learn.SmallResidual(0.1)
+    SmallResidual(0.1)
+    """
+
+    def _as_core(self, system: System) -> tuple[Any, ...]:
+        return ("residual", self.weight)
+
+
 class Term:
     """A term of the loss of your own: weight x f(states, controls), with f giving the value and its
     derivative by the states; states (B, T + 1, n) are the predicted runs, controls (B, T, inputs).
@@ -411,11 +425,11 @@ def train(
     the best numbers there are the result, and `patience` looks without a better one end the run.
     noise: standard deviation that is added to x, or to the first state of a window. scale: of
     each state, by which differences are divided. terms: `Energy`, `Smoothness`, `Conserved`,
-    `Violation`, `PhysicsResidual`, `Term`. dropout:
-    share of the networks' hidden units that each step leaves out by chance. params:
-    names that are trained, or their beginnings ("residual"); None: all but the time step. resume:
-    a file of `Training.save`, from which training goes on, bit for bit. Ctrl-C ends a training with
-    what it has; `ended` and `message` say so. progress: a line on the
+    `Violation`, `PhysicsResidual`, `SmallResidual`, `Term`. dropout: share of the networks' hidden
+    units that each step leaves out by chance. params: names that are trained, or their beginnings
+    ("residual"); None: all but the time step. resume: a file of `Training.save`, from which
+    training goes on, bit for bit. Ctrl-C ends a training with what it has; `ended` and `message`
+    say so. progress: a line on the
     terminal; callback(step, loss) is called now and then, False stops. live: as in `plan`:
     the run over the first recording, or from the first row.
 

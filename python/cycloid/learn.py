@@ -19,8 +19,8 @@ from cycloid._learned_laws import neural_ode
 from cycloid._members import EnsembleRollout
 from cycloid._model_file import load
 from cycloid._train_policy import Policy, train_policy
-from cycloid._train import Conserved, Derivatives, Energy, PhysicsResidual, Smoothness, Term
-from cycloid._train import Training, Violation, train
+from cycloid._train import Conserved, Derivatives, Energy, PhysicsResidual, SmallResidual
+from cycloid._train import Smoothness, Term, Training, Violation, train
 from cycloid._uncertain import Dropout, Gaussian, Laplace, dropout, gaussian, laplace
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Laplace",
     "PhysicsResidual",
     "Policy",
+    "SmallResidual",
     "Smoothness",
     "Term",
     "Training",

@@ -51,9 +51,10 @@ LossTerm term_of(const nb::handle& given) {
   const nb::tuple t = nb::cast<nb::tuple>(given);
   LossTerm term;
   const std::string kind = nb::cast<std::string>(t[0]);
-  term.kind = kind == "energy"   ? LossTerm::Kind::energy
-              : kind == "smooth" ? LossTerm::Kind::smooth
-                                 : LossTerm::Kind::function;
+  term.kind = kind == "energy"     ? LossTerm::Kind::energy
+              : kind == "smooth"   ? LossTerm::Kind::smooth
+              : kind == "residual" ? LossTerm::Kind::residual
+                                   : LossTerm::Kind::function;
   term.weight = nb::cast<double>(t[1]);
   if (term.kind != LossTerm::Kind::function) return term;
   const nb::handle function = t[2];  // outlives the call, as the list of terms does

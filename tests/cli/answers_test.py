@@ -1,10 +1,14 @@
 """The answers of the commands: JSON with the promised keys, and numbers that mean what they say."""
 
 import csv
+import json
 import math
 
+import numpy as np
 import pytest
 from help_test import learnable
+
+import cycloid as cy
 
 SMOOTH = ["pendulum", "double_pendulum", "projectile", "spring_chain", "kepler", "lorenz"]
 LAWS = [*SMOOTH, "bouncing_ball", "bead_on_curve", "stick_slip", "rimless_wheel"]
@@ -324,6 +328,43 @@ def test_train_learns_goes_on_and_names_what_is_wrong(program):
     learnable(program, learning_rat=1)
     done = program.run("train", "config.json")
     assert done.returncode == 2 and "learning_rate" in done.stderr
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5"])
+def test_train_reads_what_python_recorded(program, suffix):
+    start = lambda rng, n: rng.uniform(-1, 1, (n, 2))
+    data = cy.learn.record(
+        cy.systems.pendulum(dt=0.1), start, 30, runs=2, path=program.folder / f"data/*{suffix}"
+    )
+    law = {"kind": "lagrangian", "n": 1, "inputs": 0, "hidden": [8], "dt": 0.1}
+    config = {"law": law, "data": [f"data/run{i}{suffix}" for i in range(2)], "output": "m.cyl"}
+    config["train"] = {"steps": 20, "horizon": 2}
+    (program.folder / "config.json").write_text(json.dumps(config))
+    if "without libhdf5" in program.run("train", "config.json").stderr:
+        pytest.skip("the program was built without libhdf5")
+    answer = program.answer("train", "config.json")
+    assert answer["windows"] == sum(len(r) - 2 for r in data)
+    own = cy.learn.train(cy.learn.lagrangian(1, hidden=(8,), dt=0.1), data, steps=20, horizon=2)
+    assert answer["loss"] == own.loss
+    saved = cy.learn.load(program.folder / "m.cyl")
+    assert np.array_equal(saved.parameters.default, own.system.parameters.default)
+
+
+def test_train_makes_points_with_distances(program):
+    law = {"kind": "constrained", "masses": [0.5], "distances": [[1, 0, 1.2]]}
+    law |= {"anchors": [[0, 0]], "hidden": [8], "stabilisation": 1.0, "dt": 0.1}
+    points = cy.learn.constrained([0.5], [(1, 0, 1.2)], [(0, 0)], hidden=(8,), dt=0.1)
+    run = cy.rollout(points, [1.2, 0, 0, -0.5], 20)
+    cy.Recording(run.times, run.states).save(program.folder / "run.npz")
+    config = {"law": law, "data": ["run.npz"], "train": {"steps": 5}, "output": "m.cyl"}
+    (program.folder / "config.json").write_text(json.dumps(config))
+    program.answer("train", "config.json")
+    saved = cy.learn.load(program.folder / "m.cyl")
+    assert saved.parameters.shapes["lengths"] == (1,) and "violation" in saved.observables
+    law["distances"] = [[1, 0]]
+    (program.folder / "config.json").write_text(json.dumps(config))
+    done = program.run("train", "config.json")
+    assert done.returncode == 2 and "[point, point, length]" in done.stderr
 
 
 def test_evaluate_scores_a_model_and_two_side_by_side(program):

@@ -73,6 +73,55 @@ def test_observed_rates_are_those_of_a_small_step_and_have_gradients(name):
     assert abs(slope - g.params @ d) < 1e-7 * max(1, abs(slope)) and abs(slope) > 1e-3
 
 
+@pytest.mark.parametrize("kind", ["hamiltonian", "constrained"])
+def test_a_learned_law_is_fitted_planned_and_diagnosed_as_every_system(kind):
+    if kind == "hamiltonian":
+        law = cy.learn.hamiltonian(1, 1, (8, 8), dt=0.1, seed=1, input_matrix="identity")
+        x, free, block = [0.4, 0.3], "hamiltonian.bias1", "q"
+    else:
+        law = cy.learn.constrained([1.0], [(1, 0, 1.0)], [(0.0, 0.0)], 2, (8,), dt=0.1, seed=1)
+        x, free, block = [1.0, 0.0, 0.0, 0.5], "masses", "position"
+    run = cy.rollout(law, x, 30)
+    rep = cy.diagnose(run, np.ones_like(run.states))
+    assert rep.growth.shape == (30,) and np.isfinite(rep.growth).all()
+    moved = law.parameters.unpack(law.parameters.default)
+    first = moved[free].copy()
+    moved[free] = first + 0.05
+    truth = cy.rollout(law, x, 30, moved)
+    fit = cy.identify(law, cy.Recording(truth.times, truth.states), [free], x0="known")
+    again = cy.rollout(law, x, 30, fit.params)
+    off = lambda other: np.abs(other.states - truth.states).max()
+    assert off(again) < 1e-6 < off(run)
+    goal = run.states[20, law.state_slices[block]]
+    cost = cy.cost.Reach(block, goal, when="end") + cy.cost.Effort(1e-4)
+    plan, still = cy.plan(law, x, cost, 10), cy.rollout(law, x, 10)
+    assert plan.cost < 0.9 * cost.value(law, still.states, np.zeros_like(plan.controls))
+    assert np.allclose(cy.rollout(law, x, plan.controls).states, plan.states)
+
+
+def test_torch_trains_a_learned_law():
+    torch = pytest.importorskip("torch")
+    import cycloid.torch as cyt
+
+    law = cy.learn.hamiltonian(1, hidden=(16,), dt=0.1, seed=1)
+    start = np.random.default_rng(0).normal(size=(32, 2))
+    turn = np.array([[np.cos(0.1), np.sin(0.1)], [-np.sin(0.1), np.cos(0.1)]])
+    after = torch.tensor(start @ turn.T)
+    p = torch.tensor(law.parameters.default, requires_grad=True)
+    held = torch.ones_like(p)
+    held[law.parameters.info("option.timestep").offset] = 0
+    optimiser, losses = torch.optim.Adam([p], 0.02), []
+    for _ in range(100):
+        ends = cyt.rollout(law, torch.tensor(start), 1, p, save="last")[:, -1]
+        loss = (ends - after).pow(2).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        p.grad *= held
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.2 * losses[0]
+
+
 def test_a_hybrid_is_trained_and_its_physics_too():
     data = pendulum_runs(runs=8, steps=40)
     base = cy.systems.pendulum(dt=0.05, length=1.3)

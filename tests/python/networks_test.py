@@ -11,6 +11,7 @@ SHAPES = {
     "softplus": {"sizes": (3, 20, 1), "activation": "softplus"},
     "silu": {"sizes": (3, 20, 20, 1), "activation": "silu", "residual": True},
     "sine": {"sizes": (3, 9, 9, 9, 1), "activation": "sine", "residual": True},
+    "wide": {"sizes": (3, 16, 512, 1)},
     "features": {
         "sizes": (3, 16, 1),
         "angles": (1,),

@@ -140,6 +140,71 @@ def test_terms_of_physics_have_their_gradients(term):
     assert term.function(np.zeros((1, 2, 2)), np.zeros((1, 1, 1)))[0] == pytest.approx(0)
 
 
+def pushed(dtype="float64"):
+    net = cy.networks.MLP((3, 4, 1), seed=1)
+    arm = cy.load(
+        """<mujoco><option timestep="0.05"/><worldbody><body name="rod">
+        <joint name="hinge" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.1"/></body></worldbody>
+        <actuator><motor joint="hinge"/></actuator></mujoco>""",
+        dtype=dtype,
+    )
+    return cy.add_network(arm, net, to="force")
+
+
+@pytest.mark.parametrize("place", ["force", "rate", "next", "robot"])
+def test_a_small_residual_has_its_value_and_gradient(place):
+    """Value: by steps with and without the network's numbers; gradient: by all numbers."""
+    if place == "robot":
+        law = pushed()
+    else:
+        outputs = 1 if place == "force" else 2
+        net = cy.networks.MLP((3, 4, outputs), seed=1, output_shift=[0.3] * outputs)
+        law = cy.add_network(cy.systems.pendulum(dt=0.05, damping=0.1), net, to=place)
+    term, scale, data = cy.learn.SmallResidual(0.7), [0.5, 2.0], runs(samples=6, count=2)
+    p = law.parameters.default
+    value = lambda p, *terms: loss_and_gradient(law, data, p, horizon=3, scale=scale, terms=terms)
+    loss, g = value(p, term)
+    plain, _ = value(p)
+    without = {
+        n: 0 * v if n.startswith("residual.") else v
+        for n, v in law.parameters.unpack(p).items()
+    }
+    starts = np.concatenate([r.values[:-3] for r in data])
+    x = cy.rollout(law, starts, 3).states
+    off = (x[:, 1:] - cy.step(law, x[:, :-1], params=law.parameters.pack(without))) / scale
+    assert loss - plain == pytest.approx(0.7 * (off**2).mean(), rel=1e-9)
+    d = np.random.default_rng(1).normal(size=p.size) * np.maximum(np.abs(p), 0.1)
+    d[law.parameters.info("option.timestep").offset] = 0
+    if place == "robot":  # masses and friction must stay positive
+        d *= np.array([n.startswith("residual.") for n in names_of_numbers(law)])
+        d[law.parameters.info("body:rod.mass").offset] = 0.1
+    at = lambda e: value(p + e * d, term)[0]
+    difference = (8 * (at(1e-4) - at(-1e-4)) - (at(2e-4) - at(-2e-4))) / 12e-4
+    assert g @ d == pytest.approx(difference, rel=1e-6)
+    assert (value(p, term)[1] - value(p)[1]) @ d != 0
+
+
+def names_of_numbers(system):
+    p = system.parameters
+    return [n for n in p.names for _ in range(int(np.prod(p.shapes[n])))]
+
+
+def test_a_small_residual_leaves_to_physics_what_physics_explains():
+    """A pendulum 1.3 m long with a friction that the law does not know. The network can be both."""
+    truth = cy.systems.pendulum(dt=0.05, damping=0.2, length=1.3)
+    start = lambda rng, n: rng.uniform(-1.5, 1.5, (n, 2))
+    data = cy.learn.record(truth, start, 40, runs=6)
+    net = cy.networks.MLP((3, 16, 1), seed=0, output_scale=[2.0])
+    guess = cy.add_network(cy.systems.pendulum(dt=0.05, length=1.0), net, to="force")
+    options = {"steps": 400, "horizon": 3, "batch": 64, "learning_rate": 2e-2}
+    options |= {"schedule": "cosine", "params": ["length", "residual"]}
+    free = cy.learn.train(guess, data, **options)
+    held = cy.learn.train(guess, data, terms=[cy.learn.SmallResidual(0.3)], **options)
+    off = [abs(float(run.params["length"]) - 1.3) for run in (free, held)]
+    assert off[1] < 0.03 and off[1] < 0.5 * off[0]
+
+
 def test_a_window_with_a_huge_gradient_is_cut():
     data = runs(samples=30, count=3)
     values = np.array(data[0].values)
@@ -170,6 +235,7 @@ def test_schedules_end_where_they_say(schedule, last):
         ({"clip_each": -1.0}, "clip_each must be zero or more"),
         ({"shooting": 1.0, "grow_from": 1, "horizon": 2}, "one horizon"),
         ({"terms": [cy.learn.PhysicsResidual(cy.systems.pendulum(dt=0.1))]}, "time step"),
+        ({"terms": [cy.learn.SmallResidual()]}, "no residual to keep small; add_network"),
     ],
 )
 def test_what_cannot_be_trained_so_is_refused(options, message):

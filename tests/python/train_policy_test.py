@@ -200,3 +200,19 @@ def test_what_makes_no_sense_is_named():
         cy.learn.train_policy(pendulum, net, reach, [[np.nan, 0.0]], steps=100)
     with pytest.raises(cy.Error, match="inputs"):
         cy.learn.train_policy(pendulum, cy.networks.MLP((3, 4, 1)), reach, x0, steps=100)
+
+
+def test_an_environment_with_a_huge_gradient_is_cut_to_ten_times_the_median():
+    from cycloid._policy_training import _cut
+
+    x0 = np.random.default_rng(0).uniform(-0.5, 0.5, (9, 2))
+    run = cy.rollout(cy.systems.pendulum(dt=0.05), x0, 6)
+    bar = np.ones_like(run.states)
+    bar[4] *= 1e6
+    lengths = lambda b: np.linalg.norm(run.pullback(b, wrt=("x0",)).x0_tangent, axis=-1)
+    whole = lengths(bar)
+    cut_bar, cut = _cut(run, bar, 10.0)
+    others = np.arange(9) != 4
+    assert np.array_equal(cut_bar[others], bar[others]) and (cut[others] == 0).all()
+    assert lengths(cut_bar)[4] == pytest.approx(10 * np.median(whole))
+    assert 1 - cut[4] == pytest.approx(10 * np.median(whole) / whole[4])
