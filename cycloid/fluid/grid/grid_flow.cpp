@@ -201,6 +201,7 @@ System grid_flow(const GridOptions& o) {
   parts.states = state_of(*model);
   parts.initial_state.assign(at(model->states()), 0.0);
   const std::shared_ptr<const GridModel> done = model;
+  parts.refuse = [done](const double* p) { return obstacle_outside(*done, p); };
   const auto finest = o.substeps ? divided(done, kSubstepLevels - 1) : done;
   const std::string before = o.substeps ? even_in_substeps(o.dt) : std::string();
   parts.admit = [finest, before](const double* p, double, double* x) {

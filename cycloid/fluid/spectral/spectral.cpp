@@ -130,6 +130,9 @@ void take_values(SpectralModel& m, const SpectralOptions& o) {
 std::vector<BlockSpec> take_inputs(SpectralModel& m, const SpectralOptions& o) {
   std::vector<BlockSpec> blocks;
   for (const std::string& name : o.inputs) {
+    if (std::count(o.inputs.begin(), o.inputs.end(), name) > 1) {
+      throw ModelError(message("the input \"", name, "\" is named twice"));
+    }
     const bool field = name == "force_field";
     if ((name != "force" && !field) || m.equation != Equation::navier_stokes) {
       throw ModelError(message("\"", name, "\" is no input of ", o.equation,
