@@ -8,10 +8,21 @@ from typing import Any
 import numpy as np
 
 from cycloid._arrays import as_numbers
-from cycloid._core import Error
-from cycloid._options import as_names
+from cycloid._core import Error, ModelError
+from cycloid._options import as_names, shown
 from cycloid._system import System
 from cycloid._vtk import write_image
+
+
+def divides_steps(substeps: str | None) -> bool:
+    """Whether steps that are too large are divided.
+
+    >>> divides_steps("auto"), divides_steps(None)
+    (True, False)
+    """
+    if substeps is not None and not (isinstance(substeps, str) and substeps == "auto"):
+        raise ModelError(f'substeps is None or "auto"; got {shown(substeps)}')
+    return substeps is not None
 
 
 class FieldFlow(System):

@@ -11,6 +11,7 @@ from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
 from cycloid._fluid_box import SIDES, BoxFlow, Obstacle, as_row, check_inside, read_box
+from cycloid._fluid_field import divides_steps
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 
@@ -285,6 +286,7 @@ def grid(
     pressure: str = "auto",
     advection: str = "central",
     viscous: str = "explicit",
+    substeps: str | None = None,
     dtype: Any = "float64",
 ) -> GridFlow:
     """Incompressible flow in a box, on a staggered grid: docs/grid_flow.md has the laws.
@@ -301,7 +303,9 @@ def grid(
     "multigrid" choose one. advection: "central" differences with three stages, or along
     characteristics in one, stable at any Courant number: "semi_lagrangian", or "maccormack", of
     second order in space; both of first order in time. viscous: "explicit", or "implicit" after
-    Crank and Nicolson: viscosity bounds no step, two stages of second order in time.
+    Crank and Nicolson: viscosity bounds no step, two stages of second order in time. substeps:
+    "auto" divides a step that is too large for the flow into 2, 4, … 64 parts; how many there were
+    is in report.counters["substeps"].
 
     inputs, added to what was built: "force" (d), a uniform acceleration [m/s²]; "inflow:left"
     (faces x d), "wall:top" (d), "obstacle:#0.velocity" (d) [m/s] of its surface, which stays in
@@ -374,6 +378,7 @@ def grid(
         _PRESSURES.index(pressure),
         _ADVECTIONS.index(advection),
         viscous == "implicit",
+        divides_steps(substeps),
         as_precision(dtype),
     )
     return GridFlow(core, box)

@@ -10,7 +10,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers
 from cycloid._core import Error, ModelError
-from cycloid._fluid_field import FieldFlow
+from cycloid._fluid_field import FieldFlow, divides_steps
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
 
@@ -198,6 +198,7 @@ def spectral(
     order: int = 4,
     inputs: Sequence[str] | str = (),
     probes: Any = None,
+    substeps: str | None = None,
     dtype: Any = "float64",
     **parameters: Any,
 ) -> SpectralFlow:
@@ -225,6 +226,8 @@ viscosity |
     above a third of the nodes are not part of a step, nor is the divergence of a velocity that
     "navier_stokes" is given. A start that crosses more than 1.3 cells in a step (1 at order 2)
     raises Error ("CFL", with the step that is allowed); later it ends the run, in `report.failed`.
+    substeps: "auto" divides such a step into 2, 4, … 64 parts; how many there were is in
+    report.counters["substeps"].
 
     >>> import cycloid as cy
     >>> flow = spectral("navier_stokes", shape=(32, 32), size=2 * np.pi, dt=0.01, viscosity=0.05)
@@ -262,12 +265,13 @@ viscosity |
             [as_text(name) for name in as_names(inputs, "inputs")],
             values,
             at.ravel().tolist(),
+            divides_steps(substeps),
         )
     )
     made._shape, made._equation = tuple(counts), equation
     made._options = {
         "shape": shape, "size": size, "dt": dt, "order": order, "inputs": inputs,
-        "probes": probes, "dtype": dtype,
+        "probes": probes, "substeps": substeps, "dtype": dtype,
     }
     made._size = tuple(float(length) for length in lengths)
     return made

@@ -54,13 +54,14 @@ void bind_fluid_grid(nb::module_& m) {
          double density, double dt, const nb::list& sides, const nb::list& obstacles,
          const std::vector<std::string>& inputs, const Rows<double>& probes,
          const Rows<double>& lines, const nb::list& scalars, const std::vector<double>& gravity,
-         int pressure, int advection, bool implicit, const std::string& dtype) {
+         int pressure, int advection, bool implicit, bool substeps, const std::string& dtype) {
         GridOptions o;
         o.shape = shape, o.size = size, o.viscosity = viscosity, o.density = density, o.dt = dt;
         o.sides = sides_of(sides), o.obstacles = obstacles_of(obstacles);
         o.inputs = inputs, o.probes = numbers_of(probes), o.lines = numbers_of(lines);
         o.precision = precision_of(dtype), o.pressure = static_cast<PressureMethod>(pressure);
         o.advection = static_cast<Advection>(advection), o.implicit_viscosity = implicit;
+        o.substeps = substeps;
         o.temperature = scalar_of(scalars[0]), o.concentration = scalar_of(scalars[1]);
         o.gravity = gravity;
         const Unlocked call;
@@ -69,7 +70,7 @@ void bind_fluid_grid(nb::module_& m) {
       nb::arg("shape"), nb::arg("size"), nb::arg("viscosity"), nb::arg("density"), nb::arg("dt"),
       nb::arg("sides"), nb::arg("obstacles"), nb::arg("inputs"), nb::arg("probes"),
       nb::arg("lines"), nb::arg("scalars"), nb::arg("gravity"), nb::arg("pressure"),
-      nb::arg("advection"), nb::arg("implicit"), nb::arg("dtype"));
+      nb::arg("advection"), nb::arg("implicit"), nb::arg("substeps"), nb::arg("dtype"));
   m.def(
       "grid_probe",
       [](const System& system, const Rows<double>& x, const Rows<double>& params,

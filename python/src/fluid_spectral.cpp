@@ -17,15 +17,16 @@ void bind_fluid_spectral(nb::module_& m) {
          const std::vector<double>& size, double dt, int order, const std::string& dtype,
          const std::vector<std::string>& inputs,
          const std::map<std::string, std::vector<double>>& values,
-         const std::vector<double>& probes) {
+         const std::vector<double>& probes, bool substeps) {
         SpectralOptions o;
         o.equation = equation, o.shape = shape, o.size = size, o.dt = dt, o.order = order;
         o.precision = precision_of(dtype), o.inputs = inputs, o.values = values;
-        o.probes = probes;
+        o.probes = probes, o.substeps = substeps;
         return spectral(o);
       },
       nb::arg("equation"), nb::arg("shape"), nb::arg("size"), nb::arg("dt"), nb::arg("order"),
-      nb::arg("dtype"), nb::arg("inputs"), nb::arg("values"), nb::arg("probes"));
+      nb::arg("dtype"), nb::arg("inputs"), nb::arg("values"), nb::arg("probes"),
+      nb::arg("substeps"));
   // Parts of each stage: (coefficient, from, scale).
   m.def("etd_parts", [](int order) {
     std::vector<std::vector<std::tuple<int, int, double>>> stages;

@@ -129,6 +129,11 @@ ACCURATE_V = {
     0.9688: -0.2279225, 0.9609: -0.2936869, 0.9531: -0.3553213, 0.9453: -0.4103754,
     0.9063: -0.5264392, 0.8594: -0.4264545,
 }
+GHIA_V_1000 = {
+    0.9688: -0.21388, 0.9609: -0.27669, 0.9531: -0.33714, 0.9453: -0.39188, 0.9063: -0.51550,
+    0.8594: -0.42665, 0.8047: -0.31966, 0.5: 0.02526, 0.2344: 0.32235, 0.2266: 0.33075,
+    0.1563: 0.37095, 0.0938: 0.32627, 0.0781: 0.30353, 0.0703: 0.29012, 0.0625: 0.27485,
+}
 GHIA_U_1000 = {
     0.9766: 0.65928, 0.9531: 0.46604, 0.7344: 0.18719, 0.5: -0.06080, 0.2813: -0.27805,
     0.1719: -0.38289, 0.0547: -0.18109,
@@ -143,8 +148,11 @@ def test_driven_cavity_at_reynolds_1000():
     x = cy.rollout(flow, flow.state(), 7500, save="last").states[-1]
     u = flow.velocity(x, [[0.5, y] for y in GHIA_U_1000])[:, 0]
     v = flow.velocity(x, [[x_, 0.5] for x_ in ACCURATE_V])[:, 1]
-    assert np.abs(v - list(ACCURATE_V.values())).max() < 0.01
-    assert np.abs(u - list(GHIA_U_1000.values())).max() < 0.015
+    theirs = flow.velocity(x, [[x_, 0.5] for x_ in GHIA_V_1000])[:, 1]
+    errors = [float(np.abs(got - list(known.values())).max()) for got, known in (
+        (v, ACCURATE_V), (theirs, GHIA_V_1000), (u, GHIA_U_1000))]
+    print("largest error: accurate v, Ghia's v, Ghia's u", errors)
+    assert errors[0] < 0.01 and errors[1] < 0.025 and errors[2] < 0.015
 
 
 def test_start_up_of_poiseuille_flow_between_walls():
@@ -442,12 +450,29 @@ def test_bad_input_is_named():
            boundary={"left": ("wall", (1.0, 0.0)), "right": "wall"})
     refuse(r"probes\[0\] lies outside", *square, probes=[[2.0, 0.5]],
            boundary={"left": "wall", "right": "wall"})
+    refuse("named twice", *square, inputs=("force", "force"))
     flow = cy.fluid.grid(*square)
     with pytest.raises(cy.Error, match="not finite at face"):
         flow.state(velocity=lambda x, y: (x + np.nan, y))
     refuse("lines has shape", *square, lines=[[0.0, 1.0]])
     for wrong in (lambda y: y, lambda y: (y, y[:3]), lambda y: np.zeros((8, 2))):
         refuse("profile", *square, boundary={"left": ("inflow", wrong), "right": "outflow"})
+
+
+@pytest.mark.parametrize("make", [cy.fluid.grid, cy.fluid.lattice])
+def test_an_obstacle_that_parameters_put_outside_is_named(make):
+    walls = {"bottom": "wall", "top": "wall"}
+    flow = make((8, 8), 1.0, dt=0.01, boundary=walls, obstacles=[
+        cy.fluid.Circle((0.4, 0.5), 0.2), cy.fluid.Box((0.7, 0.3), (0.3, 0.2))])
+    x = flow.state()
+    for name, center in (("obstacle:#0", (0.5, 1.25)), ("obstacle:#1", (0.5, -0.2))):
+        with pytest.raises(cy.ParameterError, match=f"{name} lies outside the box"):
+            cy.rollout(flow, x, 2, {f"{name}.center": center})
+    cy.rollout(flow, x, 2, {"obstacle:#0.center": (5.4, 1.15)})  # x is periodic
+    array = make((8, 8), 1.0, dt=0.01, boundary=walls, obstacles=cy.fluid.Shape(
+        np.hypot(*np.meshgrid(*[np.linspace(-0.5, 0.5, 9)] * 2)) - 0.2))
+    with pytest.raises(cy.ParameterError, match="no such obstacle"):
+        cy.rollout(array, array.state(), 2, {"obstacle:#0.sdf": np.ones((9, 9))})
 
 
 def test_a_start_beyond_cfl_raises_with_the_allowed_step():

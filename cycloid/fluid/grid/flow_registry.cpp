@@ -61,6 +61,35 @@ void check_obstacles(const GridBox& box, const std::vector<FluidObstacle>& obsta
   if (!any_open) throw ModelError("obstacles cover every cell of the grid: no fluid is left");
 }
 
+std::string obstacle_outside(const FlowModel& model, const double* p) {
+  const GridBox& box = model.box;
+  for (std::size_t i = 0; i < model.obstacles.size(); ++i) {
+    const FluidObstacle& o = model.obstacles[i];
+    const double* const numbers = p + model.obstacle[i].numbers;
+    if (o.kind == ObstacleKind::array) {
+      const auto count = static_cast<std::ptrdiff_t>(o.numbers.size()) - (o.turns ? 2 : 0);
+      if (*std::min_element(numbers, numbers + count) < 0) continue;
+      return message("obstacle:#", i, ".sdf has no number below zero: there is no such obstacle");
+    }
+    double reach = numbers[box.dimensions];  // from its center
+    if (o.kind == ObstacleKind::box) {
+      double squares = 0;
+      for (int a = 0; a < box.dimensions; ++a) {
+        squares += numbers[box.dimensions + a] * numbers[box.dimensions + a];
+      }
+      reach = std::sqrt(squares) / 2;
+    }
+    for (int a = 0; a < box.dimensions; ++a) {
+      const int b = a + box.first;
+      const double length = box.n[at(b)] * box.h[at(b)];
+      if (box.periodic(b) || (numbers[a] + reach > 0 && numbers[a] - reach < length)) continue;
+      return message("obstacle:#", i, " lies outside the box: its center is at ", numbers[a],
+                     " m along axis ", a, ", which goes from 0 to ", length, " m");
+    }
+  }
+  return {};
+}
+
 int FlowRegistry::add(const std::string& name, const char* unit, Constraint constraint,
                       std::vector<int> shape, const std::vector<double>& value) {
   Parameter p;
@@ -94,6 +123,9 @@ Space FlowRegistry::place_inputs() {
     specs.push_back({w.name.c_str(), w.size, w.unit});
   }
   for (const std::string& name : wanted_) {
+    if (std::count(wanted_.begin(), wanted_.end(), name) > 1) {
+      throw ModelError(message("the input \"", name, "\" is named twice"));
+    }
     if (!offsets_.contains(name)) {
       throw ModelError(
           message("no input of this flow is called \"", name, "\"", did_you_mean(name, known_)));

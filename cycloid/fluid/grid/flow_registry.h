@@ -25,6 +25,9 @@ void check_number(const char* name, const char* unit, double value, bool may_be_
 // Throws on obstacles that no cell of the grid feels.
 void check_obstacles(const GridBox& box, const std::vector<FluidObstacle>& obstacles);
 
+// Which obstacle parameters have put beyond a side, so that no fluid feels it; empty: none.
+std::string obstacle_outside(const FlowModel& model, const double* p);
+
 class FlowRegistry {
  public:
   FlowRegistry(Parameters& parameters, FlowModel& model, std::vector<std::string> wanted)

@@ -71,6 +71,10 @@ TEST_CASE("GridStepper: neither a step nor its pullback allocates, whatever move
   GridOptions cycles = walled(disc);
   cycles.pressure = PressureMethod::multigrid;
   CHECK(allocations_of<double>(cycles) == 0);
+  cycles = walled(moved), cycles.pressure = PressureMethod::multigrid;
+  CHECK(allocations_of<double>(cycles) == 0);
+  cycles.shape = {56, 48};  // levels above the coarsest
+  CHECK(allocations_of<double>(cycles) == 0);
   GridOptions open = walled(disc);
   open.obstacles.clear(), open.inputs.clear();
   CHECK(allocations_of<double>(open) == 0);

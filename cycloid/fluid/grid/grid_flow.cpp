@@ -8,6 +8,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/fluid/grid/grid_observables.h"
 #include "cycloid/fluid/grid/grid_stepper.h"
+#include "cycloid/fluid/substeps.h"
 
 namespace cycloid::inline fluid {
 namespace {
@@ -129,6 +130,24 @@ double courant_of(const GridModel& model, const double* p, const double* x) {
   return model.dt * most;
 }
 
+// The flow with steps of dt / 2^k.
+std::shared_ptr<const GridModel> divided(const std::shared_ptr<const GridModel>& model, int k) {
+  auto finer = std::make_shared<GridModel>(*model);
+  finer->dt = std::ldexp(model->dt, -k);
+  return finer;
+}
+
+template <class T>
+std::shared_ptr<const Stepper<T>> stepper_of(const std::shared_ptr<const GridModel>& model,
+                                             const GridOptions& o, std::size_t counters) {
+  if (!o.substeps) return std::make_shared<GridStepper<T>>(model);
+  std::vector<std::shared_ptr<const Stepper<T>>> levels;
+  for (int k = 0; k < kSubstepLevels; ++k) {
+    levels.push_back(std::make_shared<GridStepper<T>>(divided(model, k)));
+  }
+  return with_substeps(std::move(levels), o.dt, counters - 1);
+}
+
 }  // namespace
 
 System grid_flow(const GridOptions& o) {
@@ -172,6 +191,7 @@ System grid_flow(const GridOptions& o) {
     if (by_multigrid) parts.counters = {"pressure_iterations"};
   }
   if (o.implicit_viscosity) parts.counters.push_back("viscous_iterations");
+  if (o.substeps) parts.counters.push_back("substeps");
   if (o.obstacles.empty()) {
     auto solver = std::make_shared<PressureSolver>(box, model->pattern);
     solver->set(nullptr, 1);
@@ -181,16 +201,21 @@ System grid_flow(const GridOptions& o) {
   parts.states = state_of(*model);
   parts.initial_state.assign(at(model->states()), 0.0);
   const std::shared_ptr<const GridModel> done = model;
-  parts.admit = [done](const double* p, double, double* x) {
-    double spreading = done->implicit ? 0 : p[GridModel::kViscosity];
-    for (const ScalarPlaces& one : done->scalars) {
+  parts.refuse = [done](const double* p) { return obstacle_outside(*done, p); };
+  const auto finest = o.substeps ? divided(done, kSubstepLevels - 1) : done;
+  const std::string before = o.substeps ? even_in_substeps(o.dt) : std::string();
+  parts.admit = [finest, before](const double* p, double, double* x) {
+    double spreading = finest->implicit ? 0 : p[GridModel::kViscosity];
+    for (const ScalarPlaces& one : finest->scalars) {
       spreading = std::max(spreading, p[one.diffusivity]);
     }
-    return beyond_stability(*done, spreading, courant_of(*done, p, x));
+    const std::string why = beyond_stability(*finest, spreading, courant_of(*finest, p, x));
+    return why.empty() ? why : before + why;
   };
-  parts.float64.one = parts.float64.packed = std::make_shared<GridStepper<double>>(done);
+  const std::size_t counters = parts.counters.size();
+  parts.float64.one = parts.float64.packed = stepper_of<double>(done, o, counters);
   if (o.precision == Precision::float32) {
-    parts.float32.one = parts.float32.packed = std::make_shared<GridStepper<float>>(done);
+    parts.float32.one = parts.float32.packed = stepper_of<float>(done, o, counters);
   }
   parts.observables = std::make_shared<GridObservables>(done);
   return System(std::move(parts));

@@ -50,6 +50,7 @@ struct GridOptions {
   PressureMethod pressure = PressureMethod::automatic;
   Advection advection = Advection::central;
   bool implicit_viscosity = false;
+  bool substeps = false;  // divide a step that is too large (substeps.h)
   Precision precision = Precision::float64;
 };
 

@@ -41,17 +41,25 @@ double viscous_rate(const GridBox& box, double viscosity) {
   return sum;
 }
 
+// (2) is v Δt + c² Δt² ≤ 1.
+struct Stability {
+  double v = 0, c = 0;  // [1/s]
+  double share(double dt) const { return v * dt + c * c * dt * dt; }
+};
+
+Stability stability_of(const GridModel& model, double viscosity, double courant) {
+  const bool three = model.stages() == 3;
+  const double v = viscous_rate(model.box, viscosity) / (three ? kRealEnd : kRealEndOfTwo);
+  if (model.stages() == 1) return {v, 0};
+  return {v, courant / model.dt / (three ? kImaginaryEnd : kImaginaryEndOfTwo)};
+}
+
 }  // namespace
 
 std::string beyond_stability(const GridModel& model, double viscosity, double courant) {
-  const bool three = model.stages() == 3;
-  const double v = viscous_rate(model.box, viscosity) / (three ? kRealEnd : kRealEndOfTwo);
-  const double c =
-      model.stages() == 1 ? 0 : courant / model.dt / (three ? kImaginaryEnd : kImaginaryEndOfTwo);
-  const double share = v * model.dt + c * c * model.dt * model.dt;
-  if (!(share > 1)) return {};
-  // v Δt + c² Δt² = 1
-  const double allowed = 2 / (v + std::sqrt(v * v + 4 * c * c));
+  const Stability s = stability_of(model, viscosity, courant);
+  if (!(s.share(model.dt) > 1)) return {};
+  const double allowed = 2 / (s.v + std::sqrt(s.v * s.v + 4 * s.c * s.c));
   return message("CFL: the time step ", model.dt, " s is too large for this flow (Courant number ",
                  courant, ", viscous number ", viscous_rate(model.box, viscosity) * model.dt,
                  "); at most ", allowed, " s is stable: take a smaller dt or larger cells");
@@ -109,7 +117,7 @@ StepStatus GridStepper<T>::step(const StepInput<T>& in, T* x_next, StepRecord* r
   GridWork<T>& work = w.work;
   const int n = model_->states(), stages = model_->stages();
   begin_step(in, w);
-  if (!trouble(in, w).reason.empty()) {
+  if (!trouble(in, w, false).reason.empty()) {
     std::fill_n(x_next, n, std::numeric_limits<T>::quiet_NaN());
     return StepStatus::non_finite;
   }
@@ -285,9 +293,11 @@ std::string GridStepper<T>::where(const Velocities<T>& u) const {
   return place;
 }
 
-// Why a step cannot be taken from what `begin_step` has loaded; no reason: it can.
+// Why a step cannot be taken from what `begin_step` has loaded; no reason: it can. That the flow is
+// too fast is said in words only if they are asked for: steps in parts look for none.
 template <class T>
-StepTrouble GridStepper<T>::trouble(const StepInput<T>& in, const Workspace& w) const {
+StepTrouble GridStepper<T>::trouble(const StepInput<T>& in, const Workspace& w,
+                                    bool in_words) const {
   const double time = in.t0 + static_cast<double>(in.step) * model_->dt;
   if (w.work.projection.solver().blocked()) {
     return {"pressure", "inflow", "obstacles part an inflow from every outflow: there is no way"};
@@ -302,6 +312,10 @@ StepTrouble GridStepper<T>::trouble(const StepInput<T>& in, const Workspace& w) 
   if (!std::isfinite(courant)) {
     return {"time step", where(w.u[0]), message("the velocity is not finite at t = ", time, " s")};
   }
+  if (!in_words) {
+    const Stability s = stability_of(*model_, w.work.spreading(), courant);
+    return {{}, {}, s.share(model_->dt) > 1 ? "CFL" : ""};
+  }
   const std::string cfl = beyond_stability(*model_, w.work.spreading(), courant);
   if (cfl.empty()) return {};
   return {"time step", where(w.u[0]), message(cfl, " (at t = ", time, " s)")};
@@ -311,7 +325,7 @@ template <class T>
 StepTrouble GridStepper<T>::explain(const StepInput<T>& in, int, StepWorkspace& workspace) const {
   Workspace& w = static_cast<Workspace&>(workspace);
   begin_step(in, w);
-  if (const StepTrouble found = trouble(in, w); !found.reason.empty()) return found;
+  if (const StepTrouble found = trouble(in, w, true); !found.reason.empty()) return found;
   std::vector<T> next(at(model_->states()));
   this->step(in, next.data(), nullptr, workspace);
   const double time = in.t0 + static_cast<double>(in.step) * model_->dt;

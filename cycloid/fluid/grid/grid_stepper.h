@@ -44,7 +44,7 @@ class GridStepper final : public Stepper<T> {
   int kept_stages() const;
   void begin_step(const StepInput<T>& in, Workspace& w) const;
   void load_stages(const StepInput<T>& in, const StepRecord& record, Workspace& w) const;
-  StepTrouble trouble(const StepInput<T>& in, const Workspace& w) const;
+  StepTrouble trouble(const StepInput<T>& in, const Workspace& w, bool in_words) const;
   std::string where(const Velocities<T>& u) const;
   std::shared_ptr<const GridModel> model_;
 };

@@ -75,10 +75,44 @@ Multigrid::Multigrid(const GridBox& box) : box_(box) {
     }
     levels_.push_back(std::move(next));
   }
+  lay_out_coarsest();
+}
+
+void Multigrid::lay_out_coarsest() {
+  const MultigridLevel& last = levels_.back();
+  std::vector<double> points;
+  std::vector<int> row;
+  for (std::ptrdiff_t m = 0; m < last.cells; ++m) {
+    row = {static_cast<int>(m)};
+    for (int a = box_.first; a < 3; ++a) {
+      const std::ptrdiff_t n = last.n[at(a)], s = last.stride[at(a)], place = m / s % n;
+      points.push_back(static_cast<double>(place));
+      for (const int step : {-1, 1}) {
+        const std::ptrdiff_t next = (place + step + n) % n;
+        if (next != place + step && !box_.periodic(a)) continue;
+        row.push_back(static_cast<int>(m + (next - place) * s));
+      }
+    }
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    pattern_.column.insert(pattern_.column.end(), row.begin(), row.end());
+    pattern_.first.push_back(pattern_.entries());
+  }
+  values_.resize(pattern_.column.size());
+  factor_.emplace(std::make_shared<const Dissection>(pattern_, points, box_.dimensions));
+}
+
+double& Multigrid::entry(std::ptrdiff_t row, std::ptrdiff_t column) {
+  const auto first = pattern_.column.begin() + static_cast<std::ptrdiff_t>(pattern_.first[at(row)]);
+  const auto last =
+      pattern_.column.begin() + static_cast<std::ptrdiff_t>(pattern_.first[at(row + 1)]);
+  const auto found = std::lower_bound(first, last, static_cast<int>(column));
+  CYCLOID_CHECK(found != last && *found == column);
+  return values_[static_cast<std::size_t>(found - pattern_.column.begin())];
 }
 
 void Multigrid::set(const std::array<std::vector<double>, 3>& coupling,
-                    const std::vector<double>& extra, int threads) {
+                    const std::vector<double>& extra, int threads, bool often) {
   MultigridLevel& fine = levels_.front();
   lay_out(fine);
   fine.extra = extra;
@@ -94,32 +128,17 @@ void Multigrid::set(const std::array<std::vector<double>, 3>& coupling,
   for (std::size_t l = 1; l < levels_.size(); ++l) make_coarser(levels_[l - 1], levels_[l]);
 
   const MultigridLevel& last = levels_.back();
-  pattern_ = {}, values_.clear();
-  std::vector<double> points;
-  std::vector<std::vector<std::pair<int, double>>> rows(at(last.cells));
+  std::fill(values_.begin(), values_.end(), 0.0);
   const auto join = [&](std::ptrdiff_t x, std::ptrdiff_t y, double c) {
     if (c == 0 || x == y) return;
-    rows[at(x)].push_back({static_cast<int>(y), -c}),
-        rows[at(y)].push_back({static_cast<int>(x), -c});
+    entry(x, y) -= c, entry(y, x) -= c;
   };
   for (std::ptrdiff_t m = 0; m < last.cells; ++m) {
-    rows[at(m)].push_back({static_cast<int>(m), last.diagonal[at(m)]});
+    entry(m, m) += last.diagonal[at(m)];
     for (int a = 0; a < 3; ++a) join(m, m + last.stride[at(a)], last.c[at(a)][at(last.pad + m)]);
-    for (int a = box_.first; a < 3; ++a) {
-      points.push_back(static_cast<double>(m / last.stride[at(a)] % last.n[at(a)]));
-    }
   }
   for (const auto& w : last.wraps) join(w.last, w.first, w.c);
-  for (auto& row : rows) {
-    std::sort(row.begin(), row.end());
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i > 0 && row[i].first == row[i - 1].first) values_.back() += row[i].second;
-      else pattern_.column.push_back(row[i].first), values_.push_back(row[i].second);
-    }
-    pattern_.first.push_back(pattern_.entries());
-  }
-  factor_.emplace(std::make_shared<const Dissection>(pattern_, points, box_.dimensions));
-  CYCLOID_CHECK(factor_->factor(values_, threads) < 0);
+  CYCLOID_CHECK(factor_->factor(values_, threads, often) < 0);
 }
 
 void Multigrid::make_coarser(const MultigridLevel& fine, MultigridLevel& coarse) const {

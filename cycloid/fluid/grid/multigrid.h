@@ -53,9 +53,10 @@ class Multigrid {
   explicit Multigrid(const GridBox& box);
 
   // coupling: (axes, cells) to the upper neighbour, the first one where the axis is periodic and
-  // ends; extra: (cells). Positive definite together.
+  // ends; extra: (cells). Positive definite together. often: it is set again and again, so that it
+  // keeps its room.
   void set(const std::array<std::vector<double>, 3>& coupling, const std::vector<double>& extra,
-           int threads);
+           int threads, bool often = false);
 
   struct Room {
     std::vector<MultigridLevel::Room> level;
@@ -67,6 +68,9 @@ class Multigrid {
   SolveOutcome solve(double* b, double tolerance, Room& room, int threads) const;
 
  private:
+  void lay_out_coarsest();
+  // Of the coarsest matrix, where its pattern has it.
+  double& entry(std::ptrdiff_t row, std::ptrdiff_t column);
   void make_coarser(const MultigridLevel& fine, MultigridLevel& coarse) const;
   void apply(const MultigridLevel& l, const std::vector<double>& x, std::vector<double>& y,
              int threads) const;
@@ -78,7 +82,7 @@ class Multigrid {
 
   GridBox box_;
   std::vector<MultigridLevel> levels_;
-  SparsePattern pattern_;  // of the coarsest
+  SparsePattern pattern_;  // of the coarsest: all that may be coupled
   std::vector<double> values_;
   std::optional<CholeskyFactor> factor_;
 };

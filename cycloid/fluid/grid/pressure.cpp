@@ -224,12 +224,12 @@ void PressureSolver::set(const double* const* k, int threads, bool often) {
     if (!open_[at(cell)] || root(group_, cell) != cell || held[at(cell)]) continue;
     values_[at(p.diagonal[at(cell)])] *= 2;
   }
-  if (multigrid_) return set_multigrid(threads);
+  if (multigrid_) return set_multigrid(threads, often);
   CYCLOID_CHECK(factor_->factor(values_, threads, often) < 0);
 }
 
 // Couplings to upper neighbours, and what is left of each cell's own entry.
-void PressureSolver::set_multigrid(int threads) {
+void PressureSolver::set_multigrid(int threads, bool often) {
   const PressurePattern& p = *pattern_;
   std::array<std::vector<double>, 3>& coupling = coupling_;
   std::vector<double>& extra = extra_;
@@ -250,7 +250,7 @@ void PressureSolver::set_multigrid(int threads) {
       if (e.place >= 0) coupling[at(a)][at(cell)] = -share * values_[at(e.place)];
     }
   }
-  multigrid_->set(coupling, extra, threads);
+  multigrid_->set(coupling, extra, threads, often);
 }
 
 SolveOutcome PressureSolver::solve(double* b, double tolerance, const Room& room,

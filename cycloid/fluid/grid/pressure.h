@@ -99,7 +99,7 @@ class PressureSolver {
   bool blocked() const { return blocked_; }
 
  private:
-  void set_multigrid(int threads);
+  void set_multigrid(int threads, bool often);
   int cells_;
   std::shared_ptr<const PressurePattern> pattern_;
   std::unique_ptr<SeriesSolver> series_;

@@ -88,6 +88,7 @@ System lattice_flow(const LatticeOptions& o) {
   parts.states = Space({{"populations", model->states(), ""}});
   parts.initial_state.assign(static_cast<std::size_t>(model->states()), 0.0);
   const std::shared_ptr<const LatticeModel> done = model;
+  parts.refuse = [done](const double* p) { return obstacle_outside(*done, p); };
   parts.admit = [done](const double* p, double, double* x) { return too_fast(*done, p, x); };
   parts.float64.one = parts.float64.packed = std::make_shared<LatticeStepper<double>>(done);
   if (o.precision == Precision::float32) {

@@ -7,6 +7,7 @@
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/fluid/spectral/spectral_observables.h"
 #include "cycloid/fluid/spectral/spectral_stepper.h"
+#include "cycloid/fluid/substeps.h"
 
 namespace cycloid::inline fluid {
 namespace {
@@ -129,6 +130,9 @@ void take_values(SpectralModel& m, const SpectralOptions& o) {
 std::vector<BlockSpec> take_inputs(SpectralModel& m, const SpectralOptions& o) {
   std::vector<BlockSpec> blocks;
   for (const std::string& name : o.inputs) {
+    if (std::count(o.inputs.begin(), o.inputs.end(), name) > 1) {
+      throw ModelError(message("the input \"", name, "\" is named twice"));
+    }
     const bool field = name == "force_field";
     if ((name != "force" && !field) || m.equation != Equation::navier_stokes) {
       throw ModelError(message("\"", name, "\" is no input of ", o.equation,
@@ -177,14 +181,30 @@ System spectral(const SpectralOptions& o) {
     std::fill_n(parts.initial_state.begin(), model->nodes(), 1.0);  // a = 1: nothing happens
   }
   const std::shared_ptr<const SpectralModel> kept = model;
+  std::vector<std::shared_ptr<const SpectralModel>> levels = {kept};
+  for (int k = 1; o.substeps && k < kSubstepLevels; ++k) {
+    auto finer = std::make_shared<SpectralModel>(*kept);
+    finer->dt = std::ldexp(o.dt, -k);
+    levels.push_back(std::move(finer));
+  }
+  if (o.substeps) parts.counters = {"substeps"};
   if (model->velocities() > 0) {
-    parts.admit = [kept](const double* p, double, double* x) { return kept->refuse_start(p, x); };
+    const std::string before = o.substeps ? even_in_substeps(o.dt) : std::string();
+    parts.admit = [finest = levels.back(), before](const double* p, double, double* x) {
+      const std::string why = finest->refuse_start(p, x);
+      return why.empty() ? why : before + why;
+    };
   }
   if (model->velocities() > 0 || !model->probes.empty()) {
     parts.observables = spectral_observables(kept);
   }
   const auto give = [&]<class T>(Steppers<T>& to) {
-    to.one = model->linear() ? linear_spectral_stepper<T>(kept) : spectral_stepper<T>(kept);
+    std::vector<std::shared_ptr<const Stepper<T>>> steppers;
+    for (const auto& level : levels) {
+      steppers.push_back(level->linear() ? linear_spectral_stepper<T>(level)
+                                         : spectral_stepper<T>(level));
+    }
+    to.one = o.substeps ? with_substeps(std::move(steppers), o.dt, 0) : steppers.front();
     to.packed = to.one;
   };
   give(parts.float64);

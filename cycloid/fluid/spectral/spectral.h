@@ -27,6 +27,7 @@ struct SpectralOptions {
   std::vector<double> size;  // of the box [m]
   double dt = 0.01;          // [s]
   int order = 4;             // of the scheme: 2 or 4
+  bool substeps = false;     // divide a step that is too large (substeps.h)
   Precision precision = Precision::float64;
   // Of navier_stokes: "force", an acceleration that all nodes share, "force_field", one at each,
   // component by component as in the state [m/s²].
