@@ -24,7 +24,7 @@ namespace cycloid::inline soft {
 
 // How systems with the body's matrix are solved (stiffness_solver.h).
 enum class LinearSolver { automatic, direct, iterative };
-inline constexpr int kMostDirect = 200'000;
+inline constexpr int kMostDirect = 100'000;
 
 struct SolidPlan {
   // held: one for each number. turns: segments of a rod, 0 or one less than its points. solver:

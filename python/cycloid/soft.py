@@ -625,7 +625,7 @@ def solid(
     "obstacle:#0" (6): a displacement [m] and a rotation vector [rad];
     "floor.velocity", "obstacle:#0.velocity" (6): velocity and spin of the surface. loads:
     `Traction`, `Pressure` and `Spring`. linear_solver: "direct", "iterative" (conjugate gradients,
-    to 1e-12 in the gradient: less memory) or "auto", which is direct up to 200,000 numbers.
+    to 1e-12 in the gradient: less memory) or "auto", which is direct up to 100,000 numbers.
 
     Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney,
     yield_stress, hardening, muscle:#0.strength, muscle:#0.stiffness, friction, contact.stiffness,
@@ -931,6 +931,8 @@ without inertia it has no place of rest; pin vertices
     count = 0 if threads is None else as_integer(threads, "threads", 1)
     length = 0.0
     if arc_length is not None:
+        if isinstance(arc_length, (bool, np.bool_)):
+            raise TypeError(f"arc_length is a length [m]; got {shown(arc_length)}")
         length = as_real(arc_length, "arc_length")
         if not length > 0:
             raise Error(f"arc_length must be positive [m]; got {shown(arc_length)}")

@@ -173,7 +173,8 @@ def test_an_unstable_place_of_rest_has_a_gradient_and_says_so():
 
 def test_arc_lengths_that_make_no_sense():
     body = shallow_roof()
-    for length, error in ((0.0, cy.Error), (-1.0, cy.Error), ("a", TypeError)):
+    wrong = ((0.0, cy.Error), (-1.0, cy.Error), ("a", TypeError), (True, TypeError))
+    for length, error in wrong:
         with pytest.raises(error):
             soft.equilibrium(body, arc_length=length)
     with pytest.raises(cy.Error, match="path"):
