@@ -402,8 +402,10 @@ System make_body(BodyParts own, const BodyOptions& o) {
     const bool clamped = std::all_of(ends, ends + 6, [](char c) { return c != 0; });
     held.insert(held.end(), {static_cast<char>(clamped), 1, 1});
   }
+  const auto solver = static_cast<LinearSolver>(
+      index_of_word("linear solver", o.linear_solver, {"auto", "direct", "iterative"}));
   const auto plan =
-      std::make_shared<SolidPlan>(own.mesh, std::move(held), std::move(terms), own.turns);
+      std::make_shared<SolidPlan>(own.mesh, std::move(held), std::move(terms), own.turns, solver);
   if (o.self_contact) {
     plan->surface = std::make_shared<const ContactSurface>(own.mesh.vertices, own.skin);
   }
@@ -429,6 +431,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
   parts.initial_state = own.mesh.vertices;
   parts.initial_state.resize(at(plan->moving() + plan->memory()), 0.0);
   parts.counters = {"iterations"};
+  if (!plan->dissection) parts.counters.push_back("linear_iterations");
   const std::shared_ptr<const SolidBody> made = body;
   if (own.refuse) {
     const auto copy = std::make_shared<const Parameters>(parts.parameters);

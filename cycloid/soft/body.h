@@ -52,6 +52,7 @@ struct BodyOptions {
   double stiction = 1e-3;     // speed below which it sticks [m/s]
   bool self_contact = false;  // the surface keeps away from itself, by a barrier
   std::vector<SoftLoad> loads = {};
+  std::string linear_solver = "auto";  // or "direct", "iterative" (stiffness_solver.h)
 };
 
 // A law, and where its numbers come from: parameters, and inputs besides.

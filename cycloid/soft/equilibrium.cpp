@@ -5,8 +5,8 @@
 
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/error.h"
+#include "cycloid/soft/arc_length.h"
 #include "cycloid/soft/body.h"
-#include "cycloid/soft/skew_solve.h"
 #include "cycloid/soft/solid_stage.h"
 #include "cycloid/soft/solid_state.h"
 #include "cycloid/soft/term/rod_laws.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr int kMostLoadSteps = 200, kMostDirect = 25, kMostCreeps = 80;
+constexpr int kMostLoadSteps = 200, kDirectIterations = 25, kMostCreeps = 80;
 // Of the inertia, in units of the largest load over the body's length.
 constexpr double kCreepStart = 50, kCreepEnd = 1e-7;
 
@@ -105,11 +105,17 @@ struct Equilibrium::Solved {
   std::shared_ptr<const SolidBody> body;
   int parameters = 0, threads = 1;
   Numbers params, u;
-  Numbers y, memory;  // of the terms, before
-  std::unique_ptr<CholeskyFactor> factor;
-  Numbers skew;                                 // minimise.h
-  std::shared_ptr<const SolidPlan> with_pairs;  // the plan of the factor; null: the body's
+  Numbers y, memory;                            // of the terms, before
+  std::shared_ptr<const SolidPlan> with_pairs;  // the plan of the solver; null: the body's
+  std::shared_ptr<const RegularSolver> solver;  // null: to be made
+  bool from_rest = true;                        // held numbers come with the loads
+  double load = 1;
+  std::vector<PathPoint> path;
 
+  const SolidPlan& plan() const { return with_pairs ? *with_pairs : *body->plan; }
+  // Under a share of the loads; `inertia` holds the body where it is, `from` (1).
+  Incremental problem_at(const SolidNumbers& n, double share, double inertia,
+                         const Numbers& from) const;
   StepParameters<double> step_parameters(std::vector<const double*>& arrays) const {
     const SolidPlan& plan = *body->plan;
     const SolidBody::Place* const places[] = {&body->young, &body->poisson, &body->density,
@@ -127,8 +133,57 @@ struct Equilibrium::Solved {
   }
 };
 
+Incremental Equilibrium::Solved::problem_at(const SolidNumbers& n, double share, double inertia,
+                                            const Numbers& from) const {
+  const SolidPlan& own = *body->plan;
+  const auto numbers = static_cast<std::size_t>(own.numbers());
+  Numbers space;
+  const double* const force = n.spread_force(u.data(), space);
+  Incremental out;
+  out.view = n.view();
+  out.terms.rest = n.rest, out.terms.step.load = share;
+  out.terms.memory = memory.data();
+  out.numbers = n.numbers_of_terms(u.data());
+  out.inertia.assign(n.mass.size(), inertia);
+  hold_free_spin(n, out.inertia);
+  if (inertia > 0 || own.turns > 0) out.origin = from;
+  else out.origin.assign(n.rest, n.rest + numbers);
+  for (std::size_t i = 0; i < numbers; ++i) {
+    out.pull.push_back(share * (n.mass[i / 3] * n.gravity_at(i) + (force ? force[i] : 0)));
+  }
+  for (std::size_t k = 0; k < own.held_numbers.size(); ++k) {
+    out.target.push_back(n.rest[static_cast<std::size_t>(own.held_numbers[k])] +
+                         (from_rest ? share : 1) * moved_by(*body, u, k));
+  }
+  return out;
+}
+
+namespace {
+
+// Throws ModelError where no path can be followed.
+void check_path(const SolidBody& body, bool has_start, const EquilibriumOptions& options) {
+  if (!std::isfinite(options.arc_length) || options.arc_length < 0) {
+    throw Error(message("arc_length must be positive [m]; got ", options.arc_length));
+  }
+  if (options.arc_length == 0) return;
+  const auto refuse = [](const char* why) { throw ModelError(message("arc_length: ", why)); };
+  const Terms& terms = body.plan->terms;
+  if (has_start) refuse("the path begins at the rest shape without loads; leave x0 out");
+  if (body.plan->surface || std::any_of(terms.begin(), terms.end(), [](const StencilTerm& t) {
+        return t.law == StencilLaw::contact;
+      })) {
+    refuse("the path of a body that touches something has corners; leave obstacles out");
+  }
+  if (body.plan->memory() > 0) refuse("plastic matter has no path that could be gone back");
+  if (!body.plan->dissection) {
+    refuse("conjugate gradients cannot solve beyond a limit point; take linear_solver=\"direct\"");
+  }
+}
+
+}  // namespace
+
 Equilibrium equilibrium(const System& system, std::span<const double> x0, std::span<const double> u,
-                        std::span<const double> params, int threads) {
+                        std::span<const double> params, const EquilibriumOptions& options) {
   auto solved = std::make_shared<Equilibrium::Solved>();
   solved->body = soft_body_of(system);
   const SolidBody& body = *solved->body;
@@ -141,7 +196,9 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   system.check_parameters(solved->params);
   solved->u.assign(u.begin(), u.end());
   solved->u.resize(static_cast<std::size_t>(body.inputs), 0.0);
-  solved->threads = threads > 0 ? threads : default_threads();
+  solved->threads = options.threads > 0 ? options.threads : default_threads();
+  solved->from_rest = x0.empty();
+  check_path(body, !x0.empty(), options);
 
   std::vector<const double*> arrays;
   SolidNumbers n(body, solved->threads);
@@ -182,29 +239,31 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   }
   solved->memory.assign(static_cast<std::size_t>(plan.memory()), 0.0);
   if (!x0.empty()) std::copy(x0.begin() + plan.moving(), x0.end(), solved->memory.begin());
+  Equilibrium out;
+  if (options.arc_length > 0) {
+    const Numbers from = y;
+    RestPath path = follow_path(
+        plan, *body.kernels, [&](double load) { return solved->problem_at(n, load, 0, from); },
+        from, options.arc_length, options.most_steps, n.threads);
+    out.converged = path.complete;
+    out.residual = path.complete ? 0 : 1;
+    out.iterations = path.iterations;
+    out.load_steps = static_cast<int>(path.points.size()) - 1;
+    solved->y = from;
+    if (path.points.empty()) solved->load = out.load = 0, out.stable = false;
+    else solved->y = path.points.back().y, solved->load = out.load = path.points.back().load;
+    for (const PathPoint& p : path.points) out.loads.push_back(p.load), out.stable = p.stable;
+    solved->path = std::move(path.points);
+    out.solved_ = std::move(solved);
+    out.take_state();
+    return out;
+  }
   MinimiserSpace space;
-  // Under a part of the load; `inertia` holds the body where it is (1).
   const auto solve_at = [&](double load, double inertia, int most, Numbers& from) {
-    Incremental problem;
-    problem.view = n.view();
-    problem.terms.rest = n.rest, problem.terms.step.load = load;
-    problem.terms.memory = solved->memory.data();
-    problem.numbers = own;
-    problem.inertia.assign(n.mass.size(), inertia);
-    hold_free_spin(n, problem.inertia);
+    Incremental problem = solved->problem_at(n, load, inertia, from);
     problem.most_iterations = most;
-    if (inertia > 0 || plan.turns > 0) problem.origin = from;
-    else problem.origin.assign(n.rest, n.rest + numbers);
-    for (std::size_t i = 0; i < numbers; ++i) {
-      problem.pull.push_back(load * (n.mass[i / 3] * n.gravity_at(i) + (force ? force[i] : 0)));
-    }
-    for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
-      problem.target.push_back(n.rest[static_cast<std::size_t>(plan.held_numbers[k])] +
-                               (x0.empty() ? load : 1) * moved_by(body, solved->u, k));
-    }
     return minimise(plan, *body.kernels, problem, n.threads, from, space);
   };
-  Equilibrium out;
   out.load_steps = 0;
   Minimum found;
   const auto succeeds = [&](double load, double inertia, int most) {
@@ -232,7 +291,7 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   };
   double done = 0, step = 1;
   const Numbers start = y;
-  if (succeeds(1, 0, kMostDirect)) {
+  if (succeeds(1, 0, kDirectIterations)) {
     done = 1, out.load_steps = 1;
   } else if (creep()) {
     done = 1, out.load_steps = 1;
@@ -252,23 +311,56 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
   }
   out.converged = done == 1;
   out.residual = out.converged ? 0 : std::max(found.residual, 2 * kFound);
-  out.state.assign(static_cast<std::size_t>(plan.moving()), 0.0);
-  std::fill(still.begin(), still.end(), 0.0);
-  write_state(plan, n.rest, nullptr, y.data(), still.data(), out.state.data());
-  const Stage end = stage_at_rest(own, solved->memory);
-  const Numbers memory = stage_memory(n, end, y);
-  out.state.insert(out.state.end(), memory.begin(), memory.end());
   solved->y = std::move(y);
-  if (out.converged) solved->factor = std::move(found.factor);
-  solved->skew = std::move(found.skew);
   solved->with_pairs = std::move(found.plan);
+  out.stable = found.factor != nullptr;
+  if (found.factor) {
+    solved->solver = std::make_shared<RegularSolver>(solved->plan(), std::move(found.factor),
+                                                     std::move(found.skew));
+  }
   out.solved_ = std::move(solved);
+  out.take_state();
+  return out;
+}
+
+void Equilibrium::take_state() {
+  const Solved& s = *solved_;
+  const SolidPlan& plan = *s.body->plan;
+  std::vector<const double*> arrays;
+  SolidNumbers n(*s.body, s.threads);
+  n.read(s.step_parameters(arrays));
+  const Numbers still(s.y.size(), 0.0);
+  state.assign(static_cast<std::size_t>(plan.moving()), 0.0);
+  write_state(plan, n.rest, nullptr, s.y.data(), still.data(), state.data());
+  const Stage end = stage_at_rest(n.numbers_of_terms(s.u.data()), s.memory);
+  const Numbers memory = stage_memory(n, end, s.y);
+  state.insert(state.end(), memory.begin(), memory.end());
+}
+
+Equilibrium Equilibrium::point(int k) const {
+  const Solved& s = *solved_;
+  if (k < 0 || k >= static_cast<int>(s.path.size())) {
+    throw Error(s.path.empty()
+                    ? std::string("an equilibrium has a path where it was given an "
+                                  "arc_length")
+                    : message("the path has points 0 to ", s.path.size() - 1, "; got ", k));
+  }
+  const PathPoint& p = s.path[static_cast<std::size_t>(k)];
+  auto solved = std::make_shared<Solved>();
+  solved->body = s.body, solved->threads = s.threads, solved->params = s.params, solved->u = s.u;
+  solved->memory = s.memory;
+  solved->y = p.y, solved->load = p.load;
+  Equilibrium out;
+  out.converged = true;
+  out.load = p.load, out.stable = p.stable, out.load_steps = k;
+  out.solved_ = std::move(solved);
+  out.take_state();
   return out;
 }
 
 EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) const {
   const Solved& s = *solved_;
-  const SolidPlan& plan = s.with_pairs ? *s.with_pairs : *s.body->plan;
+  const SolidPlan& plan = s.plan();
   if (state_bar.size() != state.size()) {
     throw Error(
         message("equilibrium: state_bar has ", state.size(), " numbers; got ", state_bar.size()));
@@ -276,11 +368,6 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   if (!converged) {
     throw GradientError(message("the equilibrium did not converge (residual ", residual,
                                 "), and what is no solution has no gradient"));
-  }
-  if (!s.factor) {
-    throw GradientError(
-        "at this equilibrium the stiffness is not positive definite: the body is about to give way "
-        "(it buckles), and no gradient exists or the place is not stable");
   }
   SolidNumbers n(*s.body, s.threads);
   std::vector<const double*> arrays;
@@ -301,26 +388,38 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
                         y_bar, bars_at_end);
   Numbers lambda = y_bar;
   for (const int i : plan.held_numbers) lambda[static_cast<std::size_t>(i)] = 0;
-  skew_solve(plan.pattern, *s.factor, s.skew, true, n.threads, lambda.data());  // (2)
+  std::shared_ptr<const RegularSolver> solver = s.solver;
+  if (!solver && plan.dissection) {
+    solver = std::make_shared<RegularSolver>(
+        solver_at(plan, *s.body->kernels, s.problem_at(n, s.load, 0, s.y), s.y, n.threads));
+  }
+  if (!solver || !solver->solve(lambda.data(), true, n.threads)) {  // (2)
+    throw GradientError(
+        solver ? "at this equilibrium the stiffness is singular: the body is about to give way (it "
+                 "buckles), and no gradient exists"
+               : "at this equilibrium the stiffness is not positive definite, and conjugate "
+                 "gradients cannot solve with it; take linear_solver=\"direct\"");
+  }
   Numbers now_bar(lambda.size(), 0.0), f_bar(lambda.size());
   for (std::size_t i = 0; i < lambda.size(); ++i) {
     f_bar[i] = -lambda[i];
-    n.add_gravity(i, n.mass[i / 3] * lambda[i]);
-    n.mass_bar[i / 3] += n.gravity_at(i) * lambda[i];
+    const double pulled = s.load * lambda[i];
+    n.add_gravity(i, n.mass[i / 3] * pulled);
+    n.mass_bar[i / 3] += n.gravity_at(i) * pulled;
     if (s.body->force_input >= 0 && i < static_cast<std::size_t>(3 * plan.points())) {
-      out.controls[static_cast<std::size_t>(s.body->force_input) + i] += lambda[i];
+      out.controls[static_cast<std::size_t>(s.body->force_input) + i] += pulled;
     }
   }
   TermNumbers& own_bar = bars_at_end.numbers;
   elastic_force_pullback(n, own, s.memory.data(), s.y.data(), f_bar, now_bar, own_bar,
-                         RodFrames::from_rest);
+                         RodFrames::from_rest, s.load);
   n.add_terms(own_bar, out.controls.data());
   for (std::size_t k = 0; k < plan.held_numbers.size(); ++k) {
     const auto i = static_cast<std::size_t>(plan.held_numbers[k]);
     const double bar = y_bar[i] + now_bar[i];
     const Mover by = mover(*s.body, k);
     n.rest_bar[i] += bar;
-    if (by.input >= 0) out.controls[static_cast<std::size_t>(by.input)] += by.scale * bar;
+    if (by.input >= 0) out.controls[static_cast<std::size_t>(by.input)] += s.load * by.scale * bar;
   }
   n.give_back(out.params.data());
   return out;

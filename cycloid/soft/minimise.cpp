@@ -10,6 +10,18 @@ namespace {
 
 constexpr int kMostVentures = 4, kMostChords = 12, kMostHalvings = 40;
 
+SolidView view_at(const Incremental& problem, const double* y) {
+  SolidView v = problem.view;
+  v.now = y;
+  return v;
+}
+
+TermsAt terms_at(const Incremental& problem, const double* y) {
+  TermsAt at = problem.terms;
+  at.now = y, at.numbers = problem.numbers.data();
+  return at;
+}
+
 class Search {
  public:
   Search(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
@@ -53,11 +65,14 @@ class Search {
       }
       if (t == 1 && chords(y, last)) break;
     }
+    out.linear_iterations = linear_iterations_;
     const double relative = last / plan_.length;
     out.residual = relative <= kFound && !short_of_target ? 0 : std::max(relative, 2 * kFound);
     assemble(y, false);
-    auto exact = std::make_unique<CholeskyFactor>(matrix_plan().dissection);
-    if (exact->factor(s_.values, threads_) < 0) {
+    auto exact = factor_ && !matrix_plan().dissection
+                     ? std::move(factor_)  // one matrix less in memory
+                     : std::make_unique<StiffnessSolver>(matrix_plan());
+    if (exact->factor(s_.values, threads_) && probe(y, *exact)) {
       out.factor = std::move(exact);
       out.skew = s_.skew;
       out.plan = with_pairs_;
@@ -76,16 +91,8 @@ class Search {
   }
 
   bool held(std::size_t i) const { return plan_.held[i] != 0; }
-  SolidView view_at(const double* y) const {
-    SolidView v = problem_.view;
-    v.now = y;
-    return v;
-  }
-  TermsAt terms_at(const double* y) const {
-    TermsAt at = problem_.terms;
-    at.now = y, at.numbers = problem_.numbers.data();
-    return at;
-  }
+  SolidView view_at(const double* y) const { return soft::view_at(problem_, y); }
+  TermsAt terms_at(const double* y) const { return soft::terms_at(problem_, y); }
   // How much of the direction barriers admit.
   double admissible(const std::vector<double>& y) const {
     double part = 1;
@@ -139,55 +146,26 @@ class Search {
   }
   void residual(const std::vector<double>& y) {
     std::fill(s_.force.begin(), s_.force.end(), 0.0);
-    const SolidView v = view_at(y.data());
-    plan_.for_each_chunk(
-        threads_, [&](int begin, int end) { kernels_.force(v, begin, end, s_.force.data()); });
-    terms_force(plan_.terms, terms_at(y.data()), threads_, s_.force.data());
+    add_forces(plan_, kernels_, problem_, threads_, y, s_.force);
     terms_force(pairs_.terms(y.data()), terms_at(y.data()), threads_, s_.force.data());
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      s_.force[i] = held(i) ? 0.0
-                            : s_.force[i] + problem_.inertia[i / 3] * (y[i] - problem_.origin[i]) -
-                                  problem_.pull[i];  // (2)
-    }
+    balance(plan_, problem_, y, s_.force);
   }
   // H in values, whole: rows of held numbers too.
   void assemble_whole(const std::vector<double>& y, bool positive) {
     make_places(y);
-    const SolidPlan& plan = matrix_plan();
-    std::fill(s_.values.begin(), s_.values.end(), 0.0);
-    const SolidView v = view_at(y.data());
-    plan.for_each_chunk(threads_, [&](int begin, int end) {
-      kernels_.stiffness(v, begin, end, positive, plan.rows(), s_.values.data());
-    });
-    std::fill(s_.skew.begin(), s_.skew.end(), 0.0);
-    terms_stiffness(plan.terms, terms_at(y.data()), threads_, positive, plan.first.data(),
-                    s_.values.data(), s_.skew.empty() ? nullptr : s_.skew.data());
-  }
-  template <class Visit>
-  void for_each_entry(std::vector<double>& values, Visit&& visit) {
-    const SparsePattern& p = matrix_plan().pattern;
-    for (std::size_t i = 0; !values.empty() && i + 1 < p.first.size(); ++i) {
-      for (auto e = static_cast<std::size_t>(p.first[i]);
-           e < static_cast<std::size_t>(p.first[i + 1]); ++e) {
-        visit(i, static_cast<std::size_t>(p.column[e]), values[e]);
-      }
-    }
+    assemble_forces(matrix_plan(), kernels_, problem_, threads_, positive, y, s_.values, s_.skew);
   }
   void assemble(const std::vector<double>& y, bool positive) {
     assemble_whole(y, positive);
-    for_each_entry(s_.skew, [&](std::size_t i, std::size_t j, double& value) {
-      if (held(i) || held(j)) value = 0;
-    });
-    for_each_entry(s_.values, [&](std::size_t i, std::size_t j, double& value) {
-      if (held(i) || held(j)) value = i == j ? 1.0 : 0.0;
-      else if (i == j) value += problem_.inertia[i / 3];
-    });
+    restrict_to_free(matrix_plan(), problem_, s_.values, s_.skew);
   }
   // False: the matrix is not even finite.
   bool factor_somehow(const std::vector<double>& y) {
     assemble(y, false);
-    if (!factor_) factor_ = std::make_unique<CholeskyFactor>(matrix_plan().dissection);
-    if (factor_->factor(s_.values, threads_) < 0) return true;
+    if (!factor_) factor_ = std::make_unique<StiffnessSolver>(matrix_plan());
+    return factor_->factor(s_.values, threads_) || factor_positive(y);
+  }
+  bool factor_positive(const std::vector<double>& y) {
     assemble(y, true);
     double largest = 0;
     for (const double value : s_.values) {
@@ -196,19 +174,34 @@ class Search {
     }
     // Where that is singular (a body that nothing holds), a little is added to its diagonal.
     for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-10 : 100 * extra) {
-      for_each_entry(s_.values, [&](std::size_t i, std::size_t j, double& value) {
-        if (i == j) value += extra * largest;
-      });
-      if (factor_->factor(s_.values, threads_) < 0) return true;
+      for_each_entry(matrix_plan().pattern, s_.values,
+                     [&](std::size_t i, std::size_t j, double& value) {
+                       if (i == j) value += extra * largest;
+                     });
+      if (factor_->factor(s_.values, threads_)) return true;
+      if (!matrix_plan().dissection) assemble(y, true);
     }
     return false;
+  }
+  // Whether a solve with the matrix at the solution finds it positive definite, as far as it goes.
+  bool probe(const std::vector<double>& y, const StiffnessSolver& exact) {
+    if (matrix_plan().dissection) return true;
+    residual(y);
+    return exact.solve(s_.force.data(), threads_, 1e-2).positive;
   }
 
   // H d = -(r + H_fh δ), with δ the way of held numbers to their targets, which is d there.
   void find_direction(const std::vector<double>& y, bool short_of_target) {
+    if (!find_with_factor(y, short_of_target) && factor_positive(y)) {
+      find_with_factor(y, short_of_target);
+    }
+  }
+  // False where the matrix turns out not to be positive definite.
+  bool find_with_factor(const std::vector<double>& y, bool short_of_target) {
     residual(y);
     std::vector<double>& d = s_.direction;
     for (std::size_t i = 0; i < d.size(); ++i) d[i] = -s_.force[i];
+    bool positive = true;
     if (short_of_target) {
       std::vector<double>& gap = s_.moved;
       std::fill(gap.begin(), gap.end(), 0.0);
@@ -220,29 +213,35 @@ class Search {
       const auto leave = [&](std::size_t i, std::size_t j, const double& value) {
         if (!held(i)) d[i] -= value * gap[j];
       };
-      for_each_entry(s_.values, leave), for_each_entry(s_.skew, leave);
-      factor_->solve(d.data(), threads_);
+      for_each_entry(matrix_plan().pattern, s_.values, leave);
+      for_each_entry(matrix_plan().pattern, s_.skew, leave);
+      positive = solve_with_factor(d.data());
       for (const int i : plan_.held_numbers) {
         d[static_cast<std::size_t>(i)] = gap[static_cast<std::size_t>(i)];
       }
     } else {
-      solve(d);
+      positive = solve(d);
     }
+    return positive;
+  }
+  bool solve_with_factor(double* d) {
+    const SolveEnd end = factor_->solve(d, threads_, kSearchTolerance);
+    linear_iterations_ += end.iterations;
+    return end.positive;
   }
   // With the skew part, unless that would go uphill.
-  void solve(std::vector<double>& d) {
-    if (s_.skew.empty()) {
-      factor_->solve(d.data(), threads_);
-      return;
-    }
+  bool solve(std::vector<double>& d) {
+    if (s_.skew.empty()) return solve_with_factor(d.data());
     std::vector<double>& kept = s_.moved;
     kept = d;
-    skew_solve(matrix_plan().pattern, *factor_, s_.skew, false, threads_, d.data());
+    bool positive = true;
+    const auto inverse = [&](double* b) { positive = solve_with_factor(b) && positive; };
+    skew_solve(matrix_plan().pattern, inverse, s_.skew, 0, false, d.data());
     double slope = 0;
     for (std::size_t i = 0; i < d.size(); ++i) slope -= kept[i] * d[i];
-    if (slope < 0) return;
+    if (slope < 0) return positive;
     d = kept;
-    factor_->solve(d.data(), threads_);
+    return solve_with_factor(d.data());
   }
   double largest_step() const {
     double most = 0;
@@ -361,7 +360,7 @@ class Search {
       if (last <= 1e-15 * plan_.length) return true;
       residual(y);
       for (std::size_t i = 0; i < y.size(); ++i) s_.direction[i] = -s_.force[i];
-      solve(s_.direction);
+      if (!solve(s_.direction)) return false;
       const double step = largest_step();
       // Rounding is reached: steps are tiny and no longer shrink.
       if (last <= kFound * plan_.length && !(step < 0.5 * last)) return true;
@@ -378,7 +377,8 @@ class Search {
   const Incremental& problem_;
   int threads_;
   MinimiserSpace& s_;
-  std::unique_ptr<CholeskyFactor> factor_;
+  std::unique_ptr<StiffnessSolver> factor_;
+  int linear_iterations_ = 0;
   int ventures_ = 0;  // full steps that went uphill since from_
   Start from_;
   TouchingPairs pairs_;
@@ -387,6 +387,48 @@ class Search {
 };
 
 }  // namespace
+
+void add_forces(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
+                int threads, const std::vector<double>& y, std::vector<double>& force) {
+  const SolidView v = view_at(problem, y.data());
+  plan.for_each_chunk(threads,
+                      [&](int begin, int end) { kernels.force(v, begin, end, force.data()); });
+  terms_force(plan.terms, terms_at(problem, y.data()), threads, force.data());
+}
+
+void balance(const SolidPlan& plan, const Incremental& problem, const std::vector<double>& y,
+             std::vector<double>& force) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    force[i] = plan.held[i] ? 0.0
+                            : force[i] + problem.inertia[i / 3] * (y[i] - problem.origin[i]) -
+                                  problem.pull[i];  // (2)
+  }
+}
+
+void assemble_forces(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
+                     int threads, bool positive, const std::vector<double>& y,
+                     std::vector<double>& values, std::vector<double>& skew) {
+  std::fill(values.begin(), values.end(), 0.0);
+  const SolidView v = view_at(problem, y.data());
+  plan.for_each_chunk(threads, [&](int begin, int end) {
+    kernels.stiffness(v, begin, end, positive, plan.rows(), values.data());
+  });
+  std::fill(skew.begin(), skew.end(), 0.0);
+  terms_stiffness(plan.terms, terms_at(problem, y.data()), threads, positive, plan.first.data(),
+                  values.data(), skew.empty() ? nullptr : skew.data());
+}
+
+void restrict_to_free(const SolidPlan& plan, const Incremental& problem,
+                      std::vector<double>& values, std::vector<double>& skew) {
+  const auto held = [&](std::size_t i) { return plan.held[i] != 0; };
+  for_each_entry(plan.pattern, skew, [&](std::size_t i, std::size_t j, double& value) {
+    if (held(i) || held(j)) value = 0;
+  });
+  for_each_entry(plan.pattern, values, [&](std::size_t i, std::size_t j, double& value) {
+    if (held(i) || held(j)) value = i == j ? 1.0 : 0.0;
+    else if (i == j) value += problem.inertia[i / 3];
+  });
+}
 
 Minimum minimise(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
                  int threads, std::vector<double>& y, MinimiserSpace& space) {

@@ -13,12 +13,15 @@
 // to their targets with the steps, as far as no cell is turned inside out by it. After a full step
 // the same factor is used again as long as that converges by a factor of ten each time. The end is
 // where steps are of rounding's size, or no longer get shorter; then H is factored once more at the
-// solution: what the way back solves with.
+// solution: what the way back solves with. Of an iterative solver (stiffness_solver.h) it shows
+// while it is solved with that a matrix is not positive definite; at the end a solve for what is
+// left of (2) is the probe.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "cycloid/soft/stiffness_solver.h"
 #include "cycloid/soft/touching_pairs.h"
 
 namespace cycloid::inline soft {
@@ -36,14 +39,40 @@ struct Incremental {
 };
 
 struct Minimum {
-  std::unique_ptr<CholeskyFactor> factor;      // of H; null where it is not positive definite
+  std::unique_ptr<StiffnessSolver> factor;     // of H; null where it is not positive definite
   std::vector<double> skew = {};               // the skew part beside it; empty: there is none
   std::shared_ptr<const SolidPlan> plan = {};  // with the pairs that touch; null: there are none
   int iterations = 0;                          // factorisations but the last
+  int linear_iterations = 0;                   // of conjugate gradients
   // The last step over the body's length: how far y may be from the solution. 0: it is found.
   double residual = 0;
   bool finite = true;
 };
+
+// Of (2): f of cells and terms but pairs that touch, added to force; ...
+void add_forces(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
+                int threads, const std::vector<double>& y, std::vector<double>& force);
+// ... and with it, r.
+void balance(const SolidPlan& plan, const Incremental& problem, const std::vector<double>& y,
+             std::vector<double>& force);
+// ∂f/∂y, whole: rows of held numbers too. Sized by the caller; skew may be empty where all terms
+// are symmetric.
+void assemble_forces(const SolidPlan& plan, const SolidKernels& kernels, const Incremental& problem,
+                     int threads, bool positive, const std::vector<double>& y,
+                     std::vector<double>& values, std::vector<double>& skew);
+// H of it: with the inertia, and 1 for held numbers.
+void restrict_to_free(const SolidPlan& plan, const Incremental& problem,
+                      std::vector<double>& values, std::vector<double>& skew);
+// Calls visit(row, column, entry) for all; values may be empty.
+template <class Visit>
+void for_each_entry(const SparsePattern& p, std::vector<double>& values, Visit&& visit) {
+  for (std::size_t i = 0; !values.empty() && i + 1 < p.first.size(); ++i) {
+    for (auto e = static_cast<std::size_t>(p.first[i]);
+         e < static_cast<std::size_t>(p.first[i + 1]); ++e) {
+      visit(i, static_cast<std::size_t>(p.column[e]), values[e]);
+    }
+  }
+}
 
 // What the minimiser keeps from call to call.
 struct MinimiserSpace {

@@ -15,25 +15,27 @@ double dot(const Row& a, const Row& b) {
 
 }  // namespace
 
-double skew_solve(const SparsePattern& pattern, const CholeskyFactor& factor,
-                  const std::vector<double>& skew, bool transposed, int threads, double* b) {
-  factor.solve(b, threads);
-  if (skew.empty()) return 0;
+double skew_solve(const SparsePattern& pattern, const SolveInPlace& inverse,
+                  const std::vector<double>& skew, double shift, bool transposed, double* b) {
+  inverse(b);
+  if (skew.empty() && shift == 0) return 0;
   const auto n = static_cast<std::size_t>(pattern.rows());
   const double sign = transposed ? -1 : 1;
-  const auto apply = [&](const Row& x) {  // x + H⁻¹ K x
+  const auto apply = [&](const Row& x) {  // x + S⁻¹ (K - σ) x
     Row y(n, 0.0);
     for (std::size_t i = 0; i < n; ++i) {
+      y[i] = -shift * x[i];
+      if (skew.empty()) continue;
       for (auto e = static_cast<std::size_t>(pattern.first[i]);
            e < static_cast<std::size_t>(pattern.first[i + 1]); ++e) {
         y[i] += sign * skew[e] * x[static_cast<std::size_t>(pattern.column[e])];
       }
     }
-    factor.solve(y.data(), threads);
+    inverse(y.data());
     for (std::size_t i = 0; i < n; ++i) y[i] += x[i];
     return y;
   };
-  constexpr std::size_t kMost = 60;
+  const std::size_t most = shift == 0 ? 60 : 300;
   constexpr double kSmall = 1e-15;
   Row first(b, b + n);
   const double size = std::sqrt(dot(first, first));
@@ -41,7 +43,7 @@ double skew_solve(const SparsePattern& pattern, const CholeskyFactor& factor,
   for (double& v : first) v /= size;
   std::vector<Row> basis = {first}, column;  // column k: of Hessenberg's matrix, rotated
   Row g = {size}, c, s;
-  while (column.size() < kMost && std::abs(g.back()) > kSmall * size) {
+  while (column.size() < most && std::abs(g.back()) > kSmall * size) {
     Row w = apply(basis.back()), h;
     for (const Row& v : basis) {
       h.push_back(dot(v, w));

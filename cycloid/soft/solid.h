@@ -11,13 +11,14 @@
 //   element/    a point of integration, a cell, its stiffness;  enhanced_cell.h  without locking
 //   mesh.h      vertices and cells;  solid_plan.h  what stays the same of a body
 //   solid_kernels.h   cells in lanes;  solid_numbers.h  parameters and their way back
-//   minimise.h  Newton's method;  solid_stage.h  an implicit stage, its pullback and pushforward
+//   minimise.h  Newton's method;  stiffness_solver.h  its factor, or conjugate gradients;
+//               solid_stage.h  an implicit stage, its pullback and pushforward
 //   solid_stepper.h   implicit Euler, Newmark, TR-BDF2;  solid_observables.h  what a body shows
 //   term/       forces besides the cells: cloth, rods, contact, loads, laws of whole cells;
 //               stencil.h  what they share
 //   body.h      what all bodies take;  cloth.h, rod.h  bodies without cells;  solid_state.h  the
 //               state as users hold it, with a rod's angles
-//   equilibrium.h     a body at rest
+//   equilibrium.h     a body at rest;  arc_length.h  beyond limit points;  regular_solver.h  there
 // State [positions (3 n) [m], velocities (3 n) [m/s]], vertex by vertex; of rods then
 // [twist (n - 1) [rad], twist_rate (n - 1) [rad/s]]; of plastic matter
 // [plastic (cells, points, 7)].

@@ -38,7 +38,8 @@ std::vector<int> slots_of(std::span<const int> nodes, int each,
 
 }  // namespace
 
-SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws, int segments)
+SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws, int segments,
+                     LinearSolver solver)
     : mesh(std::move(body)),
       turns(segments),
       held(std::move(numbers_held)),
@@ -87,7 +88,10 @@ SolidPlan::SolidPlan(SolidMesh body, std::vector<char> numbers_held, Terms laws,
     }
   }
   length = std::max({high[0] - low[0], high[1] - low[1], high[2] - low[2]});
-  dissection = std::make_shared<const Dissection>(pattern, points, 3);
+  const bool large = cells() > 0 && numbers() > kMostDirect;
+  if (solver == LinearSolver::direct || (solver == LinearSolver::automatic && !large)) {
+    dissection = std::make_shared<const Dissection>(pattern, points, 3);
+  }
 }
 
 std::size_t SolidPlan::bytes() const {

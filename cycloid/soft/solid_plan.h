@@ -22,9 +22,15 @@
 
 namespace cycloid::inline soft {
 
+// How systems with the body's matrix are solved (stiffness_solver.h).
+enum class LinearSolver { automatic, direct, iterative };
+inline constexpr int kMostDirect = 100'000;
+
 struct SolidPlan {
-  // held: one for each number. turns: segments of a rod, 0 or one less than its points.
-  SolidPlan(SolidMesh mesh, std::vector<char> held, Terms terms = {}, int turns = 0);
+  // held: one for each number. turns: segments of a rod, 0 or one less than its points. solver:
+  // automatic is direct up to kMostDirect numbers of a body with cells, and always of others.
+  SolidPlan(SolidMesh mesh, std::vector<char> held, Terms terms = {}, int turns = 0,
+            LinearSolver solver = LinearSolver::automatic);
 
   int points() const { return mesh.vertex_count(); }
   int vertices() const { return points() + turns; }
@@ -70,7 +76,7 @@ struct SolidPlan {
   std::vector<std::int64_t> first;        // of each vertex, where its neighbours begin
   std::vector<int> neighbour, slot;       // as in BlockRows
   SparsePattern pattern;
-  std::shared_ptr<const Dissection> dissection;
+  std::shared_ptr<const Dissection> dissection;   // null: solves are iterative
   std::shared_ptr<const ContactSurface> surface;  // of a body that touches itself; else null
   double length;  // of the longest side of the box around the body [m]
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cycloid/base/error.h"
 #include "cycloid/soft/skew_solve.h"
 
 namespace cycloid::inline soft {
@@ -53,6 +54,17 @@ TermsAt resting_terms(const SolidNumbers& n, const TermNumbers& numbers, const d
   return at;
 }
 
+// With H of the solution, or its transpose. Throws GradientError where that falls short.
+void solve_at_end(const SolidNumbers& n, const SolidPlan& plan, const StageRecord& record,
+                  bool transposed, double* b) {
+  const auto inverse = [&](double* each) {
+    const SolveEnd end = record.factor->solve(each, n.threads);
+    if (end.positive && end.residual <= kGradientTolerance) return;
+    throw GradientError(message("the step has no gradient: ", describe(end, kGradientTolerance)));
+  };
+  skew_solve(plan.pattern, inverse, record.skew, 0, transposed, b);
+}
+
 }  // namespace
 
 StageBars::StageBars(const SolidPlan& plan) {
@@ -93,7 +105,7 @@ void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& reco
     lambda[static_cast<std::size_t>(i)] = 0;
     bars.held[static_cast<std::size_t>(i)] += y_bar[static_cast<std::size_t>(i)];
   }
-  skew_solve(plan.pattern, *record.factor, record.skew, true, n.threads, lambda.data());  // (4)
+  solve_at_end(n, plan, record, true, lambda.data());  // (4)
   const double rate = r.alpha * (1 / r.step + n.drag);
   for (std::size_t i = 0; i < lambda.size(); ++i) {
     const double m = n.mass[i / 3], l = lambda[i], d = record.y[i] - stage.origin[i];
@@ -157,7 +169,7 @@ std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersT
     y_tan[i] = m * rate * tangent.origin[i] + b_tan - a_tan * d - f_tan[i];  // (8)
   }
   for (const int i : plan.held_numbers) y_tan[static_cast<std::size_t>(i)] = 0;
-  skew_solve(plan.pattern, *record.factor, record.skew, false, n.threads, y_tan.data());
+  solve_at_end(n, plan, record, false, y_tan.data());
   for (const int i : plan.held_numbers) {
     y_tan[static_cast<std::size_t>(i)] = tangent.held[static_cast<std::size_t>(i)];
   }
@@ -210,8 +222,8 @@ void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const doub
 
 void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
                             const double* x, const std::vector<double>& f_bar,
-                            std::vector<double>& x_bar, TermNumbers& numbers_bar,
-                            RodFrames frames) {
+                            std::vector<double>& x_bar, TermNumbers& numbers_bar, RodFrames frames,
+                            double load) {
   SolidView v = n.view();
   v.now = x;
   SolidBars to = n.bars();
@@ -224,7 +236,7 @@ void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const d
   to_terms.numbers = numbers_bar.data();
   if (frames == RodFrames::from_here) to_terms.frames = x_bar.data();
   TermsAt at = resting_terms(n, numbers, x, frames);
-  at.memory = memory;
+  at.memory = memory, at.step.load = load;
   terms_force_pullback(n.terms(), at, n.threads, f_bar.data(), to_terms);
   terms_force_pullback(touching_terms(*n.body.plan, numbers, x, n.threads), at, n.threads,
                        f_bar.data(), to_terms);

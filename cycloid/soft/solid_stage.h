@@ -40,7 +40,7 @@ struct Stage {
 // What a stage leaves for the way back.
 struct StageRecord {
   std::vector<double> y;
-  std::unique_ptr<CholeskyFactor> factor;
+  std::unique_ptr<StiffnessSolver> factor;
   std::vector<double> skew = {};               // minimise.h
   std::shared_ptr<const SolidPlan> plan = {};  // with the pairs that touch; null: the body's
 };
@@ -92,11 +92,11 @@ enum class RodFrames { from_here, from_rest };
 // pushforward.
 void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
                    std::vector<double>& f);
-// memory: of terms that have some; null: zeros.
+// memory: of terms that have some; null: zeros. load: the share of the loads that acts.
 void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
                             const double* x, const std::vector<double>& f_bar,
                             std::vector<double>& x_bar, TermNumbers& numbers_bar,
-                            RodFrames frames = RodFrames::from_here);
+                            RodFrames frames = RodFrames::from_here, double load = 1);
 void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
                                const TermNumbers& numbers, const TermNumbers& numbers_tan,
                                const double* x, const double* x_tan, std::vector<double>& f_tan);

@@ -205,12 +205,12 @@ StageRecord SolidStepper::solve(Workspace& w, const Start& s, const Stage& stage
   out.y = outside;
   Minimum found =
       minimise(*body_->plan, *body_->kernels, problem, w.numbers.threads, out.y, w.space);
-  w.note.counters[0] += found.iterations;
+  w.note.counters[0] += found.iterations, w.note.counters[1] += found.linear_iterations;
   if (!found.finite || found.residual > 0) {  // once more, from where the body stood
     problem.guess.clear();
     out.y = outside;
     found = minimise(*body_->plan, *body_->kernels, problem, w.numbers.threads, out.y, w.space);
-    w.note.counters[0] += found.iterations;
+    w.note.counters[0] += found.iterations, w.note.counters[1] += found.linear_iterations;
   }
   w.finite = w.finite && found.finite;
   // Without a factor there is no way back through this step.

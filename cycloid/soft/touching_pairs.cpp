@@ -57,7 +57,9 @@ std::shared_ptr<const SolidPlan> plan_with_pairs(const SolidPlan& plan, const Co
     same = same && last->terms[k].nodes == terms[k].nodes;
   }
   if (same) return last;
-  auto out = std::make_shared<SolidPlan>(plan.mesh, plan.held, std::move(terms), plan.turns);
+  auto out =
+      std::make_shared<SolidPlan>(plan.mesh, plan.held, std::move(terms), plan.turns,
+                                  plan.dissection ? LinearSolver::direct : LinearSolver::iterative);
   out->surface = plan.surface;
   return out;
 }

@@ -452,9 +452,9 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
     `rod` by name."""
     if as_precision(given["dtype"]) != "float64":
         raise ModelError(f'soft bodies compute in "float64" alone; got {shown(given["dtype"])}')
-    for value, what in ((given["integrator"], "integrator"), (given["contact"], "contact")):
-        if not isinstance(value, str):
-            raise TypeError(f"{what} must be a name; got {shown(value)}")
+    for what in ("integrator", "contact", "linear_solver"):
+        if not isinstance(given[what], str):
+            raise TypeError(f"{what} must be a name; got {shown(given[what])}")
     touches_itself = given.get("self_contact", False)  # a rod has none
     if not isinstance(touches_itself, (bool, np.bool_)):
         raise TypeError(f"self_contact is True or False; got {shown(touches_itself)}")
@@ -483,6 +483,7 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
         "friction": as_real(given["friction"], "friction"),
         "stiction": as_real(given["stiction"], "stiction"),
         "self_contact": bool(touches_itself),
+        "linear_solver": as_text(given["linear_solver"]),
         "loads": _rows(given["loads"], _Load, "loads"),
     }
 
@@ -598,6 +599,7 @@ def solid(
     stiction: float = 1e-3,
     self_contact: bool = False,
     loads: Any = (),
+    linear_solver: str = "auto",
 ) -> System:
     """A deformable body.
 
@@ -622,7 +624,8 @@ def solid(
     muscles: `Muscle`s, with inputs "muscle:#0", one number each. Inputs "floor" and
     "obstacle:#0" (6): a displacement [m] and a rotation vector [rad];
     "floor.velocity", "obstacle:#0.velocity" (6): velocity and spin of the surface. loads:
-    `Traction`, `Pressure` and `Spring`.
+    `Traction`, `Pressure` and `Spring`. linear_solver: "direct", "iterative" (conjugate gradients,
+    to 1e-12 in the gradient: less memory) or "auto", which is direct up to 100,000 numbers.
 
     Parameters: young, poisson, density, damping, drag, gravity, mass, vertices, and mooney,
     yield_stress, hardening, muscle:#0.strength, muscle:#0.stiffness, friction, contact.stiffness,
@@ -697,6 +700,7 @@ def cloth(
     stiction: float = 1e-3,
     self_contact: bool = False,
     loads: Any = (),
+    linear_solver: str = "auto",
 ) -> System:
     """Cloth, or a thin shell: a mesh of triangles that stretch and bend.
 
@@ -764,6 +768,7 @@ def rod(
     contact_stiffness: float | None = None,
     stiction: float = 1e-3,
     loads: Any = (),
+    linear_solver: str = "auto",
 ) -> System:
     """A rod of round section through points (n, 3) [m], which stretches, bends and twists.
 
@@ -823,10 +828,30 @@ class Equilibrium:
         """The last step of the search over the body's length; 0 where it converged."""
         self.iterations: int = core.iterations
         self.load_steps: int = core.load_steps
+        self.load: float = core.load
+        """The share of the loads that acts: 1, but for points of a path."""
+        self.stable: bool = core.stable
+        """The stiffness is positive definite."""
+        self.loads: np.ndarray = core.loads()
+        """(k,): shares of the loads along the path; empty without an arc_length."""
+
+    def point(self, k: int) -> Equilibrium:
+        """Point k of the path, 0 to len(loads) - 1 or from the end, with a pullback of its own, at
+        its share of the loads.
+        """
+        index = as_integer(k, "k", -len(self.loads))
+        return Equilibrium(self._core.point(index + len(self.loads) * (index < 0)), self._unpack)
+
+    @property
+    def states(self) -> np.ndarray:
+        """(k, state_size): the states along the path."""
+        rows = [self._core.point(k).state() for k in range(len(self.loads))]
+        return np.array(rows).reshape(len(rows), len(self.state))
 
     def pullback(self, state_bar: Any) -> EquilibriumGradient:
-        """The gradient with respect to params and controls. GradientError where it did not
-        converge, or where the body is about to give way.
+        """The gradient with respect to params and controls, at a constant share of the loads; also
+        where the place is not stable. GradientError where it did not converge, or where the body is
+        about to give way: the stiffness is singular.
         """
         bar = as_numbers(state_bar, np.float64, "state_bar")
         if bar.shape != self.state.shape:
@@ -838,17 +863,32 @@ class Equilibrium:
 
     def __repr__(self) -> str:
         end = "" if self.converged else f", not converged: residual {self.residual:.1e}"
+        if self.converged and not self.stable:
+            end += ", not stable"
         return f"<Equilibrium: {self.iterations} iterations in {self.load_steps} load steps{end}>"
 
 
 def equilibrium(
-    system: System, x0: Any = None, u: Any = None, params: Any = None, *, threads: int | None = None
+    system: System,
+    x0: Any = None,
+    u: Any = None,
+    params: Any = None,
+    *,
+    arc_length: float | None = None,
+    steps: int = 400,
+    threads: int | None = None,
 ) -> Equilibrium:
     """The place of rest of a soft body under gravity and constant inputs u.
 
     x0: where the search starts; None: the rest shape, and the loads come in steps where they cannot
     come at once. A body that something leaves free to move as a whole is a ModelError that names
     the motions.
+
+    arc_length [m]: follow the path of rest from no load to the whole, through places at which the
+    body gives way and the loads must fall for it to stay at rest. Each of at most `steps` steps is
+    so long (the root of the mean square displacement of a vertex); `loads` and `states` have the
+    path, `point(k)` a place of it. Without it, a body that gives way is found where it comes to
+    rest after that.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -889,5 +929,14 @@ without inertia it has no place of rest; pin vertices
         return {name: whole[name] for name in params}
 
     count = 0 if threads is None else as_integer(threads, "threads", 1)
-    core = _core.soft_equilibrium(system._core, start, controls, vector, count)
+    length = 0.0
+    if arc_length is not None:
+        if isinstance(arc_length, (bool, np.bool_)):
+            raise TypeError(f"arc_length is a length [m]; got {shown(arc_length)}")
+        length = as_real(arc_length, "arc_length")
+        if not length > 0:
+            raise Error(f"arc_length must be positive [m]; got {shown(arc_length)}")
+    core = _core.soft_equilibrium(
+        system._core, start, controls, vector, length, as_integer(steps, "steps", 1), count
+    )
     return Equilibrium(core, unpack)

@@ -53,6 +53,7 @@ void take_common(const nb::dict& from, BodyOptions& o) {
   o.contact_stiffness = item<double>(from, "contact_stiffness");
   o.friction = item<double>(from, "friction"), o.stiction = item<double>(from, "stiction");
   o.self_contact = item<bool>(from, "self_contact");
+  o.linear_solver = item<std::string>(from, "linear_solver");
   for (const nb::handle one : from["loads"]) {
     SoftLoad load;
     load.kind = static_cast<SoftLoad::Kind>(item<int>(one, "kind"));
@@ -157,6 +158,10 @@ void bind_soft(nb::module_& m) {
       .def_ro("residual", &Equilibrium::residual)
       .def_ro("iterations", &Equilibrium::iterations)
       .def_ro("load_steps", &Equilibrium::load_steps)
+      .def_ro("load", &Equilibrium::load)
+      .def_ro("stable", &Equilibrium::stable)
+      .def("loads", [](const Equilibrium& e) { return to_numpy(e.loads); })
+      .def("point", &Equilibrium::point)
       .def("pullback", [](const Equilibrium& e, const Rows<double>& bar) {
         EquilibriumGradient g = e.pullback(span_of(bar));
         return nb::make_tuple(to_numpy(std::move(g.params)), to_numpy(std::move(g.controls)));
@@ -164,11 +169,13 @@ void bind_soft(nb::module_& m) {
   m.def(
       "soft_equilibrium",
       [](const System& system, const Rows<double>& x0, const Rows<double>& u,
-         const Rows<double>& params, int threads) {
+         const Rows<double>& params, double arc_length, int most_steps, int threads) {
         const Unlocked call;
-        return equilibrium(system, span_of(x0), span_of(u), span_of(params), threads);
+        return equilibrium(system, span_of(x0), span_of(u), span_of(params),
+                           EquilibriumOptions{threads, arc_length, most_steps});
       },
-      nb::arg("system"), nb::arg("x0"), nb::arg("u"), nb::arg("params"), nb::arg("threads"));
+      nb::arg("system"), nb::arg("x0"), nb::arg("u"), nb::arg("params"), nb::arg("arc_length"),
+      nb::arg("most_steps"), nb::arg("threads"));
 }
 
 }  // namespace cycloid::python

@@ -8,7 +8,7 @@
 namespace cycloid::inline soft {
 namespace {
 
-std::size_t at_index(int i) { return static_cast<std::size_t>(i); }
+std::size_t unsigned_of(int i) { return static_cast<std::size_t>(i); }
 
 StencilView view_of(const StencilTerm& term, const TermsAt& at) {
   StencilView v;
@@ -41,7 +41,7 @@ template <class Work>
 void pull_chunks(const StencilTerm& term, int threads, const TermsBars& bars, Work&& work) {
   const int numbers = term.kernels->numbers;
   const int chunks = (term.count() + kTermChunk - 1) / kTermChunk;
-  std::vector<double> own(at_index(chunks * numbers), 0.0);
+  std::vector<double> own(unsigned_of(chunks * numbers), 0.0);
   for_each_chunk(term, threads, [&](int begin, int end, int chunk) {
     StencilBars to;
     to.rest = bars.rest, to.now = bars.now;
@@ -51,7 +51,7 @@ void pull_chunks(const StencilTerm& term, int threads, const TermsBars& bars, Wo
     work(begin, end, to);
   });
   for (std::size_t i = 0; bars.numbers && i < own.size(); ++i) {
-    bars.numbers[at_index(term.first_number) + i % at_index(numbers)] += own[i];
+    bars.numbers[unsigned_of(term.first_number) + i % unsigned_of(numbers)] += own[i];
   }
 }
 
@@ -59,27 +59,28 @@ bool has_barrier(const StencilTerm& term) {
   return term.law == StencilLaw::contact && ObstacleContact::is_barrier(term.form);
 }
 
-Vec3<double> point(const double* y, int v) { return {y[3 * v], y[3 * v + 1], y[3 * v + 2]}; }
+Vec3<double> vertex_of(const double* y, int v) { return {y[3 * v], y[3 * v + 1], y[3 * v + 2]}; }
 
 }  // namespace
 
 std::vector<std::vector<int>> colour_chunks(std::span<const int> nodes, int each, int vertices,
                                             int chunk) {
   const int per_chunk = chunk * each, total = static_cast<int>(nodes.size());
-  std::vector<std::vector<int>> at(at_index(vertices));
+  std::vector<std::vector<int>> at(unsigned_of(vertices));
   std::vector<std::vector<int>> colours;
   std::vector<char> taken;
   for (int begin = 0; begin < total; begin += per_chunk) {
-    const auto own = nodes.subspan(at_index(begin), at_index(std::min(per_chunk, total - begin)));
+    const auto own =
+        nodes.subspan(unsigned_of(begin), unsigned_of(std::min(per_chunk, total - begin)));
     taken.assign(colours.size() + 1, 0);
     for (const int v : own) {
-      for (const int c : at[at_index(v)]) taken[at_index(c)] = 1;
+      for (const int c : at[unsigned_of(v)]) taken[unsigned_of(c)] = 1;
     }
     const int colour = static_cast<int>(std::find(taken.begin(), taken.end(), 0) - taken.begin());
     if (colour == static_cast<int>(colours.size())) colours.emplace_back();
-    colours[at_index(colour)].push_back(begin / per_chunk);
+    colours[unsigned_of(colour)].push_back(begin / per_chunk);
     for (const int v : own) {
-      auto& all = at[at_index(v)];
+      auto& all = at[unsigned_of(v)];
       if (std::find(all.begin(), all.end(), colour) == all.end()) all.push_back(colour);
     }
   }
@@ -125,7 +126,7 @@ double terms_energy(const Terms& terms, const TermsAt& at, int threads, bool sto
   for (const StencilTerm& term : terms) {
     if (stored && !term.stores) continue;
     const StencilView v = view_of(term, at);
-    each.assign(at_index(term.count()), 0.0);
+    each.assign(unsigned_of(term.count()), 0.0);
     for_each_chunk(term, threads, [&](int begin, int end, int) {
       term.kernels->energy(v, begin, end, each.data());
     });
@@ -179,7 +180,7 @@ void terms_rotational_force(const Terms& terms, const TermsAt& at, int threads, 
     if (term.kernels->symmetric) continue;
     StencilView v = view_of(term, at);
     const int last = *std::max_element(term.nodes.begin(), term.nodes.end());
-    less.assign(at_index(3 * (last + 1)), 0.0);
+    less.assign(unsigned_of(3 * (last + 1)), 0.0);
     for_each_chunk(term, threads,
                    [&](int begin, int end, int) { term.kernels->force(v, begin, end, f); });
     v.step.form = 1;
@@ -308,7 +309,7 @@ double admissible_part(const Terms& terms, const TermNumbers& numbers, const dou
     if (!has_barrier(term)) continue;
     const double* const own = numbers.data() + term.first_number;
     for (const int v : term.nodes) {
-      const Vec3<double> x = point(y, v), step = point(d, v);
+      const Vec3<double> x = vertex_of(y, v), step = vertex_of(d, v);
       const double length = norm(step);
       const double start = ObstacleContact::distance(term.form, own, x).phi;
       if (length == 0 || start > length) continue;  // too far to be reached
@@ -332,7 +333,8 @@ Trespass first_trespass(const Terms& terms, const TermNumbers& numbers, const do
     if (!has_barrier(term)) continue;
     for (const int v : term.nodes) {
       const double phi =
-          ObstacleContact::distance(term.form, numbers.data() + term.first_number, point(y, v)).phi;
+          ObstacleContact::distance(term.form, numbers.data() + term.first_number, vertex_of(y, v))
+              .phi;
       if (!(phi > 0)) return {v, phi, term.name};
     }
   }
@@ -345,11 +347,11 @@ void push_out(const Terms& terms, const TermNumbers& numbers, std::span<const ch
     if (!has_barrier(term)) continue;
     const double* const own = numbers.data() + term.first_number;
     for (const int v : term.nodes) {
-      const auto from = ObstacleContact::distance(term.form, own, point(y, v));
+      const auto from = ObstacleContact::distance(term.form, own, vertex_of(y, v));
       if (from.phi > 0) continue;
       const Vec3<double> way = from.n * (0.5 * own[ObstacleContact::width] - from.phi);
       for (int i = 0; i < 3; ++i) {
-        if (!held[at_index(3 * v + i)]) y[3 * v + i] += way[i];
+        if (!held[unsigned_of(3 * v + i)]) y[3 * v + i] += way[i];
       }
     }
   }
