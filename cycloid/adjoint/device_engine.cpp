@@ -157,6 +157,36 @@ void DeviceEngine<T>::advance(Run<T>& run, const Observer* observer, const Advan
   out.report = device_report(run, on, said);
 }
 
+template <class T>
+RunOutcome DeviceEngine<T>::linearise(const Run<T>& run, Linearisation<T>& out,
+                                      const KeepGoing& keep_going) const {
+  if (by_lanes(run) || run.parameter_jacobian) {
+    Run<T> own = run;
+    lanes_.plan(own, Memory::all());
+    return lanes_.linearise(own, out, keep_going);
+  }
+  const OnDevice& on = *device_of(run.system);
+  const Run<T> own = run_of_jacobians(run);
+  const DevicePlan plan = plan_jacobians(own, on);
+  const StepperSizes& s = run.stepper->sizes();
+  const std::int64_t state_entries = std::int64_t{s.tangent} * s.tangent,
+                     input_entries = std::int64_t{s.tangent} * s.input;
+  std::vector<ChunkReport> said;
+  for (std::int64_t first = 0; first < run.batch; first += plan.part) {
+    const std::int64_t count = std::min(plan.part, run.batch - first);
+    DeviceRun<T> part(own, on, plan, first, count, true);
+    part.forward(out.next.data(), keep_going);
+    const DeviceBuffer<T> A(on.device, count * state_entries), B(on.device, count * input_entries);
+    part.linearise(A.data(), B.data());
+    A.get(out.A.data() + first * state_entries, A.size());
+    B.get(out.B.data() + first * input_entries, B.size());
+    said.push_back(part.report());
+  }
+  RunOutcome outcome;
+  outcome.report = device_report(own, on, said);
+  return outcome;
+}
+
 template class DeviceEngine<float>;
 template class DeviceEngine<double>;
 

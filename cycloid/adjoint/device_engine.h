@@ -9,8 +9,9 @@
 // Cotangents of parameters are summed in T over kCallSteps steps, then in double, environment by
 // environment in a fixed order. Results are the same from run to run.
 //
-// What has no kernel runs on the CPU's lanes: tangents, Jacobians, states at times, memory
-// "reversible" and truncated gradients, observing.
+// Jacobians A and B of a step are found there too (device/robot_rows.h). What has no kernel runs on
+// the CPU's lanes: tangents, Jacobians by parameters, states at times, memory "reversible" and
+// truncated gradients, observing.
 #pragma once
 
 #include "cycloid/adjoint/lane_engine.h"
@@ -34,9 +35,7 @@ class DeviceEngine final : public Engine<T> {
   void advance(Run<T>& run, const Observer* observer, const AdvanceOptions& options,
                Advanced<T>& out) const override;
   RunOutcome linearise(const Run<T>& run, Linearisation<T>& out,
-                       const KeepGoing& keep_going) const override {
-    return lanes_.linearise(run, out, keep_going);
-  }
+                       const KeepGoing& keep_going) const override;
   RunOutcome sparse_linearise(const Run<T>& run, SparseLinearisation<T>& out,
                               const KeepGoing& keep_going) const override {
     return lanes_.sparse_linearise(run, out, keep_going);

@@ -133,6 +133,44 @@ std::vector<double> DeviceRollout<T>::pullback(const DeviceBars<T>& bars,
   return std::move(parts.params);
 }
 
+template <class T>
+Report device_linearise(const System& system, std::int64_t batch, const DeviceArrays<T>& arrays,
+                        T* A, T* B, std::int64_t control_rows, std::span<const double> params,
+                        const LineariseOptions& options) {
+  RolloutOptions rollout_options;
+  rollout_options.t0 = options.t;
+  Run<T> given = unseen_run<T>(system, batch, 1, control_rows, params, rollout_options);
+  given.first_step = options.step;
+  const OnDevice& on = device_that_runs(system);
+  const Run<T> run = run_of_jacobians(given);
+  const DevicePlan plan = plan_jacobians(run, on);
+  const StepperSizes& s = run.stepper->sizes();
+  std::vector<ChunkReport> said;
+  BadRow bad;
+  for (std::int64_t first = 0; first < batch; first += plan.part) {
+    DeviceRun<T> part(run, on, plan, first, std::min(plan.part, batch - first), true, &arrays);
+    part.forward(nullptr, options.keep_going);
+    const std::int64_t row = first * s.tangent;
+    const BadRow found = part.linearise(A + row * s.tangent, B ? B + row * s.input : nullptr);
+    if (bad.environment < 0) bad = found;
+    said.push_back(part.report());
+  }
+  Report report = device_report(run, on, said);
+  refuse_unfit(report, options.unsolved);
+  if (bad.environment >= 0) {
+    throw GradientError(message("the step cannot be linearised: environment ", bad.environment,
+                                ", the derivative of ", system.states().tangent_name(bad.row),
+                                " is not finite"));
+  }
+  return report;
+}
+
+template Report device_linearise(const System&, std::int64_t, const DeviceArrays<float>&, float*,
+                                 float*, std::int64_t, std::span<const double>,
+                                 const LineariseOptions&);
+template Report device_linearise(const System&, std::int64_t, const DeviceArrays<double>&, double*,
+                                 double*, std::int64_t, std::span<const double>,
+                                 const LineariseOptions&);
 template class DeviceRollout<float>;
 template class DeviceRollout<double>;
 

@@ -56,4 +56,12 @@ class DeviceRollout {
   Report report_;
 };
 
+// linearise of arrays that lie on the device. arrays: x0 (batch, state), controls (control_rows,
+// input) and, as states, the states after the step (batch, state); A (batch, tangent, tangent), B
+// (batch, tangent, input). Throws as linearise does; there is no P.
+template <class T>
+Report device_linearise(const System& system, std::int64_t batch, const DeviceArrays<T>& arrays,
+                        T* A, T* B, std::int64_t control_rows, std::span<const double> params,
+                        const LineariseOptions& options);
+
 }  // namespace cycloid::inline adjoint

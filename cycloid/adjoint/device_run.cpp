@@ -11,6 +11,12 @@ namespace {
 
 // What may be taken of the memory that is free: threads' own memory comes out of it too.
 constexpr double kShareOfMemory = 0.6;
+// ... and of it, what Jacobians may have.
+constexpr double kShareOfJacobians = 0.4;
+
+// Threads that keep a card at work on Jacobians, and the most that share an environment's: each
+// places and factors for itself.
+constexpr std::int64_t kRowThreads = 32768, kMostPieces = 4;
 
 std::int64_t rounded_root(std::int64_t n) {
   return std::max<std::int64_t>(
@@ -66,6 +72,27 @@ DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape) {
       plan.part = std::min(run.batch, kSumBlock);  // and let it say that it has no memory
     }
   }
+  return plan;
+}
+
+template <class T>
+Run<T> run_of_jacobians(const Run<T>& run) {
+  Run<T> own = run;
+  own.t0 += static_cast<double>(run.first_step) * run.step_length();
+  own.first_step = 0;
+  own.saved = {1};
+  own.memory = Memory::all();
+  return own;
+}
+
+template <class T>
+DevicePlan plan_jacobians(const Run<T>& run, const OnDevice& on) {
+  const StepperSizes& s = run.stepper->sizes();
+  const std::int64_t bytes =
+      static_cast<std::int64_t>(sizeof(T)) * (std::int64_t{s.tangent} * (s.tangent + s.input) + 1);
+  const double most = kShareOfJacobians * static_cast<double>(on.device->free_bytes());
+  DevicePlan plan = plan_device(run, on, true);
+  plan.part = std::clamp(static_cast<std::int64_t>(most) / bytes, std::int64_t{1}, plan.part);
   return plan;
 }
 
@@ -399,6 +426,26 @@ void DeviceRun<T>::backward(const DevicePull<T>& task, BackwardParts<T>& parts,
 }
 
 template <class T>
+BadRow DeviceRun<T>::linearise(T* A, T* B) const {
+  DeviceBuffer<int> some_bad(on_.device, 1);
+  some_bad.clear();
+  StepCall<T> c = call(0, 1);
+  c.A = A, c.B = B;
+  c.pieces = static_cast<int>(std::clamp(kRowThreads / count_, std::int64_t{1}, kMostPieces));
+  c.some_bad = some_bad.data();
+  on_.device->linearise(form_.kernel(), c);
+  on_.device->wait();
+  int bad = 0;
+  some_bad.get(&bad, 1);
+  if (bad == 0) return {};
+  std::vector<EnvironmentNote> notes(static_cast<std::size_t>(count_));
+  device_notes_.get(notes.data(), count_);
+  std::size_t e = 0;
+  while (notes[e].bad_step < 0) ++e;
+  return {first_ + static_cast<std::int64_t>(e), notes[e].bad_number};
+}
+
+template <class T>
 void DeviceRun<T>::take_notes(BackwardParts<T>& parts, std::vector<EnvironmentNote>& found) const {
   std::vector<EnvironmentNote> after(static_cast<std::size_t>(count_));
   device_notes_.get(after.data(), count_);
@@ -470,6 +517,10 @@ void DeviceRun<T>::take_parameters(const DevicePull<T>& task, const DeviceBuffer
 
 template DevicePlan plan_device(const Run<float>&, const OnDevice&, bool);
 template DevicePlan plan_device(const Run<double>&, const OnDevice&, bool);
+template Run<float> run_of_jacobians(const Run<float>&);
+template Run<double> run_of_jacobians(const Run<double>&);
+template DevicePlan plan_jacobians(const Run<float>&, const OnDevice&);
+template DevicePlan plan_jacobians(const Run<double>&, const OnDevice&);
 template class DeviceRun<float>;
 template class DeviceRun<double>;
 template Report device_report(const Run<float>&, const OnDevice&, std::vector<ChunkReport>&);

@@ -1,4 +1,5 @@
-// DeviceRun: one part of a batch on a device, its memory and its calls, forward and back.
+// DeviceRun: one part of a batch on a device, its memory and its calls, forward, back and for
+// Jacobians.
 //
 // The user's arrays are copied there and back, or lie there already (DeviceArrays, DeviceBars).
 #pragma once
@@ -22,6 +23,19 @@ struct DevicePlan {
 // Decides by the device's free memory and the memory that the user asks for.
 template <class T>
 DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape);
+
+// The run of one step whose Jacobians are asked for, and how it is cut where they are to have
+// memory of their own.
+template <class T>
+Run<T> run_of_jacobians(const Run<T>& run);
+template <class T>
+DevicePlan plan_jacobians(const Run<T>& run, const OnDevice& on);
+
+// A row of a Jacobian that is not finite.
+struct BadRow {
+  std::int64_t environment = -1;  // none
+  int row = -1;
+};
 
 // The user's arrays where they lie on the device already: rows as in rollout.h, x0 in coordinates.
 // controls is null for zero inputs.
@@ -71,6 +85,10 @@ class DeviceRun {
   // After forward. Adds this part's share to the parts; says where cotangents were not finite.
   void backward(const DevicePull<T>& task, BackwardParts<T>& parts,
                 std::vector<EnvironmentNote>& found);
+
+  // After forward of one step: writes A (count, tangent, tangent) and B (count, tangent, input) on
+  // the device. Of an environment that failed nothing is written.
+  BadRow linearise(T* A, T* B) const;
 
  private:
   StepCall<T> call(std::int64_t first_step, std::int64_t steps) const;

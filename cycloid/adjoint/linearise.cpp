@@ -108,16 +108,15 @@ Run<T> run_of_step(const System& system, std::span<const T> x, std::span<const T
   return run;
 }
 
+[[noreturn]] void no_derivative(const std::string& reason) {
+  throw GradientError(message("the step cannot be linearised: ", reason));
+}
+
 // Throws GradientError where the step has no derivative.
 void check_step(const RunOutcome& outcome, bool unsolved = false) {
-  const auto refuse = [](const std::string& reason) {
-    throw GradientError(message("the step cannot be linearised: ", reason));
-  };
-  const Report& report = outcome.report;
-  if (!report.failed.empty()) refuse(describe(report.failed.front()));
-  if (!report.unsolved.empty() && !unsolved) refuse(describe(report.unsolved.front()));
+  refuse_unfit(outcome.report, unsolved);
   for (const Event& event : outcome.events) {
-    if (event.grazing) refuse(message("a grazing event: ", describe(event)));
+    if (event.grazing) no_derivative(message("a grazing event: ", describe(event)));
   }
 }
 
@@ -180,6 +179,11 @@ SparseLinearisation<T> checked_sparse(const System& system, std::span<const T> x
 }
 
 }  // namespace
+
+void refuse_unfit(const Report& report, bool unsolved) {
+  if (!report.failed.empty()) no_derivative(describe(report.failed.front()));
+  if (!report.unsolved.empty() && !unsolved) no_derivative(describe(report.unsolved.front()));
+}
 
 Linearisation<double> linearise(const System& system, std::span<const double> x,
                                 std::span<const double> u, std::span<const double> params,

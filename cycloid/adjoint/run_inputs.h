@@ -25,6 +25,8 @@ Trajectory<T> roll_out(Run<T> run, const KeepGoing& keep_going);
 
 // Throws GradientError where the report names an environment that failed or is not solved.
 void refuse_failed(const Report& report);
+// ... of a step to be linearised; unsolved: a solver that stopped short is accepted.
+void refuse_unfit(const Report& report, bool unsolved);
 
 // NaN for parameters that have no derivative, in rows of their cotangents.
 void mark_not_differentiable(const Parameters& registry, std::vector<double>& rows);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cycloid/adjoint/device_rollout.h"
+#include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_case_test.h"
@@ -37,21 +38,25 @@ double worst(const std::vector<double>& a, const std::vector<double>& b) {
   return difference / size;
 }
 
-// A run of both and its gradient, which must be the same.
-void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const Memory& memory,
-               const std::vector<double>& params = {}) {
-  const System device = on_device(cpu, "host");
-  const std::size_t rows = static_cast<std::size_t>(batch);
-  const std::size_t nx = static_cast<std::size_t>(cpu.states().size()),
-                    nu = static_cast<std::size_t>(cpu.inputs().size());
-  std::vector<double> x0;
+// States near the initial one.
+std::vector<double> starts(const System& cpu, std::size_t rows) {
+  std::vector<double> x0, x(static_cast<std::size_t>(cpu.states().size()));
   for (std::size_t e = 0; e < rows; ++e) {
-    std::vector<double> x(nx);
     const auto d = numbers(static_cast<std::size_t>(cpu.states().tangent_size()), 0.05,
                            static_cast<unsigned>(e + 1));
     cpu.states().retract(cpu.initial_state().data(), d.data(), x.data());
     x0.insert(x0.end(), x.begin(), x.end());
   }
+  return x0;
+}
+
+// A run of both and its gradient, which must be the same.
+void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const Memory& memory,
+               const std::vector<double>& params = {}) {
+  const System device = on_device(cpu, "host");
+  const std::size_t rows = static_cast<std::size_t>(batch);
+  const std::size_t nu = static_cast<std::size_t>(cpu.inputs().size());
+  const std::vector<double> x0 = starts(cpu, rows);
   const auto u = numbers(rows * static_cast<std::size_t>(steps) * nu, 0.3, 5);
   const Controls<double> controls = nu > 0 ? Controls<double>(u, steps) : Controls<double>(steps);
   RolloutOptions options;
@@ -166,6 +171,69 @@ TEST_CASE("DeviceRollout: an environment that failed has the gradient zero, or i
   CHECK_THROWS_WITH_AS(DeviceRollout<double>(systems::make("lorenz"), 2, 5,
                                              {x0.data(), nullptr, states.data()}, 0, {}, options),
                        doctest::Contains("runs on the CPU"), Error);
+}
+
+// Jacobians of both, from arrays that are copied and from arrays that lie there.
+void check_jacobians(const System& cpu, std::int64_t batch) {
+  const System device = on_device(cpu, "host");
+  const std::size_t rows = static_cast<std::size_t>(batch);
+  const std::vector<double> x = starts(cpu, rows),
+                            u = numbers(rows * static_cast<std::size_t>(cpu.inputs().size()), 0.3,
+                                        5);
+  LineariseOptions options;
+  options.t = 0.7;
+  const auto here = linearise(cpu, x, u, {}, options), there = linearise(device, x, u, {}, options);
+  CHECK(worst(here.A, std::vector<double>(here.A.size())) > 0);
+  CHECK(worst(there.next, here.next) < kSame);
+  CHECK(worst(there.A, here.A) < kSame);
+  CHECK(worst(there.B, here.B) < kSame);
+  std::vector<double> next(x.size()), A(here.A.size()), B(here.B.size());
+  const Report report =
+      device_linearise<double>(device, batch, {x.data(), u.data(), next.data()}, A.data(), B.data(),
+                               u.empty() ? 0 : batch, {}, options);
+  CHECK(report.failed.empty());
+  CHECK(worst(next, here.next) < kSame);
+  CHECK(worst(A, here.A) < kSame);
+  CHECK(worst(B, here.B) < kSame);
+}
+
+TEST_CASE("linearise: a device finds the Jacobians of the CPU, of laws and of robots") {
+  for (const char* law : {"pendulum", "double_pendulum", "kepler", "lorenz", "spring_chain"}) {
+    CAPTURE(law);
+    check_jacobians(systems::make(law, {}, {}, 5), 6);
+  }
+  for (const RigidIntegrator integrator :
+       {RigidIntegrator::euler, RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
+    CAPTURE(static_cast<int>(integrator));
+    check_jacobians(make_robot(test::held_robot(integrator)), 3);
+    Model free = test::held_robot(integrator);
+    free.options.acting.constraints = false;
+    check_jacobians(make_robot(free), 3);
+  }
+}
+
+TEST_CASE("linearise: rows do not depend on how many threads share an environment") {
+  Model model = test::held_robot(RigidIntegrator::euler);
+  model.options.acting.constraints = false;
+  const System device = on_device(make_robot(model), "host");
+  const std::vector<double> x = starts(device, 1);
+  std::vector<double> many;
+  constexpr std::size_t kMany = 16400;  // a thread has all rows, and of one environment a piece
+  for (std::size_t e = 0; e < kMany; ++e) many.insert(many.end(), x.begin(), x.end());
+  const auto one = linearise(device, x), all = linearise(device, many);
+  const std::size_t last = (kMany - 1) * one.A.size();
+  CHECK(std::vector<double>(all.A.begin() + static_cast<std::ptrdiff_t>(last), all.A.end()) ==
+        one.A);
+}
+
+TEST_CASE("linearise: a step that is not finite on a device is named") {
+  const System device = on_device(systems::make("lorenz", {}, {.dt = 1e200}), "host");
+  const std::vector<double> x = {0, 0, 0, 1, 1, 1};
+  CHECK_THROWS_WITH_AS(linearise(device, x), doctest::Contains("environment 1"), GradientError);
+  std::vector<double> next(6), A(18);
+  CHECK_THROWS_WITH_AS(device_linearise<double>(device, 2, {x.data(), nullptr, next.data()},
+                                                A.data(), nullptr, 0, {}, {}),
+                       doctest::Contains("environment 1"), GradientError);
 }
 
 TEST_CASE("on_device: a batch that does not fit runs in parts, with the same sums") {

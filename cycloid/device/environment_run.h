@@ -1,6 +1,6 @@
-// The run of one environment through the steps of a StepCall, forward and back: what one thread of
-// a device does. A Body is one kind of System: it makes a step and pulls it back
-// (law_body.h, robot_body.h).
+// The run of one environment through the steps of a StepCall, forward and back, and the Jacobians
+// of one step: what one thread of a device does. A Body is one kind of System: it makes a step,
+// pulls it back and finds the rows of its Jacobians (law_body.h, robot_body.h).
 //
 // The thread's memory, `memory`, holds what the body carves and behind it
 //   [ x | x⁺ | u | record | x̄ | x̄⁺ | ū | p̄ ]
@@ -242,6 +242,71 @@ CYCLOID_HD void run_backward(const StepCall<T>& c, std::int64_t e, std::byte* me
   }
   if (bad_step < 0 || c.notes[e].bad_step >= 0) return;
   c.notes[e].bad_step = bad_step, c.notes[e].bad_number = bad_number;
+  *c.some_bad = 1;  // by whichever thread
+}
+
+// The rows of A and B that are a thread's own, and memory for one of them.
+template <class T>
+class JacobianRows {
+ public:
+  CYCLOID_HD JacobianRows(const StepCall<T>& c, std::int64_t e, int piece,
+                          const ThreadArrays<T>& at)
+      : x_next_bar(at.x_next_bar),
+        x_bar(at.x_bar),
+        u_bar(at.u_bar),
+        tangent_(c.tangent),
+        input_(c.input),
+        piece_(piece),
+        pieces_(c.pieces),
+        A_(c.A + e * c.tangent * c.tangent),
+        B_(c.B ? c.B + e * c.tangent * c.input : nullptr) {
+    for (int i = 0; i < c.tangent; ++i) x_next_bar[i] = T(0);
+  }
+
+  // Whether the i-th thing with rows of its own is this thread's.
+  CYCLOID_HD bool owns(int i) const { return i % pieces_ == piece_; }
+  CYCLOID_HD T* A(int k) const { return A_ + k * tangent_; }
+  CYCLOID_HD T* B(int k) const { return B_ + k * input_; }
+
+  // Row k, by pull(), which adds to x_bar and u_bar for the cotangent x_next_bar.
+  template <class Pull>
+  CYCLOID_HD void find(int k, Pull&& pull) {
+    for (int i = 0; i < tangent_; ++i) x_bar[i] = T(0);
+    for (int i = 0; i < input_; ++i) u_bar[i] = T(0);
+    x_next_bar[k] = T(1);
+    pull();
+    x_next_bar[k] = T(0);
+    for (int i = 0; i < tangent_; ++i) A(k)[i] = x_bar[i];
+    for (int i = 0; i < input_; ++i) B(k)[i] = u_bar[i];
+    check(k);
+  }
+  CYCLOID_HD void check(int k) {
+    if (bad_row < 0 && !(all_finite(A(k), tangent_) && all_finite(B(k), input_))) bad_row = k;
+  }
+  CYCLOID_HD int size() const { return tangent_; }
+  CYCLOID_HD int inputs() const { return input_; }
+
+  T *x_next_bar, *x_bar, *u_bar;
+  int bad_row = -1;  // the first that is not finite
+
+ private:
+  int tangent_, input_, piece_, pieces_;
+  T *A_, *B_;
+};
+
+// A piece of the rows of the call's one step, which is on the tape.
+template <class Body, class T>
+CYCLOID_HD void run_linearise(const StepCall<T>& c, std::int64_t e, int piece, std::byte* memory) {
+  if (c.notes[e].failed >= 0) return;
+  const ThreadArrays<T> at(c, memory);
+  Body body(c, c.params + e * c.parameter_stride, memory);
+  read_lane(c.states_kept, c.count, e, c.state, at.x);
+  read_lane(c.records, c.count, e, c.record, at.record);
+  read_input(c, e, 0, at.u);
+  JacobianRows<T> rows(c, e, piece, at);
+  body.linearise(c.t0, c.first_step, at.x, at.u, at.record, rows);
+  if (rows.bad_row < 0) return;
+  c.notes[e].bad_step = c.first_step, c.notes[e].bad_number = rows.bad_row;
   *c.some_bad = 1;  // by whichever thread
 }
 

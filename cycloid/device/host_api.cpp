@@ -39,34 +39,42 @@ int host_wait() { return 0; }
 void host_use_stream(void*) {}
 
 template <class Body, class T>
-void run_all(const StepCall<T>& call, bool back) {
+void run_all(const StepCall<T>& call, Way way) {
   const std::size_t bytes = call.body_bytes + ThreadArrays<T>::bytes(call);
   std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
   std::byte* const at = reinterpret_cast<std::byte*>(memory.data());
   for (std::int64_t e = 0; e < call.count; ++e) {
     std::memset(at, 0xa5, bytes);  // a thread of a card finds anything there
-    back ? run_backward<Body>(call, e, at) : run_forward<Body>(call, e, at);
+    if (way == Way::forward) run_forward<Body>(call, e, at);
+    if (way == Way::back) run_backward<Body>(call, e, at);
+    for (int piece = 0; way == Way::linearise && piece < call.pieces; ++piece) {
+      std::memset(at, 0xa5, bytes);
+      run_linearise<Body>(call, e, piece, at);
+    }
   }
 }
 
 template <class T>
-int run_host(int kernel, const StepCall<T>& call, bool back) {
-  if (kernel == kSmoothRobot) return run_all<RobotBody<T, false>>(call, back), 0;
-  if (kernel == kConstrainedRobot) return run_all<RobotBody<T, true>>(call, back), 0;
+int run_host(int kernel, const StepCall<T>& call, Way way) {
+  if (kernel == kSmoothRobot) return run_all<RobotBody<T, false>>(call, way), 0;
+  if (kernel == kConstrainedRobot) return run_all<RobotBody<T, true>>(call, way), 0;
   return with_law_body<T>(kernel,
-                          [&](auto tag) { run_all<typename decltype(tag)::Body>(call, back); })
+                          [&](auto tag) { run_all<typename decltype(tag)::Body>(call, way); })
              ? 0
              : 1;
 }
 
-int run_either(int kernel, const void* call, bool back) {
+int run_either(int kernel, const void* call, Way way) {
   if (kernel >= kDoubleKernels) {
-    return run_host(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), back);
+    return run_host(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), way);
   }
-  return run_host(kernel, *static_cast<const StepCall<float>*>(call), back);
+  return run_host(kernel, *static_cast<const StepCall<float>*>(call), way);
 }
-int host_forward(int kernel, const void* call) { return run_either(kernel, call, false); }
-int host_backward(int kernel, const void* call) { return run_either(kernel, call, true); }
+int host_forward(int kernel, const void* call) { return run_either(kernel, call, Way::forward); }
+int host_backward(int kernel, const void* call) { return run_either(kernel, call, Way::back); }
+int host_linearise(int kernel, const void* call) {
+  return run_either(kernel, call, Way::linearise);
+}
 
 int host_sum(const SumCall* call) {
   const std::int64_t blocks = (call->count + kSumBlock - 1) / kSumBlock;
@@ -76,10 +84,10 @@ int host_sum(const SumCall* call) {
   return 0;
 }
 
-constexpr DeviceApi kHostApi{kDeviceVersion,  host_error,      host_name,     host_allocate,
-                             host_release,    host_copy,       host_copy,     host_clear,
-                             host_free_bytes, host_forward,    host_backward, host_sum,
-                             host_wait,       host_use_stream, host_wait,     kHostMemory};
+constexpr DeviceApi kHostApi{
+    kDeviceVersion, host_error, host_name,       host_allocate, host_release,  host_copy,
+    host_copy,      host_clear, host_free_bytes, host_forward,  host_backward, host_linearise,
+    host_sum,       host_wait,  host_use_stream, host_wait,     kHostMemory};
 [[maybe_unused]] const bool kInUse = use_host_api(kHostApi);
 
 }  // namespace

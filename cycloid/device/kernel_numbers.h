@@ -5,6 +5,9 @@
 
 namespace cycloid::inline device {
 
+// What a kernel does with a call: steps, their pullback, or the Jacobians of one step.
+enum class Way { forward = 0, back = 1, linearise = 2 };
+
 inline constexpr int kSmoothRobot = 0;       // without constraints
 inline constexpr int kConstrainedRobot = 1;  // with
 inline constexpr int kFirstLaw = 2;          // laws with rk4 (kernels.h)

@@ -41,6 +41,17 @@ class LawBody {
     p_bar[n] += bar.h + static_cast<T>(k) * bar.t;  // t = t0 + k h
   }
 
+  // Row after row.
+  CYCLOID_HD void linearise(double t0, std::int64_t k, const T* x, const T* u, const T* record,
+                            JacobianRows<T>& rows) {
+    for (int i = 0; i < rows.size(); ++i) {
+      if (!rows.owns(i)) continue;
+      rows.find(i, [&] {
+        pullback(t0, k, x, u, record, rows.x_next_bar, rows.x_bar, rows.u_bar, nullptr);
+      });
+    }
+  }
+
  private:
   CYCLOID_HD LawPoint<Law, T> point(double t0, std::int64_t k, const T* u) const {
     const T h = p_[law_.shape.parameters];

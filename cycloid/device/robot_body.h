@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "cycloid/device/environment_run.h"
+#include "cycloid/device/robot_rows.h"
 #include "cycloid/rigid/constrained_dynamics.h"
 #include "cycloid/rigid/rk4_step.h"
 
@@ -82,6 +83,22 @@ class RobotBody {
       }
     });
     if (p_bar) p_bar[image_.tree.options.timestep] += h_bar;
+  }
+
+  // Of euler's step, rows of q⁺ follow from those of v⁺ (robot_rows.h).
+  CYCLOID_HD void linearise(double t0, std::int64_t k, const T* x, const T* u, const T* record,
+                            JacobianRows<T>& rows) {
+    if (image_.tree.model.options.integrator != RigidIntegrator::rk4) {
+      return with_dynamics(nullptr, [&](const auto& dynamics) {
+        robot_rows(robot(), x, u, record, at_.work, dynamics, rows);
+      });
+    }
+    for (int i = 0; i < rows.size(); ++i) {
+      if (!rows.owns(i)) continue;
+      rows.find(i, [&] {
+        pullback(t0, k, x, u, record, rows.x_next_bar, rows.x_bar, rows.u_bar, nullptr);
+      });
+    }
   }
 
  private:

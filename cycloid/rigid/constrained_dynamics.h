@@ -247,6 +247,7 @@ struct ConstrainedDynamics {
   bool slopes;                // the integrator's matrix is not M
   LaneNote* notes = nullptr;  // (lanes) how the solve fared, where someone asks
   Scalar<S> near_width = 0;   // FromDistance (system/gradient_mode.h)
+  bool again = false;         // the workspace has been through a pullback of this instant
 
   CYCLOID_HD ConstrainedRecord layout(const TreeView& tree) const {
     return {tree.model.nv, slopes, recorded_slots(plan), record_width(plan.contacts)};
@@ -306,7 +307,8 @@ struct ConstrainedDynamics {
     RobotRows<S> rows = recorded_rows(r.tree, record);
     rows.near_width = near_width;
     constrained_acceleration_pullback(r, x, w, memory.solver, rows, record,
-                                      record + r.tree.model.nv, act_dot_bar, act_next_bar, bar);
+                                      record + r.tree.model.nv, act_dot_bar, act_next_bar, bar,
+                                      static_cast<const S*>(nullptr), again);
   }
 
   // The rows, with the contacts of the record.

@@ -307,9 +307,17 @@ CYCLOID_STAGE void gather_weights(const Robot<S, P>& r, const Instant<S>& x, con
   });
 }
 
+// Whether a second pullback of one instant may take what the first has placed and factored.
+CYCLOID_HD inline bool may_pull_again(const TreeView& tree) {
+  return !tree.model.options.acting.exact_diagonal && !tree.has_adhesion &&
+         !tree.limits_compensation;
+}
+
 // The pullback of â, whose cotangent is in w.mu on entry; a and a_hat: those of forward. Where
 // M̂ = M, a_hat is not looked at. act_dot_bar and act_next_bar (na) may be null, and so may f_bar
-// (all rows), the cotangent of the rows' forces.
+// (all rows), the cotangent of the rows' forces. again: this instant has been pulled back before,
+// and nothing but w.mu has changed; not where places and factors are not all that is kept
+// (`may_pull_again`).
 template <class S, class P, class Rows>
 CYCLOID_STAGE void constrained_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
                                                      const Workspace<S>& w,
@@ -317,13 +325,13 @@ CYCLOID_STAGE void constrained_acceleration_pullback(const Robot<S, P>& r, const
                                                      const Rows& rows, const S* a, const S* a_hat,
                                                      const S* act_dot_bar, const S* act_next_bar,
                                                      const InstantBars<S>& bar,
-                                                     const S* f_bar = nullptr) {
+                                                     const S* f_bar = nullptr, bool again = false) {
   const TreeView& tree = r.tree;
   const int nv = tree.model.nv;
   const std::size_t bodies = tree.model.bodies.size();
   const ConstraintProblem<S>& problem = own.problem;
   const DofBlocks& dofs = *problem.dofs;
-  pose_and_factor(r, x, w, own, rows);
+  if (!again) pose_and_factor(r, x, w, own, rows);
   through_slopes(r, w, own);  // (3)
   for (int i = 0; i < problem.all_rows(); ++i) {
     own.bars.a_ref[i] = own.bars.D[i] = own.bars.friction[i] = S(0);
@@ -334,7 +342,7 @@ CYCLOID_STAGE void constrained_acceleration_pullback(const Robot<S, P>& r, const
   }
   pad(dofs, static_cast<const S*>(w.mu), own.newton.g);
   solve_newton_pullback(problem, static_cast<const S*>(own.x), static_cast<const S*>(own.newton.g),
-                        own.newton, own.mu, own.bars, f_bar);
+                        own.newton, own.mu, own.bars, f_bar, again);
   unpad(dofs, static_cast<const S*>(own.mu), w.mu);
   if constexpr (requires { rows.adhere_back(r, x, w, problem, own.mu); }) {
     rows.adhere_back(r, x, w, problem, static_cast<const S*>(own.mu));
@@ -358,7 +366,9 @@ CYCLOID_STAGE void constrained_acceleration_pullback(const Robot<S, P>& r, const
   w.bars.clear(bodies);
   for (std::size_t b = 0; b < bodies; ++b) own.alpha_bar[b] = Force<S>{};
   RowInstant<S> at = row_instant(r, x, w);
-  for (std::size_t l = 0; l < tree.links.size(); ++l) w.a[l] += own.alpha[l];  // now with q̈
+  for (std::size_t l = 0; !again && l < tree.links.size(); ++l) {
+    w.a[l] += own.alpha[l];  // now with q̈
+  }
   at.fields.m = w.m, at.fields.alpha = own.alpha;
   at.mu = w.mu, at.qacc = a;
   ReferenceOptions<S> options_bar{};

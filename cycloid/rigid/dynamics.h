@@ -569,13 +569,14 @@ CYCLOID_HD void gather_motion(const Robot<S, P>& r, const Instant<S>& x, const W
                 act_dot_bar, act_next_bar, pushed, bar);
 }
 
-// The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈.
+// The pullback of q̈, whose cotangent is in w.mu on entry; qacc is q̈. again: of an instant that
+// has been pulled back before.
 template <class S, class P>
 CYCLOID_HD void smooth_acceleration_pullback(const Robot<S, P>& r, const Instant<S>& x,
                                              const Workspace<S>& w, const S* qacc,
                                              const S* act_dot_bar, const S* act_next_bar,
-                                             const InstantBars<S>& bar) {
-  place_and_factor(r, x, w, qacc);
+                                             const InstantBars<S>& bar, bool again = false) {
+  if (!again) place_and_factor(r, x, w, qacc);
   solve_inertia(r, w, true, w.mu);  // (4)
   gather_motion(r, x, w, qacc, act_dot_bar, act_next_bar, bar);
 }

@@ -63,6 +63,8 @@ struct StepShape {
 
 // A robot without constraints: its record is q̈.
 struct SmoothDynamics {
+  bool again = false;  // the workspace has been through a pullback of this instant
+
   CYCLOID_HD int record_numbers(const TreeView& tree) const { return tree.model.nv; }
   // Where the record holds what changes the velocity.
   CYCLOID_HD int moved(const TreeView&) const { return 0; }
@@ -76,7 +78,7 @@ struct SmoothDynamics {
   CYCLOID_HD void pullback(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                            const S* record, const S* act_dot_bar, const S* act_next_bar,
                            const InstantBars<S>& bar) const {
-    smooth_acceleration_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar);
+    smooth_acceleration_pullback(r, x, w, record, act_dot_bar, act_next_bar, bar, again);
   }
 };
 

@@ -7,7 +7,7 @@
 namespace cycloid::inline system {
 
 inline constexpr int kDeviceVersion =
-    4;  // of what these mean; device/layout_fingerprint.h has sizes
+    5;  // of what these mean; device/layout_fingerprint.h has sizes
 
 // What kind of memory a device has, in DLPack's numbers.
 inline constexpr int kHostMemory = 1, kCudaMemory = 2;
@@ -25,6 +25,7 @@ struct DeviceApi {
   int (*free_bytes)(std::int64_t* out);
   int (*forward)(int kernel, const void* call);  // StepCall of the kernel's precision
   int (*backward)(int kernel, const void* call);
+  int (*linearise)(int kernel, const void* call);
   int (*sum)(const SumCall* call);
   int (*wait)();
   void (*use_stream)(void* stream);  // of this thread's calls from now on; null: the device's own

@@ -1,6 +1,7 @@
 // StepCall: what a kernel of a device is asked to do, as plain numbers and addresses.
 //
-// One thread runs one environment through `steps` steps, forward or back. Arrays of the user's have
+// One thread runs one environment through `steps` steps, forward or back, or finds some rows of the
+// Jacobians A and B of the one step on the tape. Arrays of the user's have
 // rows, one environment after another, as in adjoint/rollout.h; a stride of 0 is a row that all
 // share. What only kernels read (the tape) has the environment innermost: number i of environment e
 // stands at [i * count + e], so that threads side by side read side by side.
@@ -85,6 +86,10 @@ struct StepCall {
   double* params_bar = nullptr;    // (parameters, count), added to; null: nobody asked
   const char* left_out = nullptr;  // (count) environments without a gradient
   bool last = false;               // the call's last state is the run's: its cotangent counts here
+
+  // Jacobians: rows (count, tangent, tangent) and (count, tangent, input) of the call's one step.
+  T *A = nullptr, *B = nullptr;
+  int pieces = 1;  // threads that share an environment's rows
 };
 
 // Sums over environments in a fixed order: blocks of kSumBlock, then the blocks one after another.

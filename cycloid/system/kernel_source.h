@@ -92,6 +92,10 @@ class Device {
   void backward(int kernel, const StepCall<T>& call) const {
     check(api_.backward(kernel, &call), "pulling steps back");
   }
+  template <class T>
+  void linearise(int kernel, const StepCall<T>& call) const {
+    check(api_.linearise(kernel, &call), "finding Jacobians");
+  }
   void sum(const SumCall& call) const { check(api_.sum(&call), "summing"); }
   void wait() const { check(api_.wait(), "waiting for it"); }
   void use_stream(void* stream) const { api_.use_stream(stream); }

@@ -10,11 +10,14 @@ import numpy as np
 
 from cycloid import _core
 from cycloid._arrays import check_memory
+from cycloid._core import Error
+from cycloid._device_arrays import lies_there
+from cycloid._device_rollout import advance_there
 from cycloid._observe import Layout, eyes_of
 from cycloid._options import MOST_STEPS, as_integer, as_names, as_real, as_threads
 from cycloid._results import Report
 from cycloid._rollout import as_report, one_step
-from cycloid._system import System
+from cycloid._system import System, check_system
 
 
 class Advanced:
@@ -72,7 +75,8 @@ def advance(
     are those of its fourth stage, and qacc is the mean of the stages. Without, all are those of the
     new state. params, threads, t0: as in `rollout`.
 
-    An environment that fails stands still at its last finite state and is in the report.
+    An environment that fails stands still at its last finite state and is in the report. Arrays on
+    the System's device give states there, without names.
 
     >>> import cycloid as cy
     >>> robot = cy.load('''<mujoco> <worldbody> <body name="bob"> <joint axis="0 1 0"/>
@@ -83,8 +87,15 @@ def advance(
     >>> next.states.shape, next["xipos:bob"].round(2).tolist()
     ((2, 2), [[-0.2, 0.0, -1.99], [-0.4, 0.0, -1.96]])
     """
-    batch = one_step(system, x, u, params)
+    check_system(system)
     chosen = as_names(names, "names")
+    if lies_there(system, x) or lies_there(system, u):
+        if chosen:
+            raise Error("names: what lies on a device is observed there, of the states alone")
+        count = as_integer(steps, "steps", 1, MOST_STEPS)
+        states, said = advance_there(system, x, u, count, params, as_real(t0, "t0"))
+        return Advanced(states, np.zeros((*states.shape[:-1], 0)), _NOTHING, said)
+    batch = one_step(system, x, u, params)
     observer, layout = eyes_of(system, chosen) if chosen else (None, _NOTHING)
     n = math.prod(batch.lead)
     size = len(layout.names)

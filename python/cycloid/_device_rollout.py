@@ -12,7 +12,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import Shape, as_numbers, broadcast, check_trailing, from_rows
 from cycloid._core import Error
-from cycloid._device_arrays import DeviceArray, Framework, lies_there, to_host, view_of
+from cycloid._device_arrays import DeviceArray, Framework, View, lies_there, to_host, view_of
 from cycloid._options import (
     MOST_STEPS,
     as_integer,
@@ -56,7 +56,7 @@ class DeviceTrajectory:
 
         self.system, dtype = system, system.dtype
         self._maker = Framework(system, x0 if lies_there(system, x0) else controls)
-        x0, self._x0_shape = _shaped(system, x0, (system.state_size,), "x0", system._meaning)
+        x0, self._x0_shape = shaped(system, x0, (system.state_size,), "x0", system._meaning)
         leads = {"x0": self._x0_shape[:-1]}
         self._controls_shape: Shape | None = None
         steps = controls
@@ -66,7 +66,7 @@ class DeviceTrajectory:
             steps, controls = controls
         if controls is not None:
             tail = (system.input_size,) if held else (-1, system.input_size)
-            controls, shape = _shaped(system, controls, tail, "controls", "or be a number of steps")
+            controls, shape = shaped(system, controls, tail, "controls", "or be a number of steps")
             self._controls_shape = shape
             leads["controls"] = shape[: len(shape) - len(tail)]
             steps = steps if held else shape[-2]
@@ -75,28 +75,15 @@ class DeviceTrajectory:
             leads["params"] = self._params.shape[:-1]
         self._lead, self._steps, self._held = broadcast(leads), steps, held
         n = math.prod(self._lead)
-
-        rows = self._maker.rows(x0, self._lead, 1, dtype, "x0")
-        if n > 1 and math.prod(self._x0_shape[:-1]) == 1:
-            rows = self._maker.repeated(rows, n, dtype)
-        inputs, count = None, 0
-        if controls is not None and system.input_size:
-            inputs = self._maker.rows(controls, self._lead, 1 if held else 2, dtype, "controls")
-            own = self._controls_shape[: -1 if held else -2]
-            count = 1 if math.prod(own) == 1 else n
-        params = self._params
-        if params is not None and math.prod(params.shape[:-1]) > 1:
-            params = np.broadcast_to(params, (*self._lead, params.shape[-1]))
-        if params is not None:
-            params = np.ascontiguousarray(params).reshape((-1, params.shape[-1]))
-        made = DeviceArray(system, (n, saved_states(save, steps), system.state_size), dtype)
         # Views keep the arrays alive, and unchanged if nobody changes them.
-        self._views = [view_of(system, rows, "x0")]
-        if inputs is not None:
-            self._views.append(view_of(system, inputs, "controls"))
+        self._views, count = rows_there(
+            system, self._maker, self._lead, x0, controls, 1 if held else 2
+        )
+        params = param_rows(self._params, self._lead)
+        made = DeviceArray(system, (n, saved_states(save, steps), system.state_size), dtype)
         self._core = getattr(_core, f"device_rollout_{system._precision}")(
             system._core, n, steps, self._views[0].address,
-            self._views[1].address if inputs is not None else 0, made._address, count,
+            self._views[1].address if count else 0, made._address, count,
             params,
             *save, *memory, t0, 0, held, tape,
         )  # fmt: skip
@@ -106,24 +93,11 @@ class DeviceTrajectory:
         self.states = self._maker.give(made, (*self._lead, len(self.steps), system.state_size))
 
     def _take_params(self, params: Any) -> None:
-        self._params = self._named_shapes = self._params_from = None
-        if params is None:
-            return
-        registry, system = self.system.parameters, self.system
-        if isinstance(params, Mapping):
-            there = {k: v for k, v in params.items() if lies_there(system, v)}
-            self._params_from = {k: Framework(system, v) for k, v in there.items()}
-            self._dtypes = {k: view_of(system, v, k).dtype for k, v in there.items()}
-            given = {k: to_host(system, v, k) if k in there else v for k, v in params.items()}
-            self._params, self._named_shapes = registry._packed(given)
-            return
-        if lies_there(system, params):
-            self._params_from = {"": Framework(system, params)}
-            self._dtypes = {"": view_of(system, params, "params").dtype}
-            params = to_host(system, params, "params")
-        params = as_numbers(params, np.float64, "params")
-        check_trailing(params, (registry.size,), "params", "one number per parameter")
-        self._params = params
+        self._params, self._named_shapes = packed_params(self.system, params)
+        named = params if isinstance(params, Mapping) else {"": params}
+        there = {k: v for k, v in named.items() if lies_there(self.system, v)}
+        self._params_from = {k: Framework(self.system, v) for k, v in there.items()}
+        self._dtypes = {k: view_of(self.system, v, k).dtype for k, v in there.items()}
 
     def pullback(
         self,
@@ -198,7 +172,7 @@ class DeviceTrajectory:
 
     def _back(self, name: str, bar: np.ndarray) -> Any:
         """To where the parameter came from."""
-        maker = (self._params_from or {}).get(name)
+        maker = self._params_from.get(name)
         if maker is None:
             return bar
         made = DeviceArray.of(self.system, bar.astype(self._dtypes[name]))
@@ -217,7 +191,57 @@ class DeviceTrajectory:
         )
 
 
-def _shaped(system: System, value: Any, tail: Shape, what: str, meaning: str) -> tuple[Any, Shape]:
+def packed_params(system: System, params: Any) -> tuple[np.ndarray | None, Any]:
+    """Parameters on this machine, packed, and the shapes of those that were named."""
+    if params is None:
+        return None, None
+    registry = system.parameters
+    if isinstance(params, Mapping):
+        there = {k for k, v in params.items() if lies_there(system, v)}
+        return registry._packed(
+            {k: to_host(system, v, k) if k in there else v for k, v in params.items()}
+        )
+    if lies_there(system, params):
+        params = to_host(system, params, "params")
+    params = as_numbers(params, np.float64, "params")
+    check_trailing(params, (registry.size,), "params", "one number per parameter")
+    return params, None
+
+
+def param_rows(params: np.ndarray | None, lead: Shape) -> np.ndarray | None:
+    """One row for all, or one for each environment."""
+    if params is None:
+        return None
+    if math.prod(params.shape[:-1]) > 1:
+        params = np.broadcast_to(params, (*lead, params.shape[-1]))
+    return np.ascontiguousarray(params).reshape((-1, params.shape[-1]))
+
+
+def rows_there(
+    system: System, maker: Framework, lead: Shape, x0: Any, controls: Any, trailing: int
+) -> tuple[list[View], int]:
+    """Where rows of x0 and of controls, arrays that know their shape or None, lie on the device,
+    and how many rows of controls there are."""
+    n, dtype = math.prod(lead), system.dtype
+    rows = maker.rows(x0, lead, 1, dtype, "x0")
+    if math.prod(view_of(system, rows, "x0").shape[:-1]) != n:
+        rows = maker.repeated(rows, n, dtype)
+    views = [_readable(system, rows, "x0")]
+    if controls is None or not system.input_size:
+        return views, 0
+    inputs = maker.rows(controls, lead, trailing, dtype, "controls")
+    views.append(_readable(system, inputs, "controls"))
+    return views, 1 if math.prod(views[1].shape[:-trailing]) == 1 else n
+
+
+def _readable(system: System, rows: Any, what: str) -> View:
+    view, name = view_of(system, rows, what), system.dtype.name
+    if view.dtype != name:  # of a framework without it
+        raise Error(f"{what} holds {view.dtype}, and the System {name}: make it so there")
+    return view
+
+
+def shaped(system: System, value: Any, tail: Shape, what: str, meaning: str) -> tuple[Any, Shape]:
     """The array, and its shape; of this machine, as one of NumPy's."""
     if not lies_there(system, value):
         value = as_numbers(value, system.dtype, what)
@@ -229,6 +253,17 @@ def _shaped(system: System, value: Any, tail: Shape, what: str, meaning: str) ->
     view = view_of(system, value, what)
     check_trailing(np.broadcast_to(np.float32(0), view.shape), tail, what, meaning)
     return value, view.shape
+
+
+def advance_there(
+    system: System, x: Any, u: Any, steps: int, params: Any, t0: float = 0.0
+) -> tuple[Any, Report]:
+    """The states after some steps under inputs that are held, of arrays on the device."""
+    controls = (steps, u)
+    run = DeviceTrajectory(
+        system, x, controls, params, ("last", []), ("all", 0), t0, held=True, tape=False
+    )
+    return run._maker.give(run._made, (*run._lead, system.state_size)), run.report
 
 
 def step_there(system: System, x: Any, u: Any, params: Any, t: float) -> Any:

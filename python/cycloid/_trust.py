@@ -10,6 +10,8 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import as_numbers, check_memory
 from cycloid._core import Error
+from cycloid._device_arrays import lies_there
+from cycloid._device_linearise import linearise_there
 from cycloid._extras import missing
 from cycloid._options import as_integer, as_names, as_real, check_one_of
 from cycloid._results import Diagnosis, GradientCheck, Linearisation
@@ -37,6 +39,8 @@ def linearise(
     The last two take one x, not a batch, and give A and B only. A system that does not know which
     entries are zero gives "sparse" up to 2,000 states. Operators compute in double.
 
+    Where x or u lies on the System's device, so do A, B and .next: arrays of the same framework.
+
     >>> import cycloid as cy
     >>> system = cy.systems.pendulum(integrator="euler")
     >>> A, B = cy.linearise(system, [0.0, 0.0], [0.0])
@@ -50,10 +54,18 @@ def linearise(
     ((2, 2), array([0.01, 1.  ]), array([0.01]))
     """
     check_one_of(form, ("dense", "sparse", "operator"), "form")
-    batch = one_step(system, x, u, params)
     names = ("x", "u") if wrt is None else as_names(wrt, "wrt")
     for name in names:
         check_one_of(name, ("x", "u", "params"), "wrt")
+    check_system(system)
+    if lies_there(system, x) or lies_there(system, u):
+        if "params" in names or form != "dense":
+            raise Error("x and u lie on a device, which gives dense A and B: pass NumPy arrays")
+        A, B, after = linearise_there(system, x, u, params, as_real(t, "t"))
+        if wrt is None:
+            return A, B
+        return Linearisation(A if "x" in names else None, B if "u" in names else None, None, after)
+    batch = one_step(system, x, u, params)
     if "params" in names:
         for name in batch.named_shapes or ():
             system.parameters.check_differentiable(name)

@@ -51,6 +51,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     of one environment, gymnasium.spaces.Box; without, actions have the range of the robot's
     controls, where they are limited. params, threads: as in `rollout`.
 
+    device: "cuda", of a System that runs there: states, observations and rewards are tensors of
+    torch that stay on the card, and so are what functions get and return (`TensorEnv`).
+
     An environment whose physics or observation stops being finite is terminated with reward 0, and
     `infos["diverged"]` says so; its observation is the last finite one. Time begins at 0 in every
     step: a law that depends on time needs a clock in its state.
@@ -74,6 +77,13 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ((16, 3), (16,), False)
     """
 
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
+        if keywords.get("device") is None:
+            return super().__new__(cls)
+        from cycloid._tensor_env import TensorEnv  # imports torch, and so only when asked for
+
+        return TensorEnv(*arguments, **keywords)
+
     def __init__(
         self,
         system: System,
@@ -94,6 +104,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         params: Any = None,
         threads: int | None = None,
         render_mode: None = None,
+        device: str | None = None,  # else __new__ makes a TensorEnv
     ) -> None:
         check_system(system)
         if render_mode is not None:

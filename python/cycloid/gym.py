@@ -39,7 +39,7 @@ from cycloid._single_env import SingleEnv
 from cycloid._snapshot import Rows, Snapshot
 from cycloid._vector_env import MOST_SEED, AutoresetMode, VectorEnv, gymnasium
 
-# Without StableBaselines, which needs another package: `import *` is to work without it.
+# Without StableBaselines and TensorEnv, which need other packages: `import *` is to work without.
 __all__ = [
     "AutoresetMode",
     "MujocoVectorEnv",
@@ -199,6 +199,10 @@ def _model_path(xml_file: Any) -> Path:
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("TensorEnv", "TensorSnapshot"):  # these import torch
+        from cycloid import _tensor_env
+
+        return getattr(_tensor_env, name)
     if name == "StableBaselines":  # imports torch, and so only when asked for
         from cycloid._stable_baselines import StableBaselines
 

@@ -99,6 +99,22 @@ void bind_precision(nb::module_& m, const char* suffix) {
         nb::arg("saved"), nb::arg("memory"), nb::arg("value"), nb::arg("t0"), nb::arg("stream"),
         nb::arg("held") = false, nb::arg("tape") = true,
         "Arrays by their addresses on the System's device, in rows.");
+  m.def((std::string("device_linearise_") + suffix).c_str(),
+        [](const System& system, std::int64_t batch, std::uint64_t x, std::uint64_t u,
+           std::int64_t control_rows, const std::optional<Rows<double>>& params, std::uint64_t next,
+           std::uint64_t A, std::uint64_t B, double t, std::uint64_t stream) {
+          const Unlocked call;
+          const OnStream there(system, stream);
+          LineariseOptions options;
+          options.t = t;
+          options.keep_going = call.keep_going();
+          device_linearise<T>(system, batch,
+                              {address<const T>(x), address<const T>(u), address<T>(next)},
+                              address<T>(A), address<T>(B), control_rows, span_of(params), options);
+        },
+        nb::arg("system"), nb::arg("batch"), nb::arg("x"), nb::arg("u"), nb::arg("control_rows"),
+        nb::arg("params").none(), nb::arg("next"), nb::arg("A"), nb::arg("B"), nb::arg("t"),
+        nb::arg("stream"), "Jacobians of one step of arrays on the System's device, to there.");
 }
 
 }  // namespace

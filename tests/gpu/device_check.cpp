@@ -1,13 +1,14 @@
 // What runs on a card (`make test-gpu`): parity of steps and gradients with the CPU in double,
 // determinism, and figures. A program of its own, so that it runs where Python does not.
 //
-//   device_check [--device cuda|host] [--laws] [--parity] [--cosines] [--many] [--figures]
-//                [model.cym …]                       none of the words: laws and parity
+//   device_check [--device cuda|host] [--laws] [--parity] [--jacobians] [--cosines] [--many]
+//                [--figures] [--jacobian-figures] [model.cym …]
+//                none of the words: laws, parity and jacobians
 //
 // Parity of one step and its pullback from states on the way of a rollout under random inputs:
 //   |Δx_device - Δx_cpu| / (|Δx_cpu| + 1e-3 √nx)   at most 1e-4 (float), 1e-9 (double)
 //   |bar_device - bar_cpu| / |bar_cpu|             at most 1e-3 (float), 1e-8 (double)
-// both at the 95th percentile of 256 environments.
+// both at the 95th percentile of 256 environments, and of the Jacobians A and B as of cotangents.
 // --cosines: the gradient of 20 steps, in float, with the CPU's in double: cosine at least 0.999 at
 // the 10 % quantile. --many: 10⁶ steps of environments from random states; every gradient is finite
 // or its environment is named.
@@ -17,6 +18,7 @@
 #include <cstring>
 
 #include "cycloid/adjoint/device_rollout.h"
+#include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"
 #include "cycloid/device/device.h"
@@ -170,6 +172,73 @@ void parity(const std::string& name, const System& single, const System& wide, s
   } catch (const Error& e) {  // a library without double
     std::printf("left out %s, double: %s\n", name.c_str(), e.what());
   }
+}
+
+// A and B of float and double on the device next to those of the CPU in double, and the same bits
+// where another number of threads shares an environment's rows.
+void check_jacobians(const std::string& name, const System& single, const System& wide) {
+  constexpr std::size_t kRows = 256;
+  const std::vector<double> x = visited(wide, kRows, 40);
+  const std::size_t nu = static_cast<std::size_t>(wide.inputs().size());
+  const auto u = random_numbers<double>(kRows * nu, 0.4, 23);
+  LineariseOptions options;
+  options.unsolved = true;
+  const auto truth = linearise(wide, x, u, {}, options);
+  const auto compare = [&](const char* precision, const auto& got, double tolerance) {
+    const double a = quantile(relative_errors(got.A, truth.A, kRows, 0), 0.95),
+                 b = nu > 0 ? quantile(relative_errors(got.B, truth.B, kRows, 1e-9), 0.95) : 0;
+    char text[200];
+    std::snprintf(text, sizeof text, "%s, %s: A %.1e, B %.1e", name.c_str(), precision, a, b);
+    judge(a <= tolerance && b <= tolerance, text);
+  };
+  const System near = on_device(single, where), there = on_device(wide, where);
+  const auto xs = as<float>(x), us = as<float>(u);
+  const auto found = linearise(near, xs, us, {}, options);
+  compare("Jacobians in float", found, 1e-3);
+  std::vector<float> many;  // so many that a thread has all rows of its environment
+  for (int i = 0; i < 130; ++i) many.insert(many.end(), xs.begin(), xs.end());
+  std::vector<float> inputs;
+  for (int i = 0; i < 130; ++i) inputs.insert(inputs.end(), us.begin(), us.end());
+  const auto all = linearise(near, many, inputs, {}, options);
+  judge(std::equal(found.A.begin(), found.A.end(), all.A.begin()) &&
+            std::equal(found.A.rbegin(), found.A.rend(), all.A.rbegin()),
+        name + ": the same bits, whoever shares the rows");
+  try {
+    compare("Jacobians in double", linearise(there, x, u, {}, options), 1e-8);
+  } catch (const Error& e) {  // a library without double
+    std::printf("left out %s, double: %s\n", name.c_str(), e.what());
+  }
+}
+
+// Jacobians of states that lie on the device, to there.
+void jacobian_figures(const std::string& name, const System& single, std::int64_t batch) {
+  const System there = on_device(single, where);
+  const auto& device = device_of(there)->device;
+  const std::vector<double> some = visited(single.in_double(), 256, 40);
+  const std::int64_t nx = static_cast<std::int64_t>(some.size()) / 256, nu = single.inputs().size(),
+                     nt = single.states().tangent_size();
+  std::vector<float> x;
+  for (std::int64_t e = 0; e < batch; ++e) {
+    const double* row = some.data() + (e % 256) * nx;
+    x.insert(x.end(), row, row + nx);
+  }
+  const auto u = random_numbers<float>(static_cast<std::size_t>(batch * nu), 0.4, 3);
+  const DeviceBuffer<float> x0(device, batch * nx), controls(device, batch * nu),
+      next(device, batch * nx), A(device, batch * nt * nt), B(device, batch * nt * nu);
+  x0.put(x.data(), batch * nx);
+  controls.put(u.data(), batch * nu);
+  LineariseOptions options;
+  options.unsolved = true;
+  double best = 1e30;
+  for (int i = 0; i < 4; ++i) {
+    const auto begun = Clock::now();
+    device_linearise<float>(there, batch, {x0.data(), controls.data(), next.data()}, A.data(),
+                            B.data(), batch, {}, options);
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - begun).count());
+  }
+  std::printf("figure %s: %lld environments, Jacobians A and B on the device: %.3f million/s\n",
+              name.c_str(), static_cast<long long>(batch), 1e-6 * double(batch) / best);
+  std::fflush(stdout);
 }
 
 // Of each environment, the cosine of the two cotangents; 1 where both are zero.
@@ -334,6 +403,7 @@ void resident_figures(const std::string& name, const System& single, std::int64_
 
 struct Asked {
   bool laws = false, parity = false, cosines = false, many = false, figures = false;
+  bool jacobians = false, jacobian_figures = false;
 };
 
 void check_model(const std::string& path, const Asked& asked) {
@@ -347,6 +417,7 @@ void check_model(const std::string& path, const Asked& asked) {
   const System single = make_robot(saved.model, options);
   try {
     if (asked.parity) parity(name, single, wide, 256, 40);
+    if (asked.jacobians) check_jacobians(name, single, wide);
     if (asked.cosines) check_cosines(name, single, wide);
     if (asked.many) check_many(name, single);
     if (asked.figures) {
@@ -354,6 +425,9 @@ void check_model(const std::string& path, const Asked& asked) {
         figures(name, single, batch, 32);
         resident_figures(name, single, batch, 32);
       }
+    }
+    for (const std::int64_t batch : {1024, 8192, 32768, 65536}) {
+      if (asked.jacobian_figures) jacobian_figures(name, single, batch);
     }
   } catch (const ModelError& e) {
     std::printf("refused %s: %s\n", name.c_str(), e.what());
@@ -380,13 +454,16 @@ int main(int count, char** arguments) {
     if (word == "--device") where = arguments[++i];
     else if (word == "--laws") asked.laws = true;
     else if (word == "--parity") asked.parity = true;
+    else if (word == "--jacobians") asked.jacobians = true;
+    else if (word == "--jacobian-figures") asked.jacobian_figures = true;
     else if (word == "--cosines") asked.cosines = true;
     else if (word == "--many") asked.many = true;
     else if (word == "--figures") asked.figures = true;
     else models.push_back(word);
   }
-  if (!(asked.laws || asked.parity || asked.cosines || asked.many || asked.figures)) {
-    asked.laws = asked.parity = true;
+  if (!(asked.laws || asked.parity || asked.cosines || asked.many || asked.figures ||
+        asked.jacobians || asked.jacobian_figures)) {
+    asked.laws = asked.parity = asked.jacobians = true;
   }
   try {
     for (const std::string& d : devices()) std::printf("device %s\n", d.c_str());

@@ -198,6 +198,10 @@ def test_bad_arrays_on_the_device_are_refused():
         cy.rollout(system, torch.zeros(2, dtype=torch.float64), 5, times=[0.01])
     with pytest.raises(cy.Error, match="x0 lies on the device: it must be contiguous"):
         cy.rollout(system, Interface(np.zeros((4, 4))[:, ::2]), 5)
+    jax = pytest.importorskip("jax")  # which has no float64 unless it is asked for
+    if not jax.config.jax_enable_x64:
+        with pytest.raises(cy.Error, match="x0 holds float32, and the System float64"):
+            cy.rollout(system, jax.numpy.zeros(2), 5)
     run = cy.rollout(system, torch.zeros(2, dtype=torch.float64), 5)
     with pytest.raises(cy.Error, match="states_bar must be shaped like states"):
         run.pullback(torch.zeros(3))
@@ -211,3 +215,59 @@ def test_bad_arrays_on_the_device_are_refused():
 
     with pytest.raises(cy.Error, match="lies on a card"):
         cy.rollout(cy.systems.pendulum(), OnACard(), 5)
+
+
+@pytest.mark.parametrize("name", ["numpy", "device array", "interface", "torch", "jax"])
+def test_jacobians_are_those_of_the_cpu_and_lie_where_the_arrays_do(name):
+    made = {n: (make, kind) for n, make, kind in makers()} | {"numpy": (np.array, np.ndarray)}
+    make, kind = made[name]
+    # JAX has no float64 unless it is asked for.
+    dtype, close = ("float32", 1e-4) if name == "jax" else ("float64", 1e-9)
+    here = cy.load(PUSHED, vary=["option.gravity"])
+    there = cy.load(PUSHED, device="host", dtype=dtype, vary=["option.gravity"])
+    rng = np.random.default_rng(7)
+    x = np.tile(here.initial_state(), (2, 3, 1)) + 0.05 * rng.standard_normal((2, 3, 13))
+    x[0, :, 2] -= 0.03  # in contact
+    u = rng.standard_normal((3, 1))  # shared by the first axis
+    params = {"option.gravity": rng.uniform(-10, -9, (2, 1, 3))}
+    wanted = cy.linearise(here, x, u, params, wrt=("x", "u"))
+    found = cy.linearise(
+        there, make(x.astype(dtype)), make(u.astype(dtype)), params, wrt=("x", "u")
+    )
+    for part in ("A", "B", "next"):
+        a, b = getattr(found, part), getattr(wanted, part)
+        assert isinstance(a, kind), part
+        assert np.abs(b).max() > 0, part
+        np.testing.assert_allclose(np.asarray(a), b, rtol=close, atol=close, err_msg=part)
+
+
+def test_jacobians_by_parameters_come_from_the_cpu():
+    here, there = (cy.load(PUSHED, device=d) for d in ("cpu", "host"))
+    x = np.tile(here.initial_state(), (3, 1))
+    a, b = (cy.linearise(s, x, wrt=("x", "params")) for s in (there, here))
+    np.testing.assert_allclose(a.P, b.P, rtol=1e-12)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(cy.Error, match="dense A and B"):
+        cy.linearise(there, torch.from_numpy(x), wrt=("params",))
+
+
+def test_a_step_on_the_device_that_is_not_finite_has_no_jacobian():
+    torch = pytest.importorskip("torch")
+    system = cy.systems.lorenz(dt=1e200, device="host")
+    x = torch.tensor([[0.0, 0, 0], [1.0, 1, 1]], dtype=torch.float64)
+    for start in (x, x.numpy()):
+        with pytest.raises(cy.GradientError, match="environment 1"):
+            cy.linearise(system, start)
+
+
+def test_environments_on_the_device_advance_there():
+    torch = pytest.importorskip("torch")
+    robot = cy.load(PUSHED, device="host")
+    x = np.tile(robot.initial_state(), (3, 1))
+    u = np.array([[0.5], [-1.0], [2.0]])
+    here = cy.advance(robot, x, u, 4)
+    there = cy.advance(robot, torch.from_numpy(x), torch.from_numpy(u), 4)
+    assert isinstance(there.states, torch.Tensor)
+    np.testing.assert_array_equal(there.states.numpy(), here.states)
+    with pytest.raises(cy.Error, match="names"):
+        cy.advance(robot, torch.from_numpy(x), names=["qpos"])

@@ -13,6 +13,8 @@ namespace cycloid::inline device {
 #if CYCLOID_NO_DOUBLE_ROBOTS
 cudaError_t robot_smooth_forward(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_smooth_backward(const StepCall<double>&) { return cudaErrorNotSupported; }
+cudaError_t robot_smooth_linearise(const StepCall<double>&) { return cudaErrorNotSupported; }
+cudaError_t robot_constrained_linearise(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_forward(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_backward(const StepCall<double>&) { return cudaErrorNotSupported; }
 #endif
@@ -122,23 +124,27 @@ int cuda_free_bytes(std::int64_t* out) {
 }
 
 template <class T>
-cudaError_t run(int kernel, const StepCall<T>& call, bool back) {
-  if (kernel == kSmoothRobot) {
-    return back ? robot_smooth_backward(call) : robot_smooth_forward(call);
+cudaError_t run(int kernel, const StepCall<T>& call, Way way) {
+  if (kernel != kSmoothRobot && kernel != kConstrainedRobot) return law_run(kernel, call, way);
+  const bool smooth = kernel == kSmoothRobot;
+  switch (way) {
+    case Way::forward: return smooth ? robot_smooth_forward(call) : robot_constrained_forward(call);
+    case Way::back: return smooth ? robot_smooth_backward(call) : robot_constrained_backward(call);
+    case Way::linearise: break;
   }
-  if (kernel == kConstrainedRobot) {
-    return back ? robot_constrained_backward(call) : robot_constrained_forward(call);
-  }
-  return law_run(kernel, call, back);
+  return smooth ? robot_smooth_linearise(call) : robot_constrained_linearise(call);
 }
-int run_either(int kernel, const void* call, bool back) {
+int run_either(int kernel, const void* call, Way way) {
   if (kernel >= kDoubleKernels) {
-    return said(run(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), back));
+    return said(run(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), way));
   }
-  return said(run(kernel, *static_cast<const StepCall<float>*>(call), back));
+  return said(run(kernel, *static_cast<const StepCall<float>*>(call), way));
 }
-int cuda_forward(int kernel, const void* call) { return run_either(kernel, call, false); }
-int cuda_backward(int kernel, const void* call) { return run_either(kernel, call, true); }
+int cuda_forward(int kernel, const void* call) { return run_either(kernel, call, Way::forward); }
+int cuda_backward(int kernel, const void* call) { return run_either(kernel, call, Way::back); }
+int cuda_linearise(int kernel, const void* call) {
+  return run_either(kernel, call, Way::linearise);
+}
 
 // A thread sums one block of one number: always in the same order.
 __global__ void sum_kernel(const __grid_constant__ SumCall call, std::int64_t blocks) {
@@ -162,10 +168,10 @@ cudaStream_t current_stream() { return stream(); }
 extern "C" __attribute__((visibility("default"))) const cycloid::DeviceApi* cycloid_cuda_open(
     std::uint64_t layout, const char** error) {
   using namespace cycloid;
-  static const DeviceApi api{kDeviceVersion,  cuda_error,      cuda_name,     cuda_allocate,
-                             cuda_release,    cuda_to_device,  cuda_to_host,  cuda_clear,
-                             cuda_free_bytes, cuda_forward,    cuda_backward, cuda_sum,
-                             cuda_wait,       cuda_use_stream, cuda_wait_all, kCudaMemory};
+  static const DeviceApi api{
+      kDeviceVersion, cuda_error, cuda_name,       cuda_allocate, cuda_release,  cuda_to_device,
+      cuda_to_host,   cuda_clear, cuda_free_bytes, cuda_forward,  cuda_backward, cuda_linearise,
+      cuda_sum,       cuda_wait,  cuda_use_stream, cuda_wait_all, kCudaMemory};
   if (layout != layout_fingerprint()) {
     *error = "libcycloid_cuda.so is of another version: build it again with `make cuda`";
     return nullptr;

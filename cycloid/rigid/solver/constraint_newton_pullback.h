@@ -40,14 +40,18 @@ CYCLOID_HD void add_row_cotangents(const ConstraintProblem<S>& problem, const S*
 }
 
 // Adds the rows' cotangents, given a_bar at the minimum a, and f_bar (all rows) unless it is null.
-// Leaves μ in `mu`, and f, w and r̄ of (3) in w.at.f, w.w and w.r_bar.
+// Leaves μ in `mu`, and f, w and r̄ of (3) in w.at.f, w.w and w.r_bar. again: w has H's factor of a
+// call before, at the same a.
 template <class S>
 CYCLOID_STAGE void solve_newton_pullback(const ConstraintProblem<S>& problem, const S* a,
                                          const S* a_bar, const NewtonSpace<S>& w, S* mu,
-                                         const RowCotangents<S>& bar, const S* f_bar = nullptr) {
-  row_residuals(problem, a, w.r);
-  respond(problem, w.r, w.at);
-  factor_hessian(problem, Mask<S>(true), w);
+                                         const RowCotangents<S>& bar, const S* f_bar = nullptr,
+                                         bool again = false) {
+  if (!again) {
+    row_residuals(problem, a, w.r);
+    respond(problem, w.r, w.at);
+    factor_hessian(problem, Mask<S>(true), w);
+  }
   for (int i = 0; i < problem.size(); ++i) mu[i] = a_bar[i];
   for (int i = 0; i < problem.all_rows(); ++i) w.r_bar[i] = S(0);
   if (f_bar) {  // (5)

@@ -1,0 +1,107 @@
+"""`cycloid.gym.VectorEnv(..., device=)`: tensors that stay on a device, here this machine."""
+
+import numpy as np
+import pytest
+
+import cycloid as cy
+import cycloid.gym
+
+torch = pytest.importorskip("torch")
+
+POLE = """<mujoco model="pole"> <option timestep="0.01"/> <worldbody>
+  <body> <joint name="slide" type="slide" axis="1 0 0"/> <geom size="0.1" mass="1"/>
+    <body> <joint name="hinge" axis="0 1 0"/> <geom size="0.05" pos="0 0 0.5" mass="0.1"/> </body>
+  </body> </worldbody>
+  <actuator> <motor joint="slide" ctrlrange="-2 2" ctrllimited="true"/> </actuator> </mujoco>"""
+
+
+def functions(xp):
+    """A task, in NumPy's or torch's words."""
+    return {
+        "observation": lambda at: xp.concatenate((xp.cos(at["qpos"]), at["qvel"]), 1),
+        "reward": lambda before, u, after: 1 - after["qpos"][:, 1] ** 2 - 0.1 * u[:, 0] ** 2,
+        "terminated": lambda at: abs(at["qpos"][:, 1]) > 0.18,
+        "info": lambda at: {"place": at["qpos"][:, 0]},
+        "frame_skip": 3,
+        "max_episode_steps": 7,
+        "reset": [0.0, 0.1, 0.0, 0.0],
+    }
+
+
+def both(n=5):
+    systems = [cy.load(POLE, device=d) for d in ("cpu", "host")]
+    here = cycloid.gym.VectorEnv(systems[0], n, autoreset_mode="SameStep", **functions(np))
+    there = cycloid.gym.VectorEnv(systems[1], n, device="host", **functions(torch))
+    return here, there
+
+
+def test_episodes_on_a_device_are_those_of_the_cpu():
+    here, there = both()
+    assert isinstance(there, cycloid.gym.TensorEnv)
+    assert there.single_action_space == here.single_action_space
+    seen, _ = here.reset(seed=0)
+    also, _ = there.reset(seed=0)
+    np.testing.assert_array_equal(also.numpy(), seen)
+    rng = np.random.default_rng(1)
+    ends = cuts = 0
+    for _ in range(24):
+        u = rng.uniform(-2, 2, (5, 1)) * (np.arange(5)[:, None] > 0)  # the first lasts
+        u[1:] *= 4
+        a, b = here.step(u), there.step(torch.from_numpy(u))
+        assert all(isinstance(part, torch.Tensor) for part in b[:4])
+        for one, other in zip(a[:4], b[:4], strict=True):
+            np.testing.assert_allclose(other.numpy(), one, rtol=1e-9, atol=1e-12)
+        done = a[2] | a[3]
+        np.testing.assert_array_equal(b[4]["_final_obs"].numpy(), done)
+        for i in np.flatnonzero(done):
+            np.testing.assert_allclose(b[4]["final_obs"][i].numpy(), a[4]["final_obs"][i])
+        ends, cuts = ends + a[2].sum(), cuts + a[3].sum()
+    assert ends > 0 and cuts > 0
+    np.testing.assert_allclose(there.states.numpy(), here.states, rtol=1e-9, atol=1e-12)
+
+
+def test_an_environment_that_is_not_finite_ends_where_it_was():
+    env = cycloid.gym.VectorEnv(
+        cy.systems.lorenz(dt=10.0, device="host"), 3, device="host", frame_skip=20,
+        reset=lambda generator, n: torch.tensor([[0.0, 0, 0], [1, 1, 1], [0, 0, 0]]),
+        reward=lambda before, u, after: 1 + after.states[:, 0],
+    )  # fmt: skip
+    env.reset()
+    seen, rewards, terminated, truncated, infos = env.step(torch.zeros((3, 0)))
+    assert infos["diverged"].tolist() == terminated.tolist() == [False, True, False]
+    assert rewards.tolist() == [1, 0, 1] and not truncated.any()
+    assert infos["final_obs"][1].tolist() == [1, 1, 1]
+
+
+def test_starts_are_drawn_anew_from_the_seed():
+    def env():
+        return cycloid.gym.VectorEnv(
+            cy.systems.pendulum(device="host", dtype="float32"), 4, device="host",
+            max_episode_steps=1,
+            reset=lambda generator, n: torch.rand((n, 2), generator=generator),
+        )  # fmt: skip
+
+    one, other = env(), env()
+    first, _ = one.reset(seed=3)
+    assert first.dtype == torch.float32
+    torch.testing.assert_close(first, other.reset(seed=3)[0])
+    second = one.step(torch.zeros((4, 1)))[0]
+    assert not torch.equal(first, second)
+    torch.testing.assert_close(second, other.step(torch.zeros((4, 1)))[0])
+
+
+def test_what_a_device_does_not_do_is_refused():
+    system = cy.systems.pendulum(device="host")
+    for keywords, words in (
+        ({"sensors": ["energy"]}, "sensors are measured on the CPU"),
+        ({"autoreset_mode": "NextStep"}, "SameStep"),
+        ({"lagging": True}, "blocks of the state"),
+    ):
+        with pytest.raises(cy.Error, match=words):
+            cycloid.gym.VectorEnv(system, 2, device="host", **keywords)
+    with pytest.raises(TypeError, match="no keyword 'rewards'"):
+        cycloid.gym.VectorEnv(system, 2, device="host", rewards=None)
+    with pytest.raises(cy.Error, match='load it with device="host"'):
+        cycloid.gym.VectorEnv(cy.systems.pendulum(), 2, device="host")
+    with pytest.raises(cy.Error, match='did you mean "angle"'):
+        cycloid.gym.VectorEnv(system, 2, device="host", observation=lambda at: at["angel"])
