@@ -601,6 +601,7 @@ def _input_names(system: System) -> list[str]:
         own = [block] if n == 1 else [f"{block}[{i}]" for i in range(n)]
         if block == "ctrl" and isinstance(system, Robot):
             for name, first, count in _core.scene_of(system._model)["controls"]:
+                name = f"actuator {name}" if name.startswith("#") else name
                 for i in range(count):
                     own[first + i] = name if count == 1 else f"{name}[{i}]"
         names.extend(own)
@@ -644,7 +645,11 @@ def _robot_groups(robot: Robot) -> list[tuple[str, str, list[tuple[str, int]]]]:
     angles: list[tuple[str, int]] = []
     rates: list[tuple[str, int]] = []
     nq = robot.nq
-    for name, q, v, numbers, dofs in _core.scene_of(robot._model)["joints"]:
+    joints = _core.scene_of(robot._model)["joints"]
+    names = [joint[0] for joint in joints]  # of one without a name, its body's
+    for k, (name, q, v, numbers, dofs) in enumerate(joints):
+        if names.count(name) > 1:
+            name = f"{name} {1 + names[:k].count(name)}"
         if numbers == 7:
             free.append((f"{name}: position", "m", [(c, q + i) for i, c in enumerate("xyz")]))
             free.append(

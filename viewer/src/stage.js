@@ -11,6 +11,8 @@ import { SpringGeometry, checker, geometry_of, rod_geometry, vertices_of } from 
 
 const UP = new THREE.Vector3(0, 0, 1);
 const MARGIN = 1.12; // around the scene
+// Where ghosts lean to, and how much is seen of one.
+const GHOST = { light: { tint: 0x8a63d8, opacity: 0.28 }, dark: { tint: 0xb79cf5, opacity: 0.45 } };
 const LONGEST_TRAIL = 4000; // points
 
 // What draws; null in a browser without WebGL, or where its graphics fail.
@@ -79,6 +81,7 @@ export class Stage {
     this.content = new THREE.Group();
     this.world.add(this.content);
     this.floors = [];
+    this.faint = []; // materials of ghosts
     this.motion = new Motion(scene);
     this.frames = scene.frames;
     this.measure();
@@ -153,8 +156,8 @@ export class Stage {
     const [r, g, b, a] = rgba;
     const made = new THREE.MeshStandardMaterial({ roughness: 0.62, metalness: 0.05 });
     made.color.setRGB(r, g, b, THREE.SRGBColorSpace);
-    const opacity = ghost ? 0.28 * ghost : a;
-    if (ghost) made.color.lerp(new THREE.Color(0x8a63d8), 0.75);
+    const opacity = ghost ? GHOST.light.opacity * ghost : a;
+    if (ghost) this.faint.push({ made, own: made.color.clone(), ghost });
     if (opacity < 1) Object.assign(made, { transparent: true, opacity, depthWrite: !ghost });
     return made;
   }
@@ -663,6 +666,11 @@ export class Stage {
     this.world.fog = new THREE.Fog(this.world.background, 8 * this.size, 30 * this.size);
     this.sky.intensity = dark ? 1.1 : 1.6;
     this.sun.intensity = dark ? 1.8 : 2.0;
+    const { tint, opacity } = dark ? GHOST.dark : GHOST.light;
+    for (const { made, own, ghost } of this.faint) {
+      made.color.copy(own).lerp(new THREE.Color(tint), 0.75);
+      made.opacity = opacity * ghost;
+    }
     for (const { mesh, repeat } of this.floors) {
       mesh.material.map = checker(dark);
       mesh.material.map.repeat.copy(repeat);
