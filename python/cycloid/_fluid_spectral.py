@@ -34,7 +34,7 @@ class SpectralFlow(FieldFlow):
     _options: dict[str, Any]
 
     @property
-    def _ring(self) -> tuple[bool, ...]:  # type: ignore[override]
+    def _ring(self) -> Sequence[bool]:  # type: ignore[override]
         return (True,) * len(self._shape)
 
     def _varied(self, dt: float, integrator: str, contact: str) -> SpectralFlow:

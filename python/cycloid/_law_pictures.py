@@ -120,7 +120,6 @@ def points(
     """
     masses = np.cbrt(np.asarray(p["masses"], float))
     n, d = len(masses), dimension
-    anchors = np.asarray(p["anchors"], float).reshape((-1, d)) if "anchors" in p else []
 
     def spread(x: np.ndarray) -> np.ndarray:
         """Places (..., 3) of coordinates (..., d)."""
@@ -131,7 +130,7 @@ def points(
     def poses(x: np.ndarray) -> np.ndarray:
         return poses_of(spread(x[:, : n * d].reshape((len(x), n, d))))
 
-    fixed = spread(np.asarray(anchors, float).reshape((-1, d)))
+    fixed = spread(np.reshape(p["anchors"] if "anchors" in p else np.empty(0), (-1, d)))
     seen = np.concatenate([poses(states)[..., :3].reshape((-1, 3)), fixed])
     reach = float(np.ptp(seen, axis=0).max()) or 1.0
     ends = [(i, (0.0, 0.0, 0.0)) if i < n else (-1, fixed[i - n].tolist())

@@ -69,8 +69,9 @@ def _entries(
     anywhere = chance.uniform(size=at.shape) * box
     opposite = np.where(lost, np.mod(at, box), anywhere)
     outwards = np.where(at < 0, -1.0, 1.0)
-    enters = (~lost | (_between(field, opposite, box, around, offset) * outwards > 0)).all(axis=1)
-    return np.where(enters[:, None], opposite, anywhere)
+    way = _between(field, opposite, box, around, offset) * outwards
+    enters = np.all(~lost | (way > 0), axis=1, keepdims=True)
+    return np.where(enters, opposite, anywhere)
 
 
 def _between(
