@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Ours, then MuJoCo, MJX and Pinocchio; a gradient or a linearisation is dashed.
+# Ours, then MuJoCo, MJX and Pinocchio; a gradient is dashed, a linearisation dotted.
 COLOURS = (("MuJoCo", "#7b8696"), ("MJX", "#a24bc4"), ("Pinocchio", "#0f8a74"), ("", "#1f78d1"))
 PEERS = tuple(name for name, _ in COLOURS if name)
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 520, 300, 62, 44, 16
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 520, 304, 62, 50, 16
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --page: #f6f7f9; --sheet: #fff; --line: #d9dee6;
   --bad: #b3261e; --good: #1b7f4b; }
@@ -25,6 +25,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   margin: 0 auto; max-width: 72rem; padding: 1.5rem; }
 table { border-collapse: collapse; width: 100%; background: var(--sheet); font-size: 0.92rem; }
 td, th { border-bottom: 1px solid var(--line); padding: 0.35rem 0.6rem; text-align: left; }
+th.n { text-align: right; }
 td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .missed { color: var(--bad); font-weight: 600; } .met { color: var(--good); }
 .wide { overflow-x: auto; }
@@ -32,7 +33,8 @@ td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-num
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); }
 figure { margin: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px;
   padding: 0.8rem; } figure svg { width: 100%; height: auto; }
-svg text { fill: var(--ink); font: 14px system-ui, sans-serif; } svg .grid { stroke: var(--line); }
+svg text { fill: var(--ink); font: 14px system-ui, sans-serif; }
+@media (max-width: 40rem) { svg text { font-size: 17px; } } svg .grid { stroke: var(--line); }
 @media (max-width: 40rem) { body { padding: 0.8rem; } table { font-size: 0.8rem; }
   td, th { padding: 0.3rem 0.3rem; } td.n { white-space: normal; } }
 .legend span { white-space: nowrap; margin-right: 1rem; font-size: 0.85rem; }
@@ -46,7 +48,8 @@ def nice(value):
 
 
 def table(rows, lost="missed"):
-    out = ["<div class=wide><table><thead><tr><th>what</th><th>measured</th><th>held to</th>"
+    out = ["<div class=wide><table><thead><tr><th>what</th><th class=n>measured</th>"
+           "<th class=n>held to</th>"
            "<th></th></tr></thead><tbody>"]
     for r in rows:
         style, word = ("met", "met") if r["ok"] else ("missed", lost)
@@ -85,8 +88,12 @@ def plot(curve):
         y = at(rows[0]["x"], 10.0**e)[1]
         out.append(f'<line class=grid x1="{LEFT}" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}"/>')
         out.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**e:g}</text>')
+    free = 0.0  # where the next label may begin
     for r in rows:
-        x = at(r["x"], 10.0**y0)[0]
+        x, half = at(r["x"], 10.0**y0)[0], 4.5 * len(f"{r['x']:g}")
+        if x - half < free:
+            continue
+        free = x + half + 4
         out.append(f'<text x="{x:.1f}" y="{HEIGHT - 26}" text-anchor="middle">{r["x"]:g}</text>')
     middle = LEFT + inner / 2
     out.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{curve["x"]}</text>')
@@ -110,8 +117,8 @@ def series(curve):
 def look(name):
     """Colour of a series, and its dashes as an attribute."""
     colour = next(colour for peer, colour in COLOURS if name.startswith(peer))
-    plain = "gradient" not in name and "linearise" not in name
-    return colour, "" if plain else ' stroke-dasharray="7 4"'
+    dashes = "7 4" if "gradient" in name else "2 4" if "linearise" in name else None
+    return colour, f' stroke-dasharray="{dashes}"' if dashes else ""
 
 
 def kind(name):

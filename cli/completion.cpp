@@ -91,6 +91,7 @@ Run declare_completion(Options& options) {
   const auto shell = std::make_shared<std::string>();
   options.positional("SHELL", *shell, "bash, zsh or fish");
   return [shell](const Terminal&) {
+    if (shell->empty()) throw UsageError("SHELL is missing: bash, zsh or fish");
     const std::vector<KnownCommand>& all = known_commands();
     std::string text =
         *shell == "bash"  ? bash(all)

@@ -88,7 +88,9 @@ Answer evaluate_command(const EvaluateWords& words, const Terminal& terminal) {
   Json json = Json::parse(cards.front().json());
   if (cards.size() > 1) json["beside"] = Json::parse(cards.back().json());
   std::string text;
-  for (const Scorecard& card : cards) text += message("  ", card.model, ": ", card.verdict(), "\n");
+  for (const Scorecard& card : told_apart(cards)) {
+    text += message("  ", card.model, ": ", card.verdict(), "\n");
+  }
   text += "\n" + scorecard_table(cards);
   for (const Scorecard& card : cards) {
     for (const std::string& note : card.notes) text += message("  note: ", note, "\n");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "cli/command_line.h"
 #include "cli/progress.h"
@@ -156,7 +157,10 @@ Answer train_command(const TrainWords& words, const Terminal& terminal) {
   try {
     config = Json::parse(read_bytes(words.config));
   } catch (const nlohmann::json::exception& error) {
-    throw UsageError(message("\"", words.config, "\" is no JSON: ", error.what()));
+    // Without the library's own "[json.exception.…] " before it.
+    std::string_view said = error.what();
+    if (said.starts_with('[')) said.remove_prefix(std::min(said.find("] ") + 2, said.size()));
+    throw UsageError(message("\"", words.config, "\" is no JSON: ", said));
   }
   Part part(config, "the file");
   Json law, training = Json::object();

@@ -33,12 +33,22 @@ std::vector<std::string> words_of(const ViewOptions& o) {
   return words;
 }
 
-Answer view(const ViewOptions& o) {
+// What the package refused, as what the program calls it.
+[[noreturn]] void refuse(const std::string& text, const std::string& kind) {
+  if (kind == "usage") throw UsageError(text);
+  if (kind == "file_not_found") throw FileNotFound(text);
+  if (kind == "model") throw ModelError(text);
+  if (kind == "parameter") throw ParameterError(text);
+  if (kind == "gradient") throw GradientError(text);
+  throw Error(text);
+}
+
+Answer view(const ViewOptions& o, const Terminal& terminal) {
   if (o.model.empty()) throw UsageError("MODEL is missing: a law, a file of a robot, or of a run");
   if (o.output.empty() && !o.live) throw UsageError("--output FILE is missing, such as run.html");
   std::vector<std::string> words = words_of(o);
+  if (terminal.json || !o.live) words.push_back("--json");
   if (o.live) become_python(words);
-  words.push_back("--json");
   const PythonAnswer answer = run_python(words);
   const Json json = Json::parse(answer.output, nullptr, false);
   if (answer.status != kSuccess || json.is_discarded()) {
@@ -46,20 +56,22 @@ Answer view(const ViewOptions& o) {
                            ? json["error"].get<std::string>()
                            : answer.errors.substr(0, answer.errors.find_last_not_of('\n') + 1);
     if (text.empty()) text = "Python ended without an answer";
-    const bool no_file = json.is_object() && json.value("kind", "") == "file_not_found";
-    if (no_file) throw FileNotFound(text);
-    throw Error(text);
+    refuse(text, json.is_object() ? json.value("kind", "") : "");
   }
   std::string text =
       message(json["output"].get<std::string>(), ": ", json["system"].get<std::string>(), ", ",
               json["frames"].get<std::int64_t>(), " frames\n");
+  for (const Json& note : json.value("notes", Json::array())) {
+    text += message("  note: ", note.get<std::string>(), "\n");
+  }
   return {json, text, kSuccess};
 }
 
 Run declare_view(Options& options) {
   const auto o = std::make_shared<ViewOptions>();
   options.positional("MODEL", o->model,
-                     "a closed-form law, a robot's file (MJCF, URDF, .cym),\nor a run's (.h5)");
+                     "a closed-form law, a robot's file (MJCF, URDF, .cym),\n"
+                     "a learned law's (.cyl), or a run's (.h5, .npz, .mcap, .bag)");
   options.count("--steps", o->steps, 1, INT64_MAX, "steps, with inputs of zero");
   options.text("-o,--output", "FILE", o->output, "the page, such as run.html");
   options.text("--keyframe", "NAME", o->keyframe, "of a robot: where it begins");
@@ -68,7 +80,7 @@ Run declare_view(Options& options) {
   options.text("--title", "TEXT", o->title, "of the page");
   options.flag("--live", o->live,
                "serve the page on this machine until Ctrl-C; prints its address");
-  return [o](const Terminal&) { return view(*o); };
+  return [o](const Terminal& terminal) { return view(*o, terminal); };
 }
 
 }  // namespace

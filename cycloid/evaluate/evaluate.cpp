@@ -506,8 +506,8 @@ Numbers start_of(const Candidate& model, const Recording& r, const std::string& 
     }
   }
   if (std::all_of(x0.begin(), x0.end(), [](double v) { return std::isfinite(v); })) return x0;
-  throw Error(message("evaluate: ", label,
-                      " has no x0, and its first row is no whole state; give Recording.x0"));
+  throw Error(message("evaluate: ", label, " has no x0, and its first row is no whole state from ",
+                      "which the model could start"));
 }
 
 // Of one recording: the model's forecast of what was measured, sample by sample.

@@ -328,7 +328,18 @@ std::string Scorecard::json() const {
   return out + message("}, \"notes\": ", json_list(notes, json_text), "}");
 }
 
-std::string scorecard_table(std::span<const Scorecard> cards) {
+std::vector<Scorecard> told_apart(std::span<const Scorecard> cards) {
+  std::vector<Scorecard> all(cards.begin(), cards.end());
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const auto same = [&](const Scorecard& c) { return c.model == cards[k].model; };
+    const auto before = std::count_if(cards.begin(), cards.begin() + static_cast<int>(k), same);
+    if (before > 0) all[k].model += message(" (", before + 1, ")");
+  }
+  return all;
+}
+
+std::string scorecard_table(std::span<const Scorecard> given) {
+  const std::vector<Scorecard> cards = told_apart(given);
   std::vector<std::vector<std::string>> lines;
   std::vector<std::string> head = {"", ""};
   for (const Scorecard& c : cards) head.insert(head.end(), {c.model, "95 %", ""});
@@ -368,8 +379,9 @@ std::string scorecard_table(std::span<const Scorecard> cards) {
   return out;
 }
 
-Page scorecard_page(std::span<const Scorecard> cards) {
-  if (cards.empty()) throw Error("a page of scores needs a card");
+Page scorecard_page(std::span<const Scorecard> given) {
+  if (given.empty()) throw Error("a page of scores needs a card");
+  const std::vector<Scorecard> cards = told_apart(given);
   std::string title;
   for (const Scorecard& c : cards) title += message(title.empty() ? "" : " and ", c.model);
   Page page(message("How far to trust ", title));

@@ -65,6 +65,9 @@ struct Scorecard {
   std::string json() const;
 };
 
+// Of models with one name the second is "name (2)", and so on: side by side they can be told apart.
+std::vector<Scorecard> told_apart(std::span<const Scorecard> cards);
+
 // Names, values with intervals and marks in columns; several cards side by side.
 std::string scorecard_table(std::span<const Scorecard> cards);
 Page scorecard_page(std::span<const Scorecard> cards);

@@ -69,4 +69,7 @@ TEST_CASE(
   CHECK(html.find("second: trustworthy") != html.npos);
   CHECK(html.find("id=\"error\"") != html.npos);
   CHECK_THROWS_AS(scorecard_page({}), Error);
+  b.model = "first";
+  CHECK(scorecard_page(std::vector<Scorecard>{a, b}).html().find("first (2): trust") != html.npos);
+  CHECK(scorecard_table(std::vector<Scorecard>{a, b}).find("first (2)") != table.npos);
 }

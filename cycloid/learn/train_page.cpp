@@ -47,7 +47,7 @@ Page train_page(const TrainState& state, const std::string& title, const std::st
   draw(loss, state.history, &TrainRecord::validation, "c2");
   const char* const caption =
       held ? "Mean over the batch, and over what is held back." : "Mean over the batch.";
-  page.section("Loss").plot("Loss", loss, caption, legend, true);
+  page.section("Loss").plot("Loss", loss, caption, legend);
   PageTable table;
   table.columns = {"step", "loss", "held back", "learning rate", "seconds"};
   const std::size_t every = std::max<std::size_t>(1, state.history.size() / 10);

@@ -304,7 +304,7 @@ Page Trust::page(const std::string& title) const {
       "answer: computed with other steps, another integrator and other contacts, with "
       "parameters a little off, and with inputs that come late or noisy.");
   page.verdict(verdict);
-  page.plot("What is left of the gain [%]", survival_plot(tests), "", {}, true);
+  page.plot("What is left of the gain [%]", survival_plot(tests));
   PageTable table{
       .heading = "The tests",
       .columns = {"test", "cost at the start", "cost of the result", "gain that survives"},

@@ -74,7 +74,8 @@ Table parse_csv(std::string_view text) {
       continue;
     }
     if (fields.size() != table.names.size()) {
-      throw Error(message("line ", number, " has ", fields.size(), " fields, the header has ",
+      throw Error(message("line ", number, " has ", fields.size(),
+                          fields.size() == 1 ? " field" : " fields", ", the header has ",
                           table.names.size()));
     }
     for (std::size_t c = 0; c < fields.size(); ++c) {

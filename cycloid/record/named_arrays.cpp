@@ -9,7 +9,9 @@ Recording recording_from_arrays(const NamedArrays& arrays, const std::string& wh
     if (arrays.contains(key)) continue;
     std::string names;
     for (const auto& [name, array] : arrays) names += (names.empty() ? "" : ", ") + name;
-    throw Error(message(where, " has no array \"", key, "\"; it has ", names));
+    const bool is_run = arrays.contains("states") && arrays.contains("x0");
+    throw Error(message(where, " has no array \"", key, "\"; it has ", names,
+                        is_run ? ": it is a run, no recording of measurements" : ""));
   }
   const auto numbers = [&](const char* key) {
     const auto at = arrays.find(key);

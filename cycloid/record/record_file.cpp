@@ -19,7 +19,12 @@ Recording read_recording(const System& system, const std::filesystem::path& path
     }
     return recording_from_arrays(hdf5(path), path.string());
   }
-  return recording_from_table(system, read_csv(path), notes);
+  const Table table = read_csv(path);
+  try {
+    return recording_from_table(system, table, notes);
+  } catch (const Error& error) {
+    throw Error(message(path.string(), ": ", error.what()));
+  }
 }
 
 }  // namespace cycloid::inline record

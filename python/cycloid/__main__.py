@@ -18,9 +18,23 @@ from typing import Any, NoReturn
 import cycloid as cy
 
 
+# Of what goes wrong, as the program names it.
+_KINDS = {
+    FileNotFoundError: "file_not_found",
+    cy.ModelError: "model",
+    cy.ParameterError: "parameter",
+    cy.GradientError: "gradient",
+}
+_RUNS = (".h5", ".hdf5", ".npz", ".mcap", ".bag")  # files of runs that hold their model
+
+
+class _UsageError(cy.Error):
+    """Words that make no sense."""
+
+
 class _Words(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise cy.Error(message)
+        raise _UsageError(message)
 
 
 def main() -> int:
@@ -37,7 +51,10 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except (cy.Error, OSError, TypeError, ImportError) as error:
-        kind = "file_not_found" if isinstance(error, FileNotFoundError) else "input"
+        if isinstance(error, _UsageError):
+            kind = "usage"
+        else:
+            kind = next((k for c, k in _KINDS.items() if isinstance(error, c)), "input")
         if as_json:
             print(json.dumps({"error": str(error), "kind": kind}))
         print(f"cycloid: {error}", file=sys.stderr)
@@ -46,6 +63,8 @@ def main() -> int:
         print(json.dumps(answer))
     elif answer:
         print(f"{answer['output']}: {answer['system']}, {answer['frames']} frames")
+        for note in answer.get("notes", ()):
+            print(f"  note: {note}")
     return 0
 
 
@@ -84,7 +103,7 @@ def _packages() -> dict[str, str | None]:
 
 def _words() -> argparse.ArgumentParser:
     parser = _Words(prog="cycloid view", description="Writes a page on which a model moves.")
-    parser.add_argument("model", help="a law, a robot's file, or a run's (.h5)")
+    parser.add_argument("model", help="a law, a robot's file, a learned law's or a run's")
     parser.add_argument("--steps", type=int, default=500, help="steps, with inputs of zero")
     parser.add_argument("-o", "--output", help="the page, such as run.html")
     parser.add_argument("--keyframe", help="of a robot: where it begins")
@@ -100,23 +119,31 @@ def _numbers(text: str, what: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise cy.Error(f'{what}: expected numbers such as 0.5,-1; got "{text}"') from None
+        raise _UsageError(f'{what}: expected numbers such as 0.5,-1; got "{text}"') from None
 
 
 def _view(words: list[str]) -> dict[str, Any]:
     asked = _words().parse_args(words)
     if asked.steps < 1:
-        raise cy.Error(f"--steps: expected a whole number, at least 1; got {asked.steps}")
+        raise _UsageError(f"--steps: expected a whole number, at least 1; got {asked.steps}")
     if asked.output is None and not asked.live:
-        raise cy.Error("--output FILE is missing, such as run.html")
+        raise _UsageError("--output FILE is missing, such as run.html")
     values: dict[str, Any] = {}
     for setting in asked.set:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise cy.Error(f'--set: expected name=value; got "{setting}"')
+            raise _UsageError(f'--set: expected name=value; got "{setting}"')
         numbers = _numbers(text, f"--set {name}")
         values[name] = numbers[0] if len(numbers) == 1 else numbers
-    if asked.model.endswith((".h5", ".hdf5")):
+    if asked.model.endswith(".csv"):
+        raise _UsageError(
+            f'"{asked.model}" is a table, which does not hold its model: in Python, '
+            "cycloid.open(path, system=...) reads it, and cycloid.view shows it"
+        )
+    if asked.model.endswith(_RUNS):
+        for option in ("x", "set", "keyframe"):
+            if getattr(asked, option):
+                raise _UsageError(f"--{option}: a run that is opened was made with its own")
         run = cy.open(asked.model)
     else:
         run = _run(asked, values)
@@ -125,18 +152,29 @@ def _view(words: list[str]) -> dict[str, Any]:
         return {}
     path = cy.view(run, asked.output, title=asked.title)
     frames = int(run.steps.size)
-    return {"output": str(path), "system": run.system.name, "frames": frames}
+    answer = {"output": str(path), "system": run.system.name, "frames": frames}
+    if run.report.failed:
+        answer["notes"] = [f"the run stops at step {f.step}: {f.reason}" for f in run.report.failed]
+    return answer
 
 
 def _run(asked: argparse.Namespace, values: dict[str, Any]) -> cy.Trajectory:
     if asked.model in cy.systems.names:
         system: cy.System = cy.systems.make(asked.model, values)
         params = None
+    elif asked.model.endswith(".cyl"):
+        system, params = cy.learn.load(asked.model), values or None
     else:
         system, params = cy.load(asked.model), values or None
     start = system.initial_state(asked.keyframe)
     if asked.x is not None:
         start = _numbers(asked.x, "--x")
+        if len(start) != system.state_size:
+            n, names = system.state_size, ", ".join(system.state_slices)
+            raise _UsageError(
+                f'--x: a state of "{system.name}" has {n} number{"s" * (n != 1)} ({names}), '
+                f"got {len(start)}"
+            )
     return cy.rollout(system, start, asked.steps, params)
 
 
@@ -145,7 +183,7 @@ def _serve(run: cy.Trajectory, asked: argparse.Namespace) -> None:
     live = cy.view(run, live=True, title=asked.title)
     assert isinstance(live, cy.Live)
     with live:
-        print(live.address, flush=True)
+        print(json.dumps({"address": live.address}) if asked.json else live.address, flush=True)
         while True:
             time.sleep(1)
 

@@ -31,6 +31,7 @@ class FieldFlow(System):
     _shape: tuple[int, ...]
     _size: tuple[float, ...]
     _part = 0.5  # where in its cell a point lies: centres, or 0 for nodes i L/n
+    _ring: Sequence[bool]  # which axes are periodic
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -33,6 +33,10 @@ class SpectralFlow(FieldFlow):
     _equation: str
     _options: dict[str, Any]
 
+    @property
+    def _ring(self) -> Sequence[bool]:  # type: ignore[override]
+        return (True,) * len(self._shape)
+
     def _varied(self, dt: float, integrator: str, contact: str) -> SpectralFlow:
         orders = {"": self._options["order"], "etdrk2": 2, "etdrk4": 4}
         if contact:

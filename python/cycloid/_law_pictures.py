@@ -112,6 +112,43 @@ def phase_space(names: Sequence[str], states: np.ndarray) -> tuple[Poses, Parts]
     }
 
 
+def points(
+    p: Any, dimension: int, pairs: Sequence[Sequence[int]], states: np.ndarray
+) -> tuple[Poses, Parts]:
+    """Points at fixed distances, in one to three dimensions, and what they hang on. The state
+    begins with their coordinates; pairs: of points, then anchors, whose distance is fixed.
+    """
+    masses = np.cbrt(np.asarray(p["masses"], float))
+    n, d = len(masses), dimension
+
+    def spread(x: np.ndarray) -> np.ndarray:
+        """Places (..., 3) of coordinates (..., d)."""
+        if d == 3:
+            return x
+        return in_plane(x[..., 0], x[..., 1] if d == 2 else 0.0)
+
+    def poses(x: np.ndarray) -> np.ndarray:
+        return poses_of(spread(x[:, : n * d].reshape((len(x), n, d))))
+
+    fixed = spread(np.reshape(p["anchors"] if "anchors" in p else np.empty(0), (-1, d)))
+    seen = np.concatenate([poses(states)[..., :3].reshape((-1, 3)), fixed])
+    reach = float(np.ptp(seen, axis=0).max()) or 1.0
+    ends = [(i, (0.0, 0.0, 0.0)) if i < n else (-1, fixed[i - n].tolist())
+            for i in range(n + len(fixed))]  # fmt: skip
+    radii = 0.035 * reach * masses / masses.max()
+    return poses, {
+        "bodies": [f"point {i}" for i in range(n)],
+        "geoms": [
+            *(geom(i, "sphere", [radius], _TEAL if i else _BLUE) for i, radius in enumerate(radii)),
+            *(geom(-1, "sphere", [0.018 * reach], _DARK, place) for place in fixed),
+        ],
+        "links": [link(*ends[i], *ends[j], 0.007 * reach) for i, j in pairs],
+        "trails": list(range(n))[-3:],
+        "box": [seen.min(axis=0).tolist(), seen.max(axis=0).tolist()],
+        "look": [0.6, -1, 0.35] if d == 3 else _FRONT,
+    }
+
+
 def _pendulum(p: Any, states: np.ndarray) -> tuple[Poses, Parts]:
     length = float(p["length"])
 

@@ -369,7 +369,7 @@ def constrained(
     weights = [as_real(mass, "a mass") for mass in masses]
     if not weights:
         raise Error("constrained: there must be at least one mass")
-    return _law(
+    law = _law(
         *("constrained", d * len(weights), inputs, hidden, activation, dt, integrator, seed),
         *(dtype, vary, (), rtol, atol),
         dissipation=dissipation,
@@ -384,6 +384,8 @@ def constrained(
             "anchors": places,
         },
     )
+    law._picture = "points", (d, pairs)
+    return law
 
 
 def _matrix(given: str | None, n: int, inputs: int) -> str:

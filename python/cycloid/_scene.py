@@ -17,17 +17,20 @@ import numpy as np
 from cycloid import _core, _law_pictures
 from cycloid._core import Error
 from cycloid._flow_obstacles import FlowObstacles
+from cycloid._fluid_box import BoxFlow
 from cycloid._forward import forward
 from cycloid._observe import observe
 from cycloid._robot import Robot
 from cycloid._rollout import Trajectory, rollout
 from cycloid._system import System
+from cycloid._tracers import drift
 
 _MOST_BYTES = 400_000_000
 _CHUNK = 256  # rows whose mass matrices are made at once
 _SHOWN_GROUPS = 3  # MuJoCo's viewers show groups 0, 1 and 2
 _MOST_CURVES, _MOST_CARDS = 6, 8
 _MOST_ARROWS = 60
+_TRACERS, _MOST_PLACES = 500, 1_000_000  # in a frame, in all of them
 _TAIL = 0.002  # of the numbers of a field, which are beyond the colours at each end
 _PLAIN = (0.62, 0.66, 0.72, 1.0)  # of what has no colour of its own
 
@@ -181,6 +184,13 @@ def _draw(run: Run, scene: Scene) -> Callable[[np.ndarray], np.ndarray] | None:
     if kind == "grid":
         _draw_field(run.states.reshape((-1, *what)), "temperature [K]", what, scene)
         return None
+    if kind == "points":
+        poses, parts = _law_pictures.points(
+            seen.parameters.unpack(run.seen_params), *what, run.states
+        )
+        scene["poses"] = columns(poses(run.states).reshape((len(run.states), -1)))
+        scene |= parts
+        return lambda x: poses(x)[..., :3]
     _draw_soft(run, what, scene)
     n = scene["surface"]["count"]
     return lambda x: x[:, : 3 * n].reshape((len(x), n, 3))
@@ -314,6 +324,13 @@ def _draw_flow(
     _draw_field(field, f"{name} [{unit}]" if unit else name, flow.size, scene)
     if len(flow.shape) != 2:
         return None
+    if isinstance(flow, BoxFlow) or "velocity" in blocks:
+        count = min(_TRACERS, _MOST_PLACES // len(run.states))
+        at = drift(
+            lambda k: flow.field(run.states[k], "velocity"),
+            run.times, flow.size, flow._ring, count, flow._part,
+        )  # fmt: skip
+        scene["tracers"] = columns(at.reshape((len(at), -1)))
     things = FlowObstacles(flow, run.seen_params)
     scene["geoms"] = things.geoms
     scene["assets"] = {"meshes": [_mesh(*mesh) for mesh in things.meshes], "fields": []}
@@ -356,6 +373,11 @@ def _draw_soft(run: Run, what: dict[str, Any], scene: Scene) -> None:
     scene["vertices"], scene["surface"] = True, surface
     if "radius" in what:
         surface["radius"], surface["rgba"] = what["radius"], [0.2, 0.45, 0.75, 1.0]
+        rest = run.seen.parameters.unpack(run.seen_params)["vertices"].reshape((n, 3))
+        twist = run.states[:, run.seen.state_slices["twist"]]
+        if twist.any():
+            up = directors(rest, run.states[:, : 3 * n].reshape((-1, n, 3)), twist)
+            surface["stripe"] = columns(up.reshape((len(up), -1)))
     else:
         triangles, edges = _triangulated(what["faces"])
         surface["triangles"] = packed(triangles, "u4")
@@ -366,6 +388,44 @@ def _draw_soft(run: Run, what: dict[str, Any], scene: Scene) -> None:
         stress = _vertex_stress(run, what["cells"], n)
         scene["stress"], scene["stress_top"] = columns(stress), float(stress.max())
     scene["geoms"] = [_obstacle(row) for row in what["around"]]
+
+
+def directors(rest: np.ndarray, points: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """Unit vectors (frames, n, 3) across a rod of points (frames, n, 3), which turn with it: at
+    rest along the rod's side, without twist. twist (frames, n - 1) [rad]: the angle of each
+    segment's frame, which the smallest turn carries from the segment at rest (cycloid/soft/rod.h).
+
+    >>> line = np.linspace((0, 0, 0), (1, 0, 0), 3)
+    >>> side = directors(line, line[None], np.array([[0.0, np.pi / 2]]))[0]
+    >>> np.allclose(side[[0, 2]], [[0, 0, 1], [0, -1, 0]])
+    True
+    """
+    before, now = _unit(np.diff(rest, axis=0)), _unit(np.diff(points, axis=1))
+    across = np.zeros_like(before)
+    first = np.eye(3)[2 if abs(before[0, 2]) < 0.9 else 0]
+    across[0] = _unit(first - before[0] * (before[0] @ first))
+    for j in range(1, len(before)):
+        across[j] = _carried(before[j - 1], before[j], across[j - 1])
+    own = _carried(before, now, across)
+    angle = twist[..., None]
+    own = own * np.cos(angle) + np.cross(now, own) * np.sin(angle)
+    ends = np.concatenate([own[:, :1], own[:, :-1] + own[:, 1:], own[:, -1:]], axis=1)
+    # Neighbours that point against each other have no middle: the first of them, then.
+    short = np.linalg.norm(ends[:, 1:-1], axis=-1, keepdims=True) < 1e-3
+    ends[:, 1:-1] = np.where(short, own[:, :-1], ends[:, 1:-1])
+    return _unit(ends)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-300)
+
+
+def _carried(a: np.ndarray, b: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The vector after the smallest turn that brings the unit vector a to b."""
+    axis = np.cross(a, b)
+    cosine = (a * b).sum(axis=-1, keepdims=True)
+    along = (axis * vector).sum(axis=-1, keepdims=True) / np.maximum(1 + cosine, 1e-12)
+    return vector * cosine + np.cross(axis, vector) + axis * along
 
 
 def _obstacle(row: dict[str, Any]) -> Scene:
@@ -541,6 +601,7 @@ def _input_names(system: System) -> list[str]:
         own = [block] if n == 1 else [f"{block}[{i}]" for i in range(n)]
         if block == "ctrl" and isinstance(system, Robot):
             for name, first, count in _core.scene_of(system._model)["controls"]:
+                name = f"actuator {name}" if name.startswith("#") else name
                 for i in range(count):
                     own[first + i] = name if count == 1 else f"{name}[{i}]"
         names.extend(own)
@@ -584,7 +645,11 @@ def _robot_groups(robot: Robot) -> list[tuple[str, str, list[tuple[str, int]]]]:
     angles: list[tuple[str, int]] = []
     rates: list[tuple[str, int]] = []
     nq = robot.nq
-    for name, q, v, numbers, dofs in _core.scene_of(robot._model)["joints"]:
+    joints = _core.scene_of(robot._model)["joints"]
+    names = [joint[0] for joint in joints]  # of one without a name, its body's
+    for k, (name, q, v, numbers, dofs) in enumerate(joints):
+        if names.count(name) > 1:
+            name = f"{name} {1 + names[:k].count(name)}"
         if numbers == 7:
             free.append((f"{name}: position", "m", [(c, q + i) for i, c in enumerate("xyz")]))
             free.append(

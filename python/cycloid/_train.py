@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -318,7 +319,7 @@ class Training:
 def with_parameters(system: System, flat: np.ndarray) -> System:
     """The System with other defaults."""
     made = System(_core.with_parameters(system._core, np.ascontiguousarray(flat, np.float64)))
-    made._law, made._threads = system, system._threads
+    made._law, made._threads, made._picture = system, system._threads, system._picture
     if system._recipe is not None:  # what is made of it later has the new values too
         law, _, dt, *rest = system._recipe
         names = [n for n in made.parameters.names if n != "option.timestep"]
@@ -522,8 +523,18 @@ def load_parts(
     core, _, arrays, texts = _core.load_law(os.fspath(path), around)
     made = System(core)
     if system is not None:
-        made._law, made._threads = system, system._threads
+        made._law, made._threads, made._picture = system, system._threads, system._picture
+    elif core.name == "constrained":
+        made._picture = "points", _points_of(path)
     return made, {name: flat.reshape(shape) for name, (flat, shape) in arrays.items()}, texts
+
+
+def _points_of(path: str | os.PathLike[str]) -> tuple[int, list[list[int]]]:
+    """The dimension and the pairs of a law of points, from the head of its safetensors file."""
+    with open(path, "rb") as file:
+        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
+    ends = [int(word) for word in head["distances"].split(",")]
+    return int(head["dimension"]), [ends[k : k + 2] for k in range(0, len(ends), 2)]
 
 
 def check_options(given: Mapping[str, Any]) -> None:

@@ -126,3 +126,63 @@ def test_output_that_cannot_be_written_is_an_error(program):
 def test_a_bad_environment_is_refused(program):
     done = program.run("info", environment={"CYCLOID_INSTRUCTION_SET": "v9"})
     assert done.returncode == 2 and "v9" in done.stderr
+
+
+TABLES = {
+    "short.csv": ("t,angle\n0,1\n0.01\n", "short.csv: line 3 has 1 field, the header has 2"),
+    "other.csv": ("a,b\n1,2\n", "other.csv: there is no column of times"),
+    "word.csv": ("t,angle\n0,x\n", 'word.csv: line 2, column "angle": "x" is no number'),
+    "inf.csv": ("t,angle\n0,1\n0.01,inf\n", "row 1, column 0 is infinite"),
+    "back.csv": ("t,angle\n0,1\n0,1\n", "times must rise"),
+    "none.csv": ("", "expected a line of column names"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_that_are_none_are_told_with_their_place(program, name):
+    text, said = TABLES[name]
+    (program.folder / name).write_text(text)
+    answer = program.answer("identify", "pendulum", name, "--params", "length", status=2)
+    assert said in answer["error"] and answer["kind"] == "input"
+
+
+def test_files_that_are_something_else_are_told(program):
+    (program.folder / "config.json").write_text('{"law":')
+    said = program.run("train", "config.json").stderr
+    assert '"config.json" is no JSON: parse error at line 1' in said and "exception" not in said
+    program.answer("simulate", "pendulum", "--steps", 50, "--record", "run.h5")
+    words = ["identify", "pendulum", "run.h5", "--params", "length"]
+    assert "it is a run" in program.answer(*words, status=2)["error"]
+    (program.folder / "half.csv").write_text("t,angle\n0,1\n0.01,1\n")
+    words = ["evaluate", "pendulum", "--truth", "half.csv"]
+    assert "first row is no whole state" in program.answer(*words, status=2)["error"]
+
+
+@pytest.mark.parametrize(
+    "words, part, kind",
+    [
+        (["pendulum", "--x", "1"], "has 2 numbers (angle, angular_velocity), got 1", "usage"),
+        (["pendulum", "--set", "lenght=1"], 'did you mean "length"', "parameter"),
+        (["pendulum", "--set", "length=x"], "expected numbers", "usage"),
+        (["none.h5"], 'no file "none.h5"', "file_not_found"),
+        (["run.csv"], "does not hold its model", "usage"),
+        (["text.xml"], "XML", "model"),
+        (["text.h5"], "damaged, or no recording", "input"),
+    ],
+)
+def test_view_says_what_the_other_commands_say(program, words, part, kind):
+    (program.folder / "text.xml").write_text("hello")
+    (program.folder / "text.h5").write_text("hello")
+    answer = program.answer("view", *words, "-o", "page.html", status=2)
+    assert part in answer["error"] and answer["kind"] == kind
+    assert not (program.folder / "page.html").exists()
+
+
+def test_view_shows_runs_and_says_where_one_stops(program):
+    program.answer("simulate", "pendulum", "--steps", 50, "--record", "run.h5")
+    assert program.answer("view", "run.h5", "-o", "page.html")["frames"] == 51
+    refused = program.answer("view", "run.h5", "-o", "page.html", "--x", "1,0", status=2)
+    assert refused["kind"] == "usage"
+    words = ["view", "lorenz", "--x", "1e300,1,1", "--steps", 50, "-o", "page.html"]
+    assert "the run stops at step" in program.answer(*words)["notes"][0]
+    assert "the run stops at step" in program.run(*words).stdout

@@ -112,12 +112,13 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def wait_for(self, session: str, method: str):
-        """Waits for an event; it stays in the list."""
+    def wait_for(self, session: str, method: str, **wanted):
+        """Waits for an event with these parameters; it stays in the list."""
         seen = 0
         while True:
             for event in self.events[seen:]:
-                if event.get("sessionId") == session and event["method"] == method:
+                own = event.get("sessionId") == session and event["method"] == method
+                if own and wanted.items() <= event["params"].items():
                     return
             seen = len(self.events)
             event = self.receive(TIMEOUT)
@@ -147,8 +148,10 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        page.call("Page.navigate", url=address)
-        self.wait_for(session, "Page.loadEventFired")
+        # The load of this page, and not that of the empty one before, which may be told late.
+        page.call("Page.setLifecycleEventsEnabled", enabled=True)
+        loader = page.call("Page.navigate", url=address)["loaderId"]
+        self.wait_for(session, "Page.lifecycleEvent", name="load", loaderId=loader)
         return page
 
 

@@ -63,6 +63,9 @@ def found(page, words):
         ("pullback", "python"),
         ("von Mises", "viewer.html"),
         ("check_gradient", "reference/"),
+        ("self_contact", "soft.html"),
+        ("rod twist", "soft.html"),
+        ("fixed distances", "learn.html"),
     ],
 )
 def test_the_search_works_from_a_disk(browser, site, words, place):

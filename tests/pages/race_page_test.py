@@ -62,3 +62,21 @@ def test_curves_go_down_where_the_numbers_do(browser, path):
     assert heights[1][0] == heights[1][1] == heights[1][2]
     assert len(heights[2]) == 2  # a peer that was not raced everywhere
     assert page.evaluate("document.querySelectorAll('polygon').length") == 3
+
+
+def test_series_can_be_told_apart_and_labels_do_not_touch(browser, tmp_path):
+    names = ("forward", "forward and gradient", "linearise", "MuJoCo, forward", "MJX, forward")
+    assert len({race_page.look(name) for name in names}) == len(names)
+    rows = [{"x": n, "forward": times(n)} for n in (1, 4, 27, 32, 64)]
+    curve = {"title": "Dofs", "x": "dofs", "unit": "µs", "rows": rows}
+    file = tmp_path / "race.html"
+    file.write_text(race_page.page(RESULTS | {"curves": {"dofs": curve}}))
+    for width in (1120, 390):
+        page = browser.open(file, width=width)
+        ends = page.evaluate(
+            "[...document.querySelectorAll('figure text')].filter((t) => /^[0-9]+$/.test("
+            "t.textContent) && t.getAttribute('text-anchor') === 'middle')"
+            ".map((t) => t.getBoundingClientRect()).map((r) => [r.left, r.right])"
+        )
+        assert len(ends) == 4  # 32 has no room beside 27
+        assert all(a[1] < b[0] for a, b in zip(ends, ends[1:], strict=False))

@@ -372,6 +372,49 @@ def test_a_moving_obstacle_is_seen_to_move(browser, folder):
     assert page.errors == []
 
 
+def test_particles_drift_and_can_be_hidden(browser, folder):
+    flow = cy.fluid.spectral("navier_stokes", shape=(16, 16), size=(1, 1), viscosity=0.1, dt=0.01)
+    run = cy.rollout(flow, flow.state(velocity=lambda x, y: (1.0 + 0 * x, 0 * y)), 20)
+    page = opened(browser, cy.view(run, folder / "drift.html"))
+    white = "r > 225 && g > 225 && b > 225"
+    dark = page.evaluate("document.documentElement.dataset.theme") == "dark"
+    if not dark:
+        press(page, "d", "KeyD")
+    button = "document.getElementById('trails')"
+    assert page.evaluate(f"[{button}.textContent, {button}.hidden]") == ["Particles", False]
+    shown = count(page, white)
+    assert shown > 500  # of 500 particles with several pixels each
+    first = page.evaluate("scene.toDataURL()")
+    page.evaluate("cycloid.seek(10)")
+    assert page.evaluate("scene.toDataURL()") != first
+    assert 0.8 < count(page, white) / shown < 1.25
+    page.evaluate(f"{button}.click()")
+    assert count(page, white) < 0.02 * shown
+    assert page.errors == []
+
+
+def test_a_rod_that_twists_shows_its_side(browser, folder):
+    line = np.linspace((0, 0, 0), (1, 0, 0), 13)
+    rod = cy.soft.rod(line, young=1e6, radius=0.05, pinned=[0, 1, 11, 12], inputs="twist")
+    turn = np.linspace(0, 2 * np.pi, 31)[1:]
+    inputs = np.zeros((30, rod.input_size))
+    inputs[:, rod.input_slices["twist"]] = np.column_stack([0 * turn, turn])
+    page = opened(browser, cy.view(cy.rollout(rod, rod.initial_state(), inputs),
+                                   folder / "rod.html"))  # fmt: skip
+    # Columns of the picture in which its stripe is seen, of all over which it goes.
+    gold = "r > 150 && g > 0.6 * r && b < 0.5 * r"
+    columns = COUNT.replace("let n = 0;", "const seen = new Set();").replace(
+        "++n;", "seen.add((k / 4) %% copy.width);"
+    ).replace("return n;", "return [...seen];")
+    share = []
+    for frame in (0, 30):
+        page.evaluate(f"cycloid.seek({frame})")
+        at = page.evaluate(columns % gold)
+        share.append(len(at) / (max(at) - min(at) + 1))
+    assert share[0] > 0.98 and 0.3 < share[1] < 0.8  # a part of a turn is behind the rod
+    assert page.errors == []
+
+
 def test_worlds_without_a_picture_have_their_plots(browser, folder):
     law = cy.own_law(lambda x, u, p, t, dt: x * (1 - dt), states={"level": 1}, name="decay")
     path = cy.view(cy.rollout(law, [1.0], 50), folder / "decay.html")

@@ -13,7 +13,7 @@ from models import MODELS
 import cycloid as cy
 from cycloid._law_pictures import phase_space
 from cycloid._live import MOST_CLIENTS
-from cycloid._scene import columns, cotangents, scene_of
+from cycloid._scene import columns, cotangents, directors, scene_of
 
 BALL = """<mujoco><worldbody><geom type="plane" size="0 0 1"/><body name="ball" pos="0 0 2">
   <freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
@@ -316,3 +316,79 @@ def test_moving_obstacles_and_shapes_of_a_flow_are_drawn():
     assert (other["body"], other["shape"], other["mesh"]) == (-1, "mesh", 0)
     reach = np.ptp(decoded(scene["assets"]["meshes"][0]["vertices"]), axis=0)
     assert np.allclose(reach[:2], [0.2, 0.3], atol=0.02)
+
+
+def test_particles_drift_with_a_flow():
+    k = 2 * np.pi
+    flow = cy.fluid.spectral("navier_stokes", viscosity=0.0, shape=(48, 48), size=(1, 1), dt=0.01)
+
+    def vortices(x, y):  # at rest, of stream function sin(k x) sin(k y) / k
+        return np.sin(k * x) * np.cos(k * y), -np.cos(k * x) * np.sin(k * y)
+
+    run = cy.rollout(flow, flow.state(velocity=vortices), 60)
+    at = decoded(scene_of(run)["tracers"]).reshape((61, -1, 2))
+    assert at.shape[1] == 500 and at.min() >= 0 and at.max() <= 1
+    # They stay on their stream lines, and go around.
+    stream = np.sin(k * at[..., 0]) * np.sin(k * at[..., 1])
+    assert np.abs(stream - stream[0]).max() < 0.02
+    assert np.median(np.linalg.norm(at[30] - at[0], axis=1)) > 0.1
+
+    sides = {"left": ("inflow", (1.0, 0.0)), "right": "outflow", "bottom": "slip", "top": "slip"}
+    channel = cy.fluid.grid((24, 12), (4, 2), 0.01, boundary=sides, dt=0.02)
+    start = channel.state(velocity=lambda x, y: (1.0 + 0 * x, 0.0))
+    at = decoded(scene_of(cy.rollout(channel, start, 20))["tracers"]).reshape((21, -1, 2))
+    way = at[1:] - at[:-1]
+    stays = np.abs(way[..., 0] - 0.02) < 1e-3
+    assert stays.mean() > 0.98 and not stays.all()
+    assert np.abs(way[stays][:, 1]).max() < 1e-3
+    assert np.allclose(way[~stays][:, 0], 0.02 - 4, atol=1e-3)  # in again where fluid enters
+
+    heat = cy.rollout(cy.systems.heat((6, 4), 1.0, dt=0.1), np.arange(24.0), 2)
+    assert "tracers" not in scene_of(heat)
+
+
+def test_points_at_fixed_distances_are_balls_and_rods(tmp_path):
+    law = cy.learn.constrained(
+        [1.0, 8.0], [(2, 0, 1.0), (0, 1, 0.5)], [(0.3, 0.1)], hidden=(4,), dt=0.02
+    )
+    start = [0.3, -0.9, 0.3, -1.4, 0.5, 0, 0.75, 0]
+    run = cy.rollout(law, start, 30)
+    scene = scene_of(run)
+    places = decoded(scene["poses"]).reshape((31, 2, 7))[..., :3]
+    assert np.allclose(places[..., [0, 2]].reshape((31, 4)), run.states[:, :4], atol=1e-4)
+    first, second, anchor = scene["geoms"]
+    assert second["size"][0] == pytest.approx(2 * first["size"][0])  # eight times the mass
+    assert anchor["body"] == -1 and anchor["pos"] == pytest.approx([0.3, 0, 0.1])
+    ends = [(row["a"], row["pa"], row["b"], row["pb"]) for row in scene["links"]]
+    assert ends == [(-1, [0.3, 0, 0.1], 0, [0, 0, 0]), (0, [0, 0, 0], 1, [0, 0, 0])]
+
+    data = cy.learn.Derivatives(np.tile(start, (8, 1)), np.zeros((8, 8)))
+    trained = cy.learn.train(law, data, steps=1)
+    trained.save(tmp_path / "law.cyl")
+    for other in (trained.system, cy.learn.load(tmp_path / "law.cyl")):
+        links = scene_of(cy.rollout(other, start, 3))["links"]
+        assert [(row["a"], row["b"]) for row in links] == [(-1, 0), (0, 1)]
+
+
+def test_a_rod_shows_how_it_twists():
+    line = np.linspace((0, 0, 0), (1, 0, 0), 9)
+    rod = cy.soft.rod(line, young=1e6, radius=0.02, pinned=[0, 1, 7, 8], inputs="twist")
+    turn = np.linspace(0, np.pi / 2, 21)[1:]
+    inputs = np.zeros((20, rod.input_size))
+    inputs[:, rod.input_slices["twist"]] = np.column_stack([0 * turn, turn])
+    run = cy.rollout(rod, rod.initial_state(), inputs)
+    side = decoded(scene_of(run)["surface"]["stripe"]).reshape((21, 9, 3))
+    assert np.allclose(np.linalg.norm(side, axis=-1), 1, atol=1e-4)
+    assert np.allclose(side[0], [0, 0, 1], atol=1e-4)
+    assert np.allclose(side[-1, 0], [0, 0, 1], atol=1e-4)
+    assert np.allclose(side[-1, -1], [0, -1, 0], atol=1e-4)
+    still = cy.rollout(rod, rod.initial_state(), 2)
+    assert "stripe" not in scene_of(still)["surface"]
+
+    # A side is carried along a curved rod, and follows its segment by the smallest turn.
+    angle = np.linspace(0, np.pi / 2, 9)
+    arc = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
+    up = directors(arc, arc[None], np.zeros((1, 8)))[0]
+    assert np.allclose(up, [0, 0, 1], atol=1e-12)
+    for turned, expected in ((line[:, [1, 0, 2]], [0, 0, 1]), (line[:, [2, 1, 0]], [-1, 0, 0])):
+        assert np.allclose(directors(line, turned[None], np.zeros((1, 8)))[0], expected)

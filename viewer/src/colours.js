@@ -33,13 +33,6 @@ export const gradient_css = (map) =>
     )
     .join(", ")})`;
 
-export const SERIES = [
-  "#1f77c9",
-  "#d9540b",
-  "#1a9650",
-  "#8a52c8",
-  "#c2286e",
-  "#96751a",
-  "#0e9aa7",
-  "#64748b",
-];
+// Of curves: a variable of the style, which has one for each theme.
+const SERIES = 8;
+export const series = (k) => `--series-${k % SERIES}`;

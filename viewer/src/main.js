@@ -9,7 +9,7 @@ import { Inputs } from "./inputs.js";
 import { Player } from "./player.js";
 import { Plots, number } from "./plots.js";
 import { save_film, save_picture } from "./save.js";
-import { Stage, can_draw } from "./stage.js";
+import { Stage, renderer_of } from "./stage.js";
 
 const $ = (id) => document.getElementById(id);
 let data = JSON.parse($("data").textContent);
@@ -95,6 +95,7 @@ function legend() {
     );
   if (data.stress) bar("stress", "stress [Pa]", 0, data.stress_top);
   if (data.field) bar("field", data.field_name, ...data.field_range);
+  if (data.tracers) mark("#ffffff", "particles drift with the flow");
   if (data.caption) mark("#0f8a8a", data.caption.replace(/[<&]/g, (c) => `&#${c.charCodeAt(0)};`));
   if (data.gradient?.places) mark("#e2570f", "minus the gradient of the loss");
   if (data.contacts) mark("#13a06f", "contact forces");
@@ -215,13 +216,17 @@ function settle() {
   player.times = times;
   player.frame = Math.min(player.frame, times.length - 1);
   for (const [id, there] of Object.entries({
-    trails: data.trails?.length,
+    trails: data.trails?.length || data.tracers,
     ghost: data.ghosts,
     arrows: data.gradient,
     forces: data.contacts,
     "hidden-geoms": data.geoms?.some((g) => g.hidden),
   })) {
     $(id).hidden = !there;
+  }
+  if (data.tracers) {
+    $("trails").textContent = "Particles";
+    $("trails").title = "Particles that drift with the flow (T)";
   }
   legend();
   make_panel();
@@ -233,15 +238,16 @@ function begin() {
   const main = document.querySelector("main");
   const has_scene = !!(data.poses || data.vertices || data.field);
   main.classList.toggle("no-scene", !has_scene);
-  if (has_scene && can_draw()) {
-    stage = new Stage($("scene"), data, dark);
+  const renderer = has_scene ? renderer_of($("scene")) : null;
+  if (renderer) {
+    stage = new Stage(renderer, data, dark);
     new ResizeObserver(() => stage.resize()).observe($("stage"));
     stage.resize();
     press("follow", stage.following);
   } else {
     for (const id of ["follow", "reset", "shot", "movie"]) $(id).hidden = true;
     if (has_scene)
-      notice("This browser has no WebGL: the numbers are here, the scene cannot be drawn.");
+      notice("This browser offers no WebGL: the numbers are here, the scene cannot be drawn.");
   }
   $("follow").hidden ||= !(data.lead >= 0);
   new ResizeObserver(() => plots.resize()).observe($("panel"));

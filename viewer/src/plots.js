@@ -1,6 +1,6 @@
 // Curves over time, with a line where the slider is. A click moves the slider.
 import uPlot from "uplot";
-import { SERIES } from "./colours.js";
+import { series } from "./colours.js";
 
 const MOST_POINTS = 3000; // of one curve; longer runs are thinned for the plot only
 
@@ -30,7 +30,7 @@ export class Plots {
     values.className = "values";
     for (const [k, curve] of curves.entries()) {
       const one = document.createElement("span");
-      one.innerHTML = `<b style="color:${SERIES[k % SERIES.length]}"></b> <span></span>`;
+      one.innerHTML = `<b style="color:var(${series(k)})"></b> <span></span>`;
       one.firstChild.textContent = curve.name;
       values.append(one);
     }
@@ -50,18 +50,19 @@ export class Plots {
     };
     for (const card of this.cards) {
       card.chart?.destroy();
-      const series = [{}];
+      const lines = [{}];
       const data = [thin(this.times)];
       card.curves.forEach((curve, k) => {
-        series.push({
+        const stroke = style(series(k));
+        lines.push({
           label: curve.name,
-          stroke: SERIES[k % SERIES.length],
+          stroke,
           width: 1.5,
           points: { show: this.times.length < 2 },
         });
         data.push(thin(curve.values));
         if (curve.other) {
-          series.push({ stroke: SERIES[k % SERIES.length], width: 1, dash: [4, 4] });
+          lines.push({ stroke, width: 1, dash: [4, 4] });
           data.push(thin(curve.other));
         }
       });
@@ -76,7 +77,7 @@ export class Plots {
             { ...axis, size: 28 },
             { ...axis, size: 52 },
           ],
-          series,
+          series: lines,
           hooks: { draw: [(u) => this.mark(u)] },
         },
         data,

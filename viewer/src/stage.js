@@ -11,13 +11,16 @@ import { SpringGeometry, checker, geometry_of, rod_geometry, vertices_of } from 
 
 const UP = new THREE.Vector3(0, 0, 1);
 const MARGIN = 1.12; // around the scene
+// Where ghosts lean to, and how much is seen of one.
+const GHOST = { light: { tint: 0x8a63d8, opacity: 0.28 }, dark: { tint: 0xb79cf5, opacity: 0.45 } };
 const LONGEST_TRAIL = 4000; // points
 
-export function can_draw() {
+// What draws; null in a browser without WebGL, or where its graphics fail.
+export function renderer_of(canvas) {
   try {
-    return !!document.createElement("canvas").getContext("webgl2");
+    return new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -28,7 +31,9 @@ export class Motion {
     // A soft body's vertices are the first numbers of its state.
     this.vertices = data.vertices ? columns(data.states) : null;
     this.stress = columns(data.stress);
+    this.stripe = columns(data.surface?.stripe);
     this.field = columns(data.field);
+    this.tracers = columns(data.tracers);
     this.bodies = this.poses ? this.poses.width / 7 : 0;
   }
   body(i, b, position, turn) {
@@ -39,20 +44,16 @@ export class Motion {
 }
 
 export class Stage {
-  constructor(canvas, scene, dark) {
-    this.canvas = canvas;
+  constructor(renderer, scene, dark) {
+    this.canvas = renderer.domElement;
     this.data = scene;
-    this.renderer = new THREE.WebGLRenderer({
-      canvas,
-      antialias: true,
-      preserveDrawingBuffer: true,
-    });
+    this.renderer = renderer;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.world = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
     this.camera.up.copy(UP);
-    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener("change", () => this.draw());
     this.shown = { trails: true, ghost: true, arrows: true, forces: true, hidden: false };
     this.lights();
@@ -80,6 +81,7 @@ export class Stage {
     this.content = new THREE.Group();
     this.world.add(this.content);
     this.floors = [];
+    this.faint = []; // materials of ghosts
     this.motion = new Motion(scene);
     this.frames = scene.frames;
     this.measure();
@@ -154,8 +156,8 @@ export class Stage {
     const [r, g, b, a] = rgba;
     const made = new THREE.MeshStandardMaterial({ roughness: 0.62, metalness: 0.05 });
     made.color.setRGB(r, g, b, THREE.SRGBColorSpace);
-    const opacity = ghost ? 0.28 * ghost : a;
-    if (ghost) made.color.lerp(new THREE.Color(0x8a63d8), 0.75);
+    const opacity = ghost ? GHOST.light.opacity * ghost : a;
+    if (ghost) this.faint.push({ made, own: made.color.clone(), ghost });
     if (opacity < 1) Object.assign(made, { transparent: true, opacity, depthWrite: !ghost });
     return made;
   }
@@ -195,6 +197,7 @@ export class Stage {
     for (const link of data.links ?? []) this.link(link, actor, ghost);
     if (motion.vertices) this.surface(actor, ghost);
     if (motion.field && !ghost) this.picture(actor);
+    if (motion.tracers && !ghost) this.tracers(actor);
     return actor;
   }
 
@@ -275,8 +278,46 @@ export class Stage {
       mesh.castShadow = !ghost;
       mesh.frustumCulled = false;
       actor.all.add(mesh);
-      actor.tube = { mesh, count, radius: Math.max(data.surface.radius, 0.004 * this.size) };
+      const radius = Math.max(data.surface.radius, 0.004 * this.size);
+      const ball = geometry_of({ shape: "sphere", size: [radius] });
+      const ends = [0, 1].map(() => new THREE.Mesh(ball, mesh.material));
+      actor.all.add(...ends);
+      actor.tube = { mesh, count, radius, ends };
+      if (actor.motion.stripe) this.stripe(actor);
     }
+  }
+
+  // A line along one side of a rod, which shows how it twists.
+  stripe(actor) {
+    const { tube } = actor;
+    const material = new LineMaterial({
+      color: 0xffc928,
+      worldUnits: true,
+      linewidth: 0.5 * tube.radius,
+    });
+    tube.stripe = new Line2(new LineGeometry(), material);
+    tube.stripe.frustumCulled = false;
+    actor.all.add(tube.stripe);
+  }
+
+  // Points that drift with a flow, just above its colours and below its obstacles.
+  tracers(actor) {
+    const { motion } = actor;
+    const count = motion.tracers.width / 2;
+    const place = new THREE.BufferAttribute(new Float32Array(3 * count), 3);
+    const height = 0.001 * Math.min(...this.data.grid.size);
+    for (let k = 0; k < count; ++k) place.setZ(k, height);
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", place);
+    const material = new THREE.PointsMaterial({
+      color: 0xffffff,
+      size: 2.5 * Math.min(devicePixelRatio, 2),
+      sizeAttenuation: false,
+    });
+    const points = new THREE.Points(geometry, material);
+    points.frustumCulled = false;
+    actor.all.add(points);
+    actor.tracers = { points, place };
   }
 
   // A scalar field on a grid, as a picture that lies in the plane z = 0.
@@ -398,6 +439,12 @@ export class Stage {
     if (actor.surface) this.deform(actor, row);
     if (actor.tube) this.bend(actor, row);
     if (actor.picture) this.paint(actor, row);
+    if (actor.tracers) {
+      const { place } = actor.tracers;
+      for (let k = 0; k < place.count; ++k)
+        place.setXY(k, motion.tracers.at(row, 2 * k), motion.tracers.at(row, 2 * k + 1));
+      place.needsUpdate = true;
+    }
   }
 
   stretch(link, groups) {
@@ -432,17 +479,33 @@ export class Stage {
   }
 
   bend(actor, i) {
-    const { mesh, count, radius } = actor.tube;
+    const { mesh, count, radius, ends, stripe } = actor.tube;
     const points = [];
     for (let v = 0; v < count; ++v)
       points.push(new THREE.Vector3(...actor.motion.vertices.row(i, 3 * v, 3)));
+    ends.forEach((end, k) => end.position.copy(points.at(-k)));
+    const curve = new THREE.CatmullRomCurve3(points);
     mesh.geometry.dispose();
-    mesh.geometry = new THREE.TubeGeometry(
-      new THREE.CatmullRomCurve3(points),
-      3 * count,
-      radius,
-      10,
-    );
+    mesh.geometry = new THREE.TubeGeometry(curve, 3 * count, radius, 10);
+    if (!stripe) return;
+    // Between two points the side turns with the share of the way; the tube's own radius is less
+    // than that of its corners.
+    const PARTS = 6;
+    const [place, side] = [new THREE.Vector3(), new THREE.Vector3()];
+    const [here, next] = [new THREE.Vector3(), new THREE.Vector3()];
+    const line = [];
+    for (let k = 0; k <= PARTS * (count - 1); ++k) {
+      const v = Math.min(Math.floor(k / PARTS), count - 2);
+      const share = k / PARTS - v;
+      here.set(...actor.motion.stripe.row(i, 3 * v, 3));
+      next.set(...actor.motion.stripe.row(i, 3 * v + 3, 3));
+      curve.getPoint((v + share) / (count - 1), place);
+      side.lerpVectors(here, next, share).normalize();
+      place.addScaledVector(side, radius);
+      line.push(place.x, place.y, place.z);
+    }
+    stripe.geometry.dispose();
+    stripe.geometry = new LineGeometry().setPositions(line);
   }
 
   paint(actor, i) {
@@ -592,6 +655,7 @@ export class Stage {
   apply(shown) {
     Object.assign(this.shown, shown);
     this.paths.visible = this.shown.trails;
+    if (this.solid.tracers) this.solid.tracers.points.visible = this.shown.trails;
     for (const ghost of this.ghosts) ghost.all.visible = this.shown.ghost;
     for (const { line, of_ghost } of this.trail_lines) line.visible = !of_ghost || this.shown.ghost;
     for (const mesh of this.solid.hidden) mesh.visible = this.shown.hidden;
@@ -602,6 +666,11 @@ export class Stage {
     this.world.fog = new THREE.Fog(this.world.background, 8 * this.size, 30 * this.size);
     this.sky.intensity = dark ? 1.1 : 1.6;
     this.sun.intensity = dark ? 1.8 : 2.0;
+    const { tint, opacity } = dark ? GHOST.dark : GHOST.light;
+    for (const { made, own, ghost } of this.faint) {
+      made.color.copy(own).lerp(new THREE.Color(tint), 0.75);
+      made.opacity = opacity * ghost;
+    }
     for (const { mesh, repeat } of this.floors) {
       mesh.material.map = checker(dark);
       mesh.material.map.repeat.copy(repeat);
