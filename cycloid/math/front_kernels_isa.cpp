@@ -14,6 +14,7 @@ using ConstVector = Eigen::Map<const Eigen::VectorXd>;
 
 bool factor(double* columns, int p, int m, double* update) {
   const int r = m - p;
+  if (p == 0) return true;  // halves that do not touch; Eigen divides by the number of columns
   Matrix F11(columns, p, p, Stride(m)), L21(columns + p, r, p, Stride(m));
   Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(F11);  // (2)
   if (llt.info() != Eigen::Success) return false;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -103,6 +104,46 @@ TEST_CASE("Dissection: every unknown has one place, and the factor stays sparse"
   CHECK(seen == std::vector<int>(128 * 128, 1));
   // 31/4 n² log2 n for an ideal dissection of an n × n grid (George1973), and the dense leaves.
   CHECK(tree.factor_numbers() < 2 * 7.75 * 128 * 128 * 7);
+}
+
+TEST_CASE("CholeskyFactor: halves that touch their separator alone, and not each other") {
+  // Two chains, each tied to a third between them and 200 points far away.
+  constexpr int kEach = 60, kFar = 200, kAll = 3 * kEach + kFar;
+  std::vector<std::vector<int>> ties(kAll);
+  const auto tie = [&](int i, int j) {
+    ties[static_cast<std::size_t>(i)].push_back(j), ties[static_cast<std::size_t>(j)].push_back(i);
+  };
+  for (int i = 0; i < kEach; ++i) {
+    for (const int chain : {0, kEach}) {
+      if (i > 0) tie(chain + i - 1, chain + i);
+      tie(chain + i, 2 * kEach + i);
+    }
+    tie(2 * kEach + i, 3 * kEach + i);
+  }
+  SparsePattern pattern;
+  std::vector<double> values, points, b(kAll, 0.0);
+  for (int i = 0; i < kAll; ++i) {
+    const auto& own = ties[static_cast<std::size_t>(i)];
+    pattern.column.push_back(i), values.push_back(1 + static_cast<double>(own.size()));
+    for (const int j : own) pattern.column.push_back(j), values.push_back(-1);
+    pattern.first.push_back(pattern.entries());
+    points.push_back(i < 2 * kEach ? 0 : i < 3 * kEach ? 0.5 : 10);
+    points.push_back(i < kEach ? -1 : i < 2 * kEach ? 1 : 0);
+  }
+  const std::vector<double> x = solution(kAll);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (auto e = static_cast<std::size_t>(pattern.first[i]);
+         e < static_cast<std::size_t>(pattern.first[i + 1]); ++e) {
+      b[i] += values[e] * x[static_cast<std::size_t>(pattern.column[e])];
+    }
+  }
+  const auto dissection = std::make_shared<const Dissection>(pattern, points, 2);
+  const auto empty = [](const Dissection::Node& node) { return node.pivots == 0; };
+  CHECK(std::any_of(dissection->nodes().begin(), dissection->nodes().end(), empty));
+  CholeskyFactor factor(dissection);
+  REQUIRE(factor.factor(values, 1) == -1);
+  factor.solve(b.data(), 1);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(b[i] == doctest::Approx(x[i]).epsilon(1e-12));
 }
 
 TEST_CASE("CholeskyFactor: a matrix that is not positive definite is found out") {

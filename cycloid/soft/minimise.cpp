@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cycloid/base/thread_pool.h"
 #include "cycloid/soft/skew_solve.h"
 
 namespace cycloid::inline soft {
 namespace {
 
 constexpr int kMostVentures = 4, kMostChords = 12, kMostHalvings = 40;
+constexpr int kMostStuck = 2;  // steps shorter than kStuck of the direction, of cloth and rods
+constexpr double kStuck = 1e-3, kLongest = 1024;
+constexpr double kBoldest = 20;  // how far uphill a full step may go, over the slope
+// Of conjugate gradients: how many, the residual at which they end, over the first, and how far
+// they go at least where H bends down, over the body's length.
+constexpr int kMostInner = 40;
+constexpr double kEnough = 0.1, kLeast = 1e-5;
+constexpr std::size_t kRows = 512;  // of a block of a product
 
 SolidView view_at(const Incremental& problem, const double* y) {
   SolidView v = problem.view;
@@ -39,9 +48,11 @@ class Search {
   Minimum run(std::vector<double>& y) {
     Minimum out;
     take_guess(y);
+    reach_ = 0.1 * plan_.length;
     bool short_of_target = gap(y) > 0;
     if (!short_of_target) set_targets(y);
     double last = HUGE_VAL;  // length of the last step
+    int stuck = 0;           // steps on end of which next to nothing could be made
     for (int k = 0; k < problem_.most_iterations; ++k) {
       ++out.iterations;
       if (!factor_somehow(y)) {
@@ -56,8 +67,10 @@ class Search {
       }
       const double t = short_of_target ? walk_to_target(y) : search(y, step);
       last = t == 0 ? step : t * step;
+      reach_ = std::max(4 * last, 2 * kLeast * plan_.length);
       if (ventures_ > 0) continue;
-      if (t == 0) break;
+      stuck = t < kStuck ? stuck + 1 : 0;
+      if (t == 0 || (plan_.cells() == 0 && stuck > kMostStuck)) break;
       if (short_of_target) {
         short_of_target = t < 1;
         if (!short_of_target) set_targets(y);
@@ -163,9 +176,14 @@ class Search {
   bool factor_somehow(const std::vector<double>& y) {
     assemble(y, false);
     if (!factor_) factor_ = std::make_unique<StiffnessSolver>(matrix_plan());
-    return factor_->factor(s_.values, threads_) || factor_positive(y);
+    projected_ = false;
+    // While the last search met negative curvature, trying to factor the exact matrix is idle.
+    if (!bends_down_ && factor_->factor(s_.values, threads_)) return true;
+    if (bends()) s_.exact = s_.values;
+    return factor_positive(y);
   }
   bool factor_positive(const std::vector<double>& y) {
+    projected_ = true;
     assemble(y, true);
     double largest = 0;
     for (const double value : s_.values) {
@@ -221,6 +239,7 @@ class Search {
       }
     } else {
       positive = solve(d);
+      if (projected_ && bends()) bend(d);
     }
     return positive;
   }
@@ -228,6 +247,62 @@ class Search {
     const SolveEnd end = factor_->solve(d, threads_, kSearchTolerance);
     linear_iterations_ += end.iterations;
     return end.positive;
+  }
+  bool bends() const { return plan_.cells() == 0 && s_.skew.empty() && matrix_plan().dissection; }
+  // The exact matrix H in place of the positive one, M: conjugate gradients on H d = -r with the
+  // factor of M, until |H d + r| is small in the norm of M⁻¹, or to where H
+  // bends down along p. There the last step goes along p as far as if H bent up as much, but at
+  // least a little: at a saddle the gradient alone leads nowhere (Steihaug1983).
+  void bend(std::vector<double>& d) {
+    bends_down_ = false;
+    const std::size_t n = d.size();
+    std::vector<double>&r = s_.left, &z = s_.moved, &p = s_.along, &q = s_.rotational;
+    r.resize(n), p.resize(n), q.resize(n);
+    for (std::size_t i = 0; i < n; ++i) r[i] = -s_.force[i];
+    z = d;  // M⁻¹ r
+    std::fill(d.begin(), d.end(), 0.0);
+    p = z;
+    double rz = dot(r, z);
+    const double enough = kEnough * kEnough * rz;
+    for (int k = 0; k < kMostInner && rz > enough; ++k) {
+      multiply(s_.exact, p, q);
+      const double curve = dot(p, q);
+      if (!(curve > 0)) {
+        bends_down_ = true;
+        double most = 0;
+        for (const double v : p) most = std::max(most, std::abs(v));
+        const double far = std::clamp(curve < 0 ? rz / -curve : HUGE_VAL,
+                                      kLeast * plan_.length / most, reach_ / most);
+        for (std::size_t i = 0; i < n; ++i) d[i] += far * p[i];
+        return;
+      }
+      const double a = rz / curve;
+      for (std::size_t i = 0; i < n; ++i) d[i] += a * p[i], r[i] -= a * q[i];
+      z = r;
+      factor_->solve(z.data(), threads_);
+      const double next = dot(r, z), b = next / rz;
+      rz = next;
+      for (std::size_t i = 0; i < n; ++i) p[i] = z[i] + b * p[i];
+    }
+  }
+  static double dot(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  }
+  void multiply(const std::vector<double>& values, const std::vector<double>& x,
+                std::vector<double>& out) const {
+    const SparsePattern& p = matrix_plan().pattern;
+    parallel_for((x.size() + kRows - 1) / kRows, threads_, [&](std::size_t block) {
+      for (std::size_t i = block * kRows; i < std::min((block + 1) * kRows, x.size()); ++i) {
+        double sum = 0;
+        for (auto e = static_cast<std::size_t>(p.first[i]);
+             e < static_cast<std::size_t>(p.first[i + 1]); ++e) {
+          sum += values[e] * x[static_cast<std::size_t>(p.column[e])];
+        }
+        out[i] = sum;
+      }
+    });
   }
   // With the skew part, unless that would go uphill.
   bool solve(std::vector<double>& d) {
@@ -289,11 +364,14 @@ class Search {
       place_trial(y, t);
       const double now = energy(s_.trial) + t * here.turning;
       if (now <= from_.energy + 1e-4 * t * from_.slope + from_.noise) {
+        const bool longer = projected_ && ventures_ == 0 && t == 1;
         ventures_ = 0;
+        if (longer) return lengthen(y, now, here.turning);
         y.swap(s_.trial);
         return t;
       }
-      if (ventures_ >= 0 && ventures_ < kMostVentures && std::isfinite(now)) {
+      const bool bold = now <= from_.energy + kBoldest * std::abs(from_.slope);
+      if (!projected_ && bold && ventures_ < kMostVentures) {
         if (ventures_ == 0) s_.anchor = y, s_.anchor_direction = s_.direction;
         ++ventures_;
         y.swap(s_.trial);
@@ -317,6 +395,24 @@ class Search {
     s.noise = 1e-13 * (std::abs(s.energy) + energy_scale(y));
     s.turning = rotational_slope(y);
     return s;
+  }
+  // The trial, or twice, four times ... the direction, as long as that goes downhill: near a saddle
+  // the positive matrix is much too stiff along the way out of it.
+  double lengthen(std::vector<double>& y, double reached, double turning) {
+    double t = 1;
+    std::vector<double>& d = s_.direction;
+    while (t < kLongest) {
+      for (double& v : d) v *= 2;
+      if (admissible(y) < 1) break;
+      place_trial(y, 1);
+      const double now = energy(s_.trial) + 2 * t * turning;
+      if (!(now < reached)) break;
+      t *= 2, reached = now;
+    }
+    for (double& v : d) v *= (t < kLongest ? 0.5 : 1) / t;
+    place_trial(y, t);
+    y.swap(s_.trial);
+    return t;
   }
   double search_by_halves(std::vector<double>& y, double step, const Start& from) {
     const auto [start, slope, noise, turning] = from;
@@ -379,7 +475,10 @@ class Search {
   MinimiserSpace& s_;
   std::unique_ptr<StiffnessSolver> factor_;
   int linear_iterations_ = 0;
-  int ventures_ = 0;  // full steps that went uphill since from_
+  double reach_ = 0;         // how far a search goes where H bends down [m]
+  bool bends_down_ = false;  // the exact matrix, as the last search found
+  bool projected_ = false;   // the factor is not that of the exact matrix
+  int ventures_ = 0;         // full steps that went uphill since from_
   Start from_;
   TouchingPairs pairs_;
   ContactPairs places_;

@@ -7,15 +7,21 @@
 // line search: the exact matrix H = a + ∂f/∂y where it is positive definite, else with cells and
 // stencils made positive (cell_stiffness.h). No step is longer than what barriers admit. Of a body
 // that touches itself, energy and forces are those of the pairs at y (touching_pairs.h), and the
-// matrix has places for all pairs that were met on the way. Forces
-// without a potential (pressure on an open surface) have a skew part in their derivative, which the
-// solves take into account (skew_solve.h); the line search takes them as constant. Held numbers go
-// to their targets with the steps, as far as no cell is turned inside out by it. After a full step
-// the same factor is used again as long as that converges by a factor of ten each time. The end is
-// where steps are of rounding's size, or no longer get shorter; then H is factored once more at the
-// solution: what the way back solves with. Of an iterative solver (stiffness_solver.h) it shows
-// while it is solved with that a matrix is not positive definite; at the end a solve for what is
-// left of (2) is the probe.
+// matrix has places for all pairs that were met on the way.
+//
+// Cloth that is pressed together buckles: H is not positive definite, and the search passes
+// saddles, which the positive matrix is too stiff to leave. There the direction of cloth and rods
+// is that of H itself, by conjugate gradients with the factor of the positive matrix, up to where H
+// bends down (Steihaug1983), and it is doubled as long as that goes downhill.
+//
+// Forces without a potential (pressure on an open surface) have a skew part in their derivative,
+// which the solves take into account (skew_solve.h); the line search takes them as constant. Held
+// numbers go to their targets with the steps, as far as no cell is turned inside out by it. After a
+// full step the same factor is used again as long as that converges by a factor of ten each time.
+// The end is where steps are of rounding's size, or no longer get shorter; then H is factored once
+// more at the solution: what the way back solves with. Of an iterative solver (stiffness_solver.h)
+// it shows while it is solved with that a matrix is not positive definite; at the end a solve for
+// what is left of (2) is the probe.
 #pragma once
 
 #include <memory>
@@ -78,6 +84,7 @@ void for_each_entry(const SparsePattern& p, std::vector<double>& values, Visit&&
 struct MinimiserSpace {
   std::vector<double> force, direction, trial, values, skew, of_cells, moved, rotational;
   std::vector<double> anchor, anchor_direction;
+  std::vector<double> exact, left, along;      // of a search beside an indefinite matrix
   std::shared_ptr<const SolidPlan> plan = {};  // the last one with pairs
 };
 

@@ -395,6 +395,24 @@ def test_no_bit_depends_on_threads_or_on_what_was_kept():
     assert len(found) == 1
 
 
+def test_bodies_of_a_batch_are_as_alone_on_any_threads():
+    body, u = swinging()
+    starts = np.tile(body.initial_state(), (6, 1))
+    starts += 1e-3 * np.random.default_rng(8).normal(size=starts.shape)
+
+    def go(x0, threads):
+        inputs = np.broadcast_to(u, (*x0.shape[:-1], 4, u.size))
+        run = cy.rollout(body, x0, inputs, save="last", threads=threads)
+        return run.states, run.pullback(np.ones_like(run.states)).x0
+
+    one, four = go(starts, 1), go(starts, 4)
+    for a, b in zip(one, four, strict=True):
+        np.testing.assert_array_equal(a, b)
+    for k, x0 in enumerate(starts):
+        for a, b in zip(one, go(x0, 2), strict=True):
+            np.testing.assert_array_equal(a[k], b)
+
+
 def test_after_a_change_of_inputs_the_gradient_is_that_of_the_new_run():
     body, u = swinging()
     bar = np.random.default_rng(7).normal(size=(1, body.state_size))

@@ -221,6 +221,19 @@ def test_an_obstacle_that_comes_pushes():
     assert (run.states[1:, 2 : 3 * n : 3].min(axis=1) > floor).all()
 
 
+def test_cloth_that_buckles_on_a_sphere_leaves_its_saddles():
+    """It falls from 0.3 m, evenly: a search along the gradient alone keeps the symmetry, and ends
+    where the matrix is not positive definite."""
+    mesh = soft.sheet((16, 16))
+    body = soft.cloth(mesh, obstacles=soft.Sphere((0.5, 0.5, -0.55), 0.25), friction=0.3)
+    run = cy.rollout(body, body.initial_state(), 50, threads=1)
+    assert not run.report.failed and not run.report.unsolved
+    y = run.states[..., : mesh.vertices.size].reshape(-1, len(mesh.vertices), 3)
+    gap = np.linalg.norm(y - [0.5, 0.5, -0.55], axis=-1).min(axis=1) - 0.25
+    assert gap.min() > 0 and gap[-1] < 1e-3  # the barrier's width
+    assert run.report.counters["iterations"] < 12
+
+
 @pytest.mark.parametrize("integrator", ["implicit_euler", "bdf2"])
 def test_gradients_of_cloth_on_a_sphere(integrator):
     mesh = soft.sheet((4, 3), (0.4, 0.3))
