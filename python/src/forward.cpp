@@ -1,6 +1,6 @@
 #include "cycloid/rigid/forward.h"
 
-#include "robot_rows.h"
+#include "observed_robot.h"
 #include "run_options.h"
 #include "unlocked.h"
 

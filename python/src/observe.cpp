@@ -1,4 +1,4 @@
-#include "robot_rows.h"
+#include "observed_robot.h"
 
 #include <nanobind/stl/tuple.h>
 

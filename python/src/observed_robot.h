@@ -1,4 +1,4 @@
-// robot_rows.h: what observations and derived quantities of a robot share at the edge.
+// observed_robot.h: what observations and derived quantities of a robot share at the edge.
 #pragma once
 
 #include "module.h"
