@@ -84,8 +84,9 @@ struct SystemParts {
   // Gives parts the steppers that see pairs which do not touch up to this width [m] (0: none), for
   // FromDistance; null: nothing touches.
   std::function<void(double width, SystemParts& parts)> feel_distance = {};
-  Ways ways = {};                                    // other ways to compute the same world
-  std::shared_ptr<const KernelSource> kernels = {};  // for a device (kernel_source.h), or null
+  Ways ways = {};  // other ways to compute the same world
+  // What a device runs it by (kernel_source.h), or null.
+  std::shared_ptr<const KernelSource> kernels = {};
   std::shared_ptr<const OnDevice> on_device = {};  // where it runs; null: on this machine's threads
 };
 
