@@ -47,19 +47,14 @@ template <class S, class P>
 CYCLOID_STAGE void place_bodies(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w,
                                 const S* qacc = nullptr) {
   const TreeView& tree = r.tree;
-  const Motion<S>* const column = w.frames.column;
   place_mocap(r, x.u, w.mocap);
-  // Body by body in one pass: in lanes these arrays are larger than the nearest cache.
-  w.v[0] = Motion<S>{};
-  w.a[0] = {Vec3<S>{}, -r.gravity()};
-  place_links(tree, r.p, x.qpos, static_cast<const S*>(w.mocap), w.frames,
-              [&](std::size_t b, std::size_t first, std::size_t end) {
-                for (std::size_t l = first; l < end; ++l) {
-                  move_on(tree, l, column, x.qvel, qacc, w.v, w.a);
-                }
-                if (tree.model.bodies[b].tree < 0) return;
-                w.inertia[b] = body_inertia(tree.bodies[b], r.p, w.frames.R[b], w.frames.pos[b]);
-              });
+  kinematics(tree, r.p, x.qpos, static_cast<const S*>(w.mocap), w.frames);
+  for (std::size_t b = 1; b < tree.model.bodies.size(); ++b) {
+    if (tree.model.bodies[b].tree < 0) continue;
+    w.inertia[b] = body_inertia(tree.bodies[b], r.p, w.frames.R[b], w.frames.pos[b]);
+  }
+  motion_fields(tree, static_cast<const Motion<S>*>(w.frames.column), x.qvel, qacc, r.gravity(),
+                w.v, w.a);
 }
 
 // Gravity compensation and applied forces on body b.

@@ -3,7 +3,6 @@
 //   I^c_b = I_b + Σ_children I^c                      (1)  composite inertia
 //   F_k   = I^c_b S_k                                 (2)  dof k of body b
 //   M_kj  = S_j · F_k + δ_kj armature_k               (3)  j = k and its ancestors
-//     of a free joint, S_j = (0; e_j) or (R e_j; 0): its body's place is the tree's origin
 //   M = Lᵀ D L                                        (4)  L unit lower triangular, M's sparsity
 // Storage: Tree::row; after `factor` the diagonal holds 1/D and the rest of a row holds L. The
 // factor has no fill-in (Featherstone2008, ch. 6). M is positive definite for bodies with mass;
@@ -69,9 +68,8 @@ CYCLOID_INLINE void for_chain(const DofChain& chain, Function&& function) {
 template <class S>
 CYCLOID_HD void mass_matrix(const TreeView& tree, const SpatialInertia<S>* composite,
                             const Motion<S>* column, const S* armature, S* M) {
-  const auto fill_rows = [&]<int B>(std::integral_constant<int, B>, int k, bool afloat) {
+  const auto fill_rows = [&]<int B>(std::integral_constant<int, B>, int k) {
     const ChainRows<B, S> rows(tree, k, M);
-    const int joined = rows.length - (afloat ? kFreeDofs : 0);
     Force<S> F[B];
     for (int b = 0; b < B; ++b) {
       F[b] = composite[tree.dof_body[static_cast<std::size_t>(k - b)]] * column[k - b];  // (2)
@@ -79,24 +77,13 @@ CYCLOID_HD void mass_matrix(const TreeView& tree, const SpatialInertia<S>* compo
       for (int c = b + 1; c < B; ++c) rows.of[b][c - b] = power(F[b], column[k - c]);
     }
     int j = rows.above;
-    for (int n = B; n < joined; ++n) {
+    for (int n = B; n < rows.length; ++n) {
       const Motion<S> S_j = column[j];
       for (int b = 0; b < B; ++b) rows.of[b][n - b] = power(F[b], S_j);
       j = tree.parent_dof[static_cast<std::size_t>(j)];
     }
-    if (!afloat) return;
-    for (int i = 0; i < 3; ++i, --j) {
-      const Vec3<S> axis = column[j].angular;
-      for (int b = 0; b < B; ++b) rows.of[b][joined + i - b] = dot(F[b].torque, axis);
-    }
-    for (int b = 0; b < B; ++b) {
-      S* const moved = rows.of[b] + joined + 3 - b;
-      moved[0] = F[b].force.z, moved[1] = F[b].force.y, moved[2] = F[b].force.x;
-    }
   };
-  for (const DofChain& chain : tree.chains) {
-    for_chain(chain, [&](auto dofs, int k) { fill_rows(dofs, k, chain.afloat); });
-  }
+  for (const DofChain& chain : tree.chains) for_chain(chain, fill_rows);
 }
 
 // (4) in place, from the tips to the root. The row of ancestor i is a tail of row k.

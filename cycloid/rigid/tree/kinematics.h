@@ -221,11 +221,10 @@ CYCLOID_INLINE void complete_columns(const Link& link, const Vec3<S>& anchor, co
   }
 }
 
-// mocap: (nmocap) rows of position and quaternion, 7 numbers each, or null. placed(b, first, end)
-// is called for each body with its links, parents first, while its numbers are near the processor.
-template <class S, class P, class Placed>
-CYCLOID_INLINE void place_links(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
-                                const Frames<S>& f, Placed placed) {
+// mocap: (nmocap) rows of position and quaternion, 7 numbers each, or null.
+template <class S, class P>
+CYCLOID_HD void kinematics(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
+                           const Frames<S>& f) {
   f.R[0] = identity_matrix<S, 3>();
   f.pos[0] = f.origin[0] = f.link_anchor[0] = f.before_pos[0] = Vec3<S>{};
   f.link_quat[0] = f.before_quat[0] = identity_quaternion<S>();
@@ -257,13 +256,7 @@ CYCLOID_INLINE void place_links(const TreeView& tree, const P* p, const S* qpos,
       const Link& link = tree.links[k];
       complete_columns(link, f.link_anchor[k], R, f.column + link.dof);  // (5)
     }
-    placed(b, first, l);
   }
-}
-template <class S, class P>
-CYCLOID_HD void kinematics(const TreeView& tree, const P* p, const S* qpos, const S* mocap,
-                           const Frames<S>& f) {
-  place_links(tree, p, qpos, mocap, f, [](std::size_t, std::size_t, std::size_t) {});
 }
 
 }  // namespace cycloid::inline rigid

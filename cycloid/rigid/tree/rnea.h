@@ -81,29 +81,24 @@ void acceleration_field(const TreeView& tree, const Motion<S>* column, const S* 
   }
 }
 
-// (1) and (2) of link l at once, after those of its parent.
-template <class S>
-CYCLOID_INLINE void move_on(const TreeView& tree, std::size_t l, const Motion<S>* column,
-                            const S* qvel, const S* qacc, Motion<S>* v, Motion<S>* a) {
-  const Link& link = tree.links[l];
-  Motion<S> v_l = v[link.parent], a_l = a[link.parent];
-  if (link.kind != LinkKind::fixed) {
-    const Motion<S> turn = link_motion(link, column, qvel);
-    if (qacc) a_l += link_motion(link, column, qacc);
-    if (link.parent != 0) add_cross_motion(a_l, v_l, turn);  // (2)
-    v_l += turn;                                             // (1)
-  }
-  v[l] = v_l;
-  a[l] = a_l;
-}
-
 // (1) and (2) at once.
 template <class S>
 CYCLOID_HD void motion_fields(const TreeView& tree, const Motion<S>* column, const S* qvel,
                               const S* qacc, const Vec3<S>& gravity, Motion<S>* v, Motion<S>* a) {
   v[0] = Motion<S>{};
   a[0] = {Vec3<S>{}, -gravity};
-  for (std::size_t l = 1; l < tree.links.size(); ++l) move_on(tree, l, column, qvel, qacc, v, a);
+  for (std::size_t l = 1; l < tree.links.size(); ++l) {
+    const Link& link = tree.links[l];
+    Motion<S> v_l = v[link.parent], a_l = a[link.parent];
+    if (link.kind != LinkKind::fixed) {
+      const Motion<S> turn = link_motion(link, column, qvel);
+      if (qacc) a_l += link_motion(link, column, qacc);
+      if (link.parent != 0) add_cross_motion(a_l, v_l, turn);  // (2)
+      v_l += turn;                                             // (1)
+    }
+    v[l] = v_l;
+    a[l] = a_l;
+  }
 }
 
 // (4), in place on the links' forces f: on entry those of the bodies, zero on links without one.

@@ -362,21 +362,13 @@ Tree::Tree(const Model& m, bool constrained, const ContactChoice& contact) : sou
     t.parent_dof.push_back(dof.parent);
     t.dof_body.push_back(dof.body);
   }
-  const auto is_free = [&](int dof) {
-    const int joint = m.dofs[static_cast<std::size_t>(dof)].joint;
-    return m.joints[static_cast<std::size_t>(joint)].kind == JointKind::free;
-  };
   for (int k = m.nv - 1; k >= 0; k -= t.chains.back().dofs) {
-    int dofs = 1, root = k;
+    int dofs = 1;
     while (dofs < kLongestChain && k >= dofs &&
-           t.parent_dof[static_cast<std::size_t>(k - dofs + 1)] == k - dofs &&
-           is_free(k - dofs) == is_free(k)) {
+           t.parent_dof[static_cast<std::size_t>(k - dofs + 1)] == k - dofs) {
       ++dofs;
     }
-    while (t.parent_dof[static_cast<std::size_t>(root)] >= 0) {
-      root = t.parent_dof[static_cast<std::size_t>(root)];
-    }
-    t.chains.push_back({k, dofs, !is_free(k) && is_free(root)});
+    t.chains.push_back({k, dofs});
   }
   for (const Body& b : m.bodies) {
     t.root.push_back(b.tree >= 0 && m.bodies[static_cast<std::size_t>(b.parent)].tree < 0);

@@ -67,13 +67,10 @@ struct CompliantPlaces {
   int stiffness = -1, dissipation = -1, stiction = -1;  // stiffness -1: that of the pair's solref
 };
 
-// Dofs last, last - 1, … of which each is the parent of the one before; from tips to root. Where it
-// is afloat, its ancestors end with the six dofs of a free joint.
+// Dofs last, last - 1, … of which each is the parent of the one before; from tips to root.
 struct DofChain {
   int last, dofs;
-  bool afloat;
 };
-inline constexpr int kFreeDofs = 6;
 inline constexpr int kLongestChain = 3;
 
 // An actuator with damping or armature of its own, which counts on its joint's dofs times the
