@@ -10,11 +10,13 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 # The cache takes units with precompiled headers only when told that macros and times in them are no
-# matter: of ours they are not. Paths within the project it sees relative to the tree of the build,
-# so that build/ serves another tree beside it.
+# matter: of ours they are not. It goes by the contents of files, comments included (CCACHE_DEPEND):
+# a precompiled header of the same text but for a comment is another one to GCC. Paths within the
+# project it sees relative to the tree of the build, so that build/ serves another tree beside it.
 find_program(CYCLOID_CCACHE ccache)
 if(CYCLOID_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${CYCLOID_CCACHE}")
 endif()
 
