@@ -395,10 +395,14 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   }
   if (!solver || !solver->solve(lambda.data(), true, n.threads)) {  // (2)
     throw GradientError(
-        solver ? "at this equilibrium the stiffness is singular: the body is about to give way (it "
-                 "buckles), and no gradient exists"
-               : "at this equilibrium the stiffness is not positive definite, and conjugate "
-                 "gradients cannot solve with it; take linear_solver=\"direct\"");
+        solver && plan.dissection
+            ? "at this equilibrium the stiffness is singular: the body is about to give way (it "
+              "buckles), and no gradient exists"
+        : solver ? "conjugate gradients fell short of the gradient's tolerance at this "
+                   "equilibrium; take "
+                   "linear_solver=\"direct\""
+                 : "at this equilibrium the stiffness is not positive definite, and conjugate "
+                   "gradients cannot solve with it; take linear_solver=\"direct\"");
   }
   Numbers now_bar(lambda.size(), 0.0), f_bar(lambda.size());
   for (std::size_t i = 0; i < lambda.size(); ++i) {

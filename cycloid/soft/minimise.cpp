@@ -85,10 +85,10 @@ class Search {
     auto exact = factor_ && !matrix_plan().dissection
                      ? std::move(factor_)  // one matrix less in memory
                      : std::make_unique<StiffnessSolver>(matrix_plan());
+    out.plan = with_pairs_;  // whoever solves here needs its places, with this factor or another
     if (exact->factor(s_.values, threads_) && probe(y, *exact)) {
       out.factor = std::move(exact);
       out.skew = s_.skew;
-      out.plan = with_pairs_;
     }
     return out;
   }
@@ -260,9 +260,10 @@ class Search {
     r.resize(n), p.resize(n), q.resize(n);
     for (std::size_t i = 0; i < n; ++i) r[i] = -s_.force[i];
     z = d;  // M⁻¹ r
+    double rz = dot(r, z);
+    if (!(rz > 0)) return;  // nothing left, or a direction that is not finite
     std::fill(d.begin(), d.end(), 0.0);
     p = z;
-    double rz = dot(r, z);
     const double enough = kEnough * kEnough * rz;
     for (int k = 0; k < kMostInner && rz > enough; ++k) {
       multiply(s_.exact, p, q);

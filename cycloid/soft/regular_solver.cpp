@@ -30,7 +30,7 @@ RegularSolver::RegularSolver(const SolidPlan& plan, std::vector<double> values,
   size_ = largest_of(values.data(), values.data() + values.size());
   while (!factor_->factor(values, threads)) {
     const double next = shift_ == 0 ? kFirstShift * size_ : 4 * shift_;
-    if (!(next <= kLastShift * size_)) {
+    if (!(next > shift_ && next <= kLastShift * size_)) {  // nor where entries are not finite
       factor_.reset();
       return;
     }

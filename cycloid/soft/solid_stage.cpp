@@ -54,6 +54,9 @@ TermsAt resting_terms(const SolidNumbers& n, const TermNumbers& numbers, const d
   return at;
 }
 
+// Relative residual, of a solve with the skew part.
+constexpr double kRotationalTolerance = 1e-9;
+
 // With H of the solution, or its transpose. Throws GradientError where that falls short.
 void solve_at_end(const SolidNumbers& n, const SolidPlan& plan, const StageRecord& record,
                   bool transposed, double* b) {
@@ -62,7 +65,10 @@ void solve_at_end(const SolidNumbers& n, const SolidPlan& plan, const StageRecor
     if (end.positive && end.residual <= kGradientTolerance) return;
     throw GradientError(message("the step has no gradient: ", describe(end, kGradientTolerance)));
   };
-  skew_solve(plan.pattern, inverse, record.skew, 0, transposed, b);
+  const double left = skew_solve(plan.pattern, inverse, record.skew, 0, transposed, b);
+  if (!(left > kRotationalTolerance)) return;  // what is not finite is named where it arrives
+  throw GradientError(
+      message("the step has no gradient: GMRES stopped at a relative residual of ", left));
 }
 
 }  // namespace

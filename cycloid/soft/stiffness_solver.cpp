@@ -147,6 +147,7 @@ SolveEnd StiffnessSolver::conjugate_gradients(double* b, int threads, double tol
     });
     ++out.iterations;
     if (!(curvature > 0)) {
+      if (out.iterations == 1) std::copy(p.begin(), p.end(), b);  // D⁻¹ b: downhill still
       out.positive = false;
       break;
     }

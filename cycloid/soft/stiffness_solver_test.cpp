@@ -59,6 +59,20 @@ TEST_CASE("stiffness_solver: conjugate gradients find what a factor finds, on an
   }
 }
 
+TEST_CASE("stiffness_solver: sums of many chunks do not depend on threads") {
+  const SolidMesh mesh = box_mesh({17, 17, 17}, {1, 1, 1}, ElementKind::hex);  // three chunks
+  const SolidPlan plan(mesh, std::vector<char>(mesh.vertices.size(), 0), {}, 0,
+                       LinearSolver::iterative);
+  StiffnessSolver solver(plan);
+  Numbers values = dominated(plan);
+  REQUIRE(solver.factor(values, 2));
+  FixedNumbers random(7);
+  Numbers one = random.vector(static_cast<std::size_t>(plan.numbers())), two = one;
+  CHECK(solver.solve(one.data(), 1).iterations > 3);
+  solver.solve(two.data(), 2);
+  CHECK(one == two);
+}
+
 TEST_CASE("stiffness_solver: conjugate gradients notice a direction of negative stiffness") {
   const SolidPlan plan = plan_of(LinearSolver::iterative);
   Numbers values = dominated(plan);

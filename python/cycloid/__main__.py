@@ -153,8 +153,9 @@ def _view(words: list[str]) -> dict[str, Any]:
     path = cy.view(run, asked.output, title=asked.title)
     frames = int(run.steps.size)
     answer = {"output": str(path), "system": run.system.name, "frames": frames}
-    if run.report.failed:
-        answer["notes"] = [f"the run stops at step {f.step}: {f.reason}" for f in run.report.failed]
+    shown = [f for f in run.report.failed if f.environment == 0]
+    if shown:
+        answer["notes"] = [f"the run stops at step {f.step}: {f.reason}" for f in shown]
     return answer
 
 
@@ -163,7 +164,13 @@ def _run(asked: argparse.Namespace, values: dict[str, Any]) -> cy.Trajectory:
         system: cy.System = cy.systems.make(asked.model, values)
         params = None
     elif asked.model.endswith(".cyl"):
-        system, params = cy.learn.load(asked.model), values or None
+        loaded = cy.learn.load(asked.model)
+        if not isinstance(loaded, cy.System):
+            raise cy.Error(
+                f'"{asked.model}" holds a model with a spread ({type(loaded).__name__}), which has '
+                "no picture: view shows laws"
+            )
+        system, params = loaded, values or None
     else:
         system, params = cy.load(asked.model), values or None
     start = system.initial_state(asked.keyframe)

@@ -55,7 +55,8 @@ class DeviceTrajectory:
         from cycloid._rollout import as_report  # which knows this module
 
         self.system, dtype = system, system.dtype
-        self._maker = Framework(system, x0 if lies_there(system, x0) else controls)
+        given = controls[1] if held else controls
+        self._maker = Framework(system, x0 if lies_there(system, x0) else given)
         x0, self._x0_shape = shaped(system, x0, (system.state_size,), "x0", system._meaning)
         leads = {"x0": self._x0_shape[:-1]}
         self._controls_shape: Shape | None = None

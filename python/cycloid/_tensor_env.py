@@ -26,6 +26,12 @@ from cycloid._system import System, check_system
 _CUDA = 2  # a card's memory, in DLPack's numbers
 
 
+def _tensor_of(what: str, value: Any) -> torch.Tensor:
+    if not isinstance(value, torch.Tensor):
+        raise Error(f"{what} must return a tensor; got {shown(value)}")
+    return value
+
+
 class TensorSnapshot:
     """Environments at one moment, as the functions of a `TensorEnv` see them. By name it has the
     blocks of the state: at["qpos"] is (n, nq).
@@ -170,6 +176,15 @@ class TensorEnv(gymnasium.vector.VectorEnv):
             action_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
         if observation_space is None:
             observation_space = Box(-np.inf, np.inf, (self._observed,), dtype)
+        for what, space, length in (
+            ("action_space", action_space, size),
+            ("observation_space", observation_space, self._observed),
+        ):
+            if not isinstance(space, Box) or space.shape != (length,):
+                raise Error(
+                    f"{what} must be a gymnasium.spaces.Box of shape ({length},); "
+                    f"got {shown(space)}"
+                )
         self.single_action_space, self.single_observation_space = action_space, observation_space
         self.action_space = batch_space(action_space, self.num_envs)
         self.observation_space = batch_space(observation_space, self.num_envs)
@@ -196,7 +211,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         return self._seen, {} if self._info is None else dict(self._info(self._now))
 
     def _starts(self) -> torch.Tensor:
-        states = self._reset(self.generator, self.num_envs)
+        states = _tensor_of("reset", self._reset(self.generator, self.num_envs))
         wanted = (self.num_envs, self.system.state_size)
         if tuple(states.shape) != wanted:
             raise Error(f"reset: expected states of shape {wanted}; got {tuple(states.shape)}")
@@ -248,7 +263,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         return states, failed
 
     def _observe(self, at: TensorSnapshot) -> torch.Tensor:
-        seen = self._observation(at).to(self.dtype)
+        seen = _tensor_of("observation", self._observation(at)).to(self.dtype)
         wanted = (len(at), self._observed)
         if tuple(seen.shape) != wanted:
             raise Error(f"observation must return a tensor {wanted}; got {tuple(seen.shape)}")
@@ -268,7 +283,8 @@ class TensorEnv(gymnasium.vector.VectorEnv):
             return torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
         return self._each(self._terminated(after), "terminated").to(torch.bool)
 
-    def _each(self, values: torch.Tensor, what: str) -> torch.Tensor:
+    def _each(self, values: Any, what: str) -> torch.Tensor:
+        values = _tensor_of(what, values)
         if tuple(values.shape) != (self.num_envs,):
             raise Error(
                 f"{what} must return a tensor ({self.num_envs},); got shape {tuple(values.shape)}"

@@ -533,7 +533,7 @@ def _points_of(path: str | os.PathLike[str]) -> tuple[int, list[list[int]]]:
     """The dimension and the pairs of a law of points, from the head of its safetensors file."""
     with open(path, "rb") as file:
         head = json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
-    ends = [int(word) for word in head["distances"].split(",")]
+    ends = [int(word) for word in head["distances"].split(",") if word]
     return int(head["dimension"]), [ends[k : k + 2] for k in range(0, len(ends), 2)]
 
 

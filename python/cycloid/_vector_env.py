@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from cycloid._arrays import as_numbers
 from cycloid._core import Error
 from cycloid._env_functions import EnvFunctions, Judged, observed_names
 from cycloid._env_physics import EnvPhysics
-from cycloid._extras import missing
+from cycloid._extras import missing, needed
 from cycloid._options import as_integer, as_names, is_integer, shown
 from cycloid._robot import Robot
 from cycloid._snapshot import Rows, Snapshot, put, taken
@@ -29,6 +30,12 @@ except ImportError as error:
 
 MOST_SEED = 2**128 - 1  # as NumPy draws them from the operating system
 _MOST_ENVIRONMENTS = 2**31
+
+
+def _show_signature(cls: type) -> None:
+    """Help and editors show how an environment is made by `__init__`, not `__new__`."""
+    made = inspect.signature(cls.__init__)  # type: ignore[misc]
+    setattr(cls, "__signature__", made.replace(parameters=[*made.parameters.values()][1:]))
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -80,9 +87,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
         if keywords.get("device") is None:
             return super().__new__(cls)
-        from cycloid._tensor_env import TensorEnv  # imports torch, and so only when asked for
+        with needed("torch"):
+            from cycloid._tensor_env import TensorEnv
 
         return TensorEnv(*arguments, **keywords)
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        _show_signature(cls)
 
     def __init__(
         self,
@@ -390,3 +402,6 @@ def _as_mode(mode: Any) -> AutoresetMode:
     except ValueError:
         known = ", ".join(f'"{m.value}"' for m in AutoresetMode)
         raise Error(f"autoreset_mode: expected {known}; got {shown(mode)}") from None
+
+
+_show_signature(VectorEnv)

@@ -936,7 +936,6 @@ without inertia it has no place of rest; pin vertices
         length = as_real(arc_length, "arc_length")
         if not length > 0:
             raise Error(f"arc_length must be positive [m]; got {shown(arc_length)}")
-    core = _core.soft_equilibrium(
-        system._core, start, controls, vector, length, as_integer(steps, "steps", 1), count
-    )
+    points = as_integer(steps, "steps", 1, 2**31 - 1)
+    core = _core.soft_equilibrium(system._core, start, controls, vector, length, points, count)
     return Equilibrium(core, unpack)

@@ -198,10 +198,6 @@ def test_bad_arrays_on_the_device_are_refused():
         cy.rollout(system, torch.zeros(2, dtype=torch.float64), 5, times=[0.01])
     with pytest.raises(cy.Error, match="x0 lies on the device: it must be contiguous"):
         cy.rollout(system, Interface(np.zeros((4, 4))[:, ::2]), 5)
-    jax = pytest.importorskip("jax")  # which has no float64 unless it is asked for
-    if not jax.config.jax_enable_x64:
-        with pytest.raises(cy.Error, match="x0 holds float32, and the System float64"):
-            cy.rollout(system, jax.numpy.zeros(2), 5)
     run = cy.rollout(system, torch.zeros(2, dtype=torch.float64), 5)
     with pytest.raises(cy.Error, match="states_bar must be shaped like states"):
         run.pullback(torch.zeros(3))
@@ -215,6 +211,20 @@ def test_bad_arrays_on_the_device_are_refused():
 
     with pytest.raises(cy.Error, match="lies on a card"):
         cy.rollout(cy.systems.pendulum(), OnACard(), 5)
+
+
+def test_an_array_of_another_precision_is_refused():
+    jax = pytest.importorskip("jax")
+    if jax.config.jax_enable_x64:
+        pytest.skip("JAX has float64 here")
+    with pytest.raises(cy.Error, match="x0 holds float32, and the System float64"):
+        cy.rollout(cy.systems.pendulum(device="host"), jax.numpy.zeros(2), 5)
+
+
+def test_a_lone_action_on_the_device_says_where_states_lie():
+    torch = pytest.importorskip("torch")
+    system, u = cy.systems.pendulum(device="host"), torch.zeros(1, dtype=torch.float64)
+    assert isinstance(cy.step(system, [0.1, 0.0], u), torch.Tensor)
 
 
 @pytest.mark.parametrize("name", ["numpy", "device array", "interface", "torch", "jax"])

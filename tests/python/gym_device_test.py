@@ -1,5 +1,8 @@
 """`cycloid.gym.VectorEnv(..., device=)`: tensors that stay on a device, here this machine."""
 
+import inspect
+
+import gymnasium
 import numpy as np
 import pytest
 
@@ -105,3 +108,23 @@ def test_what_a_device_does_not_do_is_refused():
         cycloid.gym.VectorEnv(cy.systems.pendulum(), 2, device="host")
     with pytest.raises(cy.Error, match='did you mean "angle"'):
         cycloid.gym.VectorEnv(system, 2, device="host", observation=lambda at: at["angel"])
+
+
+def test_wrong_spaces_and_functions_without_tensors_are_refused():
+    system = cy.load(POLE, device="host")
+    box = gymnasium.spaces.Box(-1, 1, (7,))
+    for what in ("action_space", "observation_space"):
+        with pytest.raises(cy.Error, match=f"{what} must be a gymnasium.spaces.Box of shape"):
+            cycloid.gym.VectorEnv(system, 2, device="host", **{what: box})
+    rows = cycloid.gym.VectorEnv(system, 2, device="host", reset=lambda g, n: np.zeros((n, 4)))
+    with pytest.raises(cy.Error, match="reset must return a tensor"):
+        rows.reset()
+    paid = cycloid.gym.VectorEnv(system, 2, device="host", reward=lambda before, u, after: 0.0)
+    paid.reset()
+    with pytest.raises(cy.Error, match="reward must return a tensor"):
+        paid.step(torch.zeros((2, 1), dtype=torch.float64))
+
+
+def test_help_shows_how_an_environment_is_made():
+    for kind in (cycloid.gym.VectorEnv, cycloid.gym.MujocoVectorEnv):
+        assert "num_envs" in inspect.signature(kind).parameters
