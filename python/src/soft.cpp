@@ -41,9 +41,8 @@ std::vector<SoftObstacle> obstacles_of(const nb::handle& list) {
 void take_common(const nb::dict& from, BodyOptions& o) {
   o.damping = item<double>(from, "damping"), o.drag = item<double>(from, "drag");
   o.mass = numbers_of(item<Rows<double>>(from, "mass"));
-  for (const std::uint8_t h : span_of(item<Rows<std::uint8_t>>(from, "held"))) {
-    o.held.push_back(h != 0);
-  }
+  const auto held = item<Rows<std::uint8_t>>(from, "held");
+  for (const std::uint8_t h : span_of(held)) o.held.push_back(h != 0);
   o.gravity = three(from, "gravity");
   o.inputs = item<std::vector<std::string>>(from, "inputs");
   o.dt = item<double>(from, "dt"), o.integrator = item<std::string>(from, "integrator");
