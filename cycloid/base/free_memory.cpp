@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <utility>
 
 namespace cycloid::inline base {
 namespace {
@@ -28,22 +27,35 @@ std::optional<std::uint64_t> available_on_machine() {
   return std::nullopt;
 }
 
-// What is left of the limit of one control group, version 2 or 1.
-std::optional<std::uint64_t> left_in(const fs::path& group) {
-  for (const auto& [limit, usage] : {std::pair("memory.max", "memory.current"),
-                                     std::pair("memory.limit_in_bytes", "memory.usage_in_bytes")}) {
-    const auto most = number_in(group / limit), used = number_in(group / usage);
-    if (most && used) return *most - std::min(*most, *used);
+// Files that are only cached, which the kernel gives up when memory is asked for: they count as
+// used. In version 1 the names of groups with those below begin with "total_".
+std::uint64_t cached_files(const fs::path& group, bool version_2) {
+  std::ifstream file(group / "memory.stat");
+  const std::string before = version_2 ? "" : "total_";
+  std::uint64_t sum = 0, bytes = 0;
+  for (std::string name; file >> name >> bytes;) {
+    if (name == before + "active_file" || name == before + "inactive_file") sum += bytes;
   }
-  return std::nullopt;
+  return sum;
 }
 
 }  // namespace
 
+std::optional<std::uint64_t> left_in_group(const fs::path& group) {
+  for (const bool version_2 : {true, false}) {
+    const auto most = number_in(group / (version_2 ? "memory.max" : "memory.limit_in_bytes")),
+               used = number_in(group / (version_2 ? "memory.current" : "memory.usage_in_bytes"));
+    if (!most || !used) continue;
+    const std::uint64_t needed = *used - std::min(*used, cached_files(group, version_2));
+    return *most - std::min(*most, needed);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::uint64_t> free_memory() {
   std::optional<std::uint64_t> least = available_on_machine();
   const auto consider = [&](const fs::path& group) {
-    const auto left = left_in(group);
+    const auto left = left_in_group(group);
     if (left && (!least || *left < *least)) least = left;
   };
   // Each line is "number:controllers:path". In a container the group is often mounted as the root.
