@@ -184,16 +184,22 @@ def improve(policy: Policy, optimiser, data) -> None:
             optimiser.step()
 
 
-def main() -> None:
+def asked_for(devices: tuple[str, ...], envs: int) -> argparse.Namespace:
+    """What the command line asks for; torch has its seed then."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu", "host"))
-    parser.add_argument("--envs", type=int, default=4096)
+    parser.add_argument("--device", default="cuda", choices=devices)
+    parser.add_argument("--envs", type=int, default=envs)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--goal", type=float, default=3000)
     parser.add_argument("--model", default=None)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     torch.manual_seed(asked.seed)
+    return asked
+
+
+def main() -> None:
+    asked = asked_for(("cuda", "cpu", "host"), 4096)
     env = make_env(asked.model or ant_model(), asked.device, asked.envs)
     if asked.device == "cpu":
         env = Tensors(env)

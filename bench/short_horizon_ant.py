@@ -11,7 +11,6 @@ without V where it fell.
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import ppo_ant
@@ -88,15 +87,7 @@ def roll(ants: Ants, policy: ppo_ant.Policy, episodes: ppo_ant.Episodes):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--envs", type=int, default=1024)
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--goal", type=float, default=3000)
-    parser.add_argument("--model", default=None)
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    torch.manual_seed(asked.seed)
+    asked = ppo_ant.asked_for(("cuda", "cpu"), 1024)
     ants = Ants(asked.model or ppo_ant.ant_model(), asked.device, asked.envs)
     policy = ppo_ant.Policy(len(ants.init) - 2, 8).to(ants.place)
     actor = torch.optim.Adam([*policy.mean.parameters(), policy.log_std], RATE, (0.7, 0.95))

@@ -425,6 +425,25 @@ void DeviceRun<T>::backward(const DevicePull<T>& task, BackwardParts<T>& parts,
   if (p_bar.size() > 0) take_parameters(task, p_bar, left_out, parts);
 }
 
+// Of an environment's A and B, the first row that is not finite.
+template <class T>
+int DeviceRun<T>::first_bad_row(const T* A, const T* B, std::size_t e) const {
+  const auto rows = static_cast<std::size_t>(sizes_.tangent);
+  int first = sizes_.tangent;
+  const auto look = [&](const T* all, int numbers) {
+    const auto n = static_cast<std::size_t>(numbers);
+    std::vector<T> own(rows * n);
+    if (own.empty()) return;
+    on_.device->to_host(own.data(), all + e * own.size(), own.size() * sizeof(T));
+    const auto bad =
+        std::find_if_not(own.begin(), own.end(), [](const T& v) { return std::isfinite(v); });
+    if (bad != own.end()) first = std::min(first, static_cast<int>(bad - own.begin()) / numbers);
+  };
+  look(A, sizes_.tangent);
+  if (B) look(B, sizes_.input);
+  return first;
+}
+
 template <class T>
 BadRow DeviceRun<T>::linearise(T* A, T* B) const {
   DeviceBuffer<int> some_bad(on_.device, 1);
@@ -442,7 +461,7 @@ BadRow DeviceRun<T>::linearise(T* A, T* B) const {
   device_notes_.get(notes.data(), count_);
   std::size_t e = 0;
   while (notes[e].bad_step < 0) ++e;
-  return {first_ + static_cast<std::int64_t>(e), notes[e].bad_number};
+  return {first_ + static_cast<std::int64_t>(e), first_bad_row(A, B, e)};
 }
 
 template <class T>

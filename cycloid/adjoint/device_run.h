@@ -92,6 +92,7 @@ class DeviceRun {
 
  private:
   StepCall<T> call(std::int64_t first_step, std::int64_t steps) const;
+  int first_bad_row(const T* A, const T* B, std::size_t e) const;
   void put_controls();
   void put_parameters();
   const T* start(DeviceBuffer<T>& own) const;

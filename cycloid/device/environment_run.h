@@ -281,13 +281,13 @@ class JacobianRows {
     check(k);
   }
   CYCLOID_HD void check(int k) {
-    if (bad_row < 0 && !(all_finite(A(k), tangent_) && all_finite(B(k), input_))) bad_row = k;
+    finite = finite && all_finite(A(k), tangent_) && all_finite(B(k), input_);
   }
   CYCLOID_HD int size() const { return tangent_; }
   CYCLOID_HD int inputs() const { return input_; }
 
   T *x_next_bar, *x_bar, *u_bar;
-  int bad_row = -1;  // the first that is not finite
+  bool finite = true;  // all rows so far
 
  private:
   int tangent_, input_, piece_, pieces_;
@@ -305,9 +305,9 @@ CYCLOID_HD void run_linearise(const StepCall<T>& c, std::int64_t e, int piece, s
   read_input(c, e, 0, at.u);
   JacobianRows<T> rows(c, e, piece, at);
   body.linearise(c.t0, c.first_step, at.x, at.u, at.record, rows);
-  if (rows.bad_row < 0) return;
-  c.notes[e].bad_step = c.first_step, c.notes[e].bad_number = rows.bad_row;
-  *c.some_bad = 1;  // by whichever thread
+  if (rows.finite) return;
+  c.notes[e].bad_step = c.first_step;  // by whichever threads: which row it is, the host looks up
+  *c.some_bad = 1;
 }
 
 // One block of one number's sum.

@@ -250,9 +250,9 @@ class Search {
   }
   bool bends() const { return plan_.cells() == 0 && s_.skew.empty() && matrix_plan().dissection; }
   // The exact matrix H in place of the positive one, M: conjugate gradients on H d = -r with the
-  // factor of M, until |H d + r| is small in the norm of M⁻¹, or to where H
-  // bends down along p. There the last step goes along p as far as if H bent up as much, but at
-  // least a little: at a saddle the gradient alone leads nowhere (Steihaug1983).
+  // factor of M, until |H d + r| is small in the norm of M⁻¹, or to where H bends down along p.
+  // There the last step goes along p as far as if H bent up as much, but at least a little: at a
+  // saddle the gradient alone leads nowhere (Steihaug1983).
   void bend(std::vector<double>& d) {
     bends_down_ = false;
     const std::size_t n = d.size();

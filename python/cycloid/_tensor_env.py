@@ -12,15 +12,14 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 
 from cycloid import _core
 from cycloid._core import Error
 from cycloid._device_arrays import lies_there
 from cycloid._device_rollout import advance_there
 from cycloid._env_functions import observed_names
+from cycloid._env_spaces import set_spaces
 from cycloid._options import as_integer, as_text, check_one_of, is_integer, shown
-from cycloid._robot import Robot
 from cycloid._system import System, check_system
 
 _CUDA = 2  # a card's memory, in DLPack's numbers
@@ -143,7 +142,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
                 f"got shape {tuple(row.shape)}"
             )
         self._observed = row.shape[1]
-        self._set_spaces(action_space, observation_space)
+        set_spaces(self, system, self._observed, action_space, observation_space)
         self._now: TensorSnapshot | None = None  # before the first reset
         self._seen = torch.zeros(0)
         self._steps = torch.zeros(self.num_envs, dtype=torch.int64, device=self.device)
@@ -165,29 +164,6 @@ class TensorEnv(gymnasium.vector.VectorEnv):
                 f"got shape {tuple(state.shape)}"
             )
         return lambda generator, n: state.expand(n, -1)
-
-    def _set_spaces(self, action_space: Any, observation_space: Any) -> None:
-        size, dtype = self.system.input_size, self.system.dtype.type
-        if action_space is None:
-            low, high = np.full(size, -np.inf), np.full(size, np.inf)
-            if isinstance(self.system, Robot) and "ctrl" in self.system.input_slices:
-                ctrl = self.system.input_slices["ctrl"]
-                low[ctrl], high[ctrl] = self.system.control_range.T
-            action_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
-        if observation_space is None:
-            observation_space = Box(-np.inf, np.inf, (self._observed,), dtype)
-        for what, space, length in (
-            ("action_space", action_space, size),
-            ("observation_space", observation_space, self._observed),
-        ):
-            if not isinstance(space, Box) or space.shape != (length,):
-                raise Error(
-                    f"{what} must be a gymnasium.spaces.Box of shape ({length},); "
-                    f"got {shown(space)}"
-                )
-        self.single_action_space, self.single_observation_space = action_space, observation_space
-        self.action_space = batch_space(action_space, self.num_envs)
-        self.observation_space = batch_space(observation_space, self.num_envs)
 
     # ---- resets -----------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from cycloid._env_functions import EnvFunctions, Judged, observed_names
 from cycloid._env_physics import EnvPhysics
 from cycloid._extras import missing, needed
 from cycloid._options import as_integer, as_names, is_integer, shown
-from cycloid._robot import Robot
 from cycloid._snapshot import Rows, Snapshot, put, taken
 from cycloid._system import System, check_system
 
@@ -22,7 +21,8 @@ try:
     import gymnasium
     from gymnasium.spaces import Box
     from gymnasium.vector import AutoresetMode
-    from gymnasium.vector.utils import batch_space
+
+    from cycloid._env_spaces import set_spaces
 except ImportError as error:
     if (error.name or "").partition(".")[0] != "gymnasium":
         raise
@@ -140,7 +140,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             reward=reward, observation=shown_names or observation, terminated=terminated, info=info,
         )  # fmt: skip
         self._reset = self._as_reset(reset)
-        self._set_spaces(action_space, observation_space)
+        set_spaces(self, system, self._functions.observed, action_space, observation_space)
 
         self._now: Snapshot | None = None  # None before the first reset
         self._steps = np.zeros(self.num_envs, np.int64)  # of each episode
@@ -164,29 +164,6 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             )
         state = state.copy()
         return lambda rng, n: np.tile(state, (n, 1))
-
-    def _set_spaces(self, action_space: Any, observation_space: Any) -> None:
-        size, observed = self.system.input_size, self._functions.observed
-        if action_space is None:
-            low, high = np.full(size, -np.inf), np.full(size, np.inf)
-            if isinstance(self.system, Robot) and "ctrl" in self.system.input_slices:
-                ctrl = self.system.input_slices["ctrl"]
-                low[ctrl], high[ctrl] = self.system.control_range.T
-            action_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
-        if observation_space is None:
-            observation_space = Box(-np.inf, np.inf, (observed,), self.system.dtype.type)
-        for what, space, length in (
-            ("action_space", action_space, size),
-            ("observation_space", observation_space, observed),
-        ):
-            if not isinstance(space, Box) or space.shape != (length,):
-                raise Error(
-                    f"{what} must be a gymnasium.spaces.Box of shape ({length},); "
-                    f"got {shown(space)}"
-                )
-        self.single_action_space, self.single_observation_space = action_space, observation_space
-        self.action_space = batch_space(action_space, self.num_envs)
-        self.observation_space = batch_space(observation_space, self.num_envs)
 
     # ---- resets -----------------------------------------------------------------------------
 

@@ -221,6 +221,16 @@ def test_an_array_of_another_precision_is_refused():
         cy.rollout(cy.systems.pendulum(device="host"), jax.numpy.zeros(2), 5)
 
 
+def test_the_first_row_of_a_jacobian_that_is_not_finite_is_named():
+    torch = pytest.importorskip("torch")
+    # g² dt³/6, of the second row, overflows before g² dt⁴/24, of the first.
+    for gravity, name in ((5e157, "angular_velocity"), (1e200, "angle")):
+        system = cy.systems.pendulum(gravity=gravity, device="host")
+        x, u = torch.zeros((2, 2), dtype=torch.float64), torch.zeros((2, 1), dtype=torch.float64)
+        with pytest.raises(cy.GradientError, match=f"environment 0, the derivative of {name} is"):
+            cy.linearise(system, x, u)
+
+
 def test_a_lone_action_on_the_device_says_where_states_lie():
     torch = pytest.importorskip("torch")
     system, u = cy.systems.pendulum(device="host"), torch.zeros(1, dtype=torch.float64)
