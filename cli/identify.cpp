@@ -8,9 +8,9 @@
 #include "cli/law_options.h"
 #include "cli/progress.h"
 #include "cli/text_table.h"
-#include "cycloid/optimise/fit_page.h"
+#include "cycloid/optimise/fit/fit_page.h"
+#include "cycloid/optimise/fit/verify_fit.h"
 #include "cycloid/optimise/identify.h"
-#include "cycloid/optimise/verify_fit.h"
 #include "cycloid/record/hdf5_file.h"
 
 namespace cycloid::cli {

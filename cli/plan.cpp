@@ -9,8 +9,8 @@
 #include "cli/law_options.h"
 #include "cli/progress.h"
 #include "cli/text_table.h"
-#include "cycloid/optimise/free_time.h"
-#include "cycloid/optimise/plan_page.h"
+#include "cycloid/optimise/planning/free_time.h"
+#include "cycloid/optimise/planning/plan_page.h"
 #include "cycloid/optimise/verify.h"
 
 namespace cycloid::cli {

@@ -47,16 +47,17 @@ function(cycloid_compile_together target count)
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
 endfunction()
 
-# It takes units of a folder together in groups, each "a,b,c", and those in no group alone: where
-# names in anonymous namespaces do not all differ.
+# It takes units of a folder and of those below it together in groups, each "a,b,c", and those in no
+# group alone: where names in anonymous namespaces do not all differ.
 function(cycloid_group target folder)
   cycloid_compile_together(${target} 8)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  file(GLOB_RECURSE all "${folder}/*.cpp")
   foreach(group IN LISTS ARGN)
-    string(REPLACE "," ";" units "${group}")
-    list(TRANSFORM units REPLACE "(.+)" "${folder}/\\1.cpp")
-    list(GET units 0 first)
-    get_filename_component(name "${first}" NAME_WE)
+    string(REPLACE "," "|" names "${group}")
+    set(units ${all})
+    list(FILTER units INCLUDE REGEX "/(${names})\\.cpp$")
+    string(REGEX MATCH "^[^,]+" name "${group}")
     set_source_files_properties(${units} PROPERTIES UNITY_GROUP ${name})
   endforeach()
 endfunction()

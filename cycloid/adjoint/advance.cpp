@@ -1,7 +1,7 @@
 #include "cycloid/adjoint/advance.h"
 
-#include "cycloid/adjoint/engine.h"
-#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::inline adjoint {

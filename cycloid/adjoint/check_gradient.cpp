@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdio>
 
-#include "cycloid/adjoint/engine.h"
-#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
-#include "cycloid/system/substep_log.h"
+#include "cycloid/system/integrator/substep_log.h"
 
 namespace cycloid::inline adjoint {
 namespace {

@@ -10,8 +10,8 @@
 // direction, so that no number goes unseen. A float32 gradient is held to the differences of the
 // same system in double.
 //
-// The gradient of an adaptive integrator holds its substeps (system/adaptive.h), and so do the runs
-// of which differences are taken (system/substep_log.h): one environment after the other, and in
+// The gradient of an adaptive integrator holds its substeps (adaptive.h), and so do the runs
+// of which differences are taken (substep_log.h): one environment after the other, and in
 // float32 the substeps of the float run. How near it is to the derivative of the motion is a
 // question of rtol, atol and dt.
 //

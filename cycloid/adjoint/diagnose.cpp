@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <limits>
 
-#include "cycloid/adjoint/engine.h"
-#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::inline adjoint {

@@ -1,4 +1,4 @@
-// Events of a rollout: what happened on the way, when, and to whom (system/event.h).
+// Events of a rollout: what happened on the way, when, and to whom (system/event/event.h).
 //
 // Their times are outputs with a gradient of their own: PullbackOptions::event_times_bar has
 // ∂L/∂time of each, in the order of Trajectory::events().

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <mutex>
 
-#include "cycloid/adjoint/engine.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/adjoint/pushforward.h"
-#include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/free_memory.h"
 

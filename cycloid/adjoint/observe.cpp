@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cycloid/adjoint/engine.h"
+#include "cycloid/adjoint/engine/engine.h"
 #include "cycloid/base/error.h"
 
 namespace cycloid::inline adjoint {

@@ -2,8 +2,8 @@
 // user's shapes.
 #include <cmath>
 
-#include "cycloid/adjoint/engine.h"
-#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/adjoint/smoothed.h"
 #include "cycloid/base/error.h"
 #include "cycloid/system/kernel_source.h"

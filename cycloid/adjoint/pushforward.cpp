@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "cycloid/adjoint/engine.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/adjoint/linearise.h"
-#include "cycloid/adjoint/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/math/dual.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cycloid/base/error.h"
-#include "cycloid/system/event_spec.h"
+#include "cycloid/system/event/event_spec.h"
 
 namespace cycloid::inline adjoint {
 namespace {

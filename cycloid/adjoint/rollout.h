@@ -5,10 +5,10 @@
 //
 // Where to start reading:
 //   rollout.h      the user's edge: rollout, Trajectory, Gradient
-//   memory.h       what the adjoint keeps;   schedule.h  the binomial schedule
-//   alike.h        which environments share a chunk
+//   engine/        who runs it: sweep.h, one chunk's way forward and back, the life of a step and
+//                  of a gradient; memory.h, what the adjoint keeps; schedule.h, the binomial
+//                  schedule; alike.h, which environments share a chunk; engine.h, on what machine
 //   events.h       what happened on the way: impacts, ends
-//   sweep.h        one chunk's way forward and back: the life of a step and of a gradient
 //   report.h       what a run has to say about itself
 //   advance.h      a few steps under held inputs, observed, for learners
 //   smoothed.h     the gradient of a mean over noisy inputs
@@ -33,10 +33,10 @@
 #include <string>
 #include <vector>
 
+#include "cycloid/adjoint/engine/memory.h"
+#include "cycloid/adjoint/engine/save.h"
 #include "cycloid/adjoint/events.h"
-#include "cycloid/adjoint/memory.h"
 #include "cycloid/adjoint/report.h"
-#include "cycloid/adjoint/save.h"
 #include "cycloid/base/interrupt.h"
 #include "cycloid/system/system.h"
 

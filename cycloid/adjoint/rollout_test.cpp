@@ -6,9 +6,9 @@
 
 #include "cycloid/adjoint/check_gradient.h"
 #include "cycloid/adjoint/diagnose.h"
+#include "cycloid/adjoint/engine/run.h"
 #include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/pushforward.h"
-#include "cycloid/adjoint/run.h"
 #include "cycloid/base/error.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/make_system.h"

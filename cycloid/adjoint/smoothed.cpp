@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cycloid/adjoint/engine.h"
-#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/engine/engine.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
 

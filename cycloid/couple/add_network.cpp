@@ -7,7 +7,7 @@
 #include "cycloid/couple/lane_array.h"
 #include "cycloid/couple/mass_feedback.h"
 #include "cycloid/math/rotation.h"
-#include "cycloid/system/interpolation.h"
+#include "cycloid/system/integrator/interpolation.h"
 
 namespace cycloid::inline couple {
 

@@ -4,7 +4,7 @@
 //   force   u' = [u, 0] + [0, N([o(x), u]; w)]              (2)  of a robot, at "qfrc_applied",
 //           once per step, at its start: the contact solver sees it as a force of the user's
 //   acceleration of a robot: (2) with M(q) N in place of N           mass_feedback.h
-//   rate, acceleration, force of a law, in every stage      (3)  system/term_law.h
+//   rate, acceleration, force of a law, in every stage      (3)  system/law/term_law.h
 // New parameters are the arrays `residual.weight0` (out, in), `residual.bias0`, … (normalisation
 // folded in). The physical parameters stay as they are, and free.
 #pragma once

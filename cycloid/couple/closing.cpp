@@ -6,7 +6,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/couple/closed_observables.h"
 #include "cycloid/couple/lane_array.h"
-#include "cycloid/system/substep_log.h"
+#include "cycloid/system/integrator/substep_log.h"
 
 namespace cycloid::inline couple {
 namespace {

@@ -10,7 +10,7 @@
 #include "cycloid/couple/guarded.h"
 #include "cycloid/couple/inner_run.h"
 #include "cycloid/math/rotation.h"
-#include "cycloid/system/interpolation.h"
+#include "cycloid/system/integrator/interpolation.h"
 #include "cycloid/system/run_lanes.h"
 
 namespace cycloid::inline couple {

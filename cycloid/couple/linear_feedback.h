@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "cycloid/math/rotation.h"
-#include "cycloid/system/interpolation.h"
+#include "cycloid/system/integrator/interpolation.h"
 #include "cycloid/system/space.h"
 
 namespace cycloid::inline couple {

@@ -4,7 +4,7 @@
 //   quaternions d̄ = ½ vec(q* ⊗ q̄)                     (2)  math/quaternion.h
 #pragma once
 
-#include "cycloid/system/interpolation.h"
+#include "cycloid/system/integrator/interpolation.h"
 #include "cycloid/system/space.h"
 
 namespace cycloid::inline couple {

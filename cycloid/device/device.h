@@ -9,7 +9,7 @@
 //   robot_form.h, law_form.h   what kernels read, as one block of memory
 //   kernels.h                  kernels by number;  cuda/  the same for nvcc (libcycloid_cuda.so)
 //   host_api.h                 the kernels on this machine, for tests
-// The engine that runs them is adjoint/device_engine.h.
+// The engine that runs them is adjoint/engine/device_engine.h.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cycloid/adjoint/device_rollout.h"
+#include "cycloid/adjoint/engine/device_rollout.h"
 #include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"

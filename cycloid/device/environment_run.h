@@ -4,7 +4,7 @@
 //
 // The thread's memory, `memory`, holds what the body carves and behind it
 //   [ x | x⁺ | u | record | x̄ | x̄⁺ | ū | p̄ ]
-// An environment whose step is not finite stands still from there on, as in adjoint/sweep.h.
+// An environment whose step is not finite stands still from there on, as in adjoint/engine/sweep.h.
 #pragma once
 
 #include "cycloid/math/quaternion.h"

@@ -5,13 +5,13 @@
 
 #include "cycloid/device/kernel_numbers.h"
 #include "cycloid/device/law_body.h"
+#include "cycloid/system/integrator/rk4.h"
 #include "cycloid/system/laws/double_pendulum.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/lorenz.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/projectile.h"
 #include "cycloid/system/laws/spring_chain.h"
-#include "cycloid/system/rk4.h"
 
 namespace cycloid::inline device {
 

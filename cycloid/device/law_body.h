@@ -1,11 +1,11 @@
-// LawBody: a law and its integrator (system/law_stepper.h) as one thread of a device steps them.
+// LawBody: a law and its integrator (law_stepper.h) as one thread of a device steps them.
 //
 // Parameters: the law's own, then the time step h. The image is the law itself; the memory is the
 // scratch of a law of run-time size.
 #pragma once
 
 #include "cycloid/device/environment_run.h"
-#include "cycloid/system/law_point.h"
+#include "cycloid/system/law/law_point.h"
 
 namespace cycloid::inline device {
 

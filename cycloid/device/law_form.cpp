@@ -4,7 +4,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/device/kernels.h"
-#include "cycloid/system/scheme.h"
+#include "cycloid/system/integrator/scheme.h"
 
 namespace cycloid::inline device {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/plan.h"
-#include "cycloid/optimise/trajectory_cost.h"
+#include "cycloid/optimise/planning/trajectory_cost.h"
 
 namespace cycloid::inline evaluate {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "cycloid/geometry/sphere_sphere.h"
+#include "cycloid/geometry/pair/sphere_sphere.h"
 #include "cycloid/math/quaternion.h"
 #include "tests/support/pullback_check.h"
 

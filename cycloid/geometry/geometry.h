@@ -8,7 +8,7 @@
 //
 //   candidate_pairs, find_near_pairs, collide_X_Y, then contact_frame and mix_surfaces
 //
-// Where to start reading:
+// Where to start reading (pair/: closed forms; convex/: those that are searched, meshes, terrain):
 //   shape.h            kinds, poses, touches, and the cotangent of a pose
 //   plane_sphere.h     the simplest pair; plane_capsule.h, plane_ellipsoid.h, plane_cylinder.h,
 //                      plane_box.h

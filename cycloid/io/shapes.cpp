@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cycloid/base/error.h"
-#include "cycloid/geometry/field_pair.h"
+#include "cycloid/geometry/convex/field_pair.h"
 #include "cycloid/io/messages.h"
 
 namespace cycloid::inline io {

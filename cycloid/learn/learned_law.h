@@ -31,14 +31,14 @@
 // the particles, then anchors, which stand still. α pulls back what integration drifts.
 // Energies: H;  v · ∂L/∂v - L;  ½ vᵀ M v + V;  ½ Σ m |v|² + V.
 //
-// A law may have jumps (system/jump.h): impacts, with restitution a parameter.
+// A law may have jumps (system/event/jump.h): impacts, with restitution a parameter.
 #pragma once
 
 #include <array>
 #include <map>
 
 #include "cycloid/network/mlp_shape.h"
-#include "cycloid/system/jump.h"
+#include "cycloid/system/event/jump.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid::inline learn {
@@ -86,7 +86,7 @@ std::vector<LearnedNetwork> networks_of(const LearnedLaw& law);
 
 // A System with parameters option.timestep, "hamiltonian.weight0" (out, in), "hamiltonian.bias0",
 // …, "input.matrix" (n, m), of constrained "masses", "lengths", "anchors", of a jump those of
-// system/jump.h; observables x_dot and, but for (1), energy, of constrained violation.
+// system/event/jump.h; observables x_dot and, but for (1), energy, of constrained violation.
 // `values`: parameters in place of the first ones, which come from the seed. Throws ModelError on
 // a law or an integrator
 // that cannot be, ParameterError on values that do not fit.

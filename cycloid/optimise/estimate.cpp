@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
-#include "cycloid/optimise/estimate_problem.h"
+#include "cycloid/optimise/fit/estimate_problem.h"
 
 namespace cycloid::inline optimise {
 namespace {

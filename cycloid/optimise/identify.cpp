@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "cycloid/base/error.h"
-#include "cycloid/optimise/fit_descent.h"
-#include "cycloid/optimise/fit_gradient.h"
-#include "cycloid/optimise/fit_judgement.h"
-#include "cycloid/optimise/sobol.h"
+#include "cycloid/optimise/fit/fit_descent.h"
+#include "cycloid/optimise/fit/fit_gradient.h"
+#include "cycloid/optimise/fit/fit_judgement.h"
+#include "cycloid/optimise/fit/sobol.h"
 
 namespace cycloid::inline optimise {
 namespace {

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "cycloid/optimise/fit_problem.h"
-#include "cycloid/optimise/robust_loss.h"
+#include "cycloid/optimise/fit/fit_problem.h"
+#include "cycloid/optimise/fit/robust_loss.h"
 #include "cycloid/optimise/status.h"
 #include "cycloid/optimise/watch.h"
 

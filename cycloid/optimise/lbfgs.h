@@ -10,12 +10,13 @@
 //   levenberg_marquardt.h   a sum of squares: fitting a model to a recording, with error bars
 //   wolfe.h                 the line search of the first;   qr.h  the linear algebra of the second
 //   status.h                why an optimiser stopped, and what to try
-//   identify.h              parameters of a System from recordings, with unknowns.h (names to
-//                           numbers), fit_problem.h (residuals), stretch_run.h (runs and tangents),
-//                           measured.h (outputs), fit_descent.h and arrow_system.h (Levenberg and
-//                           Marquardt), fit_gradient.h (gradients alone), fit_judgement.h, weak.h
-//                           and whiteness.h (what the data say), sobol.h (starts)
-//   cost.h, plan.h          what a trajectory costs, and the inputs that make it cost least
+//   identify.h              parameters of a System from recordings, with (in fit/) unknowns.h
+//                           (names to numbers), fit_problem.h (residuals), stretch_run.h (runs and
+//                           tangents), measured.h (outputs), fit_descent.h and arrow_system.h
+//                           (Levenberg and Marquardt), fit_gradient.h (gradients alone),
+//                           fit_judgement.h, weak.h and whiteness.h (what the data say), sobol.h
+//   cost.h, plan.h          what a trajectory costs, and the inputs that make it cost least, by
+//                           one of the methods in planning/
 //   mpc.h                   ... again and again, while a System runs
 //
 // lbfgs: minimises f(x) by limited-memory BFGS (Algorithm 7.5 of [NocedalWright2006]).

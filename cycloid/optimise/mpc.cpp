@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cycloid/base/error.h"
-#include "cycloid/optimise/planner.h"
+#include "cycloid/optimise/planning/planner.h"
 
 namespace cycloid::inline optimise {
 

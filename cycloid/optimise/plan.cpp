@@ -4,7 +4,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/base/nearest_name.h"
-#include "cycloid/optimise/planner.h"
+#include "cycloid/optimise/planning/planner.h"
 
 namespace cycloid::inline optimise {
 namespace {

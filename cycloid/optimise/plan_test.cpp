@@ -9,8 +9,8 @@
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"
 #include "cycloid/optimise/mpc.h"
-#include "cycloid/optimise/multiple_shooting.h"
-#include "cycloid/optimise/sampling.h"
+#include "cycloid/optimise/planning/multiple_shooting.h"
+#include "cycloid/optimise/planning/sampling.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid::plan_test {

@@ -7,7 +7,7 @@
 #include "cycloid/adjoint/advance.h"
 #include "cycloid/base/error.h"
 #include "cycloid/base/random.h"
-#include "cycloid/optimise/trajectory_cost.h"
+#include "cycloid/optimise/planning/trajectory_cost.h"
 #include "cycloid/page/number_text.h"
 #include "cycloid/system/randomise.h"
 

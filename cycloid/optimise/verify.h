@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "cycloid/base/interrupt.h"
-#include "cycloid/optimise/exploits.h"
 #include "cycloid/optimise/plan.h"
+#include "cycloid/optimise/planning/exploits.h"
 #include "cycloid/page/page.h"
 
 namespace cycloid::inline optimise {

@@ -1,4 +1,4 @@
-// P of a step, its Jacobian along directions of the parameters (system/parameter_slopes.h).
+// P of a step, its Jacobian along directions of the parameters (system/law/parameter_slopes.h).
 //
 // Equation of motion k, Φ_k (dynamics.h (4) for μ = e_k), depends on
 //   mass, com and inertia of body b   ∂Φ_k/∂θ = -S_k · W,  k moves b, W a wrench on b          (1)
@@ -15,7 +15,7 @@
 #pragma once
 
 #include "cycloid/rigid/step_jacobian.h"
-#include "cycloid/system/parameter_slopes.h"
+#include "cycloid/system/law/parameter_slopes.h"
 
 namespace cycloid::inline rigid {
 

@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "cycloid/system/admission.h"
-#include "cycloid/system/dopri5.h"
-#include "cycloid/system/euler.h"
-#include "cycloid/system/implicit_midpoint.h"
-#include "cycloid/system/law_observer.h"
-#include "cycloid/system/law_steppers.h"
-#include "cycloid/system/rk4.h"
-#include "cycloid/system/sdirk4.h"
-#include "cycloid/system/semi_implicit.h"
+#include "cycloid/system/integrator/dopri5.h"
+#include "cycloid/system/integrator/euler.h"
+#include "cycloid/system/integrator/implicit_midpoint.h"
+#include "cycloid/system/integrator/rk4.h"
+#include "cycloid/system/integrator/sdirk4.h"
+#include "cycloid/system/integrator/semi_implicit.h"
+#include "cycloid/system/integrator/verlet.h"
+#include "cycloid/system/law/law_observer.h"
+#include "cycloid/system/law/law_steppers.h"
 #include "cycloid/system/system.h"
-#include "cycloid/system/verlet.h"
 
 namespace cycloid::inline system {
 

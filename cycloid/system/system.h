@@ -10,10 +10,10 @@
 //   parameters.h   the registry of physical numbers, with constraint.h and randomise.h
 //   stepper.h      the chunk interface that does the work; the life of a step and of a gradient
 //   law.h          a law of motion, x_dot(t, x, u, p), and its pullback
-//   euler.h semi_implicit.h verlet.h rk4.h     integrators with their discrete adjoints
-//   law_stepper.h  a law and an integrator in lanes;   make_system.h  ... as a System
-//   interpolation.h  states inside a step that has no parts
-//   event.h        events of a law: impacts, ends;   event_walk.h  how a step meets them
+//   integrator/    euler.h semi_implicit.h verlet.h rk4.h with their discrete adjoints;
+//                  interpolation.h, states inside a step that has no parts
+//   law/           law_stepper.h, a law and an integrator in lanes;   make_system.h  as a System
+//   event/         event.h, events of a law: impacts, ends;  event_walk.h, how a step meets them
 //   admission.h    starts and parameters that a law refuses
 //   laws/          pendulum, double pendulum, projectile, spring chain, Kepler, Lorenz; with
 //                  events: bouncing ball, bead on a curve, stick-slip block, rimless wheel
@@ -31,7 +31,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cycloid/system/event_spec.h"
+#include "cycloid/system/event/event_spec.h"
 #include "cycloid/system/gradient_mode.h"
 #include "cycloid/system/parameters.h"
 #include "cycloid/system/space.h"

@@ -84,7 +84,7 @@ def _jumps(events: Sequence[Any], kind: str, n: int) -> list[tuple[Any, ...]]:
         if sense is not None or direction is not None:
             raise Error(f'impact "{event.name}": sense and direction are for neural_ode')
         zeros, moved = [0.0] * n, mobility or normal
-        # A momentum changes along the normal, a velocity by the mobility (system/jump.h).
+        # A momentum changes along the normal, a velocity by the mobility (system/event/jump.h).
         first, last = (moved, normal) if kind == "hamiltonian" else (normal, moved)
         made.append((event.name, normal + zeros, level, bounce, zeros + first, zeros + last))
     return made

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "cycloid/adjoint/device_rollout.h"
+#include "cycloid/adjoint/engine/device_rollout.h"
 #include "cycloid/system/kernel_source.h"
 #include "run_options.h"
 #include "unlocked.h"

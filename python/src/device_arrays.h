@@ -1,4 +1,4 @@
-// device_arrays.h: rollouts of arrays that lie on a device (adjoint/device_rollout.h), by address.
+// device_arrays.h: rollouts of arrays that lie on a device (device_rollout.h), by address.
 #pragma once
 
 #include "module.h"

@@ -3,8 +3,8 @@
 #include <nanobind/stl/map.h>
 
 #include "cycloid/base/error.h"
-#include "cycloid/optimise/fit_page.h"
-#include "cycloid/optimise/verify_fit.h"
+#include "cycloid/optimise/fit/fit_page.h"
+#include "cycloid/optimise/fit/verify_fit.h"
 #include "cycloid/record/csv.h"
 #include "recording_rows.h"
 #include "unlocked.h"

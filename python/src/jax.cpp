@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cycloid/adjoint/run.h"
+#include "cycloid/adjoint/engine/run.h"
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
 #include "run_options.h"

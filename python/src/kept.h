@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-#include "cycloid/adjoint/memory.h"
+#include "cycloid/adjoint/engine/memory.h"
 
 namespace cycloid::python {
 

@@ -7,10 +7,10 @@
 
 #include "cost_terms.h"
 #include "cycloid/base/error.h"
-#include "cycloid/optimise/free_time.h"
 #include "cycloid/optimise/mpc.h"
-#include "cycloid/optimise/plan_page.h"
-#include "cycloid/optimise/trajectory_cost.h"
+#include "cycloid/optimise/planning/free_time.h"
+#include "cycloid/optimise/planning/plan_page.h"
+#include "cycloid/optimise/planning/trajectory_cost.h"
 #include "module.h"
 #include "recording_rows.h"
 #include "run_options.h"

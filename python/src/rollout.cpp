@@ -1,7 +1,7 @@
 #include <nanobind/stl/map.h>
 
-#include "cycloid/adjoint/run.h"
-#include "cycloid/adjoint/run_inputs.h"
+#include "cycloid/adjoint/engine/run.h"
+#include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/base/error.h"
 #include "module.h"
 #include "run_options.h"

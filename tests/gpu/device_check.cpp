@@ -17,7 +17,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cycloid/adjoint/device_rollout.h"
+#include "cycloid/adjoint/engine/device_rollout.h"
 #include "cycloid/adjoint/linearise.h"
 #include "cycloid/adjoint/rollout.h"
 #include "cycloid/base/error.h"

@@ -9,7 +9,7 @@ from contact_extremes import hostile_states, scene
 
 import cycloid as cy
 
-# Enough steps for environments to be put in another order (adjoint/alike.h); more than two chunks
+# Enough steps for environments to be put in another order (alike.h); more than two chunks
 # of the widest lanes, and the last one is not full.
 STEPS, BATCH = 9, 40
 NAMES = ("shapes, ellipses", "equalities", "limits", "dm_control/humanoid")

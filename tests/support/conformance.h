@@ -40,7 +40,7 @@
 
 #include "cycloid/adjoint/pushforward.h"
 #include "cycloid/adjoint/rollout.h"
-#include "cycloid/system/reversible.h"
+#include "cycloid/system/integrator/reversible.h"
 #include "tests/support/conformance_step.h"
 #include "tests/support/passing_stepper.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "cycloid/system/integrator/rk4.h"
 #include "cycloid/system/laws/kepler.h"
 #include "cycloid/system/laws/pendulum.h"
 #include "cycloid/system/laws/spring_chain.h"
-#include "cycloid/system/rk4.h"
 #include "tests/support/law_steps.h"
 #include "tests/support/test_laws.h"
 

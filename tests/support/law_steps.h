@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cycloid/system/scheme.h"
+#include "cycloid/system/integrator/scheme.h"
 #include "tests/support/pullback_check.h"
 
 namespace cycloid::test {

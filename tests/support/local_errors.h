@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cycloid/system/adaptive.h"
+#include "cycloid/system/integrator/adaptive.h"
 #include "tests/support/law_steps.h"
 
 namespace cycloid::test {

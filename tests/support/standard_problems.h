@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "cycloid/system/any_law.h"
+#include "cycloid/system/integrator/rk4.h"
 #include "cycloid/system/law.h"
+#include "cycloid/system/law/any_law.h"
 #include "cycloid/system/laws/kepler.h"
-#include "cycloid/system/rk4.h"
 #include "tests/support/law_steps.h"
 #include "tests/support/local_errors.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "cycloid/system/scheme.h"
+#include "cycloid/system/integrator/scheme.h"
 #include "tests/support/law_steps.h"
 #include "tests/support/test_laws.h"
 

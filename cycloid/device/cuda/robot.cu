@@ -3,8 +3,8 @@
 #if CYCLOID_CONSTRAINED != (CYCLOID_WAY > 0)
 #define CYCLOID_ONE_PIECE 1  // docs/gpu.md: what pieces did
 #endif
-#include "cycloid/geometry/box_box.cpp"
-#include "cycloid/geometry/capsule_box.cpp"
+#include "cycloid/geometry/pair/box_box.cpp"
+#include "cycloid/geometry/pair/capsule_box.cpp"
 //
 #include "cycloid/device/cuda/launch.cuh"
 #include "cycloid/device/kernel_numbers.h"

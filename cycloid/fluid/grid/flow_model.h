@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cycloid/fluid/grid/grid_box.h"
-#include "cycloid/fluid/grid/signed_distance.h"
+#include "cycloid/fluid/grid/obstacle/signed_distance.h"
 
 namespace cycloid::inline fluid {
 

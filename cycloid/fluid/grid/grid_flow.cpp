@@ -6,8 +6,8 @@
 
 #include "cycloid/base/check.h"
 #include "cycloid/base/error.h"
-#include "cycloid/fluid/grid/grid_observables.h"
 #include "cycloid/fluid/grid/grid_stepper.h"
+#include "cycloid/fluid/grid/observe/grid_observables.h"
 #include "cycloid/fluid/substeps.h"
 
 namespace cycloid::inline fluid {

@@ -7,7 +7,7 @@
 
 #include "cycloid/fluid/grid/characteristics.h"
 #include "cycloid/fluid/grid/flow_model.h"
-#include "cycloid/fluid/grid/pressure.h"
+#include "cycloid/fluid/grid/pressure/pressure.h"
 
 namespace cycloid::inline fluid {
 

@@ -17,7 +17,7 @@
 #include <optional>
 
 #include "cycloid/fluid/grid/grid_kernels.h"
-#include "cycloid/fluid/grid/grid_obstacles.h"
+#include "cycloid/fluid/grid/obstacle/grid_obstacles.h"
 
 namespace cycloid::inline fluid {
 

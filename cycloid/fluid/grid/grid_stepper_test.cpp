@@ -6,7 +6,7 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/fluid/grid/grid_flow.h"
-#include "cycloid/fluid/grid/grid_observables.h"
+#include "cycloid/fluid/grid/observe/grid_observables.h"
 
 namespace cycloid {
 namespace {

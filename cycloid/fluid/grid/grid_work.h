@@ -29,8 +29,8 @@
 
 #include "cycloid/fluid/grid/carried_rate.h"
 #include "cycloid/fluid/grid/grid_scalar.h"
-#include "cycloid/fluid/grid/projection.h"
-#include "cycloid/fluid/grid/viscous_solve.h"
+#include "cycloid/fluid/grid/pressure/projection.h"
+#include "cycloid/fluid/grid/pressure/viscous_solve.h"
 
 namespace cycloid::inline fluid {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cycloid/fluid/grid/grid_flow.h"
-#include "cycloid/fluid/grid/grid_observables.h"
+#include "cycloid/fluid/grid/observe/grid_observables.h"
 #include "tests/support/operator_coverage.h"
 
 namespace cycloid {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cycloid/fluid/grid/single_observer.h"
+#include "cycloid/fluid/grid/observe/single_observer.h"
 #include "cycloid/fluid/lattice/lattice_work.h"
 
 namespace cycloid::inline fluid {

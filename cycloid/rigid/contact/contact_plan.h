@@ -60,7 +60,7 @@ struct ContactPlan {
   std::vector<TouchingGeom> geoms;
   std::vector<HullTable> hulls;  // of the model's meshes
   std::vector<int> corners_at;   // (meshes) where a hull's corners are among all
-  int corners = 0, hints = 0;    // of all hulls; pairs with hints (geometry/convex_find.h)
+  int corners = 0, hints = 0;    // of all hulls; pairs with hints (geometry/convex/convex_find.h)
   bool solids = false;           // some geom is a mesh or a height field
   std::vector<ContactPair> pairs;
   std::vector<int> given;  // pairs that have numbers of their own

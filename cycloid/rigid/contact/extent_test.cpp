@@ -1,7 +1,7 @@
 #include "cycloid/rigid/contact/extent.h"
 
 #include "cycloid/geometry/bounding.h"
-#include "cycloid/geometry/collide_case_test.h"
+#include "cycloid/geometry/pair/collide_case_test.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 
 namespace cycloid::extent_test {

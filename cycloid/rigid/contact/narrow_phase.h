@@ -3,23 +3,23 @@
 // Geoms are in the order of their kinds, poses about one common origin. `margin` is that of
 // detection: margin + gap of the contact.
 //
-// A pair that is searched lane by lane (geometry/by_lane.h) costs most of its time in the search.
+// A pair that is searched lane by lane (by_lane.h) costs most of its time in the search.
 // Where the features of its touches are known, `collide_again` gives the same touches, without it
 // unless a cylinder or an ellipsoid is met.
 #pragma once
 
-#include "cycloid/geometry/box_box.h"
-#include "cycloid/geometry/capsule_box.h"
-#include "cycloid/geometry/capsule_capsule.h"
-#include "cycloid/geometry/convex_pair.h"
-#include "cycloid/geometry/plane_box.h"
-#include "cycloid/geometry/plane_capsule.h"
-#include "cycloid/geometry/plane_cylinder.h"
-#include "cycloid/geometry/plane_ellipsoid.h"
-#include "cycloid/geometry/sphere_box.h"
-#include "cycloid/geometry/sphere_capsule.h"
-#include "cycloid/geometry/sphere_cylinder.h"
-#include "cycloid/geometry/sphere_sphere.h"
+#include "cycloid/geometry/convex/convex_pair.h"
+#include "cycloid/geometry/pair/box_box.h"
+#include "cycloid/geometry/pair/capsule_box.h"
+#include "cycloid/geometry/pair/capsule_capsule.h"
+#include "cycloid/geometry/pair/plane_box.h"
+#include "cycloid/geometry/pair/plane_capsule.h"
+#include "cycloid/geometry/pair/plane_cylinder.h"
+#include "cycloid/geometry/pair/plane_ellipsoid.h"
+#include "cycloid/geometry/pair/sphere_box.h"
+#include "cycloid/geometry/pair/sphere_capsule.h"
+#include "cycloid/geometry/pair/sphere_cylinder.h"
+#include "cycloid/geometry/pair/sphere_sphere.h"
 #include "cycloid/rigid/contact/solid_shape.h"
 
 namespace cycloid::inline rigid {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cycloid/geometry/collide_case_test.h"
+#include "cycloid/geometry/pair/collide_case_test.h"
 
 namespace cycloid::narrow_phase_test {
 

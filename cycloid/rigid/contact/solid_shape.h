@@ -8,8 +8,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cycloid/geometry/field_pair.h"
-#include "cycloid/geometry/plane_mesh.h"
+#include "cycloid/geometry/convex/field_pair.h"
+#include "cycloid/geometry/convex/plane_mesh.h"
 #include "cycloid/model/model.h"
 
 namespace cycloid::inline rigid {
@@ -28,7 +28,7 @@ struct SolidShape {
 };
 
 // The solids of a pair, null where a geom is none. With a solid, the second half of each code lies
-// kMostTouches behind the first (geometry/mesh_pair.h).
+// kMostTouches behind the first (geometry/convex/mesh_pair.h).
 struct PairSolids {
   const SolidShape *one = nullptr, *two = nullptr;
   bool gives = false;  // cotangents of points and heights are wanted

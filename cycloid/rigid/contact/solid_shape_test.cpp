@@ -1,7 +1,7 @@
 // Tests of solid_shape.h: the table of pairs with meshes and height fields.
 #include "cycloid/rigid/contact/solid_shape.h"
 
-#include "cycloid/geometry/hull_case_test.h"
+#include "cycloid/geometry/convex/hull_case_test.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 
 namespace cycloid::test::solid_shape_test {

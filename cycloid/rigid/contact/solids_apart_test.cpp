@@ -1,6 +1,6 @@
 #include "cycloid/rigid/contact/solids_apart.h"
 
-#include "cycloid/geometry/hull_case_test.h"
+#include "cycloid/geometry/convex/hull_case_test.h"
 #include "cycloid/rigid/contact/extent.h"
 #include "cycloid/rigid/contact/narrow_phase.h"
 

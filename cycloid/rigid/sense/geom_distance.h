@@ -8,7 +8,7 @@
 //   normal     n where d > 0, -n where the geoms are in each other                           (3)
 // and the cutoff, (0, 0, 0) and zeros where no pair is nearer than the cutoff. Pairs that contacts
 // find in closed form have their touch; others, and two boxes, that of their closest features
-// (geometry/convex_find.h), without what contacts add where faces lie on faces. Which pair and
+// (convex_find.h), without what contacts add where faces lie on faces. Which pair and
 // which features these are is a decision. Height fields are not measured (io refuses the sensor).
 // Source: MuJoCo's manual, collision sensors.
 #pragma once

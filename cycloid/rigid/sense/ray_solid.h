@@ -10,7 +10,7 @@
 //   λ = -t̄/(n·d),   p̄ += λ n,   d̄ += λ t n,   (ā, b̄, c̄) -= λ (α, β, γ) n                   (2)
 #pragma once
 
-#include "cycloid/geometry/mesh_pair.h"
+#include "cycloid/geometry/convex/mesh_pair.h"
 #include "cycloid/rigid/sense/seen_solids.h"
 
 namespace cycloid::inline rigid {

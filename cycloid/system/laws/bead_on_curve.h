@@ -24,7 +24,7 @@
 
 #include "cycloid/math/elementary.h"
 #include "cycloid/system/admission.h"
-#include "cycloid/system/event.h"
+#include "cycloid/system/event/event.h"
 
 namespace cycloid::inline system {
 

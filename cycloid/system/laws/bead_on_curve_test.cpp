@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cycloid/system/rk4.h"
+#include "cycloid/system/integrator/rk4.h"
 #include "tests/support/law_steps.h"
 
 namespace cycloid::bead_on_curve_test {

@@ -15,7 +15,7 @@
 #include <array>
 
 #include "cycloid/system/admission.h"
-#include "cycloid/system/event.h"
+#include "cycloid/system/event/event.h"
 
 namespace cycloid::inline system {
 
