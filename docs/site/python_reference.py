@@ -27,17 +27,27 @@ class Package:
         return self._trees[module]
 
     def public(self, module: str) -> list[str]:
-        """What __all__ has, in its order."""
+        """What __all__ has, in its order, and what is imported when it is asked for."""
+        names = []
         for node in self.tree(module).body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-                names = [e.value for e in ast.walk(node.value) if isinstance(e, ast.Constant)]
-                return [name for name in names if not name.startswith("_")]
-        return []
+                names += [e.value for e in ast.walk(node.value) if isinstance(e, ast.Constant)]
+        names += [alias.name for node in self._on_demand(module) for alias in node.names]
+        return [name for name in dict.fromkeys(names) if not name.startswith("_")]
+
+    def _on_demand(self, module: str) -> list[ast.ImportFrom]:
+        """Imports under `if TYPE_CHECKING`: a module's __getattr__ makes them."""
+        blocks = [
+            node.body
+            for node in self.tree(module).body
+            if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        ]
+        return [node for body in blocks for node in body if isinstance(node, ast.ImportFrom)]
 
     def find(self, module: str, name: str):
         """The definition of a name, followed through imports from this package; None if it is a
         module or comes from elsewhere."""
-        for node in self.tree(module).body:
+        for node in [*self.tree(module).body, *self._on_demand(module)]:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
                 node.module = module
                 return node

@@ -25,7 +25,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,8 +39,11 @@ from cycloid._single_env import SingleEnv
 from cycloid._snapshot import Rows, Snapshot
 from cycloid._vector_env import MOST_SEED, AutoresetMode, VectorEnv, gymnasium
 
-# Without StableBaselines and TensorEnv, which need other packages: `import *` is to work without.
-__all__ = [
+if TYPE_CHECKING:  # these need other packages: __getattr__ below
+    from cycloid._stable_baselines import StableBaselines as StableBaselines
+    from cycloid._tensor_env import TensorEnv as TensorEnv, TensorSnapshot as TensorSnapshot
+
+__all__ = [  # `import *` is to work without those packages
     "AutoresetMode",
     "MujocoVectorEnv",
     "SingleEnv",
