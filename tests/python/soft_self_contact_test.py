@@ -82,3 +82,42 @@ def test_falling_cloth_does_not_cross_the_sheet_below():
         assert not ipctk.has_intersections(surface, x)
         heights.append(x[n:, 2].min())
     assert 0 < heights[-1] < 0.005  # it lies there
+
+
+def strip_against_a_wall():
+    """A strip whose ends stay at their height, and beyond it, in its plane, a sheet that is held:
+    only contact keeps the strip from going there. Also the numbers x of its far end.
+    """
+    strip, wall = cy.soft.sheet((6, 1), (0.6, 0.1)), cy.soft.sheet((1, 2), (0.1, 0.2))
+    n, x = len(strip.vertices), strip.vertices[:, 0]
+    vertices = np.vstack([strip.vertices, wall.vertices + [0.612, -0.05, 0]])
+    mesh = cy.soft.Mesh(vertices, np.vstack([strip.cells, wall.cells + n]), parts=True)
+    far = x == 0
+    held = np.ones((len(vertices), 3), bool)
+    held[:n] = np.c_[np.zeros(n), np.ones(n), far | (x == x.max())]
+    spring = cy.soft.Spring(np.flatnonzero(far), strip.vertices[far], 0.01)
+    body = cy.soft.cloth(
+        mesh, young=1e6, poisson=0.0, thickness=1e-3, density=100, pinned=held, gravity=(0, 0, 0),
+        inputs=("force",), loads=[spring], self_contact=True, contact_width=0.01,
+        contact_stiffness=1e4,
+    )  # fmt: skip
+    return body, 3 * np.flatnonzero(far)
+
+
+@pytest.mark.parametrize("load", [1e-4, 2e-3])  # Euler's is 2.3e-4 N, but for the ends' cells
+def test_a_body_at_rest_against_another_part_stable_or_not(load):
+    body, far = strip_against_a_wall()
+    bar = np.zeros(body.state_size)
+    bar[far] = 0.5
+
+    def rest(force):
+        u, x0 = np.zeros(body.input_size), body.initial_state()
+        u[far] = force / 2
+        x0[0:42:3] += 0.006
+        return cy.soft.equilibrium(body, x0, u)
+
+    at = rest(load)
+    assert at.converged and at.stable == (load < 2e-4)
+    h = 1e-3 * load
+    slope = (rest(load + h).state - rest(load - h).state) @ bar / (2 * h)
+    assert at.pullback(bar).controls[far].sum() / 2 == pytest.approx(slope, rel=1e-6)
