@@ -437,8 +437,9 @@ System make_body(BodyParts own, const BodyOptions& o) {
     const auto copy = std::make_shared<const Parameters>(parts.parameters);
     parts.refuse = [refuse = own.refuse, copy](const double* p) { return refuse(*copy, p); };
   }
-  parts.float64.one = std::make_shared<SolidStepper>(made);
-  parts.float64.packed = parts.float64.one;
+  const auto stepper = std::make_shared<const SolidStepper>(made);
+  parts.float64.one = parts.float64.packed = stepper;
+  parts.float64.dual = std::make_shared<SolidPairStepper>(stepper);
   parts.observables = std::make_shared<SolidObservables>(made);
   return System(std::move(parts));
 }
