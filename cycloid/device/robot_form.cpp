@@ -125,7 +125,7 @@ std::uint64_t add_plan(const ConstraintPlan& plan, ImageWriter& image) {
 }
 
 template <class T>
-std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const System& system,
+std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const RobotObservables& shown,
                                              const std::vector<std::string>& names);
 
 template <class T, bool kConstrained>
@@ -181,7 +181,8 @@ class RobotForm : public DeviceForm {
 
   std::shared_ptr<const DeviceForm> eyes(const System& system,
                                          const std::vector<std::string>& names) const override {
-    return robot_eyes<T>(key_, system, names);
+    const auto* shown = dynamic_cast<const RobotObservables*>(system.observables());
+    return shown ? robot_eyes<T>(key_, *shown, names) : DeviceForm::eyes(system, names);
   }
 
  protected:
@@ -303,9 +304,8 @@ class RobotEyesForm final : public RobotForm<T, false> {
 };
 
 template <class T>
-std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const System& system,
+std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const RobotObservables& shown,
                                              const std::vector<std::string>& names) {
-  const auto& shown = dynamic_cast<const RobotObservables&>(*system.parts().observables);
   for (const std::string& name : names) {
     for (const Sensor& s : shown.list_of({name}).sensors) {
       if (is_placed(*key.tree, s)) continue;
