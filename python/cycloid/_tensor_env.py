@@ -35,8 +35,8 @@ def _tensor_of(what: str, value: Any) -> torch.Tensor:
 
 class TensorSnapshot:
     """Environments at one moment, as the functions of a `TensorEnv` see them. By name it has the
-    blocks of the state, at["qpos"] is (n, nq), and what was asked for with `sensors=`, where a sensor
-    wins over a block of its name.
+    blocks of the state, at["qpos"] is (n, nq), and what was asked for with `sensors=`, where a
+    sensor wins over a block of its name.
 
     states: (n, state_size). fresh: (n,) bool, where an episode begins here. Tensors on the device,
     which are not to be changed.

@@ -108,8 +108,8 @@ def test_a_start_within_a_step_that_is_not_finite_is_an_error_at_once(xp, device
 def test_sensors_are_measured_on_a_device():
     model = POLE.replace('<motor joint="slide"', '<motor name="motor" joint="slide"')
     model = model.replace("</body>\n", '<site name="tip" pos="0 0 0.5"/> </body>\n', 1)
-    model = model.replace("</mujoco>", """<sensor> <framepos name="tip" objtype="site" objname="tip"/>
-        <actuatorfrc name="push" actuator="motor"/> </sensor> </mujoco>""")
+    model = model.replace("</mujoco>", """<sensor> <actuatorfrc name="push" actuator="motor"/>
+        <framepos name="tip" objtype="site" objname="tip"/> </sensor> </mujoco>""")
     envs = []
     for device, xp in (("cpu", np), ("host", torch)):
         keywords = {"autoreset_mode": "SameStep"} if device == "cpu" else {"device": device}
