@@ -124,6 +124,11 @@ class Training {
               {options.learning_rate, options.beta1, options.beta2, options.epsilon, 0}) {
     check(options);
     loss.split(options.validation, learn_, validate_);
+    if (learn_.empty()) {
+      throw Error(message("validation holds back all ", validate_.size(),
+                          " samples, and none is left to learn from: give a smaller share than ",
+                          options.validation));
+    }
     p_ = system.parameters().default_values();  // those not trained stay, to the bit
     free_ = system.parameters().to_free(p_);
     p_.insert(p_.end(), own_.begin(), own_.end());
