@@ -7,7 +7,7 @@
 namespace cycloid::inline system {
 
 inline constexpr int kDeviceVersion =
-    5;  // of what these mean; device/layout_fingerprint.h has sizes
+    6;  // of what these mean; device/layout_fingerprint.h has sizes
 
 // What kind of memory a device has, in DLPack's numbers.
 inline constexpr int kHostMemory = 1, kCudaMemory = 2;

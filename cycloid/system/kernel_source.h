@@ -40,6 +40,7 @@ class DeviceForm {
   virtual int kernel() const = 0;              // its number (device/kernels.h)
   virtual std::size_t body_bytes() const = 0;  // of a thread's memory
   virtual int record() const = 0;              // numbers that a step keeps
+  virtual SolveSizes solve() const { return {}; }
   // What kernels read, for a block that lies at this address; as long for every address.
   virtual std::vector<std::byte> image(std::uint64_t address) const = 0;
   // Parameters as kernels take them.

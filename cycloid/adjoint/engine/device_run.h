@@ -128,6 +128,7 @@ class DeviceRun {
   DeviceBuffer<T> controls_, params_, x_;
   DeviceBuffer<T> starts_, states_kept_, records_;
   DeviceBuffer<EnvironmentNote> device_notes_;
+  DeviceBuffer<std::byte> mail_;
   RunTotals totals_;
   std::vector<EnvironmentNote> notes_;  // where some environment is named
 };
