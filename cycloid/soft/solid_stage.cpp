@@ -36,7 +36,7 @@ TermsAt terms_of(const SolidNumbers& n, const Stage& stage, bool derivatives) {
   TermsAt at;
   at.rest = n.rest, at.numbers = stage.numbers.data(), at.memory = stage.memory;
   at.frames = stage.rule.befores > 0 ? stage.before[stage.rule.befores - 1] : nullptr;
-  if (!derivatives && n.damping == 0 && !n.body.rubs) return at;
+  if (!derivatives && n.damping == 0 && !n.body.has_rates) return at;
   at.step.befores = stage.rule.befores;
   at.step.rate = stage.rule.zeta, at.step.spread = stage.rule.spread;
   for (int k = 0; k < stage.rule.befores; ++k) {
