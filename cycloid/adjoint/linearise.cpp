@@ -228,6 +228,11 @@ struct StepOperator::State {
     check_step(outcome);
   }
 
+  // A large world's own pushforward uses the step that is held.
+  bool pushes_by_duals() const {
+    return double_engine_of(system).pair_width(system) > 0 &&
+           !system.steppers<double>().one->sizes().spreads;
+  }
   // A x_tan + B u_tan in dual numbers, ...
   std::vector<double> push_by_duals(std::span<const double> x_tan,
                                     std::span<const double> u_tan) const {
@@ -292,9 +297,7 @@ std::vector<double> StepOperator::push(std::span<const double> x_tan,
   };
   check(x_tan.size(), tangents(), "x_tan");
   check(u_tan.size(), inputs(), "u_tan");
-  if (double_engine_of(state_->system).pair_width(state_->system) > 0) {
-    return state_->push_by_duals(x_tan, u_tan);
-  }
+  if (state_->pushes_by_duals()) return state_->push_by_duals(x_tan, u_tan);
   std::vector<double> out(static_cast<std::size_t>(tangents()));
   {
     const std::lock_guard<std::mutex> alone(state_->mutex);
@@ -304,7 +307,7 @@ std::vector<double> StepOperator::push(std::span<const double> x_tan,
 }
 
 bool StepOperator::has_push() const {
-  if (double_engine_of(state_->system).pair_width(state_->system) > 0) return true;
+  if (state_->pushes_by_duals()) return true;
   std::vector<double> out(static_cast<std::size_t>(tangents()));
   const std::lock_guard<std::mutex> alone(state_->mutex);
   return state_->step->push({}, {}, out);

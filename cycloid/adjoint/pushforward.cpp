@@ -393,8 +393,8 @@ HessianProduct Pushforward::pullback(std::span<const double> states_bar,
         "system \"", system.name(), "\" has no second derivatives: ",
         system.events().empty()
             ? "they need its step and its pullback in dual numbers, in which it has no kernels "
-              "(laws "
-              "of this library and robots have; a law in Python and a large world do not)"
+              "(laws of this library, robots and soft bodies have; a law in Python and a flow do "
+              "not)"
             : "its events are found by a search, whose derivative is known to first order only"));
   }
   if (!run_->samples.empty()) {

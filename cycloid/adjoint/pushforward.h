@@ -7,10 +7,10 @@
 //   gradient     = (d states/dz)ᵀ states_bar                                           (2)
 //   gradient_tan = d(gradient)/dz · v = Hessian of z ↦ L(states(z)) times v            (3)
 // (1) runs the step in dual numbers. (3) runs the pullback in dual numbers, forward over reverse.
-// Laws without events and robots have dual kernels; substeps that an integrator chooses are held,
-// as in the pullback. A System without them gets (1) from its steps' own pushforward
-// (Stepper::pushforward) or else from their Jacobians, and refuses (3). Steps that carry something
-// on (a warm start) are differentiated along the run, by a pullback for each row.
+// Laws without events, robots and soft bodies have dual kernels; substeps that an integrator
+// chooses are held, as in the pullback. A System without them gets (1) from its steps' own
+// pushforward (Stepper::pushforward) or else from their Jacobians, and refuses (3). Steps that
+// carry something on (a warm start) are differentiated along the run, by a pullback for each row.
 //
 // States at times of the user's choice have tangents where the integrator takes a part of a step
 // (laws with dual kernels); second derivatives are those of states of steps.

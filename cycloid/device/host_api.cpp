@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
+#include "cycloid/device/heat_run.h"
 #include "cycloid/device/kernels.h"
 #include "cycloid/device/robot_body.h"
 
@@ -11,7 +13,11 @@ namespace {
 
 constexpr std::int64_t kHostBytes = std::int64_t{1} << 28;  // what this device says that it has
 
-const char* host_error() { return "not known to the kernels on this machine"; }
+std::string& last_error() {
+  static thread_local std::string text = "not known to the kernels on this machine";
+  return text;
+}
+const char* host_error() { return last_error().c_str(); }
 const char* host_name() { return "kernels on the host"; }
 
 int host_allocate(std::size_t bytes, void** out) {
@@ -25,6 +31,10 @@ int host_release(void* memory) {
 }
 int host_copy(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
+  return 0;
+}
+int host_same(const void* a, const void* b, std::size_t bytes, int* out) {
+  *out = std::memcmp(a, b, bytes) == 0;
   return 0;
 }
 int host_clear(void* memory, std::size_t bytes) {
@@ -64,7 +74,42 @@ int run_host(int kernel, const StepCall<T>& call, Way way) {
              : 1;
 }
 
+// Who runs kernels of cells here.
+struct HostCells {
+  template <class Kernel>
+  void run(std::int64_t blocks, const Kernel& kernel) {
+    double shared[kCellShared];
+    std::memset(shared, 0xa5, sizeof(shared));
+    for (std::int64_t b = 0; b < blocks; ++b) kernel(CellBlock{b, blocks, shared});
+  }
+  void copy(double* to, const double* from, std::int64_t n) { fetch(to, from, n); }
+  void clear(double* to, std::int64_t n) {
+    std::memset(to, 0, static_cast<std::size_t>(n) * sizeof(double));
+  }
+  template <class X>
+  void fetch(X* to, const X* from, std::int64_t n) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(X));
+  }
+  template <class X>
+  void store(X* to, const X* from, std::int64_t n) {
+    fetch(to, from, n);
+  }
+  const char* error() const { return nullptr; }
+};
+
+int run_heat(const StepCall<double>& call, Way way) {
+  HostCells cells;
+  HeatRun<HostCells> run(call, cells);
+  const char* const words = way == Way::forward ? run.forward() : run.backward();
+  if (!words) return 0;
+  last_error() = words;
+  return 1;
+}
+
 int run_either(int kernel, const void* call, Way way) {
+  if (kernel == kHeat + kDoubleKernels) {
+    return run_heat(*static_cast<const StepCall<double>*>(call), way);
+  }
   if (kernel >= kDoubleKernels) {
     return run_host(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), way);
   }
@@ -84,10 +129,11 @@ int host_sum(const SumCall* call) {
   return 0;
 }
 
-constexpr DeviceApi kHostApi{
-    kDeviceVersion, host_error, host_name,       host_allocate, host_release,  host_copy,
-    host_copy,      host_clear, host_free_bytes, host_forward,  host_backward, host_linearise,
-    host_sum,       host_wait,  host_use_stream, host_wait,     kHostMemory};
+constexpr DeviceApi kHostApi{kDeviceVersion,  host_error,     host_name,       host_allocate,
+                             host_release,    host_copy,      host_copy,       host_copy,
+                             host_same,       host_clear,     host_free_bytes, host_forward,
+                             host_backward,   host_linearise, host_sum,        host_wait,
+                             host_use_stream, host_wait,      kHostMemory};
 [[maybe_unused]] const bool kInUse = use_host_api(kHostApi);
 
 }  // namespace

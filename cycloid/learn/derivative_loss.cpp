@@ -71,12 +71,21 @@ class DerivativeLoss final : public TrainingLoss {
     weights_.assign(p.begin() + static_cast<std::ptrdiff_t>(lanes), p.end());
     const std::int64_t count = static_cast<std::int64_t>(call.chosen.size()),
                        blocks = (count + kRows - 1) / kRows, groups = std::min(blocks, kGroups);
-    while (static_cast<std::int64_t>(workers_.size()) < groups) {
-      workers_.push_back(std::make_unique<Worker>(*this));
-    }
+    // One thread takes the groups in turn, with sums that stay in cache.
+    const bool in_turn = options_.threads == 1;
+    need_workers(in_turn ? 1 : groups);
     const double factor = 1 / (static_cast<double>(count) * nx_);
+    double loss = 0;
+    if (p_bar) p_bar->assign(p.size(), 0.0);
+    const auto add = [&](const Worker& w) {
+      loss += w.loss;
+      if (!p_bar) return;
+      double* const bar = p_bar->data() + lanes;
+      const std::vector<T>& sums = w.sums.values;
+      for (std::size_t i = 0; i < sums.size(); ++i) bar[i] += static_cast<double>(sums[i]);
+    };
     parallel_for(static_cast<std::size_t>(groups), options_.threads, [&](std::size_t g) {
-      Worker& w = *workers_[g];
+      Worker& w = *workers_[in_turn ? 0 : g];
       w.loss = 0;
       if (p_bar) w.sums.clear();
       const std::int64_t k = static_cast<std::int64_t>(g);
@@ -84,17 +93,10 @@ class DerivativeLoss final : public TrainingLoss {
         run(w, call, b * kRows, std::min(kRows, count - b * kRows), count, factor,
             p_bar != nullptr);
       }
+      if (in_turn) add(w);
     });
-    double loss = 0;
-    for (std::int64_t g = 0; g < groups; ++g) loss += workers_[static_cast<std::size_t>(g)]->loss;
-    if (p_bar) {
-      p_bar->assign(p.size(), 0.0);
-      for (std::int64_t g = 0; g < groups; ++g) {
-        const std::vector<T>& sums = workers_[static_cast<std::size_t>(g)]->sums.values;
-        for (std::size_t i = 0; i < sums.size(); ++i) {
-          (*p_bar)[lanes + i] += static_cast<double>(sums[i]);
-        }
-      }
+    for (std::int64_t g = 0; g < groups && !in_turn; ++g) {
+      add(*workers_[static_cast<std::size_t>(g)]);
     }
     return loss;
   }
@@ -108,9 +110,7 @@ class DerivativeLoss final : public TrainingLoss {
     weights_.assign(p.begin() + static_cast<std::ptrdiff_t>(lanes), p.end());
     const std::int64_t count = static_cast<std::int64_t>(call.chosen.size()),
                        groups = std::min(count, kGroups);
-    while (static_cast<std::int64_t>(workers_.size()) < groups) {
-      workers_.push_back(std::make_unique<Worker>(*this));
-    }
+    need_workers(groups);
     const double weight = std::sqrt(2 / (static_cast<double>(count) * nx_));
     if (jacobian) std::fill_n(jacobian, r.size() * p.size(), 0.0);
     parallel_for(static_cast<std::size_t>(groups), options_.threads, [&](std::size_t g) {
@@ -137,6 +137,11 @@ class DerivativeLoss final : public TrainingLoss {
     std::vector<std::unique_ptr<Field<T>>> fields;  // by their columns
     double loss = 0;
   };
+  void need_workers(std::int64_t count) {
+    while (static_cast<std::int64_t>(workers_.size()) < count) {
+      workers_.push_back(std::make_unique<Worker>(*this));
+    }
+  }
   std::size_t room(int n) const { return static_cast<std::size_t>(n + 1) * kRows + 64; }
 
   Field<T>& field(Worker& w, int columns) const {

@@ -171,7 +171,7 @@ void Field<T>::with_gradient(int k, const T* x, const Call& call, T* x_bar, Inne
   Net& net = nets_[static_cast<std::size_t>(k)];
   MlpBlock<T> b = block(net, x, call.between != nullptr);
   net.g->clear();
-  b.x_bar = net.g->data();
+  b.y = nullptr, b.x_bar = net.g->data();
   if (!call.between) {
     mlp_kernels<T>().run(MlpCall::gradient, b);
     return inner();
@@ -391,7 +391,7 @@ void Field<T>::lagrangian(const Call& call, T* x_dot) {
       applied(v, call.u, a);
       MlpBlock<T> g = block(net, x, false);
       net.g->clear();
-      g.x_bar = net.g->data();
+      g.y = nullptr, g.x_bar = net.g->data();
       mlp_kernels<T>().run(MlpCall::gradient, g);
       net.v->clear(), net.x_bar->clear();
       std::copy_n(v, N, net.v->data());
@@ -477,7 +477,7 @@ void Field<T>::deep_lagrangian(const Call& call, T* x_dot) {
       mlp_kernels<T>().run(MlpCall::pullback, b);
       MlpBlock<T> p = block(potential, q, false);
       potential.g->clear();
-      p.x_bar = potential.g->data();
+      p.y = nullptr, p.x_bar = potential.g->data();
       mlp_kernels<T>().run(MlpCall::gradient, p);
       for (int i = 0; i < N; ++i) {
         a[i] += mass.x_bar->data()[i] - Mv[i] - potential.g->data()[i];

@@ -28,6 +28,19 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
+// |v|, in eight sums that do not wait for each other.
+double length(const std::vector<double>& v) {
+  double sums[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= v.size(); i += 8) {
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += v[i + k] * v[i + k];
+  }
+  for (; i < v.size(); ++i) sums[0] += v[i] * v[i];
+  double all = 0;
+  for (const double s : sums) all += s;
+  return std::sqrt(all);
+}
+
 void append(const std::vector<double>& from, std::vector<double>& to) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -111,8 +124,12 @@ class Training {
               {options.learning_rate, options.beta1, options.beta2, options.epsilon, 0}) {
     check(options);
     loss.split(options.validation, learn_, validate_);
-    const std::vector<double>& values = system.parameters().default_values();
-    free_ = system.parameters().to_free(values);
+    p_ = system.parameters().default_values();  // those not trained stay, to the bit
+    free_ = system.parameters().to_free(p_);
+    p_.insert(p_.end(), own_.begin(), own_.end());
+    for (const int i : numbers_) {
+      constrained_ |= system.parameters().holding(i).constraint != Constraint::none;
+    }
     if (from) {
       s_ = *from;
       if (s_.z.size() != numbers_.size() + own_.size() || s_.m.size() != s_.z.size()) {
@@ -152,31 +169,38 @@ class Training {
   }
 
  private:
-  // The System's parameters, then the loss's own numbers.
-  std::vector<double> params(const std::vector<double>& z) {
-    for (std::size_t k = 0; k < numbers_.size(); ++k) {
-      free_[static_cast<std::size_t>(numbers_[k])] = z[k];
+  // The System's parameters, then the loss's own numbers; kept until the next call.
+  const std::vector<double>& params(std::span<const double> z) {
+    const std::size_t n = numbers_.size();
+    const auto put = [&](std::vector<double>& to, const auto& value) {
+      for (std::size_t k = 0; k < n; ++k) to[static_cast<std::size_t>(numbers_[k])] = value(k);
+    };
+    put(p_, [&](std::size_t k) { return z[k]; });
+    if (constrained_) {
+      put(free_, [&](std::size_t k) { return z[k]; });
+      const std::vector<double> moved = system_.parameters().from_free(free_);
+      put(p_, [&](std::size_t k) { return moved[static_cast<std::size_t>(numbers_[k])]; });
     }
-    const std::vector<double> moved = system_.parameters().from_free(free_);
-    std::vector<double> p = system_.parameters().default_values();  // those not trained, to the bit
-    for (const int i : numbers_)
-      p[static_cast<std::size_t>(i)] = moved[static_cast<std::size_t>(i)];
-    p.insert(p.end(), z.begin() + static_cast<std::ptrdiff_t>(numbers_.size()), z.end());
-    return p;
+    std::copy(z.begin() + static_cast<std::ptrdiff_t>(n), z.end(),
+              p_.end() - static_cast<std::ptrdiff_t>(own_.size()));
+    return p_;
   }
-  // Cotangents of z from those of the parameters.
-  std::vector<double> free_bar(const std::vector<double>& p_bar) {
+  // Cotangents of z from those of the parameters, at the z of `params`; kept likewise.
+  std::vector<double>& free_bar(std::span<const double> p_bar) {
     const auto own = p_bar.end() - static_cast<std::ptrdiff_t>(own_.size());
-    std::vector<double> clean(p_bar.begin(), own);
-    for (double& g : clean) {
-      if (std::isnan(g)) g = 0;  // of what is not differentiated, and not trained
+    std::vector<double> all;  // by free variables, where those differ
+    if (constrained_) {
+      all.assign(p_bar.begin(), own);
+      for (double& g : all) {
+        if (std::isnan(g)) g = 0;  // of what is not differentiated, and not trained
+      }
+      all = system_.parameters().from_free_pullback(free_, all);
     }
-    const std::vector<double> all = system_.parameters().from_free_pullback(free_, clean);
-    std::vector<double> z_bar;
-    z_bar.reserve(numbers_.size() + own_.size());
-    for (const int i : numbers_) z_bar.push_back(all[static_cast<std::size_t>(i)]);
-    z_bar.insert(z_bar.end(), own, p_bar.end());
-    return z_bar;
+    const double* const from = constrained_ ? all.data() : p_bar.data();
+    z_bar_.resize(numbers_.size() + own_.size());
+    for (std::size_t k = 0; k < numbers_.size(); ++k) z_bar_[k] = from[numbers_[k]];
+    std::copy(own, p_bar.end(), z_bar_.begin() + static_cast<std::ptrdiff_t>(numbers_.size()));
+    return z_bar_;
   }
 
   // The samples of step k, each epoch in another order.
@@ -215,18 +239,16 @@ class Training {
   }
 
   double step() {
-    const std::vector<double> p = params(s_.z);
+    const std::vector<double>& p = params(s_.z);
     const std::int64_t k = s_.step++;
     if (looks()) before_ = s_.z;
     const double loss = loss_.value(p, {batch(k), horizon(k), k}, &bar_);
     if (!std::isfinite(loss)) return loss;
-    std::vector<double> z_bar = free_bar(bar_);
+    std::vector<double>& z_bar = free_bar(bar_);
     if (o_.method == TrainMethod::adam && o_.weight_decay > 0) {
       for (std::size_t i = 0; i < z_bar.size(); ++i) z_bar[i] += o_.weight_decay * s_.z[i];  // (1)
     }
-    double norm = 0;
-    for (const double g : z_bar) norm += g * g;
-    norm = std::sqrt(norm);
+    const double norm = length(z_bar);
     if (!std::isfinite(norm)) return std::numeric_limits<double>::infinity();
     if (o_.clip > 0 && norm > o_.clip) {
       for (double& g : z_bar) g *= o_.clip / norm;
@@ -256,7 +278,8 @@ class Training {
       const double judged = validate_.empty() ? s_.mean_loss : (seen = validation());
       if (judged < s_.best_loss) {
         s_.best_loss = judged, s_.since_best = 0;
-        s_.best = validate_.empty() && !before_.empty() ? before_ : s_.z;
+        if (validate_.empty() && !before_.empty()) s_.best.swap(before_);  // filled again
+        else s_.best = s_.z;
       } else if (!validate_.empty() && ++s_.since_best >= o_.patience && o_.patience > 0) {
         why = "the loss of what is held back no longer falls; the best numbers were kept";
       }
@@ -292,25 +315,23 @@ class Training {
 
   TrainRun run_lbfgs() {
     TrainRun out;
-    std::vector<double> z = s_.z;
     const auto objective = [&](std::span<const double> at, std::span<double> gradient) {
-      z.assign(at.begin(), at.end());
-      double loss = loss_.value(params(z), {learn_, o_.horizon, 0}, &bar_);
+      double loss = loss_.value(params(at), {learn_, o_.horizon, 0}, &bar_);
       if (!std::isfinite(loss)) {
         std::fill(gradient.begin(), gradient.end(), 0.0);
         return loss;
       }
-      const std::vector<double> z_bar = free_bar(bar_);
-      for (std::size_t i = 0; i < z.size(); ++i) {
-        gradient[i] = z_bar[i] + o_.weight_decay * z[i];
-        loss += 0.5 * o_.weight_decay * z[i] * z[i];
+      const std::vector<double>& z_bar = free_bar(bar_);
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        gradient[i] = z_bar[i] + o_.weight_decay * at[i];
+        loss += 0.5 * o_.weight_decay * at[i] * at[i];
       }
       return loss;
     };
     LbfgsOptions options;
     options.max_iterations = static_cast<int>(std::max<std::int64_t>(0, o_.steps - s_.step));
     options.memory = kPairs;
-    if (s_.remembers == o_.method) options.from = pairs_of(s_.memory, z.size());
+    if (s_.remembers == o_.method) options.from = pairs_of(s_.memory, s_.z.size());
     std::string why;
     options.watch = [&](const LbfgsIterate& now) {
       return now.iteration == 0 || goes_on(now.x, now.value, why);
@@ -342,15 +363,14 @@ class Training {
     std::vector<double> jacobian;  // by the parameters
     const auto residuals = [&](std::span<const double> at, std::span<double> r,
                                std::span<double> J) {
-      const std::vector<double> p = params({at.begin(), at.end()});
+      const std::vector<double>& p = params(at);
       if (!J.empty()) jacobian.resize(count * p.size());
       if (!loss_.residuals(p, all, r.first(count), J.empty() ? nullptr : jacobian.data())) {
         std::fill(r.begin(), r.end(), kNaN);
       }
       for (std::size_t k = 0; k < count && !J.empty(); ++k) {
-        const std::vector<double> row =
-            free_bar({jacobian.begin() + static_cast<std::ptrdiff_t>(k * p.size()),
-                      jacobian.begin() + static_cast<std::ptrdiff_t>((k + 1) * p.size())});
+        const std::vector<double>& row =
+            free_bar(std::span(jacobian).subspan(k * p.size(), p.size()));
         std::copy(row.begin(), row.end(), J.data() + k * n);
       }
       for (std::size_t i = 0; i < n && decay > 0; ++i) {
@@ -406,7 +426,8 @@ class Training {
   std::vector<double> own_;  // of the loss, as they began
   Adam<double> adam_;
   std::vector<std::int64_t> learn_, validate_, order_;
-  std::vector<double> free_, bar_, before_;  // before_: z of the loss that is looked at
+  std::vector<double> p_, free_, bar_, z_bar_, before_;  // before_: z of the loss looked at
+  bool constrained_ = false;  // whether a trained number differs from its free variable
   TrainState s_;
   std::int64_t every_ = 1, epoch_ = -1;
   bool lost_ = false;

@@ -166,12 +166,47 @@ struct PieceOf<T, 1> {
 template <class T, int kWidth>
 using Piece = typename PieceOf<T, kWidth>::Type;
 
-// y (M) = A (M, N) x [+ c], rows of A one behind the other. W rows at a time: their sums are turned
-// in registers and added lane by lane. The last rows and columns overlap those before them: rows
+// Lane i: the sum over the lanes of r[i], of W registers. Neighbours are added crosswise, then
+// pairs of pairs; r is used up.
+template <int kStep = 1, class T, int W>
+CYCLOID_INLINE Pack<T, W> sums_of_lanes(Pack<T, W>* r) {
+  if constexpr (kStep == W) {
+    return r[0];
+  } else {
+    [&]<int... j>(std::integer_sequence<int, j...>) {
+#pragma GCC unroll 16
+      for (int i = 0; i < W; i += 2 * kStep) {
+        const auto a = r[i].r[0], b = r[i + kStep].r[0];
+        r[i].r[0] = __builtin_shufflevector(a, b, (j & kStep ? W + j - kStep : j)...) +
+                    __builtin_shufflevector(a, b, (j & kStep ? W + j : j + kStep)...);
+      }
+    }(std::make_integer_sequence<int, W>{});
+    return sums_of_lanes<2 * kStep>(r);
+  }
+}
+
+// matrix_vector of N <= kColumns columns, known to the compiler, which then takes rows as lanes.
+template <class T, int kColumns>
+inline void matrix_vector_narrow(int M, int N, const T* __restrict A, const T* __restrict x,
+                                 const T* __restrict c, T* __restrict y) {
+  if constexpr (kColumns > 1) {
+    if (N < kColumns) return matrix_vector_narrow<T, kColumns - 1>(M, N, A, x, c, y);
+  }
+  for (int m = 0; m < M; ++m) {
+    T sum = c ? c[m] : T(0);
+#pragma GCC unroll 8
+    for (int n = 0; n < kColumns; ++n) sum += A[m * kColumns + n] * x[n];
+    y[m] = sum;
+  }
+}
+
+// y (M) = A (M, N) x [+ c], rows of A one behind the other. W rows at a time: their sums are added
+// across registers. The last rows and columns overlap those before them: rows
 // are computed again, numbers of x that were taken already count as zeros.
 template <class T>
 inline void matrix_vector(int M, int N, const T* A, const T* x, const T* c, T* y) {
   constexpr int W = kNativeLanes<T>;
+  if (N <= 4) return matrix_vector_narrow<T, 4>(M, N, A, x, c, y);
   if (M < W || N < W) {
     for (int m = 0; m < M; ++m) {
       const T* const row = A + m * N;
@@ -207,13 +242,8 @@ inline void matrix_vector(int M, int N, const T* A, const T* x, const T* c, T* y
 #pragma GCC unroll 16
       for (int r = 0; r < W; ++r) sum[r] = sum[r] + Lanes<T>::load(rows + r * N + N - W) * v;
     }
-    transpose_registers<T>(sum);
-#pragma GCC unroll 4
-    for (int half = W / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-      for (int r = 0; r < half; ++r) sum[r] = sum[r] + sum[r + half];
-    }
-    (c ? sum[0] + Lanes<T>::load(c + m) : sum[0]).store(y + m);
+    const Lanes<T> y_m = sums_of_lanes(sum);
+    (c ? y_m + Lanes<T>::load(c + m) : y_m).store(y + m);
   }
 }
 
@@ -268,6 +298,75 @@ inline void vector_matrix(int M, int N, const T* A, const T* x, T* y) {
   for (; n + 8 * W <= N; n += 8 * W) vector_matrix_strip<T, 8, 1>(M, N, A, x, y, n);
   if (n + 4 * W <= N) vector_matrix_strip<T, 4, 2>(M, N, A, x, y, n), n += 4 * W;
   for (; n < N; n += W) vector_matrix_strip<T, 1, 4>(M, N, A, x, y, n + W <= N ? n : N - W);
+}
+
+// Rows of A that product_and_back takes at once: a register's lanes, or half of them.
+template <class T>
+inline constexpr int kSweepRows = kNativeLanes<T> < 8 ? kNativeLanes<T> : kRegisterBytes / 8;
+
+template <class T>
+CYCLOID_INLINE Pack<T, kSweepRows<T>> sums_of_rows(Lanes<T>* r) {
+  if constexpr (kSweepRows<T> == kNativeLanes<T>) {
+    return sums_of_lanes(r);
+  } else {
+    Pack<T, kSweepRows<T>> folded[kSweepRows<T>];
+#pragma GCC unroll 8
+    for (int k = 0; k < kSweepRows<T>; ++k) folded[k] = half<0>(r[k]) + half<1>(r[k]);
+    return sums_of_lanes(folded);
+  }
+}
+
+// One sweep of product_and_back over the columns: sums of the rows at `there` with x, and the rows
+// at `back` times p onto y. `edge`: the last register of y, which overlaps the one before it.
+template <bool kThere, class T>
+CYCLOID_INLINE void sweep(int N, const T* there, const T* back, const T* x, const T* x_edge,
+                          const T* p, T* y, T* edge, std::type_identity_t<Lanes<T>>* sum) {
+  constexpr int W = kNativeLanes<T>, kRows = kSweepRows<T>;
+  Lanes<T> factor[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) factor[r] = Lanes<T>(p[r]);
+  const auto column = [&](int n, const T* from, T* to) {
+    const Lanes<T> v = Lanes<T>::load(from);
+    Lanes<T> even = Lanes<T>::load(to), odd(0);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      if constexpr (kThere) sum[r] = sum[r] + Lanes<T>::load(there + r * N + n) * v;
+      Lanes<T>& part = r % 2 ? odd : even;
+      part = part + factor[r] * Lanes<T>::load(back + r * N + n);
+    }
+    (even + odd).store(to);
+  };
+  const int whole = N / W * W;
+  for (int n = 0; n < whole; n += W) column(n, x + n, y + n);
+  if (whole < N) column(N - W, x_edge, edge);
+}
+
+// y (N) = Aᵀ p, p = f(A x + c), A (M, N) read once, for matrices that do not fit the first-level
+// cache: f(z, m) gives p of rows m, m + 1, …, of which z are the sums. While the sums of some rows
+// are formed, those before them, still close by, go back. The last rows and columns overlap as in
+// matrix_vector. M >= kSweepRows, N >= W.
+template <class T, class F>
+inline void product_and_back(int M, int N, const T* A, const T* x, const T* c, F&& f, T* y) {
+  constexpr int W = kNativeLanes<T>, kRows = kSweepRows<T>;
+  const int whole = N / W * W;
+  alignas(64) T x_edge[W], edge[W] = {}, p[kRows] = {};
+  for (int i = 0; i < W; ++i) x_edge[i] = N - W + i < whole ? T(0) : x[N - W + i];
+  for (int n = 0; n < whole; n += W) Lanes<T>(0).store(y + n);
+  const T* before = A;  // times p, which is zero at first
+  for (int m = 0; m < M; m += kRows) {
+    const int first = m + kRows > M ? M - kRows : m;
+    const T* const rows = A + first * N;
+    Lanes<T> sum[kRows];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sum[r] = Lanes<T>(0);
+    sweep<true>(N, rows, before, x, x_edge, p, y, edge, sum);
+    using Rows = Pack<T, kRows>;
+    f(sums_of_rows<T>(sum) + Rows::load(c + first), first).store(p);
+    for (int r = 0; r < m - first; ++r) p[r] = T(0);
+    before = rows;
+  }
+  sweep<false>(N, before, before, x, x_edge, p, y, edge, nullptr);
+  for (int n = whole; n < N; ++n) y[n] = edge[n - (N - W)];
 }
 
 // C (M, N) += x yᵀ.

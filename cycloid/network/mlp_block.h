@@ -19,7 +19,7 @@ enum class MlpCall {
   tangent,                   // x, v -> y, y_tan
   pullback,                  // x, y_bar -> x_bar, w_bar
   pullback_tangent,          // x, v, y_bar, y_bar_tan -> x_bar, x_bar_tan, w_bar_tan
-  gradient,                  // x -> x_bar
+  gradient,                  // x -> x_bar, quickest without y
   gradient_pullback,         // x, v (ḡ) -> x_bar (H ḡ), w_bar
   fit,                       // x -> x_bar (g); `between` makes v (ḡ); -> H ḡ, w_bar
   hessian_product_pullback,  // x, v, u (h̄) -> x_bar, v_bar, w_bar

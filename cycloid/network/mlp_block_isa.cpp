@@ -5,6 +5,8 @@
 namespace cycloid::isa::CYCLOID_ISA {
 namespace {
 
+constexpr std::size_t kFirstLevel = 32768;  // of a cache [bytes]
+
 // Columns of numbers in registers (mlp_pass.h).
 template <class T>
 struct Columns {
@@ -36,6 +38,19 @@ struct Columns {
   void dense_back(const T* A, int m, int n, const T* p, T* h_bar) const {
     if (columns == 1) return vector_matrix(m, n, A, p, h_bar);
     product<T, false>(n, columns, m, A, n, p, columns, nullptr, h_bar, columns, false);
+  }
+  // Whether product_and_back is worth while: one column, and weights beyond the first-level cache.
+  bool sweeps(int m, int n) const {
+    return kRegisterBytes >= 32 && columns == 1 && m >= kSweepRows<T> && n >= W &&
+           static_cast<std::size_t>(m) * static_cast<std::size_t>(n) * sizeof(T) > kFirstLevel;
+  }
+  // h_bar = Aᵀ f(A h + b, above), both arguments of f a few numbers of m.
+  template <class F>
+  void product_and_back(const T* A, const T* b, int m, int n, const T* h, const T* above, T* h_bar,
+                        F f) const {
+    using Rows = Pack<T, kSweepRows<T>>;
+    network::product_and_back(
+        m, n, A, h, b, [&](const Rows& z, int i) { return f(z, Rows::load(above + i)); }, h_bar);
   }
   void dense_add(const T* p, const T* h, int m, int n, T* bar) const {
     if (columns == 1) return outer_add(m, n, p, h, bar);
@@ -95,6 +110,9 @@ void run(MlpCall call, const MlpBlock<T>& b) {
   const auto ops = OpsOf<T>::make(*b.plan, b.columns, b.memory);
   MlpPass<typename OpsOf<T>::Type> pass(*b.plan, ops, order_of(call), b.w, b.w_bar,
                                         b.memory + OpsOf<T>::numbers(*b.plan, b.columns));
+  if constexpr (!std::is_same_v<T, Tangent1>) {
+    if (call == MlpCall::gradient && !b.y) return pass.gradient(b.x, b.x_bar);
+  }
   pass.forward(b.x, b.y);
   switch (call) {
     case MlpCall::value: return;
@@ -102,11 +120,11 @@ void run(MlpCall call, const MlpBlock<T>& b) {
     case MlpCall::pullback:
       if (b.between) b.between(b.user, b.y, b.v);
       return pass.reverse(b.between ? b.v : b.y_bar, b.x_bar, b.w_bar != nullptr);
-    case MlpCall::gradient: return pass.reverse(nullptr, b.x_bar, false);
     case MlpCall::pullback_tangent:
       pass.reverse(b.y_bar, b.x_bar, false);
       pass.tangent(0, b.v, nullptr);
       return pass.reverse_first(b.y_bar_tan, b.x_bar_tan);
+    case MlpCall::gradient: return pass.reverse(nullptr, b.x_bar, false);
     case MlpCall::gradient_pullback:
       pass.reverse(nullptr, nullptr, false);
       pass.tangent(0, b.v, nullptr);

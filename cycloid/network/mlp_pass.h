@@ -85,6 +85,9 @@ class MlpPass {
   void second();
   // y_bar null: ones. Adds to x_bar, unless null, and to W̄ where there are weights_bar.
   void reverse(const N* y_bar, N* x_bar, bool to_weights);
+  // forward and reverse of ones, without cotangents of weights; the last hidden layer's weights,
+  // where Ops can, are read once for both. Adds to x_bar.
+  void gradient(const N* x, N* x_bar);
   // y_bar_tan null: zeros.
   void reverse_first(const N* y_bar_tan, N* x_bar);
   // Adds to the cotangents of x and of the direction a.
@@ -156,6 +159,14 @@ class MlpPass {
   void input_back(const N* h_bar, const N* wave_bar, N* x_bar);
   // The activation from z in place of h_{l}, with what is kept of it.
   void activate_layer(int l);
+  // h₀ of x; h_{l+1} of h_l, or the output.
+  void features(const N* x);
+  void layer_forward(int l);
+  // p of the output from its cotangent, which null is ones.
+  void begin_reverse(const N* y_bar);
+  // p of z_{l-1} from what W_l gave for P of h_l, and x̄ from P of h₀.
+  void layer_back(int l);
+  void features_back(N* x_bar);
 
   const MlpPlan<T>& plan_;
   const MlpShape& shape_;
@@ -221,7 +232,7 @@ void MlpPass<Ops>::activate_layer(int l) {
 }
 
 template <class Ops>
-void MlpPass<Ops>::forward(const N* x, N* y) {
+void MlpPass<Ops>::features(const N* x) {
   const bool scaled = !plan_.input_shift.empty();
   affine(shape_.inputs(), x, scaled ? plan_.input_shift.data() : nullptr,
          scaled ? plan_.input_factor.data() : nullptr, xi_);
@@ -240,12 +251,20 @@ void MlpPass<Ops>::forward(const N* x, N* y) {
     }
   }
   keep_rows(xi_, layer_[0].h);
-  for (int l = 0; l < layers(); ++l) {
-    const bool last = l + 1 == layers();
-    N* const z = last ? out_ : layer_[l + 1].h;
-    ops_.dense(weight(l), bias(l), shape_.out(l), shape_.in(l), layer_[l].h, z);
-    if (!last) activate_layer(l + 1);
-  }
+}
+
+template <class Ops>
+void MlpPass<Ops>::layer_forward(int l) {
+  const bool last = l + 1 == layers();
+  N* const z = last ? out_ : layer_[l + 1].h;
+  ops_.dense(weight(l), bias(l), shape_.out(l), shape_.in(l), layer_[l].h, z);
+  if (!last) activate_layer(l + 1);
+}
+
+template <class Ops>
+void MlpPass<Ops>::forward(const N* x, N* y) {
+  features(x);
+  for (int l = 0; l < layers(); ++l) layer_forward(l);
   if (!y) return;
   const bool wide = !plan_.output_shift.empty();
   for (int i = 0; i < shape_.outputs(); ++i) {
@@ -333,7 +352,7 @@ void MlpPass<Ops>::input_back(const N* h_bar, const N* wave_bar, N* x_bar) {
 }
 
 template <class Ops>
-void MlpPass<Ops>::reverse(const N* y_bar, N* x_bar, bool to_weights) {
+void MlpPass<Ops>::begin_reverse(const N* y_bar) {
   N* const top = layer_[layers() - 1].p;
   for (int i = 0; i < shape_.outputs(); ++i) {
     const N scale =
@@ -342,6 +361,35 @@ void MlpPass<Ops>::reverse(const N* y_bar, N* x_bar, bool to_weights) {
       top[i * ops_.columns + c] = y_bar ? y_bar[i * ops_.columns + c] * scale : scale;
     }
   }
+}
+
+template <class Ops>
+void MlpPass<Ops>::layer_back(int l) {
+  const Layer& y = layer_[l];
+  const N* const around = shape_.skips(l) ? layer_[l + 1].P : nullptr;
+  N* const p = layer_[l - 1].p;
+  with_activation(shape_.activation, [&]<Activation K>() {
+    ops_.each(shape_.in(l), [&](int i) {
+      S P = ops_.get(y.P, i);
+      if (around) {
+        P = P + ops_.get(around, i);
+        ops_.put(y.P, i, P);
+      }
+      ops_.put(p, i, first_derivative<K>(ops_.get(y.k0, i), ops_.get(y.k1, i)) * P);  // (4)
+    });
+  });
+}
+
+template <class Ops>
+void MlpPass<Ops>::features_back(N* x_bar) {
+  const N* const wave_P = layer_[0].P + kept_inputs() * ops_.columns;
+  for (int i = 0; i < wave_units() * ops_.columns; ++i) wave_bar_[i] = wave_k1_[i] * wave_P[i];
+  input_back(layer_[0].P, wave_bar_, x_bar);
+}
+
+template <class Ops>
+void MlpPass<Ops>::reverse(const N* y_bar, N* x_bar, bool to_weights) {
+  begin_reverse(y_bar);
   for (int l = layers() - 1; l >= 0; --l) {
     const Layer& y = layer_[l];
     if (to_weights) {
@@ -350,24 +398,37 @@ void MlpPass<Ops>::reverse(const N* y_bar, N* x_bar, bool to_weights) {
     }
     if (l == 0 && !x_bar && wave_units() == 0) return;
     ops_.dense_back(weight(l), shape_.out(l), shape_.in(l), y.p, y.P);
-    const N* const around = shape_.skips(l) ? layer_[l + 1].P : nullptr;
-    if (l == 0) break;
-    N* const p = layer_[l - 1].p;
-    with_activation(shape_.activation, [&]<Activation K>() {
-      ops_.each(shape_.in(l), [&](int i) {
-        S P = ops_.get(y.P, i);
-        if (around) {
-          P = P + ops_.get(around, i);
-          ops_.put(y.P, i, P);
-        }
-        ops_.put(p, i, first_derivative<K>(ops_.get(y.k0, i), ops_.get(y.k1, i)) * P);  // (4)
-      });
-    });
+    if (l > 0) layer_back(l);
   }
-  if (!x_bar) return;
-  const N* const wave_P = layer_[0].P + kept_inputs() * ops_.columns;
-  for (int i = 0; i < wave_units() * ops_.columns; ++i) wave_bar_[i] = wave_k1_[i] * wave_P[i];
-  input_back(layer_[0].P, wave_bar_, x_bar);
+  if (x_bar) features_back(x_bar);
+}
+
+template <class Ops>
+void MlpPass<Ops>::gradient(const N* x, N* x_bar) {
+  int l = layers() - 2;  // the last hidden layer
+  const bool both_ways = l >= 0 && ops_.sweeps(shape_.out(l), shape_.in(l));
+  if (!both_ways) {
+    forward(x, nullptr);
+    return reverse(nullptr, x_bar, false);
+  }
+  features(x);
+  for (int k = 0; k < l; ++k) layer_forward(k);
+  begin_reverse(nullptr);
+  const Layer &top = layer_[l + 1], &y = layer_[l];
+  ops_.dense_back(weight(l + 1), shape_.out(l + 1), shape_.in(l + 1), top.p, top.P);
+  with_activation(shape_.activation, [&]<Activation K>() {
+    ops_.product_and_back(weight(l), bias(l), shape_.out(l), shape_.in(l), y.h, top.P, y.P,
+                          [](const auto& z, const auto& P) {
+                            const auto a = activate<K>(z);
+                            return first_derivative<K>(a.k0, a.k1) * P;  // (4)
+                          });
+  });
+  while (l > 0) {
+    layer_back(l);
+    --l;
+    ops_.dense_back(weight(l), shape_.out(l), shape_.in(l), layer_[l].p, layer_[l].P);
+  }
+  features_back(x_bar);
 }
 
 template <class Ops>

@@ -232,6 +232,11 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
                              "\", whose barrier keeps everything out: give an x0 outside of it"));
   }
   if (plan.surface) {
+    const auto near = plan.surface->nearest(y.data(), thickness_of(plan, own));
+    if (near.found) {
+      throw ModelError(
+          message("equilibrium: at the start ", near.name(), " overlap; give an x0 without that"));
+    }
     if (const auto c = plan.surface->first_crossing(y.data()); c.edge >= 0) {
       throw ModelError(message("at the start the body goes through itself: ",
                                plan.surface->name_of(c), " cross; give an x0 without that"));
@@ -331,7 +336,7 @@ void Equilibrium::take_state() {
   n.read(s.step_parameters(arrays));
   const Numbers still(s.y.size(), 0.0);
   state.assign(static_cast<std::size_t>(plan.moving()), 0.0);
-  write_state(plan, n.rest, nullptr, s.y.data(), still.data(), state.data());
+  write_state<double>(plan, n.rest, nullptr, s.y.data(), still.data(), state.data());
   const Stage end = stage_at_rest(n.numbers_of_terms(s.u.data()), s.memory);
   const Numbers memory = stage_memory(n, end, s.y);
   state.insert(state.end(), memory.begin(), memory.end());
@@ -381,8 +386,8 @@ EquilibriumGradient Equilibrium::pullback(std::span<const double> state_bar) con
   n.read(p);
   const TermNumbers own = n.numbers_of_terms(s.u.data());
   Numbers y_bar(static_cast<std::size_t>(plan.numbers()), 0.0), still_bar(y_bar);
-  write_state_pullback(plan, n.rest, nullptr, s.y.data(), state_bar.data(), y_bar.data(),
-                       still_bar.data(), nullptr, nullptr);
+  write_state_pullback<double>(plan, n.rest, nullptr, s.y.data(), state_bar.data(), y_bar.data(),
+                               still_bar.data(), nullptr, nullptr);
   StageBars bars_at_end(plan);
   stage_memory_pullback(n, stage_at_rest(own, s.memory), s.y, state_bar.data() + plan.moving(),
                         y_bar, bars_at_end);

@@ -12,8 +12,9 @@
 //   mesh.h      vertices and cells;  solid_plan.h  what stays the same of a body
 //   solid_kernels.h   cells in lanes;  solid_numbers.h  parameters and their way back
 //   minimise.h  Newton's method;  stiffness_solver.h  its factor, or conjugate gradients;
-//               solid_stage.h  an implicit stage, its pullback and pushforward
-//   solid_stepper.h   implicit Euler, Newmark, TR-BDF2;  solid_observables.h  what a body shows
+//               solid_stage.h  an implicit stage, its pullback, and second derivatives
+//   solid_step.h  implicit Euler, Newmark, TR-BDF2, in numbers and in dual numbers;
+//   solid_stepper.h  who solves their stages;  solid_observables.h  what a body shows
 //   term/       forces besides the cells: cloth, rods, contact, loads, laws of whole cells;
 //               stencil.h  what they share
 //   body.h      what all bodies take;  cloth.h, rod.h  bodies without cells;  flex.h  MuJoCo's

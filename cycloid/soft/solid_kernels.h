@@ -47,6 +47,12 @@ struct SolidKernels {
   // Forces along a direction.
   void (*force_tangent)(const SolidView&, const SolidView& tangent, int begin, int end,
                         double* out);
+  // The tangents of force_pullback and of mass_pullback along a direction, bar held.
+  void (*force_pullback_tangent)(const SolidView&, const SolidView& tangent, int begin, int end,
+                                 const double* bar, const SolidBars&);
+  void (*mass_pullback_tangent)(const SolidView&, const double* rest_tan, int begin, int end,
+                                const double* density, const double* density_tan,
+                                const double* mass_bar, double* rest_bar, double* density_bar);
   // density (cells), mass (vertices)
   void (*mass)(const SolidView&, int begin, int end, const double* density, double* mass);
   void (*mass_pullback)(const SolidView&, int begin, int end, const double* density,

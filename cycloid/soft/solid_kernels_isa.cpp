@@ -217,44 +217,87 @@ struct Kernels {
       }
     }
   }
+  // A cell with its tangent, but that of inner nodes.
+  static Cell<E, DualLanes> along(const SolidView& t, const Group& g, const SolidView& v,
+                                  const Cell<E, Lanes>& cell) {
+    Cell<E, DualLanes> dual;
+    Vec3<Lanes> way[E::kNodes];
+    const auto fill = [&](const Vec3<Lanes>* value, const double* tangent, Vec3<DualLanes>* to) {
+      if (tangent) gather(v, g, tangent, way);
+      tangents(E::kNodes, value, tangent ? way : nullptr, to);
+    };
+    for (auto& x : way) x = {Lanes(0), Lanes(0), Lanes(0)};
+    fill(cell.rest, t.rest, dual.rest), fill(cell.now, t.now, dual.now);
+    for (int k = 0; k < 2; ++k) fill(cell.before[k], t.before[k], dual.before[k]);
+    dual.c = {DualLanes(cell.c.mu), DualLanes(cell.c.lam), DualLanes(cell.c.mooney)};
+    if (t.mu) dual.c.mu.tangent[0] = of_cells(g, t.mu);
+    if (t.lam) dual.c.lam.tangent[0] = of_cells(g, t.lam);
+    dual.c.mooney.tangent[0] = Lanes(t.mooney);
+    dual.z = DualLanes(cell.z);
+    dual.z.tangent[0] = Lanes(t.z);
+    return dual;
+  }
+  static void force_along(const SolidView& v, const Cell<E, DualLanes>& dual, Vec3<DualLanes>* f) {
+    for (int a = 0; a < E::kNodes; ++a) f[a] = {DualLanes(0), DualLanes(0), DualLanes(0)};
+    cell_force<E, DualLanes>(v.law, dual, f);
+  }
+  // Inner nodes answer a direction.
+  static void answer(const SolidView& v, const Cell<E, Lanes>& cell, Cell<E, DualLanes>& dual) {
+    if constexpr (kInner) {
+      Vec3<DualLanes> f[E::kNodes];
+      Vec3<Lanes> way[E::kNodes - N];
+      force_along(v, dual, f);
+      for (int k = N; k < E::kNodes; ++k) {
+        for (int i = 0; i < 3; ++i) way[k - N][i] = f[k][i].tangent[0];
+      }
+      answer_inner<E, Lanes>(v.law, cell, way);
+      for (int k = N; k < E::kNodes; ++k) {
+        for (int i = 0; i < 3; ++i) dual.now[k][i].tangent[0] = way[k - N][i];
+      }
+    }
+  }
   static void force_tangent(const SolidView& v, const SolidView& t, int begin, int end,
                             double* out) {
     for_each_group(begin, end, [&](const Group& g) {
       const Cell<E, Lanes> cell = load(v, g);
-      Cell<E, DualLanes> dual;
-      Vec3<Lanes> along[E::kNodes];
-      const auto fill = [&](const Vec3<Lanes>* value, const double* tangent, Vec3<DualLanes>* to) {
-        if (tangent) gather(v, g, tangent, along);
-        tangents(E::kNodes, value, tangent ? along : nullptr, to);
-      };
-      for (auto& x : along) x = {Lanes(0), Lanes(0), Lanes(0)};
-      fill(cell.rest, t.rest, dual.rest), fill(cell.now, t.now, dual.now);
-      for (int k = 0; k < 2; ++k) fill(cell.before[k], t.before[k], dual.before[k]);
-      dual.c = {DualLanes(cell.c.mu), DualLanes(cell.c.lam), DualLanes(cell.c.mooney)};
-      if (t.mu) dual.c.mu.tangent[0] = of_cells(g, t.mu);
-      if (t.lam) dual.c.lam.tangent[0] = of_cells(g, t.lam);
-      dual.c.mooney.tangent[0] = Lanes(t.mooney);
-      dual.z = DualLanes(cell.z);
-      dual.z.tangent[0] = Lanes(t.z);
+      Cell<E, DualLanes> dual = along(t, g, v, cell);
+      answer(v, cell, dual);
       Vec3<DualLanes> f[E::kNodes];
-      for (auto& x : f) x = {DualLanes(0), DualLanes(0), DualLanes(0)};
-      cell_force<E, DualLanes>(v.law, dual, f);
-      if constexpr (kInner) {  // the inner nodes answer, and forces are taken along with that
-        for (int k = N; k < E::kNodes; ++k) {
-          for (int i = 0; i < 3; ++i) along[k][i] = f[k][i].tangent[0];
-        }
-        answer_inner<E, Lanes>(v.law, cell, along + N);
-        for (int k = N; k < E::kNodes; ++k) {
-          for (int i = 0; i < 3; ++i) dual.now[k][i].tangent[0] = along[k][i];
-        }
-        for (auto& x : f) x = {DualLanes(0), DualLanes(0), DualLanes(0)};
-        cell_force<E, DualLanes>(v.law, dual, f);
-      }
+      force_along(v, dual, f);
       Vec3<Lanes> df[N];
       for (int a = 0; a < N; ++a) {
         df[a] = {f[a].x.tangent[0], f[a].y.tangent[0], f[a].z.tangent[0]};
       }
       scatter(v, g, df, out);
+    });
+  }
+  static void tangents_of(const Vec3<DualLanes>* from, Vec3<Lanes>* to) {
+    for (int a = 0; a < E::kNodes; ++a) {
+      to[a] = {from[a].x.tangent[0], from[a].y.tangent[0], from[a].z.tangent[0]};
+    }
+  }
+  static void force_pullback_tangent(const SolidView& v, const SolidView& t, int begin, int end,
+                                     const double* bar, const SolidBars& to) {
+    for_each_group(begin, end, [&](const Group& g) {
+      const Cell<E, Lanes> cell = load(v, g);
+      Cell<E, DualLanes> dual = along(t, g, v, cell), dual_bar = zero_cell<E, DualLanes>();
+      answer(v, cell, dual);
+      Vec3<Lanes> values[E::kNodes];
+      Vec3<DualLanes> f_bar[E::kNodes];
+      for (auto& x : values) x = {Lanes(0), Lanes(0), Lanes(0)};
+      gather(v, g, bar, values);
+      tangents(E::kNodes, values, nullptr, f_bar);
+      if constexpr (kInner) {
+        enhanced_force_pullback<E, DualLanes>(v.law, dual, f_bar, dual_bar);
+      } else {
+        cell_force_pullback<E, DualLanes>(v.law, dual, f_bar, dual_bar);
+      }
+      Cell<E, Lanes> out = zero_cell<E, Lanes>();
+      tangents_of(dual_bar.rest, out.rest), tangents_of(dual_bar.now, out.now);
+      for (int k = 0; k < 2; ++k) tangents_of(dual_bar.before[k], out.before[k]);
+      out.c = {dual_bar.c.mu.tangent[0], dual_bar.c.lam.tangent[0], dual_bar.c.mooney.tangent[0]};
+      out.z = dual_bar.z.tangent[0];
+      add(v, g, out, to);
     });
   }
 
@@ -264,6 +307,13 @@ struct Kernels {
         to[v.cells[static_cast<std::ptrdiff_t>(g.cell(l)) * N + a]] += lane(from[a], l);
       }
     }
+  }
+  static Lanes of_nodes(const SolidView& v, const Group& g, int a, const double* from) {
+    Lanes x;
+    for (int l = 0; l < kLanes; ++l) {
+      set_lane(x, l, from[v.cells[static_cast<std::ptrdiff_t>(g.cell(l)) * N + a]]);
+    }
+    return x;
   }
   static void mass(const SolidView& v, int begin, int end, const double* density, double* out) {
     for_each_group(begin, end, [&](const Group& g) {
@@ -283,9 +333,7 @@ struct Kernels {
       gather(v, g, v.rest, rest);
       for (int a = 0; a < N; ++a) {
         bar[a] = {Lanes(0), Lanes(0), Lanes(0)};
-        for (int l = 0; l < kLanes; ++l) {
-          set_lane(m_bar[a], l, mass_bar[v.cells[static_cast<std::ptrdiff_t>(g.cell(l)) * N + a]]);
-        }
+        m_bar[a] = of_nodes(v, g, a, mass_bar);
       }
       cell_mass_pullback<E, Lanes>(rest, of_cells(g, density), m_bar, bar, d_bar);
       scatter(v, g, bar, rest_bar);
@@ -309,6 +357,29 @@ struct Kernels {
       scatter_scalar(v, g, dm, out);
     });
   }
+  static void mass_pullback_tangent(const SolidView& v, const double* rest_tan, int begin, int end,
+                                    const double* density, const double* density_tan,
+                                    const double* mass_bar, double* rest_bar, double* density_bar) {
+    for_each_group(begin, end, [&](const Group& g) {
+      Vec3<Lanes> rest[N], along[N];
+      Vec3<DualLanes> dual[N], bar[N];
+      gather(v, g, v.rest, rest);
+      if (rest_tan) gather(v, g, rest_tan, along);
+      tangents(N, rest, rest_tan ? along : nullptr, dual);
+      DualLanes d(of_cells(g, density)), d_bar(0), m_bar[N];
+      if (density_tan) d.tangent[0] = of_cells(g, density_tan);
+      for (int a = 0; a < N; ++a) {
+        bar[a] = {DualLanes(0), DualLanes(0), DualLanes(0)};
+        m_bar[a] = DualLanes(of_nodes(v, g, a, mass_bar));
+      }
+      cell_mass_pullback<E, DualLanes>(dual, d, m_bar, bar, d_bar);
+      for (int a = 0; a < N; ++a) {
+        along[a] = {bar[a].x.tangent[0], bar[a].y.tangent[0], bar[a].z.tangent[0]};
+      }
+      scatter(v, g, along, rest_bar);
+      to_cells(g, d_bar.tangent[0], density_bar);
+    });
+  }
 
   static constexpr SolidKernels all() {
     SolidKernels k{};
@@ -318,7 +389,9 @@ struct Kernels {
     k.stress_pullback = stress_pullback, k.force_pullback = force_pullback;
     k.rate_force_pullback = rate_force_pullback;
     k.stiffness = stiffness, k.force_tangent = force_tangent;
+    k.force_pullback_tangent = force_pullback_tangent;
     k.mass = mass, k.mass_pullback = mass_pullback, k.mass_tangent = mass_tangent;
+    k.mass_pullback_tangent = mass_pullback_tangent;
     return k;
   }
 };
@@ -363,6 +436,12 @@ struct EnhancedKernels {
                             double* out) {
     both(v, [&](auto k, const SolidView& own) { k.force_tangent(own, t, begin, end, out); });
   }
+  static void force_pullback_tangent(const SolidView& v, const SolidView& t, int begin, int end,
+                                     const double* bar, const SolidBars& to) {
+    both(v, [&](auto k, const SolidView& own) {
+      k.force_pullback_tangent(own, t, begin, end, bar, to);
+    });
+  }
   static void stress(const SolidView& v, int begin, int end, double* out) {
     Enhanced::stress(part(v, true), begin, end, out);
   }
@@ -382,7 +461,7 @@ struct EnhancedKernels {
     k.energy = energy, k.stress = stress, k.least_stretch = least_stretch;
     k.force = force, k.stiffness = stiffness, k.force_tangent = force_tangent;
     k.energy_pullback = energy_pullback, k.stress_pullback = stress_pullback;
-    k.force_pullback = force_pullback;
+    k.force_pullback = force_pullback, k.force_pullback_tangent = force_pullback_tangent;
     return k;
   }
 };

@@ -15,6 +15,30 @@ void spread(const Place& place, const double* lanes, const double* const* arrays
   else std::fill(out.begin(), out.end(), lanes ? lanes[place.at] : 0.0);
 }
 
+// Cotangents of parameters to where they belong: those in lanes, and of arrays, or null.
+void hand_over(const SolidBody& body, const NumberBars& n, const std::vector<double>& young_bar,
+               const std::vector<double>& poisson_bar, const std::vector<double>& density_bar,
+               double* p_bar, double* const* arrays_bar) {
+  const auto add = [&](const Place& place, const std::vector<double>& bar, std::size_t count) {
+    if (place.at < 0) return;
+    for (std::size_t i = 0; !place.array && i < count; ++i) p_bar[place.at] += bar[i];
+    for (std::size_t i = 0; place.array && arrays_bar && i < count; ++i) {
+      arrays_bar[place.at][i] += bar[i];
+    }
+  };
+  const auto points = static_cast<std::size_t>(body.plan->points());
+  for (const auto& [place, bar] :
+       {std::pair(&body.young, &young_bar), std::pair(&body.poisson, &poisson_bar),
+        std::pair(&body.density, &density_bar), std::pair(&body.mooney, &n.mooney_bar)}) {
+    add(*place, *bar, bar->size());
+  }
+  add(body.mass, n.mass_bar, points), add(body.vertices, n.rest_bar, 3 * points);
+  p_bar[body.damping.at] += n.damping_bar;
+  p_bar[body.drag.at] += n.drag_bar;
+  for (int i = 0; i < 3; ++i) p_bar[body.gravity.at + i] += n.gravity_bar[i];
+  term_numbers_pullback<double>(body.plan->terms, n.terms_bar, p_bar, nullptr);
+}
+
 }  // namespace
 
 SolidNumbers::SolidNumbers(const SolidBody& b, int n)
@@ -55,17 +79,24 @@ void SolidNumbers::read(const StepParameters<double>& p) {
   at.rest = rest, at.numbers = numbers.data();
   terms_mass(terms(), at, threads, mass.data());
   wants_back = p.arrays_bar != nullptr && !(p.left_out && p.left_out[0]);
-  clear();
+  clear_bars(body);
 }
 
-void SolidNumbers::clear() {
+void NumberBars::clear_bars(const SolidBody& body) {
   damping_bar = drag_bar = 0;
   std::fill_n(gravity_bar, 3, 0.0);
-  const auto cells = mu.size();
   rest_bar.assign(static_cast<std::size_t>(body.plan->numbers()), 0.0);
-  mass_bar.assign(mass.size(), 0.0);
-  for (auto* bar : {&mu_bar, &lam_bar, &mooney_bar, &z_bar}) bar->assign(cells, 0.0);
-  terms_bar.assign(numbers_of_terms(nullptr).size(), 0.0);
+  mass_bar.assign(static_cast<std::size_t>(body.plan->vertices()), 0.0);
+  for (auto* bar : {&mu_bar, &lam_bar, &mooney_bar, &z_bar}) {
+    bar->assign(static_cast<std::size_t>(body.plan->cells()), 0.0);
+  }
+  std::size_t own = 0;
+  for (const StencilTerm& term : body.plan->terms) own += term.sources.size();
+  terms_bar.assign(own, 0.0);
+}
+
+void SolidNumbers::add_rest(const std::vector<double>& bar) {
+  for (std::size_t i = 0; i < bar.size(); ++i) rest_bar[i] += bar[i];
 }
 
 const double* SolidNumbers::spread_force(const double* u, std::vector<double>& space) const {
@@ -83,7 +114,7 @@ TermNumbers SolidNumbers::numbers_of_terms(const double* u) const {
 
 void SolidNumbers::add_terms(const TermNumbers& bar, double* u_bar) {
   for (std::size_t i = 0; i < bar.size(); ++i) terms_bar[i] += bar[i];
-  term_numbers_pullback(terms(), bar, nullptr, u_bar);
+  term_numbers_pullback<double>(terms(), bar, nullptr, u_bar);
 }
 
 SolidView SolidNumbers::view() const {
@@ -95,12 +126,12 @@ SolidView SolidNumbers::view() const {
   return v;
 }
 
-SolidBars SolidNumbers::bars() {
+SolidBars NumberBars::bars() {
   return {rest_bar.data(), nullptr,           {nullptr, nullptr}, mu_bar.data(),
           lam_bar.data(),  mooney_bar.data(), z_bar.data()};
 }
 
-void SolidNumbers::add_damping(double z_over_damping) {
+void NumberBars::add_damping(double z_over_damping) {
   double sum = 0;
   for (const double z : z_bar) sum += z;
   damping_bar += z_over_damping * sum;
@@ -121,41 +152,28 @@ void SolidNumbers::give_back(double* p_bar) {
   TermsBars bars_of_terms;
   bars_of_terms.rest = rest_bar.data(), bars_of_terms.numbers = terms_bar.data();
   terms_mass_pullback(terms(), at, threads, mass_bar.data(), bars_of_terms);
-  const auto add = [&](const Place& place, const std::vector<double>& bar) {
-    if (place.at < 0) return;
-    if (!place.array) {
-      for (const double b : bar) p_bar[place.at] += b;
-    } else if (wants_back) {
-      double* const to = parameters_.arrays_bar[place.at];
-      for (std::size_t i = 0; i < bar.size(); ++i) to[i] += bar[i];
-    }
-  };
   std::vector<double> young_bar(mu.size(), 0.0), poisson_bar(mu.size(), 0.0);
   for (std::size_t c = 0; c < mu.size(); ++c) {
     lame_pullback(young[c], poisson[c], {mu_bar[c], lam_bar[c], 0.0}, young_bar[c],
                   poisson_bar[c]);  // (1)
   }
-  mass_bar.resize(points_ / 3), rest_bar.resize(points_);
-  add(body.young, young_bar), add(body.poisson, poisson_bar), add(body.density, density_bar);
-  add(body.mass, mass_bar), add(body.vertices, rest_bar);
-  if (body.mooney.at >= 0) add(body.mooney, mooney_bar);
-  p_bar[body.damping.at] += damping_bar;
-  p_bar[body.drag.at] += drag_bar;
-  std::copy_n(gravity_bar, 3, p_bar + body.gravity.at);
-  term_numbers_pullback(terms(), terms_bar, p_bar, nullptr);
-  clear();
+  hand_over(body, *this, young_bar, poisson_bar, density_bar, p_bar,
+            wants_back ? parameters_.arrays_bar : nullptr);
+  clear_bars(body);
 }
 
 SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
                                          const StepTangents<double>& tangents)
     : points(static_cast<std::size_t>(3 * at.body.plan->points())),
-      mu(at.mu.size()),
-      lam(at.mu.size()),
+      young(at.mu.size(), 0.0),
+      poisson(young),
+      density(young),
+      mu(young),
+      lam(young),
       mass(at.mass.size(), 0.0),
       lanes(tangents.p) {
   const SolidBody& b = at.body;
   const std::size_t cells = at.mu.size();
-  std::vector<double> young(cells, 0.0), poisson(cells, 0.0), density(cells, 0.0);
   const auto read = [&](const Place& place, std::vector<double>& out) {
     if (place.at < 0) return;
     if (place.array ? tangents.arrays != nullptr : tangents.p != nullptr) {
@@ -164,10 +182,8 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
   };
   read(b.young, young), read(b.poisson, poisson), read(b.density, density);
   for (std::size_t c = 0; c < cells; ++c) {
-    using D = Dual<double, 1>;
-    D e(at.young[c]), nu(at.poisson[c]);
-    e.tangent[0] = young[c], nu.tangent[0] = poisson[c];
-    const Coefficients<D> made = lame(e, nu);
+    const Coefficients<Dual1> made =
+        lame(SolidDuals::dual(at.young[c], young[c]), SolidDuals::dual(at.poisson[c], poisson[c]));
     mu[c] = made.mu.tangent[0], lam[c] = made.lam.tangent[0];
   }
   if (tangents.p) {
@@ -194,6 +210,86 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
   here.rest = at.rest, here.numbers = numbers.data();
   t.rest = rest, t.numbers = along.data();
   terms_mass_tangent(at.terms(), here, t, at.threads, mass.data());
+}
+
+SolidDuals::SolidDuals(SolidNumbers& n, const StepTangents<double>& tangents)
+    : at(n), along(n, tangents) {
+  tangent.clear_bars(n.body);
+}
+
+void SolidDuals::add_rest(const std::vector<Dual1>& bar) {
+  for (std::size_t i = 0; i < bar.size(); ++i) {
+    at.rest_bar[i] += bar[i].value;
+    tangent.rest_bar[i] += bar[i].tangent[0];
+  }
+}
+
+const Dual1* SolidDuals::spread_force(const Dual1* u, std::vector<Dual1>& space) const {
+  const SolidBody& body = at.body;
+  if (!u || body.force_input < 0) return nullptr;
+  const Dual1* const force = u + body.force_input;
+  if (body.plan->turns == 0) return force;
+  space.assign(force, force + along.points);
+  space.resize(static_cast<std::size_t>(body.plan->numbers()), Dual1(0.0));
+  return space.data();
+}
+
+std::vector<Dual1> SolidDuals::numbers_of_terms(const Dual1* u) const {
+  std::vector<double> values, tangents;
+  for (int i = 0; u && i < at.body.inputs; ++i) {
+    values.push_back(u[i].value), tangents.push_back(u[i].tangent[0]);
+  }
+  const TermNumbers own = at.numbers_of_terms(u ? values.data() : nullptr),
+                    way = term_numbers_tangent(at.terms(), along.lanes,
+                                               u ? tangents.data() : nullptr);
+  std::vector<Dual1> out;
+  for (std::size_t i = 0; i < own.size(); ++i) out.push_back(dual(own[i], way[i]));
+  return out;
+}
+
+void SolidDuals::add_terms(const std::vector<Dual1>& bar, Dual1* u_bar) {
+  for (std::size_t i = 0; i < bar.size(); ++i) {
+    at.terms_bar[i] += bar[i].value;
+    tangent.terms_bar[i] += bar[i].tangent[0];
+  }
+  term_numbers_pullback<Dual1>(at.terms(), bar, nullptr, u_bar);
+}
+
+void SolidDuals::give_back(Dual1* p_bar, double* const* arrays_bar_tan) {
+  const SolidBody& body = at.body;
+  const std::size_t cells = at.mu.size();
+  std::vector<double> density_bar(cells, 0.0), young_bar(cells, 0.0), poisson_bar(cells, 0.0);
+  const SolidView v = at.view();
+  body.plan->for_each_chunk(at.threads, [&](int begin, int end) {  // (2)
+    body.kernels->mass_pullback(v, begin, end, at.density.data(), tangent.mass_bar.data(),
+                                tangent.rest_bar.data(), density_bar.data());
+    body.kernels->mass_pullback_tangent(v, along.rest, begin, end, at.density.data(),
+                                        along.density.data(), at.mass_bar.data(),
+                                        tangent.rest_bar.data(), density_bar.data());
+  });
+  const TermNumbers numbers = at.numbers_of_terms(nullptr),
+                    way = term_numbers_tangent(at.terms(), along.lanes, nullptr);
+  TermsAt here, t;
+  here.rest = at.rest, here.numbers = numbers.data();
+  t.rest = along.rest, t.numbers = way.data();
+  TermsBars to;
+  to.rest = tangent.rest_bar.data(), to.numbers = tangent.terms_bar.data();
+  terms_mass_pullback(at.terms(), here, at.threads, tangent.mass_bar.data(), to);
+  terms_mass_pullback_tangent(at.terms(), here, t, at.threads, at.mass_bar.data(), to);
+  for (std::size_t c = 0; c < cells; ++c) {
+    Dual1 e_bar(0.0), nu_bar(0.0);
+    lame_pullback<Dual1>(dual(at.young[c], along.young[c]), dual(at.poisson[c], along.poisson[c]),
+                         {dual(at.mu_bar[c], tangent.mu_bar[c]),
+                          dual(at.lam_bar[c], tangent.lam_bar[c]), Dual1(0.0)},
+                         e_bar, nu_bar);  // (1)
+    young_bar[c] = e_bar.tangent[0], poisson_bar[c] = nu_bar.tangent[0];
+  }
+  std::vector<double> lanes(static_cast<std::size_t>(body.lane_numbers), 0.0), values(lanes);
+  hand_over(body, tangent, young_bar, poisson_bar, density_bar, lanes.data(),
+            at.wants_back ? arrays_bar_tan : nullptr);
+  at.give_back(values.data());
+  for (std::size_t i = 0; i < lanes.size(); ++i) p_bar[i] = dual(values[i], lanes[i]);
+  tangent.clear_bars(body);
 }
 
 }  // namespace cycloid::inline soft

@@ -6,10 +6,15 @@
 //   mu, lam of each cell from young and poisson                          (1)   coefficients.h
 //   m = Σ over cells of cell_mass + of terms + point masses              (2)   [kg]
 // and at the end their cotangents go back through (1) and (2).
+//
+// SolidDuals has the same numbers with a tangent, and cotangents with one, under the same names:
+// formulas of a step are written once, for numbers and for dual numbers (solid_step.h).
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
+#include "cycloid/math/dual.h"
 #include "cycloid/soft/solid_plan.h"
 #include "cycloid/system/stepper.h"
 
@@ -38,7 +43,22 @@ struct SolidBody {
   bool has_rates = false;  // besides damping: friction, dampers along edges
 };
 
-class SolidNumbers {
+using Dual1 = Dual<double, 1>;
+
+// Cotangents of what kernels take, added to.
+struct NumberBars {
+  void clear_bars(const SolidBody& body);
+  // Places for the pullbacks of kernels; damping's is in z_bar, cell by cell, and add_damping puts
+  // it where it belongs.
+  SolidBars bars();
+  void add_damping(double z_over_damping);
+
+  std::vector<double> rest_bar, mass_bar, mu_bar, lam_bar, mooney_bar, z_bar;
+  TermNumbers terms_bar;
+  double damping_bar = 0, drag_bar = 0, gravity_bar[3] = {};
+};
+
+class SolidNumbers : public NumberBars {
  public:
   SolidNumbers(const SolidBody& body, int threads);
 
@@ -50,9 +70,15 @@ class SolidNumbers {
   SolidView view() const;  // without positions
   // What pulls on a number [m/s²]: angles of rods weigh nothing.
   double gravity_at(std::size_t i) const { return i < points_ ? gravity[i % 3] : 0; }
+  double mass_at(std::size_t i) const { return mass[i / 3]; }
+  double drag_rate() const { return drag; }
+  double rest_at(std::size_t i) const { return rest[i]; }
   void add_gravity(std::size_t i, double bar) {
     if (i < points_) gravity_bar[i % 3] += bar;
   }
+  void add_mass(std::size_t i, double bar) { mass_bar[i / 3] += bar; }
+  void add_drag(double bar) { drag_bar += bar; }
+  void add_rest(const std::vector<double>& bar);
   // A force on every position as one on every number; null for null.
   const double* spread_force(const double* u, std::vector<double>& space) const;
   const Terms& terms() const { return body.plan->terms; }
@@ -69,17 +95,8 @@ class SolidNumbers {
   double damping = 0, drag = 0, mooney = 0, gravity[3] = {};
 
   bool wants_back = false;  // somebody asks for cotangents
-  std::vector<double> rest_bar, mass_bar, mu_bar, lam_bar, mooney_bar, z_bar;
-  TermNumbers terms_bar;
-  double damping_bar = 0, drag_bar = 0, gravity_bar[3] = {};
-
-  // Places for the pullbacks of kernels; damping's is in z_bar, cell by cell, and add_damping puts
-  // it where it belongs.
-  SolidBars bars();
-  void add_damping(double z_over_damping);
 
  private:
-  void clear();
   StepParameters<double> parameters_;
   std::size_t points_;            // numbers that are positions
   std::vector<double> all_rest_;  // with those of angles, zeros
@@ -94,9 +111,56 @@ struct SolidNumbersTangent {
   const double* rest = nullptr;  // null: zero
   std::size_t points = 0;        // numbers that are positions
   std::vector<double> all_rest;
-  std::vector<double> mu, lam, mass;
+  std::vector<double> young, poisson, density, mu, lam, mass;
   const double* lanes = nullptr;  // of the parameters there; null: zero
   double damping = 0, drag = 0, mooney = 0, gravity[3] = {};
 };
+
+class SolidDuals {
+ public:
+  SolidDuals(SolidNumbers& at, const StepTangents<double>& tangents);
+
+  Dual1 gravity_at(std::size_t i) const { return dual(at.gravity_at(i), along.gravity_at(i)); }
+  Dual1 mass_at(std::size_t i) const { return dual(at.mass_at(i), along.mass[i / 3]); }
+  Dual1 drag_rate() const { return dual(at.drag, along.drag); }
+  Dual1 rest_at(std::size_t i) const { return dual(at.rest[i], along.rest ? along.rest[i] : 0); }
+  void add_gravity(std::size_t i, const Dual1& bar) {
+    at.add_gravity(i, bar.value);
+    if (i < along.points) tangent.gravity_bar[i % 3] += bar.tangent[0];
+  }
+  void add_mass(std::size_t i, const Dual1& bar) {
+    at.add_mass(i, bar.value);
+    tangent.mass_bar[i / 3] += bar.tangent[0];
+  }
+  void add_drag(const Dual1& bar) {
+    at.add_drag(bar.value);
+    tangent.drag_bar += bar.tangent[0];
+  }
+  void add_rest(const std::vector<Dual1>& bar);
+  const Dual1* spread_force(const Dual1* u, std::vector<Dual1>& space) const;
+  std::vector<Dual1> numbers_of_terms(const Dual1* u) const;
+  void add_terms(const std::vector<Dual1>& bar, Dual1* u_bar);
+  // As SolidNumbers::give_back, whose cotangents it gives back too; tangents of arrays are added
+  // where somebody asks for them.
+  void give_back(Dual1* p_bar, double* const* arrays_bar_tan);
+
+  static Dual1 dual(double value, double tangent) {
+    Dual1 x(value);
+    x.tangent[0] = tangent;
+    return x;
+  }
+
+  SolidNumbers& at;
+  SolidNumbersTangent along;
+  NumberBars tangent;  // of the cotangents
+};
+
+// The numbers in a scalar: of a double, of dual numbers.
+template <class S>
+using NumbersIn = std::conditional_t<std::is_same_v<S, double>, SolidNumbers, SolidDuals>;
+
+inline SolidNumbers& values_of(SolidNumbers& n) { return n; }
+inline const SolidNumbers& values_of(const SolidNumbers& n) { return n; }
+inline SolidNumbers& values_of(const SolidDuals& n) { return n.at; }
 
 }  // namespace cycloid::inline soft

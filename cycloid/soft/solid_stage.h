@@ -1,4 +1,5 @@
-// solid_stage: one implicit stage of a step of a solid, its pullback and its pushforward.
+// solid_stage: one implicit stage of a step of a solid, and its pullback, in numbers or in dual
+// numbers.
 //
 // With m the masses, drag c, gravity g, input force F, momentum p, α and h' of the scheme, the new
 // positions y and velocities w of a stage satisfy
@@ -13,6 +14,12 @@
 //   m̄ += λ·(g - α (1/h' + c)(y - x̃))                                             (6)
 //   and of f with cotangent -λ: to y of held numbers, to positions before, and to parameters   (7)
 // and the tangent:  H ẏ = a x̃̇ + ḃ - ȧ (y - x̃) - ḟ                                 (8)
+//
+// Second derivatives are the tangent of (4) to (7), forward over reverse. H depends on y and on
+// the parameters, so that λ has a tangent by one more solve with the same factor:
+//   H λ̇ = ȳ̇ - Ḣᵀ λ,   Ḣᵀ λ = ȧ λ + d/dt (∂f/∂y)ᵀ λ                               (9)
+// The last is what the pullback of f, with λ held, changes by along (ẏ, parameters): third
+// derivatives of the energy, which the kernels' force_pullback_tangent has from dual numbers.
 #pragma once
 
 #include "cycloid/soft/minimise.h"
@@ -27,15 +34,17 @@ struct StageRule {
   double spread = 1;  // of the stage's time over h'
 };
 
-struct Stage {
+template <class S>
+struct StageOf {
   StageRule rule;
-  std::vector<double> origin, momentum;  // x̃, p (numbers)
-  const double* before[2] = {nullptr, nullptr};
-  const double* force = nullptr;   // F, or null
-  std::vector<double> target;      // of held numbers, in their order
-  TermNumbers numbers = {};        // of the terms
-  const double* memory = nullptr;  // likewise, of the step's start
+  std::vector<S> origin, momentum;  // x̃, p (numbers)
+  const S* before[2] = {nullptr, nullptr};
+  const S* force = nullptr;     // F, or null
+  std::vector<S> target;        // of held numbers, in their order
+  std::vector<S> numbers = {};  // of the terms
+  const S* memory = nullptr;    // likewise, of the step's start
 };
+using Stage = StageOf<double>;
 
 // What a stage leaves for the way back.
 struct StageRecord {
@@ -47,58 +56,47 @@ struct StageRecord {
 
 Incremental incremental(const SolidNumbers& n, const Stage& stage);
 
-struct StageBars {
-  explicit StageBars(const SolidPlan& plan);
-  std::vector<double> origin, momentum, before[2], force;  // (numbers), added to
-  std::vector<double> held;    // (numbers): of y at held numbers, added to
-  TermNumbers numbers;         // of the terms, added to
-  std::vector<double> memory;  // likewise
+template <class S>
+struct StageBarsOf {
+  explicit StageBarsOf(const SolidPlan& plan);
+  std::vector<S> origin, momentum, before[2], force;  // (numbers), added to
+  std::vector<S> held;                                // (numbers): of y at held numbers, added to
+  std::vector<S> numbers;                             // of the terms, added to
+  std::vector<S> memory;                              // likewise
 };
+using StageBars = StageBarsOf<double>;
 
-// y_bar (numbers).
-void stage_pullback(SolidNumbers& n, const Stage& stage, const StageRecord& record,
-                    const std::vector<double>& y_bar, StageBars& bars);
+// y of a stage that was solved: of dual numbers, with its tangent (8).
+template <class S>
+std::vector<S> stage_end(const NumbersIn<S>& n, const StageOf<S>& stage, const StageRecord& record);
 
-struct StageTangent {
-  std::vector<double> origin, momentum;  // (numbers)
-  const double *before[2] = {nullptr, nullptr}, *force = nullptr;
-  std::vector<double> held;        // (numbers): of y there, zero elsewhere
-  TermNumbers numbers = {};        // of the terms
-  const double* memory = nullptr;  // likewise; null: zero
-};
+// y, y_bar (numbers).
+template <class S>
+void stage_pullback(NumbersIn<S>& n, const StageOf<S>& stage, const StageRecord& record,
+                    const std::vector<S>& y, const std::vector<S>& y_bar, StageBarsOf<S>& bars);
 
-// ẏ (numbers).
-std::vector<double> stage_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
-                                      const Stage& stage, const StageRecord& record,
-                                      const StageTangent& tangent);
-
-// What the terms of a stage remember at its end, with pullback and pushforward: y_bar, bars and
-// next_bar as in stage_pullback, next_bar (memory).
-std::vector<double> stage_memory(const SolidNumbers& n, const Stage& stage,
-                                 const std::vector<double>& y);
-void stage_memory_pullback(SolidNumbers& n, const Stage& stage, const std::vector<double>& y,
-                           const double* next_bar, std::vector<double>& y_bar, StageBars& bars);
-std::vector<double> stage_memory_pushforward(const SolidNumbers& n,
-                                             const SolidNumbersTangent& along, const Stage& stage,
-                                             const StageTangent& tangent,
-                                             const std::vector<double>& y,
-                                             const std::vector<double>& y_tan);
+// What the terms of a stage remember at its end, and its pullback: y_bar, bars and next_bar as in
+// stage_pullback, next_bar (memory).
+template <class S>
+std::vector<S> stage_memory(const NumbersIn<S>& n, const StageOf<S>& stage,
+                            const std::vector<S>& y);
+template <class S>
+void stage_memory_pullback(NumbersIn<S>& n, const StageOf<S>& stage, const std::vector<S>& y,
+                           const S* next_bar, std::vector<S>& y_bar, StageBarsOf<S>& bars);
 
 // From where the frames of a rod are carried (rod_laws.h): only with those of x itself are forces
 // on its points what they are in a step.
 enum class RodFrames { from_here, from_rest };
 
-// The forces of cells and terms at x, without damping and friction, added to f, with pullback and
-// pushforward.
-void elastic_force(const SolidNumbers& n, const TermNumbers& numbers, const double* x,
-                   std::vector<double>& f);
+// The forces of cells and terms at x, without damping and friction, added to f, and the pullback.
+template <class S>
+void elastic_force(const NumbersIn<S>& n, const std::vector<S>& numbers, const S* x,
+                   std::vector<S>& f);
 // memory: of terms that have some; null: zeros. load: the share of the loads that acts.
-void elastic_force_pullback(SolidNumbers& n, const TermNumbers& numbers, const double* memory,
-                            const double* x, const std::vector<double>& f_bar,
-                            std::vector<double>& x_bar, TermNumbers& numbers_bar,
-                            RodFrames frames = RodFrames::from_here, double load = 1);
-void elastic_force_pushforward(const SolidNumbers& n, const SolidNumbersTangent& along,
-                               const TermNumbers& numbers, const TermNumbers& numbers_tan,
-                               const double* x, const double* x_tan, std::vector<double>& f_tan);
+template <class S>
+void elastic_force_pullback(NumbersIn<S>& n, const std::vector<S>& numbers, const double* memory,
+                            const S* x, const std::vector<S>& f_bar, std::vector<S>& x_bar,
+                            std::vector<S>& numbers_bar, RodFrames frames = RodFrames::from_here,
+                            double load = 1);
 
 }  // namespace cycloid::inline soft

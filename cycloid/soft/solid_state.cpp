@@ -17,49 +17,39 @@ struct Ends {
 };
 
 // Both ends of segment j, which follow each other.
-template <class S>
-Ends<S> ends(const double* x, int j) {
-  const double* const p = x + 3 * j;
+template <class S, class R>
+Ends<S> ends(const R* x, int j) {
+  const R* const p = x + 3 * j;
   return {{{S(p[0]), S(p[1]), S(p[2])}, {S(p[3]), S(p[4]), S(p[5])}}};
 }
 
-double turn(const double* rest, const double* start, const double* x, int j) {
-  return turn_of_segment(ends<double>(rest, j).of, ends<double>(start, j).of,
-                         ends<double>(x, j).of);
+template <class S>
+S turn(const S* rest, const S* start, const S* x, int j) {
+  return turn_of_segment(ends<S>(rest, j).of, ends<S>(start, j).of, ends<S>(x, j).of);
 }
 
-// ∂Ω/∂(rest, start, x) of segment j, six numbers each.
-struct TurnSlope {
-  TurnSlope(const double* rest, const double* start, const double* x, int j) {
-    using D = Dual<double, 18>;
-    Ends<D> e[3] = {ends<D>(rest, j), ends<D>(start, j), ends<D>(x, j)};
-    for (int k = 0; k < 18; ++k) {
-      D& one = e[k / 6].of[k / 3 % 2][k % 3];
-      one = D::variable(one.value, k);
-    }
-    const D all = turn_of_segment(e[0].of, e[1].of, e[2].of);
-    std::copy_n(all.tangent, 18, by);
+// ∂Ω/∂(rest, start, x) of segment j, six numbers each, added times bar.
+template <class S>
+void turn_pullback(const S* rest, const S* start, const S* x, int j, const S& bar, S* rest_bar,
+                   S* start_bar, S* x_bar) {
+  using D = Dual<S, 18>;
+  Ends<D> e[3] = {ends<D>(rest, j), ends<D>(start, j), ends<D>(x, j)};
+  for (int k = 0; k < 18; ++k) {
+    D& one = e[k / 6].of[k / 3 % 2][k % 3];
+    one = D::variable(one.value, k);
   }
-  void add(double bar, int j, double* rest_bar, double* start_bar, double* x_bar) const {
-    double* const to[3] = {rest_bar, start_bar, x_bar};
-    for (int k = 0; k < 18; ++k) to[k / 6][3 * j + k % 6] += bar * by[k];
-  }
-  double along(int j, const double* rest_tan, const double* start_tan, const double* x_tan) const {
-    const double* const from[3] = {rest_tan, start_tan, x_tan};
-    double sum = 0;
-    for (int k = 0; k < 18; ++k) {
-      if (from[k / 6]) sum += by[k] * from[k / 6][3 * j + k % 6];
-    }
-    return sum;
-  }
-  double by[18];
-};
+  const D all = turn_of_segment(e[0].of, e[1].of, e[2].of);
+  S* const to[3] = {rest_bar, start_bar, x_bar};
+  for (int k = 0; k < 18; ++k) to[k / 6][3 * j + k % 6] += bar * all.tangent[k];
+}
 
 // The part of the twist between segments j - 1 and j that frames carried from a to b have.
-double carried_twist(const double* a, const double* b, int j) {
-  const auto tangent = [](const double* x, int k) {
-    const Ends<double> e = ends<double>(x, k);
-    return unit_and_norm(e.of[1] - e.of[0]).unit;
+template <class S>
+double carried_twist(const S* a, const S* b, int j) {
+  const auto tangent = [](const S* x, int k) {
+    Vec3<double> way;
+    for (int i = 0; i < 3; ++i) way[i] = primal(x[3 * (k + 1) + i]) - primal(x[3 * k + i]);
+    return unit_and_norm(way).unit;
   };
   const Vec3<double> a0 = tangent(a, j - 1), a1 = tangent(a, j), b0 = tangent(b, j - 1),
                      b1 = tangent(b, j);
@@ -78,19 +68,20 @@ struct Places {
 
 }  // namespace
 
-void read_state(const SolidPlan& plan, const double* state, double* x, double* v) {
+template <class S>
+void read_state(const SolidPlan& plan, const S* state, S* x, S* v) {
   const Places at(plan);
   std::copy_n(state, at.points, x);
   std::copy_n(state + at.points, at.points, v);
   for (int j = 0; j < at.turns; ++j) {
-    double *const to_x = x + at.number(j), *const to_v = v + at.number(j);
+    S *const to_x = x + at.number(j), *const to_v = v + at.number(j);
     to_x[0] = at.length * state[at.angle(j)], to_v[0] = at.length * state[at.rate(j)];
-    to_x[1] = to_x[2] = to_v[1] = to_v[2] = 0;
+    to_x[1] = to_x[2] = to_v[1] = to_v[2] = S(0);
   }
 }
 
-void read_state_pullback(const SolidPlan& plan, const double* x_bar, const double* v_bar,
-                         double* state_bar) {
+template <class S>
+void read_state_pullback(const SolidPlan& plan, const S* x_bar, const S* v_bar, S* state_bar) {
   const Places at(plan);
   for (int i = 0; i < at.points; ++i) {
     state_bar[i] += x_bar[i];
@@ -102,76 +93,74 @@ void read_state_pullback(const SolidPlan& plan, const double* x_bar, const doubl
   }
 }
 
-void write_state(const SolidPlan& plan, const double* rest, const double* start, const double* x,
-                 const double* v, double* state) {
+template <class S>
+void write_state(const SolidPlan& plan, const S* rest, const S* start, const S* x, const S* v,
+                 S* state) {
   const Places at(plan);
   std::copy_n(x, at.points, state);
   std::copy_n(v, at.points, state + at.points);
   for (int j = 0; j < at.turns; ++j) {
     state[at.rate(j)] = v[at.number(j)] / at.length;
-    double& theta = state[at.angle(j)];
+    S& theta = state[at.angle(j)];
     theta = x[at.number(j)] / at.length;
     if (!start) continue;
     theta += turn(rest, start, x, j);  // (1)
     if (j == 0 || plan.held[static_cast<std::size_t>(at.number(j))]) continue;
-    const double twist = (x[at.number(j)] - x[at.number(j - 1)]) / at.length +
+    const double twist = primal(x[at.number(j)] - x[at.number(j - 1)]) / at.length +
                          carried_twist(start, x, j) + carried_twist(rest, start, j);
-    const double shown = theta - state[at.angle(j - 1)] + carried_twist(rest, x, j);
+    const double shown = primal(theta - state[at.angle(j - 1)]) + carried_twist(rest, x, j);
     theta += kWhole * std::round((twist - shown) / kWhole);
   }
 }
 
-void write_state_pullback(const SolidPlan& plan, const double* rest, const double* start,
-                          const double* x, const double* state_bar, double* x_bar, double* v_bar,
-                          double* rest_bar, double* start_bar) {
+template <class S>
+void write_state_pullback(const SolidPlan& plan, const S* rest, const S* start, const S* x,
+                          const S* state_bar, S* x_bar, S* v_bar, S* rest_bar, S* start_bar) {
   const Places at(plan);
   for (int i = 0; i < at.points; ++i) {
     x_bar[i] += state_bar[i];
     v_bar[i] += state_bar[at.points + i];
   }
   for (int j = 0; j < at.turns; ++j) {
-    const double bar = state_bar[at.angle(j)];
+    const S bar = state_bar[at.angle(j)];
     v_bar[at.number(j)] += state_bar[at.rate(j)] / at.length;
     x_bar[at.number(j)] += bar / at.length;
-    if (start && bar != 0) {
-      TurnSlope(rest, start, x, j).add(bar, j, rest_bar, start_bar, x_bar);  // (1)
-    }
+    if (start) turn_pullback(rest, start, x, j, bar, rest_bar, start_bar, x_bar);  // (1)
   }
 }
 
-void write_state_tangent(const SolidPlan& plan, const double* rest, const double* start,
-                         const double* x, const double* rest_tan, const double* start_tan,
-                         const double* x_tan, const double* v_tan, double* state_tan) {
-  const Places at(plan);
-  std::copy_n(x_tan, at.points, state_tan);
-  std::copy_n(v_tan, at.points, state_tan + at.points);
-  for (int j = 0; j < at.turns; ++j) {
-    state_tan[at.rate(j)] = v_tan[at.number(j)] / at.length;
-    state_tan[at.angle(j)] = x_tan[at.number(j)] / at.length;
-    if (start) {
-      state_tan[at.angle(j)] +=
-          TurnSlope(rest, start, x, j).along(j, rest_tan, start_tan, x_tan);  // (1)
-    }
-  }
-}
-
-double held_turn(const SolidPlan& plan, int j, const double* rest, const double* start,
-                 const double* x, double turned) {
+template <class S>
+S held_turn(const SolidPlan& plan, int j, const S* rest, const S* start, const S* x,
+            const S& turned) {
   return plan.length * (turned - turn(rest, start, x, j));  // (2)
 }
 
-void held_turn_pullback(const SolidPlan& plan, int j, const double* rest, const double* start,
-                        const double* x, double bar, double* rest_bar, double* start_bar,
-                        double* x_bar, double& turned_bar) {
+template <class S>
+void held_turn_pullback(const SolidPlan& plan, int j, const S* rest, const S* start, const S* x,
+                        const S& bar, S* rest_bar, S* start_bar, S* x_bar, S& turned_bar) {
   turned_bar += plan.length * bar;
-  TurnSlope(rest, start, x, j).add(-plan.length * bar, j, rest_bar, start_bar, x_bar);  // (2)
+  turn_pullback<S>(rest, start, x, j, -plan.length * bar, rest_bar, start_bar, x_bar);  // (2)
 }
 
-double held_turn_tangent(const SolidPlan& plan, int j, const double* rest, const double* start,
-                         const double* x, const double* rest_tan, const double* start_tan,
-                         const double* x_tan, double turned_tan) {
-  return plan.length *
-         (turned_tan - TurnSlope(rest, start, x, j).along(j, rest_tan, start_tan, x_tan));
-}
+template void read_state(const SolidPlan&, const double*, double*, double*);
+template void read_state_pullback(const SolidPlan&, const double*, const double*, double*);
+template void write_state(const SolidPlan&, const double*, const double*, const double*,
+                          const double*, double*);
+template void write_state_pullback(const SolidPlan&, const double*, const double*, const double*,
+                                   const double*, double*, double*, double*, double*);
+template double held_turn(const SolidPlan&, int, const double*, const double*, const double*,
+                          const double&);
+template void held_turn_pullback(const SolidPlan&, int, const double*, const double*, const double*,
+                                 const double&, double*, double*, double*, double&);
+template void read_state(const SolidPlan&, const Dual1*, Dual1*, Dual1*);
+template void read_state_pullback(const SolidPlan&, const Dual1*, const Dual1*, Dual1*);
+template void write_state(const SolidPlan&, const Dual1*, const Dual1*, const Dual1*, const Dual1*,
+                          Dual1*);
+template void write_state_pullback(const SolidPlan&, const Dual1*, const Dual1*, const Dual1*,
+                                   const Dual1*, Dual1*, Dual1*, Dual1*, Dual1*);
+template Dual1 held_turn(const SolidPlan&, int, const Dual1*, const Dual1*, const Dual1*,
+                         const Dual1&);
+template void held_turn_pullback(const SolidPlan&, int, const Dual1*, const Dual1*, const Dual1*,
+                                 const Dual1&, Dual1*, Dual1*, Dual1*, Dual1&);
 
 }  // namespace cycloid::inline soft

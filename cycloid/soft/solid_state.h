@@ -14,38 +14,36 @@
 //   ϑ = turned - Ω(T, c, t)                                                          (2)
 #pragma once
 
-#include "cycloid/soft/solid_plan.h"
+#include "cycloid/soft/solid_numbers.h"
 
 namespace cycloid::inline soft {
 
+// S: double, or dual numbers for the tangents of all this.
+//
 // x, v (numbers) of a state.
-void read_state(const SolidPlan& plan, const double* state, double* x, double* v);
+template <class S>
+void read_state(const SolidPlan& plan, const S* state, S* x, S* v);
 // Added to state_bar.
-void read_state_pullback(const SolidPlan& plan, const double* x_bar, const double* v_bar,
-                         double* state_bar);
+template <class S>
+void read_state_pullback(const SolidPlan& plan, const S* x_bar, const S* v_bar, S* state_bar);
 
 // The state, but for the memory, of x and v at the end of a step; rest and start (numbers). Null
 // start: angles are measured from rest, as those of a body that is not in a step.
-void write_state(const SolidPlan& plan, const double* rest, const double* start, const double* x,
-                 const double* v, double* state);
+template <class S>
+void write_state(const SolidPlan& plan, const S* rest, const S* start, const S* x, const S* v,
+                 S* state);
 // Added to x_bar, v_bar, rest_bar and start_bar (null where start is).
-void write_state_pullback(const SolidPlan& plan, const double* rest, const double* start,
-                          const double* x, const double* state_bar, double* x_bar, double* v_bar,
-                          double* rest_bar, double* start_bar);
-// rest_tan: null for zeros.
-void write_state_tangent(const SolidPlan& plan, const double* rest, const double* start,
-                         const double* x, const double* rest_tan, const double* start_tan,
-                         const double* x_tan, const double* v_tan, double* state_tan);
+template <class S>
+void write_state_pullback(const SolidPlan& plan, const S* rest, const S* start, const S* x,
+                          const S* state_bar, S* x_bar, S* v_bar, S* rest_bar, S* start_bar);
 
 // (2) of segment j, times the body's length; x: with positions at the step's end.
-double held_turn(const SolidPlan& plan, int j, const double* rest, const double* start,
-                 const double* x, double turned);
+template <class S>
+S held_turn(const SolidPlan& plan, int j, const S* rest, const S* start, const S* x,
+            const S& turned);
 // bar: of the result. Added to all, x_bar at positions.
-void held_turn_pullback(const SolidPlan& plan, int j, const double* rest, const double* start,
-                        const double* x, double bar, double* rest_bar, double* start_bar,
-                        double* x_bar, double& turned_bar);
-double held_turn_tangent(const SolidPlan& plan, int j, const double* rest, const double* start,
-                         const double* x, const double* rest_tan, const double* start_tan,
-                         const double* x_tan, double turned_tan);
+template <class S>
+void held_turn_pullback(const SolidPlan& plan, int j, const S* rest, const S* start, const S* x,
+                        const S& bar, S* rest_bar, S* start_bar, S* x_bar, S& turned_bar);
 
 }  // namespace cycloid::inline soft

@@ -28,6 +28,18 @@ Numbers sum(const Numbers& a, const Numbers& b, double t) {
   return out;
 }
 
+using Duals = std::vector<Dual1>;
+Duals duals(const Numbers& values, const Numbers& tangents) {
+  Duals out(values.begin(), values.end());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].tangent[0] = tangents[i];
+  return out;
+}
+Numbers tangents(const Duals& of) {
+  Numbers out;
+  for (const Dual1& x : of) out.push_back(x.tangent[0]);
+  return out;
+}
+
 // Four points, three segments; the first one is held.
 SolidPlan plan_of_rod() {
   SolidMesh mesh;
@@ -49,7 +61,7 @@ struct Case {
   }
   Numbers state() const {
     Numbers out(30, 0.0);
-    write_state(plan, rest.data(), start.data(), end.data(), v.data(), out.data());
+    write_state<double>(plan, rest.data(), start.data(), end.data(), v.data(), out.data());
     return out;
   }
   SolidPlan plan;
@@ -67,11 +79,13 @@ TEST_CASE("write_state: pullback and tangent are each other's transpose and the 
   const Case c;
   const Numbers rest_tan = random_row(21, 11), start_tan = random_row(21, 13),
                 end_tan = random_row(21, 17), v_tan = random_row(21, 19), bar = random_row(30, 23);
-  Numbers tan(30, 0.0), x_bar(21, 0.0), v_bar(x_bar), rest_bar(x_bar), start_bar(x_bar);
-  write_state_tangent(c.plan, c.rest.data(), c.start.data(), c.end.data(), rest_tan.data(),
-                      start_tan.data(), end_tan.data(), v_tan.data(), tan.data());
-  write_state_pullback(c.plan, c.rest.data(), c.start.data(), c.end.data(), bar.data(),
-                       x_bar.data(), v_bar.data(), rest_bar.data(), start_bar.data());
+  Numbers x_bar(21, 0.0), v_bar(x_bar), rest_bar(x_bar), start_bar(x_bar);
+  Duals next(30, Dual1(0.0));
+  write_state<Dual1>(c.plan, duals(c.rest, rest_tan).data(), duals(c.start, start_tan).data(),
+                     duals(c.end, end_tan).data(), duals(c.v, v_tan).data(), next.data());
+  const Numbers tan = tangents(next);
+  write_state_pullback<double>(c.plan, c.rest.data(), c.start.data(), c.end.data(), bar.data(),
+                               x_bar.data(), v_bar.data(), rest_bar.data(), start_bar.data());
   const double forward = dot(bar, tan);
   CHECK(dot(x_bar, end_tan) + dot(v_bar, v_tan) + dot(rest_bar, rest_tan) +
             dot(start_bar, start_tan) ==
@@ -102,16 +116,18 @@ TEST_CASE("write_state: pullback and tangent are each other's transpose and the 
 TEST_CASE("held_turn: the angle of a clamp, with pullback and tangent") {
   const Case c;
   const auto of = [&](const Numbers& rest, const Numbers& start, const Numbers& end, double a) {
-    return held_turn(c.plan, 0, rest.data(), start.data(), end.data(), a);
+    return held_turn<double>(c.plan, 0, rest.data(), start.data(), end.data(), a);
   };
   const Numbers rest_tan = random_row(21, 11), start_tan = random_row(21, 13),
                 end_tan = random_row(21, 17);
-  const double forward = held_turn_tangent(c.plan, 0, c.rest.data(), c.start.data(), c.end.data(),
-                                           rest_tan.data(), start_tan.data(), end_tan.data(), 0.7);
+  const double forward =
+      held_turn<Dual1>(c.plan, 0, duals(c.rest, rest_tan).data(), duals(c.start, start_tan).data(),
+                       duals(c.end, end_tan).data(), duals({0.3}, {0.7})[0])
+          .tangent[0];
   Numbers rest_bar(21, 0.0), start_bar(rest_bar), end_bar(rest_bar);
   double turned_bar = 0;
-  held_turn_pullback(c.plan, 0, c.rest.data(), c.start.data(), c.end.data(), 1.5, rest_bar.data(),
-                     start_bar.data(), end_bar.data(), turned_bar);
+  held_turn_pullback<double>(c.plan, 0, c.rest.data(), c.start.data(), c.end.data(), 1.5,
+                             rest_bar.data(), start_bar.data(), end_bar.data(), turned_bar);
   CHECK(dot(rest_bar, rest_tan) + dot(start_bar, start_tan) + dot(end_bar, end_tan) +
             0.7 * turned_bar ==
         doctest::Approx(1.5 * forward).epsilon(1e-12));

@@ -146,6 +146,87 @@ double differences(const System& system, const Inputs& in, std::int64_t k, const
          (60 * h);
 }
 
+// The pullback in dual numbers: of each number, what it changes by along d, with bar held.
+Inputs second(const System& system, const Inputs& in, std::int64_t k, const Inputs& d,
+              const Numbers& bar, const Inputs& first) {
+  const Stepper<double>& stepper = *system.steppers<double>().dual;
+  const auto workspace = stepper.make_workspace({1});
+  const auto pairs = [](const Numbers& values, const Numbers& tangents, std::size_t count) {
+    Numbers out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(values[i]), out.push_back(tangents[i]);
+    return out;
+  };
+  Inputs back{Numbers(in.x.size(), 0.0), Numbers(in.u.size(), 0.0), Numbers(in.p.size(), 0.0)},
+      back_tan = back;
+  const auto lanes = static_cast<std::size_t>(stepper.sizes().parameters);
+  std::vector<const double*> arrays, arrays_tan;
+  std::vector<double*> arrays_bar, arrays_bar_tan;
+  std::size_t place = lanes;
+  for (const std::int64_t n : stepper.sizes().arrays) {
+    arrays.push_back(in.p.data() + place), arrays_tan.push_back(d.p.data() + place);
+    arrays_bar.push_back(back.p.data() + place);
+    arrays_bar_tan.push_back(back_tan.p.data() + place);
+    place += static_cast<std::size_t>(n);
+  }
+  const Numbers none(in.x.size(), 0.0),
+      p = pairs(in.p, d.p, lanes), x = pairs(in.x, d.x, in.x.size()),
+      u = pairs(in.u, d.u, in.u.size()), next_bar = pairs(bar, none, bar.size());
+  Numbers next(2 * in.x.size()), x_bar(next.size(), 0.0), u_bar(2 * in.u.size(), 0.0),
+      p_bar(2 * lanes, 0.0);
+  stepper.begin({p.data(), arrays.data(), arrays_bar.data(), nullptr, arrays_tan.data(),
+                 arrays_bar_tan.data()},
+                *workspace);
+  const StepInput<double> at{x.data(), u.data(), k, 0.0};
+  test::RecordRoom record(stepper);
+  CHECK(stepper.step(at, next.data(), &record, *workspace) == StepStatus::ok);
+  stepper.pullback(at, record, next_bar.data(), x_bar.data(), u_bar.data(), *workspace);
+  stepper.finish(*workspace, p_bar.data());
+  const auto split = [](const Numbers& of, Numbers& values, Numbers& tangents) {
+    for (std::size_t i = 0; i < of.size(); i += 2) {
+      values[i / 2] += of[i], tangents[i / 2] += of[i + 1];
+    }
+  };
+  split(x_bar, back.x, back_tan.x), split(u_bar, back.u, back_tan.u);
+  split(p_bar, back.p, back_tan.p);
+  CHECK(back.x == first.x);  // values are those of the first derivative, bit for bit
+  CHECK(back.u == first.u);
+  CHECK(back.p == first.p);
+  return back_tan;
+}
+
+// Against differences of sixth order of the pullback, block by block.
+void check_second(const System& system, std::int64_t k, const Inputs& in, double h = 0.02) {
+  const Inputs d = direction_of(system, in, 33);
+  const Numbers bar = FixedNumbers(4).vector(in.x.size());
+  const auto first = [&](double e) { return Once(system, moved(in, d, e), k, &bar).back; };
+  const Inputs found = second(system, in, k, d, bar, first(0));
+  Inputs expected{Numbers(d.x.size(), 0.0), Numbers(d.u.size(), 0.0), Numbers(d.p.size(), 0.0)};
+  const double weight[] = {45, -9, 1};
+  for (int m = 1; m <= 3; ++m) {
+    expected = moved(expected, first(m * h), weight[m - 1] / (60 * h));
+    expected = moved(expected, first(-m * h), -weight[m - 1] / (60 * h));
+  }
+  const auto check = [&](const std::string& what, const Numbers& a, const Numbers& b, int from,
+                         int count) {
+    CAPTURE(what);
+    double most = 0, off = 0;
+    for (int i = from; i < from + count; ++i) {
+      const auto j = static_cast<std::size_t>(i);
+      most = std::max(most, std::abs(b[j])), off = std::max(off, std::abs(a[j] - b[j]));
+    }
+    CHECK(most > 1e-9);
+    CHECK(off <= 1e-6 * most);
+  };
+  check("state", found.x, expected.x, 0, static_cast<int>(d.x.size()));
+  check("inputs", found.u, expected.u, 0, static_cast<int>(d.u.size()));
+  for (const Parameter& p : system.parameters().all()) {
+    check(p.name, found.p, expected.p, p.offset, p.size);
+  }
+}
+void check_second(const System& system, std::int64_t k) {
+  check_second(system, k, inputs_of(system));
+}
+
 void check_step(const System& system, std::int64_t k, const Inputs& in, double h = 0.02) {
   const Inputs d = direction_of(system, in, 21);
   const Numbers bar = FixedNumbers(4).vector(in.x.size());
@@ -252,6 +333,25 @@ TEST_CASE("solid: pullback and pushforward of newmark and bdf2, by every number"
   // Both have these stages and nothing else.
   test::mark_operator_tested("stage");
   test::mark_operator_tested("elastic_force");
+}
+
+TEST_CASE("solid: second derivatives are those of the pullback, by every number and material") {
+  for (const std::string_view material : kMaterialNames) {
+    CAPTURE(material);
+    check_second(block(std::string(material), "implicit_euler", ElementKind::tet), 1);
+  }
+  check_second(block("neo_hookean", "implicit_euler", ElementKind::hex, true), 0);
+  check_second(block("neo_hookean", "newmark", ElementKind::tet10, true), 1);
+  check_second(block("neo_hookean_log", "bdf2", ElementKind::hex), 1);
+  check_second(block("stvk", "newmark", ElementKind::hex, false, true), 0);
+  check_second(block("plastic", "implicit_euler", ElementKind::hex), 1);
+}
+
+TEST_CASE("solid: second derivatives through self contact and its friction") {
+  const System euler = two_blocks("implicit_euler", ElementKind::hex);
+  check_second(euler, 1, touching(euler), 3e-4);
+  const System newmark = two_blocks("newmark", ElementKind::tet);
+  check_second(newmark, 1, touching(newmark), 3e-4);
 }
 
 TEST_CASE("solid: a step keeps its equation, M (x⁺ - x - h v) = h² f(x⁺)") {

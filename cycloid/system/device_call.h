@@ -8,6 +8,9 @@
 //
 // The tape of step k, counted from the call's first: the state before the step at
 // states_kept[k], its record at records[k]. Either may be null.
+//
+// A large world is a call by itself, count = 1, and all of the device works on its cells; its
+// parameters may be arrays.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +59,8 @@ struct StepCall {
   std::size_t body_bytes = 0;  // of a thread's memory that the body carves
   int quaternions = 0;
   const QuaternionPlace* quaternion = nullptr;
+
+  double* scratch = nullptr;  // of a large world (DeviceForm::scratch)
 
   T* x = nullptr;         // (state, count): where the environments are
   const T* x0 = nullptr;  // rows: where they begin, in the first call of a run, else null

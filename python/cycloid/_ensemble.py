@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ def ensemble(
     """Trains several members of a law side by side, each with its own first weights and its own
     rows or recordings, drawn with replacement from the data.
 
-    data and keywords as `train` takes them; resample=False gives all members the same data.
+    data and keywords as `train` takes them; resample=False gives all members the same data. Ctrl-C
+    ends the trainings with what they have; where a member has not begun it is KeyboardInterrupt.
 
     >>> import numpy as np
     >>> import cycloid as cy
@@ -89,12 +91,27 @@ def ensemble(
     if training.get("resume") is not None:
         raise Error("the members of an ensemble are not resumed; train them one by one")
     given = {"progress": False, **training, "threads": 1}
+    stop = threading.Event()
+    callback: Callable[[int, float], Any] | None = given.pop("callback", None)
+
+    def watch(step: int, loss: float) -> Any:
+        answer = None if callback is None else callback(step, loss)
+        return False if stop.is_set() else answer
 
     def one(k: int) -> Training:
         rng = np.random.default_rng([seed, k])
         own = _resampled(data, rng) if resample else data
-        return train(_reseeded(law, seed + k), own, seed=seed + k, **given)
+        return train(_reseeded(law, seed + k), own, seed=seed + k, callback=watch, **given)
 
     workers = training.get("threads") or _core.default_threads()
     with ThreadPoolExecutor(max_workers=min(workers, members)) as pool:
-        return Ensemble(list(pool.map(one, range(members))), data)
+        runs = [pool.submit(one, k) for k in range(members)]
+        try:
+            wait(runs, return_when=FIRST_EXCEPTION)
+            return Ensemble([run.result() for run in runs], data)
+        except BaseException as error:  # threads do not hear of it by themselves
+            stop.set()
+            waiting = [run for run in runs if run.cancel()]
+            if waiting or not isinstance(error, KeyboardInterrupt):
+                raise
+        return Ensemble([run.result() for run in runs], data)

@@ -344,7 +344,8 @@ def _read_obj(path: Path) -> tuple[np.ndarray, Cells]:
         word = line.split("#")[0].split()
         try:
             if word and word[0] == "v":
-                points.append([float(x) for x in word[1:4]])
+                x, y, z = word[1:4]
+                points.append([float(x), float(y), float(z)])
             elif word and word[0] == "f":
                 corner = [int(one.split("/")[0]) for one in word[1:]]
                 corner = [c - 1 if c > 0 else len(points) + c for c in corner]
@@ -408,7 +409,12 @@ def read_mesh(path: Any) -> tuple[np.ndarray, np.ndarray]:
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"no mesh at {file}")
-    return chosen(file, *_READERS.get(file.suffix.lower(), _read_by_meshio)(file))
+    try:
+        return chosen(file, *_READERS.get(file.suffix.lower(), _read_by_meshio)(file))
+    except ModelError:
+        raise
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
+        raise ModelError(f"{file}: words are missing, or are too many ({error})") from None
 
 
 def _encoded(values: np.ndarray) -> str:

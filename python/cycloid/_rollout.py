@@ -367,11 +367,11 @@ class Trajectory:
         states_bar held: the product of a Hessian with a vector, for a loss that is linear in the
         states.
 
-        The direction is as in `pushforward`. Laws and robots have second derivatives; the substeps
-        that dopri5 and sdirk4 choose are held, as in `pullback`. A law in Python, a law with events
-        and a large world raise GradientError. Each part of the result is the derivative
-        of that part of the gradient as `pullback` returns it: x0 along x0 + e x0_tan as given, also
-        where quaternions are not of length one.
+        The direction is as in `pushforward`. Laws, robots and soft bodies have second derivatives;
+        the substeps that dopri5 and sdirk4 choose are held, as in `pullback`. A law in Python, a
+        law with events, heat and a flow raise GradientError. Each part of the result is the
+        derivative of that part of the gradient as `pullback` returns it: x0 along x0 + e x0_tan as
+        given, also where quaternions are not of length one.
 
         >>> import cycloid as cy
         >>> run = cy.rollout(cy.systems.pendulum(), [1.0, 0.0], 100, save="last")

@@ -119,12 +119,14 @@ class MLP:
         self._options.update(norm)
         self._core = _core.Mlp(list(self._sizes), self._activation, **self._options)
         self._call = getattr(self._core, f"call{self._bits}")
-        self._value = getattr(self._core, f"value{self._bits}")
-        self._gradient = getattr(self._core, f"gradient{self._bits}")
-        self._weights = self._core.initial_weights(
-            as_integer(seed, "seed", 0, _MOST_SEED)
-        ).astype(self._dtype)
-        self._weights.flags.writeable = False
+        self._bind = getattr(_core, f"MlpWeights{self._bits}")
+        first = self._core.initial_weights(as_integer(seed, "seed", 0, _MOST_SEED))
+        self._keep(first.astype(self._dtype))
+
+    def _keep(self, weights: np.ndarray) -> None:
+        weights.flags.writeable = False
+        self._weights = weights
+        self._bound = self._bind(self._core, weights)
 
     @staticmethod
     def _numbers(value: Any, what: str, axes: int) -> list[float]:
@@ -157,9 +159,7 @@ class MLP:
 
     @weights.setter
     def weights(self, value: Any) -> None:
-        weights = np.array(self._checked_weights(value))
-        weights.flags.writeable = False
-        self._weights = weights
+        self._keep(np.array(self._checked_weights(value)))
 
     def unpack(self, weights: Any = None) -> dict[str, np.ndarray]:
         """The arrays in flat weights, by name: {"weight0": (out, in), "bias0": (out,), …}.
@@ -177,9 +177,9 @@ class MLP:
 
     def __call__(self, x: Any, weights: Any = None) -> np.ndarray:
         """(..., inputs) -> (..., outputs)."""
-        w, x = self._given(weights), self._rows(x, self._sizes[0], "x")
+        bound, x = self._bound_to(weights), self._rows(x, self._sizes[0], "x")
         y = np.empty((*x.shape[:-1], self._sizes[-1]), self._dtype)
-        self._value(w, x, y)
+        bound.value(x, y)
         return y
 
     def pullback(
@@ -196,10 +196,10 @@ class MLP:
         """The derivative of the one output by x, (..., inputs)."""
         if self._sizes[-1] != 1:
             self._one_output()
-        w = self._weights if weights is None else self._checked_weights(weights)
-        x = self._rows(x, self._sizes[0], "x")
-        g = np.empty_like(x)
-        self._gradient(w, x, g)
+        n = self._sizes[0]
+        quick = type(x) is np.ndarray and x.dtype is self._dtype and x.shape[-1:] == (n,)
+        g = (x if quick else self._rows(x, n, "x")).copy()
+        self._bound_to(weights).gradient(g)  # written over x
         return g
 
     def gradient_pullback(
@@ -250,6 +250,11 @@ class MLP:
 
     def _given(self, weights: Any) -> np.ndarray:
         return self._weights if weights is None else self._checked_weights(weights)
+
+    def _bound_to(self, weights: Any) -> Any:
+        if weights is None:
+            return self._bound
+        return self._bind(self._core, self._checked_weights(weights))
 
     def _checked_weights(self, value: Any) -> np.ndarray:
         weights = as_numbers(value, self._dtype, "weights")

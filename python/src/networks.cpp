@@ -81,15 +81,33 @@ void bind_calls(nb::class_<Mlp>& c, const std::string& bits) {
   c.def(("check_weights" + bits).c_str(), [](const Mlp& net, const Rows<T>& w) {
     check_numbers(w, static_cast<std::int64_t>(net.float64.shape.numbers()), "weights", 0);
   });
-  // The quick ways, for rows one at a time.
-  c.def(("value" + bits).c_str(),
-        [](const Mlp& net, const Rows<T>& w, const Rows<T>& x, const Output<T>& y) {
-          call<T>(net, MlpCall::value, w, x, {}, {}, {}, y, {}, {}, {}, {}, 0);
-        });
-  c.def(("gradient" + bits).c_str(),
-        [](const Mlp& net, const Rows<T>& w, const Rows<T>& x, const Output<T>& g) {
-          call<T>(net, MlpCall::gradient, w, x, {}, {}, {}, {}, {}, g, {}, {}, 0);
-        });
+}
+
+// A network with weights that stay, for rows one at a time: fewer arrays to look at in a call.
+template <class T>
+struct MlpWeights {
+  const Mlp* net;
+  Rows<T> w;
+};
+
+template <class T>
+void bind_weights(nb::module_& m, const char* name) {
+  nb::class_<MlpWeights<T>>(m, name)
+      .def(
+          "__init__",
+          [](MlpWeights<T>* self, const Mlp& net, const Rows<T>& w) {
+            new (self) MlpWeights<T>{&net, w};
+          },
+          nb::arg("network"), nb::arg("weights"), nb::keep_alive<1, 2>())
+      .def("value",
+           [](const MlpWeights<T>& self, const Rows<T>& x, const Output<T>& y) {
+             call<T>(*self.net, MlpCall::value, self.w, x, {}, {}, {}, y, {}, {}, {}, {}, 0);
+           })
+      // In place of x: a block's rows are read before they are written.
+      .def("gradient", [](const MlpWeights<T>& self, const Output<T>& x) {
+        const Rows<T> read(x);
+        call<T>(*self.net, MlpCall::gradient, self.w, read, {}, {}, {}, {}, {}, x, {}, {}, 0);
+      });
 }
 
 Network network_of(const Mlp& net, const Rows<double>& weights) {
@@ -219,6 +237,8 @@ void bind_networks(nb::module_& m) {
       nb::arg("weights"), nb::arg("observe").none(), nb::arg("place"));
   bind_calls<float>(c, "32");
   bind_calls<double>(c, "64");
+  bind_weights<float>(m, "MlpWeights32");
+  bind_weights<double>(m, "MlpWeights64");
   bind_fit<float>(m, "GradientFit32");
   bind_fit<double>(m, "GradientFit64");
   m.attr("activation_names") = nb::cast(activation_names());

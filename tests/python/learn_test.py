@@ -260,6 +260,28 @@ def test_ctrl_c_ends_a_training_with_what_it_has(tmp_path):
     more = cy.learn.train(law, spring_rows(), steps=run.steps + 5, resume=tmp_path / "law.cyl")
     assert more.steps == run.steps + 5 and not more.ended
 
+@pytest.mark.parametrize("members", [2, 5])
+def test_ctrl_c_ends_the_trainings_of_an_ensemble(members):
+    law = cy.learn.hamiltonian(1, hidden=(16, 16), dt=0.05)
+    main = threading.main_thread().ident
+    begun = threading.Barrier(2, action=lambda: signal.pthread_kill(main, signal.SIGINT))
+    first = threading.local()
+
+    def when_both_run(step, loss):
+        if not hasattr(first, "time"):
+            first.time = begun.wait()
+
+    train = lambda: cy.learn.ensemble(
+        law, spring_rows(), members, steps=10**9, threads=2, callback=when_both_run
+    )
+    if members > 2:  # some have not begun
+        with pytest.raises(KeyboardInterrupt):
+            train()
+    else:
+        many = train()
+        assert all(run.ended and run.steps > 0 for run in many.runs)
+
+
 
 def test_results_do_not_depend_on_threads():
     law = cy.learn.lagrangian(1, hidden=(8, 8), dt=0.05)

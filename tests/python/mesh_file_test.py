@@ -172,6 +172,26 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, name, text, message):
         cy.soft.read(tmp_path / name)
 
 
+@pytest.mark.parametrize("name, text", [
+    ("a.msh", MSH2), ("b.msh", MSH4), ("a.vtk", VTK), ("a.vtu", VTU), ("a.obj", OBJ),
+    ("a.stl", STL),
+])
+def test_a_damaged_file_is_read_or_refused_by_name(tmp_path, name, text):
+    draw = np.random.default_rng(0)
+    file, refused = tmp_path / name, 0
+    for _ in range(150):
+        letters = list(text)
+        for at in draw.integers(0, len(text), draw.integers(1, 4)):
+            letters[at : at + 1] = draw.choice(list("019-.xe \n<>$")) if at % 2 else ""
+        file.write_text("".join(letters[: draw.integers(20, 2 * len(text))]))
+        try:
+            cy.soft.read(file)
+        except cy.ModelError as error:
+            refused += 1
+            assert str(error)
+    assert refused > 20
+
+
 def test_states_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(cy.Error, match=r"shape \(S, 48\)"):
         cy.soft.write(tmp_path / "a.vtu", cy.soft.box(), np.zeros(7))
@@ -179,3 +199,13 @@ def test_states_that_do_not_fit_are_refused(tmp_path):
         cy.soft.write(tmp_path / "a.vtu", cy.soft.box(), np.zeros((2, 48)))
     with pytest.raises(cy.Error, match=".vtu"):
         cy.soft.write(tmp_path / "a.obj", cy.soft.box())
+
+
+def test_a_run_of_cloth_is_written_without_stress(tmp_path):
+    mesh = cy.soft.sheet((2, 2))
+    cloth = cy.soft.cloth(mesh)
+    run = cy.rollout(cloth, cloth.initial_state(), 2)
+    files = cy.soft.write(tmp_path / "run.pvd", mesh, run.states, times=run.times, body=cloth)
+    assert len(files) == 4
+    text = files[1].read_text()
+    assert "velocity" in text and "stress" not in text

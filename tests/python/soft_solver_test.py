@@ -104,13 +104,6 @@ def test_large_jacobians_are_operators():
     assert abs(w @ A.matvec(v) - A.rmatvec(w) @ v) < 1e-11 * abs(w) @ abs(A.matvec(v))
 
 
-def test_second_derivatives_are_refused_by_name():
-    body = beam()
-    run = cy.rollout(body, body.initial_state(), 2)
-    with pytest.raises(cy.Error, match="solid"):
-        run.hvp(np.ones_like(run.states), x0_tan=np.ones(body.state_size))
-
-
 def shallow_roof():
     """Two panels of cloth, their eaves held and the ridge free to move up and down."""
     x, y = np.meshgrid([-1.0, 0, 1], [0.0, 0.2])

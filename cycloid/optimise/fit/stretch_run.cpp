@@ -95,8 +95,9 @@ class Runs {
     }
     const auto& dual = system_.steppers<double>().dual;
     const bool in_lanes = dual && dual->sizes().lanes > 2;
-    const bool at_once = timeless_ ? !in_lanes : !dual;
-    const bool pushes = !dual && few_columns() && has_push();
+    const bool large = !dual || dual->sizes().spreads;  // a step's solve serves all directions
+    const bool at_once = timeless_ ? !in_lanes : large;
+    const bool pushes = large && few_columns() && has_push();
     for (const Together& together : groups_) {
       if (pushes && !together.parts) {
         for (const Together& some : portions(together, pushed_columns())) push_some(some);

@@ -62,8 +62,9 @@ enum class StencilLaw {
   woven_bending,
   cubic_bending,
   edge_spring,
-  point_triangle,  // self contact, and the next
+  point_triangle,  // self contact, and the next two
   edge_edge,
+  point_edge,
   fibre,  // and the next two: of the element kinds in their order
   fibre_hex,
   fibre_tet10,

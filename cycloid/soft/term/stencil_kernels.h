@@ -3,7 +3,8 @@
 // whole cells), as solid_kernels.h's.
 //
 // All derivatives are those of the law's force by dual numbers of three directions: once for each
-// node that is moved, and once for every three numbers.
+// node that is moved, and once for every three numbers. Those of pullbacks along a direction are of
+// dual numbers with a tangent of their own.
 #pragma once
 
 #include "cycloid/soft/solid_kernels.h"
@@ -47,18 +48,25 @@ struct StencilKernels {
                           const StencilBars& bars);
   void (*force_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
                         double* f_tan);
+  // The tangent of force_pullback along a direction, f_bar held.
+  void (*force_pullback_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
+                                 const double* f_bar, const StencilBars& bars);
   // (vertices); null where the law has no mass.
   void (*mass)(const StencilView&, int begin, int end, double* mass);
   void (*mass_pullback)(const StencilView&, int begin, int end, const double* mass_bar,
                         const StencilBars& bars);
   void (*mass_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
                        double* mass_tan);
+  void (*mass_pullback_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
+                                const double* mass_bar, const StencilBars& bars);
   // What is remembered after a step (stencils, memory), added; null where the law has no memory.
   void (*flow)(const StencilView&, int begin, int end, double* next);
   void (*flow_pullback)(const StencilView&, int begin, int end, const double* next_bar,
                         const StencilBars& bars);
   void (*flow_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
                        double* next_tan);
+  void (*flow_pullback_tangent)(const StencilView&, const StencilView& tangent, int begin, int end,
+                                const double* next_bar, const StencilBars& bars);
   // Mean first Piola stress of cells whose material the law is (stencils, 9); likewise.
   void (*stress)(const StencilView&, int begin, int end, double* of_stencils);
   void (*stress_pullback)(const StencilView&, int begin, int end, const double* bar,

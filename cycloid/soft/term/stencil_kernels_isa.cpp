@@ -26,7 +26,8 @@ constexpr StencilKernels kMembrane = StencilLanes<Membrane>::all(),
                          kCubicBending = StencilLanes<CubicBending>::all(),
                          kEdgeSpring = StencilLanes<EdgeSpring>::all(),
                          kPointTriangle = StencilLanes<PointTriangleContact>::all(),
-                         kEdgeEdge = StencilLanes<EdgeEdgeContact>::all();
+                         kEdgeEdge = StencilLanes<EdgeEdgeContact>::all(),
+                         kPointEdge = StencilLanes<PointEdgeContact>::all();
 
 }  // namespace
 
@@ -47,6 +48,7 @@ const StencilKernels& stencil_kernels(StencilLaw law) {
     case StencilLaw::edge_spring: return kEdgeSpring;
     case StencilLaw::point_triangle: return kPointTriangle;
     case StencilLaw::edge_edge: return kEdgeEdge;
+    case StencilLaw::point_edge: return kPointEdge;
     default: return cell_law_kernels(law);
   }
 }

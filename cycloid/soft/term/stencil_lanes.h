@@ -12,6 +12,7 @@ namespace {
 constexpr int kLanes = kNativeLanes<double>;  // wider lanes are longer code, not faster
 using Lanes = Pack<double, kLanes>;
 using Dual3 = Dual<Lanes, 3>;
+using Along = Dual<Lanes, 1>;
 
 // Lanes of stencils [first, end): the last one is repeated where there are fewer.
 struct Group {
@@ -47,8 +48,12 @@ template <class Law>
 struct StencilLanes {
   static constexpr int N = Law::kNodes, P = Law::kNumbers, C = Law::kConstants;
   static constexpr int H = memory_of<Law>();
-  using Values = typename Law::template Group<Lanes>;
-  using Duals = typename Law::template Group<Dual3>;
+  // Of values, T is Lanes; of a direction in them, Along.
+  template <class T>
+  using Of = typename Law::template Group<T>;
+  using Values = Of<Lanes>;
+  template <class T>
+  using Duals = Of<Dual<T, 3>>;
   static constexpr int kMatrix = 3 * N;
 
   static int node(const StencilView& v, const Group& g, int l, int a) {
@@ -98,20 +103,26 @@ struct StencilLanes {
   static void to_groups(const Group& g, const Lanes& x, double* to, int each, int i) {
     for (int l = 0; l < g.count; ++l) to[g.at(l) * each + i] += lane(x, l);
   }
-  static Vec3<Dual3> still(const Vec3<Lanes>& x) { return {Dual3(x.x), Dual3(x.y), Dual3(x.z)}; }
-  static Vec3<Dual3> moved(const Vec3<Lanes>& x) {
-    return {Dual3::variable(x.x, 0), Dual3::variable(x.y, 1), Dual3::variable(x.z, 2)};
+  template <class T>
+  static Vec3<Dual<T, 3>> still(const Vec3<T>& x) {
+    return {x.x, x.y, x.z};
   }
-  static Duals duals(const Values& s) {
-    Duals d;
+  template <class T>
+  static Vec3<Dual<T, 3>> moved(const Vec3<T>& x) {
+    using D = Dual<T, 3>;
+    return {D::variable(x.x, 0), D::variable(x.y, 1), D::variable(x.z, 2)};
+  }
+  template <class T>
+  static Duals<T> duals(const Of<T>& s) {
+    Duals<T> d;
     d.step = s.step;
     for (int a = 0; a < N; ++a) {
       d.rest[a] = still(s.rest[a]), d.now[a] = still(s.now[a]);
       for (int k = 0; k < 2; ++k) d.before[k][a] = still(s.before[k][a]);
     }
-    for (int i = 0; i < P; ++i) d.number[i] = Dual3(s.number[i]);
-    for (int i = 0; i < C; ++i) d.constant[i] = Dual3(s.constant[i]);
-    for (int i = 0; i < H; ++i) d.memory[i] = Dual3(s.memory[i]);
+    for (int i = 0; i < P; ++i) d.number[i] = Dual<T, 3>(s.number[i]);
+    for (int i = 0; i < C; ++i) d.constant[i] = Dual<T, 3>(s.constant[i]);
+    for (int i = 0; i < H; ++i) d.memory[i] = Dual<T, 3>(s.memory[i]);
     return d;
   }
 
@@ -129,20 +140,24 @@ struct StencilLanes {
       for (int i = 0; i < H; ++i) d.memory[i] = s.memory[i];
       return d;
     } else {
-      return duals(s);
+      return duals<Lanes>(s);
     }
   }
 
-  // Adds the gradient of scalar(duals) to the cotangents.
-  template <class F>
-  static void add_gradient(const StencilView& v, const Group& g, const StencilBars& bars,
-                           bool of_now, F&& scalar) {
-    const Values s = load(v, g);
-    Duals d = duals(s);
-    const auto back = [&](Vec3<Dual3>& x, const Vec3<Lanes>& at, int a, double* to) {
+  // What is added to cotangents: a derivative, or its own derivative along the direction.
+  static const Lanes& part(const Lanes& x) { return x; }
+  static const Lanes& part(const Along& x) { return x.tangent[0]; }
+
+  // Adds the gradient of scalar(duals), at values or along a direction, to the cotangents.
+  template <class T, class F>
+  static void add_gradient(const StencilView& v, const Group& g, const Of<T>& s,
+                           const StencilBars& bars, bool of_now, F&& scalar) {
+    using D = Dual<T, 3>;
+    Duals<T> d = duals<T>(s);
+    const auto back = [&](Vec3<D>& x, const Vec3<T>& at, int a, double* to) {
       x = moved(at);
-      const Dual3 y = scalar(d);
-      scatter(v, g, a, {y.tangent[0], y.tangent[1], y.tangent[2]}, to);
+      const D y = scalar(d);
+      scatter(v, g, a, {part(y.tangent[0]), part(y.tangent[1]), part(y.tangent[2])}, to);
       x = still(at);
     };
     for (int a = 0; a < N; ++a) {
@@ -153,13 +168,13 @@ struct StencilLanes {
       }
     }
     // Three of `count` numbers at a time.
-    const auto each = [&](Dual3* x, const Lanes* at, int count, auto&& take) {
+    const auto each = [&](D* x, const T* at, int count, auto&& take) {
       for (int i = 0; i < count; i += 3) {
-        for (int j = 0; j < 3 && i + j < count; ++j) x[i + j] = Dual3::variable(at[i + j], j);
-        const Dual3 y = scalar(d);
+        for (int j = 0; j < 3 && i + j < count; ++j) x[i + j] = D::variable(at[i + j], j);
+        const D y = scalar(d);
         for (int j = 0; j < 3 && i + j < count; ++j) {
-          take(i + j, y.tangent[j]);
-          x[i + j] = Dual3(at[i + j]);
+          take(i + j, part(y.tangent[j]));
+          x[i + j] = D(at[i + j]);
         }
       }
     };
@@ -171,21 +186,32 @@ struct StencilLanes {
            [&](int i, const Lanes& y) { to_groups(g, y, bars.memory, H, i); });
     }
   }
-  // A direction in the first tangent.
-  static Duals along(const StencilView& v, const StencilView& t, const Group& g) {
-    Duals d = duals(load(v, g));
+  // A group with its tangent.
+  static Of<Along> along(const StencilView& v, const StencilView& t, const Group& g) {
+    const Values s = load(v, g);
+    Of<Along> d;
+    d.step = s.step;
     Vec3<Lanes> way[N] = {};
-    const auto take = [&](const double* from, Vec3<Dual3>* to) {
-      if (!from) return;
+    const auto take = [&](const Vec3<Lanes>* at, const double* from, Vec3<Along>* to) {
       gather(v, g, from, way);
       for (int a = 0; a < N; ++a) {
-        to[a].x.tangent[0] = way[a].x, to[a].y.tangent[0] = way[a].y, to[a].z.tangent[0] = way[a].z;
+        for (int i = 0; i < 3; ++i) {
+          to[a][i].value = at[a][i], to[a][i].tangent[0] = way[a][i];
+        }
       }
     };
-    take(t.rest, d.rest), take(t.now, d.now);
-    for (int k = 0; k < v.step.befores; ++k) take(t.before[k], d.before[k]);
-    for (int i = 0; i < P && t.numbers; ++i) d.number[i].tangent[0] = Lanes(t.numbers[i]);
-    for (int i = 0; i < H; ++i) d.memory[i].tangent[0] = of_groups(g, t.memory, H, i);
+    take(s.rest, t.rest, d.rest), take(s.now, t.now, d.now);
+    for (int k = 0; k < 2; ++k) {
+      take(s.before[k], k < v.step.befores ? t.before[k] : nullptr, d.before[k]);
+    }
+    for (int i = 0; i < P; ++i) {
+      d.number[i] = Along(s.number[i]);
+      if (t.numbers) d.number[i].tangent[0] = Lanes(t.numbers[i]);
+    }
+    for (int i = 0; i < C; ++i) d.constant[i] = Along(s.constant[i]);
+    for (int i = 0; i < H; ++i) {
+      d.memory[i].value = s.memory[i], d.memory[i].tangent[0] = of_groups(g, t.memory, H, i);
+    }
     return d;
   }
 
@@ -258,37 +284,49 @@ struct StencilLanes {
       }
     }
   }
+  // Σ bar · force.
+  template <class T>
+  static void pull_force(const StencilView& v, const Group& g, const Of<T>& s, const double* f_bar,
+                         const StencilBars& bars) {
+    Vec3<Lanes> bar[N];
+    gather(v, g, f_bar, bar);
+    add_gradient<T>(v, g, s, bars, true, [&](const Duals<T>& d) {
+      Vec3<Dual<T, 3>> f[N];
+      Law::force(d, f);
+      Dual<T, 3> sum(T(0));
+      for (int a = 0; a < N; ++a) {
+        sum += f[a].x * bar[a].x + f[a].y * bar[a].y + f[a].z * bar[a].z;
+      }
+      return sum;
+    });
+  }
   static void force_pullback(const StencilView& v, int begin, int end, const double* f_bar,
                              const StencilBars& bars) {
-    for_each_group(begin, end, [&](const Group& g) {
-      Vec3<Lanes> bar[N];
-      gather(v, g, f_bar, bar);
-      add_gradient(v, g, bars, true, [&](const Duals& d) {
-        Vec3<Dual3> f[N];
-        Law::force(d, f);
-        Dual3 sum(Lanes(0));
-        for (int a = 0; a < N; ++a) {
-          sum += f[a].x * bar[a].x + f[a].y * bar[a].y + f[a].z * bar[a].z;
-        }
-        return sum;
-      });
-    });
+    for_each_group(begin, end,
+                   [&](const Group& g) { pull_force<Lanes>(v, g, load(v, g), f_bar, bars); });
+  }
+  static void force_pullback_tangent(const StencilView& v, const StencilView& t, int begin, int end,
+                                     const double* f_bar, const StencilBars& bars) {
+    for_each_group(begin, end,
+                   [&](const Group& g) { pull_force<Along>(v, g, along(v, t, g), f_bar, bars); });
   }
   static void energy_pullback(const StencilView& v, int begin, int end, double bar,
                               const StencilBars& bars) {
     for_each_group(begin, end, [&](const Group& g) {
+      const Values s = load(v, g);
       if (bars.now) {
         Vec3<Lanes> f[N];
-        Law::force(load(v, g), f);
+        Law::force(s, f);
         for (int a = 0; a < N; ++a) scatter(v, g, a, f[a] * Lanes(bar), bars.now);
       }
-      add_gradient(v, g, bars, false, [&](const Duals& d) { return Law::energy(d) * Lanes(bar); });
+      add_gradient<Lanes>(v, g, s, bars, false,
+                          [&](const Duals<Lanes>& d) { return Law::energy(d) * Lanes(bar); });
     });
   }
   static void force_tangent(const StencilView& v, const StencilView& t, int begin, int end,
                             double* out) {
     for_each_group(begin, end, [&](const Group& g) {
-      Vec3<Dual3> f[N];
+      Vec3<Along> f[N];
       Law::force(along(v, t, g), f);
       for (int a = 0; a < N; ++a) {
         scatter(v, g, a, {f[a].x.tangent[0], f[a].y.tangent[0], f[a].z.tangent[0]}, out);
@@ -309,22 +347,32 @@ struct StencilLanes {
   static void mass(const StencilView& v, int begin, int end, double* out) {
     for_each_group(begin, end, [&](const Group& g) { share(v, g, Law::mass(load(v, g)), out); });
   }
+  // Σ bar · mass.
+  template <class T>
+  static void pull_mass(const StencilView& v, const Group& g, const Of<T>& s,
+                        const double* mass_bar, const StencilBars& bars) {
+    constexpr int own = mass_node<Law>();
+    Lanes bar(0);
+    for (int l = 0; l < kLanes; ++l) {
+      if constexpr (own >= 0) {
+        set_lane(bar, l, mass_bar[node(v, g, l, own)]);
+        continue;
+      }
+      double sum = 0;
+      for (int a = 0; a < N; ++a) sum += mass_bar[node(v, g, l, a)];
+      set_lane(bar, l, sum / N);
+    }
+    add_gradient<T>(v, g, s, bars, false, [&](const Duals<T>& d) { return Law::mass(d) * bar; });
+  }
   static void mass_pullback(const StencilView& v, int begin, int end, const double* mass_bar,
                             const StencilBars& bars) {
-    for_each_group(begin, end, [&](const Group& g) {
-      Lanes bar(0);
-      for (int l = 0; l < kLanes; ++l) {
-        constexpr int own = mass_node<Law>();
-        if constexpr (own >= 0) {
-          set_lane(bar, l, mass_bar[node(v, g, l, own)]);
-          continue;
-        }
-        double sum = 0;
-        for (int a = 0; a < N; ++a) sum += mass_bar[node(v, g, l, a)];
-        set_lane(bar, l, sum / N);
-      }
-      add_gradient(v, g, bars, false, [&](const Duals& d) { return Law::mass(d) * bar; });
-    });
+    for_each_group(begin, end,
+                   [&](const Group& g) { pull_mass<Lanes>(v, g, load(v, g), mass_bar, bars); });
+  }
+  static void mass_pullback_tangent(const StencilView& v, const StencilView& t, int begin, int end,
+                                    const double* mass_bar, const StencilBars& bars) {
+    for_each_group(begin, end,
+                   [&](const Group& g) { pull_mass<Along>(v, g, along(v, t, g), mass_bar, bars); });
   }
   static void mass_tangent(const StencilView& v, const StencilView& t, int begin, int end,
                            double* out) {
@@ -333,11 +381,20 @@ struct StencilLanes {
   }
 
   // Σ bar · values of a group, as duals.
-  template <int K>
-  static Dual3 weighed(const Group& g, const Dual3* values, const double* bar) {
-    Dual3 sum(Lanes(0));
+  template <int K, class D>
+  static D weighed(const Group& g, const D* values, const double* bar) {
+    D sum(0);
     for (int i = 0; i < K; ++i) sum += values[i] * of_groups(g, bar, K, i);
     return sum;
+  }
+  template <class T>
+  static void pull_flow(const StencilView& v, const Group& g, const Of<T>& s,
+                        const double* next_bar, const StencilBars& bars) {
+    add_gradient<T>(v, g, s, bars, true, [&](const Duals<T>& d) {
+      Dual<T, 3> own[H];
+      Law::flow(d, own);
+      return weighed<H>(g, own, next_bar);
+    });
   }
   static void flow(const StencilView& v, int begin, int end, double* next) {
     for_each_group(begin, end, [&](const Group& g) {
@@ -348,18 +405,18 @@ struct StencilLanes {
   }
   static void flow_pullback(const StencilView& v, int begin, int end, const double* next_bar,
                             const StencilBars& bars) {
-    for_each_group(begin, end, [&](const Group& g) {
-      add_gradient(v, g, bars, true, [&](const Duals& d) {
-        Dual3 own[H];
-        Law::flow(d, own);
-        return weighed<H>(g, own, next_bar);
-      });
-    });
+    for_each_group(begin, end,
+                   [&](const Group& g) { pull_flow<Lanes>(v, g, load(v, g), next_bar, bars); });
+  }
+  static void flow_pullback_tangent(const StencilView& v, const StencilView& t, int begin, int end,
+                                    const double* next_bar, const StencilBars& bars) {
+    for_each_group(begin, end,
+                   [&](const Group& g) { pull_flow<Along>(v, g, along(v, t, g), next_bar, bars); });
   }
   static void flow_tangent(const StencilView& v, const StencilView& t, int begin, int end,
                            double* next_tan) {
     for_each_group(begin, end, [&](const Group& g) {
-      Dual3 own[H];
+      Along own[H];
       Law::flow(along(v, t, g), own);
       for (int i = 0; i < H; ++i) to_groups(g, own[i].tangent[0], next_tan, H, i);
     });
@@ -373,8 +430,9 @@ struct StencilLanes {
   static void stress_pullback(const StencilView& v, int begin, int end, const double* bar,
                               const StencilBars& bars) {
     for_each_group(begin, end, [&](const Group& g) {
-      add_gradient(v, g, bars, true,
-                   [&](const Duals& d) { return weighed<9>(g, Law::stress(d).e, bar); });
+      add_gradient<Lanes>(v, g, load(v, g), bars, true, [&](const Duals<Lanes>& d) {
+        return weighed<9>(g, Law::stress(d).e, bar);
+      });
     });
   }
 
@@ -384,12 +442,14 @@ struct StencilLanes {
     k.symmetric = Law::kSymmetric, k.has_mass = Law::kHasMass;
     k.energy = energy, k.force = force, k.stiffness = stiffness;
     k.force_pullback = force_pullback, k.energy_pullback = energy_pullback;
-    k.force_tangent = force_tangent;
+    k.force_tangent = force_tangent, k.force_pullback_tangent = force_pullback_tangent;
     if constexpr (Law::kHasMass) {
       k.mass = mass, k.mass_pullback = mass_pullback, k.mass_tangent = mass_tangent;
+      k.mass_pullback_tangent = mass_pullback_tangent;
     }
     if constexpr (H > 0) {
       k.flow = flow, k.flow_pullback = flow_pullback, k.flow_tangent = flow_tangent;
+      k.flow_pullback_tangent = flow_pullback_tangent;
       k.stress = stress, k.stress_pullback = stress_pullback;
     }
     return k;

@@ -108,18 +108,6 @@ TermNumbers term_numbers(const Terms& terms, const double* parameters, const dou
   return out;
 }
 
-void term_numbers_pullback(const Terms& terms, const TermNumbers& bar, double* parameters_bar,
-                           double* inputs_bar) {
-  std::size_t i = 0;
-  for (const StencilTerm& term : terms) {
-    for (const StencilTerm::Source& s : term.sources) {
-      if (s.parameter >= 0 && parameters_bar) parameters_bar[s.parameter] += bar[i];
-      if (s.input >= 0 && inputs_bar) inputs_bar[s.input] += bar[i];
-      ++i;
-    }
-  }
-}
-
 double terms_energy(const Terms& terms, const TermsAt& at, int threads, bool stored) {
   double sum = 0;
   std::vector<double> each;
@@ -170,6 +158,16 @@ void terms_force_tangent(const Terms& terms, const TermsAt& at, const TermsAt& t
     const StencilView v = view_of(term, at), t = view_of(term, tangent);
     for_each_chunk(term, threads, [&](int begin, int end, int) {
       term.kernels->force_tangent(v, t, begin, end, f_tan);
+    });
+  }
+}
+
+void terms_force_pullback_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent,
+                                  int threads, const double* f_bar, const TermsBars& bars) {
+  for (const StencilTerm& term : terms) {
+    const StencilView v = view_of(term, at), t = view_of(term, tangent);
+    pull_chunks(term, threads, bars, [&](int begin, int end, const StencilBars& to) {
+      term.kernels->force_pullback_tangent(v, t, begin, end, f_bar, to);
     });
   }
 }
@@ -233,6 +231,17 @@ void terms_mass_tangent(const Terms& terms, const TermsAt& at, const TermsAt& ta
   }
 }
 
+void terms_mass_pullback_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent,
+                                 int threads, const double* mass_bar, const TermsBars& bars) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->has_mass) continue;
+    const StencilView v = view_of(term, at), t = view_of(term, tangent);
+    pull_chunks(term, threads, bars, [&](int begin, int end, const StencilBars& to) {
+      term.kernels->mass_pullback_tangent(v, t, begin, end, mass_bar, to);
+    });
+  }
+}
+
 int memory_size(const Terms& terms) {
   int size = 0;
   for (const StencilTerm& term : terms) size += term.kernels->memory * term.count();
@@ -267,6 +276,17 @@ void terms_flow_tangent(const Terms& terms, const TermsAt& at, const TermsAt& ta
     const StencilView v = view_of(term, at), t = view_of(term, tangent);
     for_each_chunk(term, threads, [&](int begin, int end, int) {
       term.kernels->flow_tangent(v, t, begin, end, next_tan + term.first_memory);
+    });
+  }
+}
+
+void terms_flow_pullback_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent,
+                                 int threads, const double* next_bar, const TermsBars& bars) {
+  for (const StencilTerm& term : terms) {
+    if (!term.kernels->flow) continue;
+    const StencilView v = view_of(term, at), t = view_of(term, tangent);
+    pull_chunks(term, threads, bars, [&](int begin, int end, const StencilBars& to) {
+      term.kernels->flow_pullback_tangent(v, t, begin, end, next_bar + term.first_memory, to);
     });
   }
 }

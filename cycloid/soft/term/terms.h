@@ -49,8 +49,18 @@ TermNumbers term_numbers(const Terms& terms, const double* parameters, const dou
 TermNumbers term_numbers_tangent(const Terms& terms, const double* parameters,
                                  const double* inputs);
 // Cotangents of the numbers, to those of parameters in lanes and of inputs; null: not wanted.
-void term_numbers_pullback(const Terms& terms, const TermNumbers& bar, double* parameters_bar,
-                           double* inputs_bar);
+template <class S>
+void term_numbers_pullback(const Terms& terms, const std::vector<S>& bar, S* parameters_bar,
+                           S* inputs_bar) {
+  std::size_t i = 0;
+  for (const StencilTerm& term : terms) {
+    for (const StencilTerm::Source& source : term.sources) {
+      if (source.parameter >= 0 && parameters_bar) parameters_bar[source.parameter] += bar[i];
+      if (source.input >= 0 && inputs_bar) inputs_bar[source.input] += bar[i];
+      ++i;
+    }
+  }
+}
 
 // A body's arrays as all terms see them.
 struct TermsAt {
@@ -79,6 +89,9 @@ void terms_force_pullback(const Terms& terms, const TermsAt& at, int threads, co
                           const TermsBars& bars);
 void terms_force_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent, int threads,
                          double* f_tan);
+// The tangents of pullbacks along a direction, with what is given back held.
+void terms_force_pullback_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent,
+                                  int threads, const double* f_bar, const TermsBars& bars);
 // f += the forces less the derivative of the energy: of terms that have no potential.
 void terms_rotational_force(const Terms& terms, const TermsAt& at, int threads, double* f);
 // first: as in BlockRows. skew: null, or as long as values.
@@ -89,6 +102,8 @@ void terms_mass_pullback(const Terms& terms, const TermsAt& at, int threads, con
                          const TermsBars& bars);
 void terms_mass_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent, int threads,
                         double* mass_tan);
+void terms_mass_pullback_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent,
+                                 int threads, const double* mass_bar, const TermsBars& bars);
 
 // How many numbers the terms remember.
 int memory_size(const Terms& terms);
@@ -98,6 +113,8 @@ void terms_flow_pullback(const Terms& terms, const TermsAt& at, int threads, con
                          const TermsBars& bars);
 void terms_flow_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent, int threads,
                         double* next_tan);
+void terms_flow_pullback_tangent(const Terms& terms, const TermsAt& at, const TermsAt& tangent,
+                                 int threads, const double* next_bar, const TermsBars& bars);
 // Mean stress (cells, 9) of a law that is the material of all cells; false where there is none.
 bool terms_stress(const Terms& terms, const TermsAt& at, int threads, double* stress);
 void terms_stress_pullback(const Terms& terms, const TermsAt& at, int threads, const double* bar,
