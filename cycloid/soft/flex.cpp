@@ -18,6 +18,9 @@ void check(const std::vector<double>& vertices, const std::vector<int>& elements
     throw ModelError(message("elements of dim ", o.dim, " have ", o.dim + 1, " vertices each; got ",
                              elements.size(), " numbers"));
   }
+  if (o.dim == 1 && o.self_contact) {
+    throw ModelError("the edges of a flex of dim 1 do not touch each other; those of a rod do");
+  }
   const int n = static_cast<int>(vertices.size() / 3);
   for (const int v : elements) {
     if (v >= 0 && v < n) continue;

@@ -148,3 +148,10 @@ def test_what_is_not_supported_is_named(xml, said):
 def test_a_robot_with_a_flex_says_where_flexes_go():
     with pytest.raises(cy.ModelError, match='flex "f".*cycloid.soft.flexes'):
         cy.load(CASES["net"])
+
+
+def test_edges_of_dim_1_do_not_touch_each_other():
+    with pytest.warns(UserWarning, match="do not touch each other"):
+        cy.soft.flexes(CASES["rope"].replace('selfcollide="none"', 'selfcollide="auto"'))
+    with pytest.raises(cy.ModelError, match="do not touch each other"):
+        cy.soft.flexes(CASES["rope"], self_contact=True)
