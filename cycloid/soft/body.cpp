@@ -357,6 +357,25 @@ void find_numbers(const std::vector<NamedTerm>& named, const BodyRegistry& regis
   }
 }
 
+const std::vector<std::string> kIntegrators = {"implicit_euler", "newmark", "bdf2"};
+
+// What steps and observes the body, and how it is stepped otherwise. Plastic matter has one way.
+void take_steppers(std::shared_ptr<const SolidBody> body, SystemParts& parts) {
+  const auto stepper = std::make_shared<const SolidStepper>(body);
+  parts.float64.one = parts.float64.packed = stepper;
+  parts.float64.dual = std::make_shared<SolidPairStepper>(stepper);
+  parts.observables = std::make_shared<SolidObservables>(body);
+  parts.ways.integrator = kIntegrators[static_cast<std::size_t>(body->integrator)];
+  if (!body->elastic) return;
+  parts.ways.integrators = kIntegrators;
+  parts.ways.use = [body](const Variant& variant, SystemParts& of) {
+    auto other = std::make_shared<SolidBody>(*body);
+    other->integrator =
+        static_cast<SolidIntegrator>(index_of_word("integrator", variant.integrator, kIntegrators));
+    take_steppers(std::move(other), of);
+  };
+}
+
 void check_contact(const BodyOptions& o) {
   const bool touches = !o.floor.empty() || !o.obstacles.empty() || o.self_contact;
   if (!touches && o.friction != 0) {
@@ -387,8 +406,8 @@ int index_of_word(const char* what, const std::string& word,
 System make_body(BodyParts own, const BodyOptions& o) {
   const auto body = std::make_shared<SolidBody>();
   body->material = own.material, body->elastic = own.elastic;
-  body->integrator = static_cast<SolidIntegrator>(
-      index_of_word("integrator", o.integrator, {"implicit_euler", "newmark", "bdf2"}));
+  body->integrator =
+      static_cast<SolidIntegrator>(index_of_word("integrator", o.integrator, kIntegrators));
   if (!own.elastic && body->integrator != SolidIntegrator::implicit_euler) {
     throw ModelError(
         message("plastic matter flows in steps of \"implicit_euler\"; got \"", o.integrator, "\""));
@@ -455,10 +474,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
     const auto copy = std::make_shared<const Parameters>(parts.parameters);
     parts.refuse = [refuse = own.refuse, copy](const double* p) { return refuse(*copy, p); };
   }
-  const auto stepper = std::make_shared<const SolidStepper>(made);
-  parts.float64.one = parts.float64.packed = stepper;
-  parts.float64.dual = std::make_shared<SolidPairStepper>(stepper);
-  parts.observables = std::make_shared<SolidObservables>(made);
+  take_steppers(made, parts);
   return System(std::move(parts));
 }
 
