@@ -107,6 +107,24 @@ TEST_CASE("on_device: a robot in contact equals the CPU engine, parameters inclu
   }
 }
 
+TEST_CASE("on_device: a robot with more rows than a warp has for most equals the CPU engine") {
+  Model m = test::held_robot(RigidIntegrator::euler);
+  for (int i = 0; i < 9; ++i) {
+    Named<Geom> foot = m.geoms.back();
+    foot.name = "foot" + std::to_string(i);
+    foot.body = 1;
+    foot.shape = Shape::sphere;
+    foot.size = {0.3, 0.0, 0.0};
+    foot.pos = {0.4 * (i % 3), 0.4 * (i / 3), -1.25};
+    foot.condim = 3 + i % 2;
+    m.geoms.push_back(foot);
+  }
+  const System cpu = make_robot(m);
+  const auto run = rollout(cpu, starts(cpu, 3), 2);
+  CHECK(run.report().mean("contacts") > 9);  // of three rows or four: more than solve_sizes' few
+  check_run(cpu, 3, 4, Memory::automatic());
+}
+
 TEST_CASE("on_device: a run in segments has the gradient of one that is kept") {
   check_run(systems::make("double_pendulum"), 5, 50, Memory::sqrt());
   check_run(make_robot(test::held_robot(RigidIntegrator::euler)), 2, 6, Memory::sqrt());

@@ -6,7 +6,7 @@
 
 #include "cycloid/device/heat_run.h"
 #include "cycloid/device/kernels.h"
-#include "cycloid/device/robot_body.h"
+#include "cycloid/device/split_run.h"
 
 namespace cycloid::inline device {
 namespace {
@@ -64,9 +64,33 @@ void run_all(const StepCall<T>& call, Way way) {
   }
 }
 
+// A step in three kernels: warps are emulated lane by lane.
+template <class T>
+void run_split(const StepCall<T>& call) {
+  std::vector<std::max_align_t> thread(
+      (call.body_bytes + ThreadArrays<T>::bytes(call)) / sizeof(std::max_align_t) + 1),
+      shared(call.solve.warp[1] / sizeof(std::max_align_t) + 1);
+  const auto bytes_of = [](std::vector<std::max_align_t>& memory) {
+    std::byte* const at = reinterpret_cast<std::byte*>(memory.data());
+    std::memset(at, 0xa5, memory.size() * sizeof(std::max_align_t));
+    return at;
+  };
+  for (std::int64_t k = 0; k < call.steps; ++k) {
+    for (std::int64_t e = 0; e < call.count; ++e) {
+      run_pose(call, k, e, bytes_of(thread));
+      for (int i = 0; i < 2; ++i) {
+        run_solve(call, e, Warp{}, call.solve.rows[i], i > 0 ? call.solve.rows[0] : -1,
+                  bytes_of(shared));
+      }
+      run_move(call, k, e, bytes_of(thread));
+    }
+  }
+}
+
 template <class T>
 int run_host(int kernel, const StepCall<T>& call, Way way) {
   if (kernel == kSmoothRobot) return run_all<RobotBody<T, false>>(call, way), 0;
+  if (kernel == kConstrainedRobot && way == Way::forward && call.mail) return run_split(call), 0;
   if (kernel == kConstrainedRobot) return run_all<RobotBody<T, true>>(call, way), 0;
   return with_law_body<T>(kernel,
                           [&](auto tag) { run_all<typename decltype(tag)::Body>(call, way); })

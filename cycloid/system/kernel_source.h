@@ -49,6 +49,7 @@ class DeviceForm {
   virtual int kernel() const = 0;              // its number (device/kernels.h)
   virtual std::size_t body_bytes() const = 0;  // of a thread's memory
   virtual int record() const = 0;              // numbers that a step keeps
+  virtual SolveSizes solve() const { return {}; }
   // A large world: the device takes one environment at a time, and its arrays of parameters.
   virtual bool large() const { return false; }
   virtual std::int64_t scratch() const { return 0; }  // numbers in double, for such a one

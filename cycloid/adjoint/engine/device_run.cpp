@@ -46,7 +46,7 @@ DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape) {
   const std::int64_t rows =
       number * (static_cast<std::int64_t>(run.saved.size()) * s.state +
                 (run.control_rows > 1 ? 2 : 1) * run.input_steps() * s.input) +
-      static_cast<std::int64_t>(sizeof(EnvironmentNote)) +
+      static_cast<std::int64_t>(sizeof(EnvironmentNote) + on.form<T>().solve().mail) +
       (tape ? 8 + number : number) * run.system.parameters().size();
   const auto bytes = [&](std::int64_t segment) {
     const std::int64_t starts = segment < T_steps ? (T_steps + segment - 1) / segment * s.state : 0;
@@ -138,6 +138,8 @@ DeviceRun<T>::DeviceRun(const Run<T>& run, const OnDevice& on, const DevicePlan&
   x_ = DeviceBuffer<T>(device, sizes_.state * count);
   scratch_ = DeviceBuffer<double>(device, form_.scratch());
   device_notes_ = DeviceBuffer<EnvironmentNote>(device, count);
+  mail_ = DeviceBuffer<std::byte>(
+      device, (count + kTile - 1) / kTile * kTile * static_cast<std::int64_t>(form_.solve().mail));
   if (!tape) return;
   const std::int64_t L = std::min(plan_.segment, run.steps);
   states_kept_ = DeviceBuffer<T>(device, L * sizes_.state * count);
@@ -175,7 +177,7 @@ template <class T>
 std::int64_t DeviceRun<T>::bytes() const {
   return image_.bytes() + saved_.bytes() + controls_.bytes() + params_.bytes() + x_.bytes() +
          scratch_.bytes() + starts_.bytes() + states_kept_.bytes() + records_.bytes() +
-         device_notes_.bytes();
+         device_notes_.bytes() + mail_.bytes();
 }
 
 template <class T>
@@ -189,6 +191,8 @@ StepCall<T> DeviceRun<T>::call(std::int64_t first_step, std::int64_t steps) cons
   c.state = sizes_.state, c.tangent = sizes_.tangent, c.input = sizes_.input;
   c.parameters = static_cast<int>(parameters()), c.record = static_cast<int>(record_);
   c.body_bytes = form_.body_bytes();
+  c.solve = form_.solve();
+  c.mail = mail_.data();
   c.quaternions = static_cast<int>(quaternions_.size());
   c.quaternion = quaternions_.data();
   c.x = x_.data();

@@ -132,6 +132,7 @@ class DeviceRun {
   DeviceBuffer<double> scratch_;
   DeviceBuffer<T> starts_, states_kept_, records_;
   DeviceBuffer<EnvironmentNote> device_notes_;
+  DeviceBuffer<std::byte> mail_;
   RunTotals totals_;
   std::vector<EnvironmentNote> notes_;  // where some environment is named
 };

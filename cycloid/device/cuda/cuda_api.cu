@@ -16,6 +16,7 @@ cudaError_t robot_smooth_backward(const StepCall<double>&) { return cudaErrorNot
 cudaError_t robot_smooth_linearise(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_linearise(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_forward(const StepCall<double>&) { return cudaErrorNotSupported; }
+cudaError_t robot_split_forward(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_backward(const StepCall<double>&) { return cudaErrorNotSupported; }
 #endif
 
@@ -151,7 +152,9 @@ cudaError_t run(int kernel, const StepCall<T>& call, Way way) {
   if (kernel != kSmoothRobot && kernel != kConstrainedRobot) return law_run(kernel, call, way);
   const bool smooth = kernel == kSmoothRobot;
   switch (way) {
-    case Way::forward: return smooth ? robot_smooth_forward(call) : robot_constrained_forward(call);
+    case Way::forward:
+      if (!smooth && call.mail) return robot_split_forward(call);
+      return smooth ? robot_smooth_forward(call) : robot_constrained_forward(call);
     case Way::back: return smooth ? robot_smooth_backward(call) : robot_constrained_backward(call);
     case Way::linearise: break;
   }

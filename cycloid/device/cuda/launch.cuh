@@ -63,6 +63,11 @@ cudaError_t robot_smooth_linearise(const StepCall<float>& call);
 cudaError_t robot_smooth_linearise(const StepCall<double>& call);
 cudaError_t robot_constrained_linearise(const StepCall<float>& call);
 cudaError_t robot_constrained_linearise(const StepCall<double>& call);
+cudaError_t robot_split_forward(const StepCall<float>& call);
+cudaError_t robot_split_forward(const StepCall<double>& call);
+// The solve of one step (robot_solve.cu).
+cudaError_t launch_solve(const StepCall<float>& call);
+cudaError_t launch_solve(const StepCall<double>& call);
 cudaError_t robot_constrained_forward(const StepCall<float>& call);
 cudaError_t robot_constrained_forward(const StepCall<double>& call);
 cudaError_t robot_constrained_backward(const StepCall<float>& call);
