@@ -40,9 +40,10 @@ cuda: setup-cuda  ## the kernels of a card: build/libcycloid_cuda.so, in minutes
 	@JOBS=$(JOBS) scripts/cuda build
 
 test-gpu: setup-test build cuda  ## what runs on a card: parity with the CPU, gradients, determinism, figures
-	@cmake --build --preset release -j $(JOBS) --target device_check
+	@cmake --build --preset release -j $(JOBS) --target device_check heat_check
 	@$(PYTHON_VENV) -B tests/gpu/models.py build/gpu_models
 	@build/tests/device_check build/gpu_models/*.cym
+	@build/tests/heat_check --figures
 	@build/tests/device_check --figures build/gpu_models/dm_humanoid.cym build/gpu_models/dm_humanoid_smooth.cym
 
 bench: setup-bench every-set  ## the race against peers, a table and bench/results.html; QUICK=1: in five minutes, REPEAT=3: with spread

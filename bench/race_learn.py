@@ -3,7 +3,8 @@
     python bench/race_learn.py
 
 prints one JSON object: seconds of CPU time of both sides, which take turns, and their ratio.
-"spring": a Hamiltonian 2-200-200-1 on 750 derivatives, full batches, Adam, as in the paper.
+"spring": a Hamiltonian 2-200-200-1 on 750 derivatives, full batches, Adam, as in the paper;
+"spring, 32 rows" and "spring, 1 row": the same recipe where batches are small.
 "rollout": a neural ODE 2-64-64-2 through 20 steps of RK4, 32 windows in a batch. Both sides begin
 at the same weights, and their first losses have to agree.
 """
@@ -64,8 +65,8 @@ def compared(ours, theirs, rounds=3):
     return {"ours_s": best[0], "torch_s": best[1], "torch_over_ours": best[1] / best[0]}
 
 
-def spring(steps=60):
-    x = np.random.default_rng(0).normal(size=(750, 2)).astype("float32")
+def spring(rows=750, steps=60):
+    x = np.random.default_rng(0).normal(size=(rows, 2)).astype("float32")
     rates = np.stack([2 * x[:, 1], -2 * x[:, 0]], axis=1)
     law = cy.learn.hamiltonian(1, hidden=(200, 200), dtype="float32")
     data = cy.learn.Derivatives(x, rates)
@@ -107,4 +108,10 @@ def rollout(steps=40, horizon=20, windows=32):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({"spring": spring(), "rollout": rollout()}, indent=1))
+    results = {
+        "spring": spring(),
+        "spring, 32 rows": spring(32, 300),
+        "spring, 1 row": spring(1, 300),
+        "rollout": rollout(),
+    }
+    print(json.dumps(results, indent=1))

@@ -187,7 +187,7 @@ def hold_networks(results, held):
 
 def hold_learn(results, held):
     """The figures of race_learn.py that are held to something."""
-    for name, least in (("spring", 2.5), ("rollout", 10)):
+    for name, least in (("spring", 2.5), ("spring, 1 row", 10), ("rollout", 10)):
         held(f"training of learned laws, {name}: torch / ours", results[name]["torch_over_ours"],
              "x", least, False)
 

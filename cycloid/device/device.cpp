@@ -3,6 +3,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/nearest_name.h"
 #include "cycloid/device/cuda_api.h"
+#include "cycloid/device/heat_form.h"
 #include "cycloid/device/host_api.h"
 #include "cycloid/device/law_form.h"
 #include "cycloid/device/robot_form.h"
@@ -19,10 +20,13 @@ std::shared_ptr<const DeviceForm> form_of(const SystemParts& parts, Precision pr
   if (const auto* robot = dynamic_cast<const RobotSource*>(parts.kernels.get())) {
     return robot_form(robot->key, precision);
   }
+  if (const auto* heat = dynamic_cast<const HeatSource*>(parts.kernels.get())) {
+    return heat_form(*heat);
+  }
   throw ModelError(message("device: ", parts.name,
                            " has no device form: those that have one are robots without `refine` "
-                           "and without gradients from a distance, and the laws of the catalogue "
-                           "with rk4, without events"));
+                           "and without gradients from a distance, the laws of the catalogue with "
+                           "rk4, without events, and heat"));
 }
 
 // What is made of the System later (another integrator, another gradient) is put on the device

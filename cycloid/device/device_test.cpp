@@ -10,6 +10,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/robot.h"
+#include "cycloid/system/heat.h"
 #include "cycloid/system/systems.h"
 
 namespace cycloid::device_test {
@@ -17,6 +18,8 @@ namespace {
 
 // Kernels and lanes add in the same order and differ by contraction alone.
 constexpr double kSame = 1e-11;
+// Conjugate gradients, to 1e-10 of the right side in every step, and a sparse factor.
+constexpr double kSolved = 1e-8;
 
 std::vector<double> numbers(std::size_t n, double size, unsigned seed) {
   std::vector<double> out(n);
@@ -52,7 +55,7 @@ std::vector<double> starts(const System& cpu, std::size_t rows) {
 
 // A run of both and its gradient, which must be the same.
 void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const Memory& memory,
-               const std::vector<double>& params = {}) {
+               const std::vector<double>& params = {}, double tolerance = kSame) {
   const System device = on_device(cpu, "host");
   const std::size_t rows = static_cast<std::size_t>(batch);
   const std::size_t nu = static_cast<std::size_t>(cpu.inputs().size());
@@ -67,7 +70,7 @@ void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const 
   const auto all = [](std::span<const double> s) {
     return std::vector<double>(s.begin(), s.end());
   };
-  CHECK(worst(all(there.states()), all(here.states())) < kSame);
+  CHECK(worst(all(there.states()), all(here.states())) < tolerance);
   CHECK(there.report().counters.size() == here.report().counters.size());
   for (std::size_t i = 0; i < here.report().counters.size(); ++i) {
     CHECK(there.report().counters[i].total == here.report().counters[i].total);
@@ -75,9 +78,9 @@ void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const 
   const auto bar = numbers(here.states().size(), 1, 77);
   const auto g = here.pullback(bar), h = there.pullback(bar);
   CHECK(worst(g.x0, std::vector<double>(g.x0.size())) > 0);
-  CHECK(worst(h.x0, g.x0) < kSame);
-  CHECK(worst(h.controls, g.controls) < kSame);
-  CHECK(worst(h.params, g.params) < kSame);
+  CHECK(worst(h.x0, g.x0) < tolerance);
+  CHECK(worst(h.controls, g.controls) < tolerance);
+  CHECK(worst(h.params, g.params) < tolerance);
   CHECK(there.pullback(bar).params == h.params);  // and bit for bit again
 }
 
@@ -104,13 +107,32 @@ TEST_CASE("on_device: a robot in contact equals the CPU engine, parameters inclu
   }
 }
 
+TEST_CASE("on_device: a robot with more rows than a warp has for most equals the CPU engine") {
+  Model m = test::held_robot(RigidIntegrator::euler);
+  for (int i = 0; i < 9; ++i) {
+    Named<Geom> foot = m.geoms.back();
+    foot.name = "foot" + std::to_string(i);
+    foot.body = 1;
+    foot.shape = Shape::sphere;
+    foot.size = {0.3, 0.0, 0.0};
+    foot.pos = {0.4 * (i % 3), 0.4 * (i / 3), -1.25};
+    foot.condim = 3 + i % 2;
+    m.geoms.push_back(foot);
+  }
+  const System cpu = make_robot(m);
+  const auto run = rollout(cpu, starts(cpu, 3), 2);
+  CHECK(run.report().mean("contacts") > 9);  // of three rows or four: more than solve_sizes' few
+  check_run(cpu, 3, 4, Memory::automatic());
+}
+
 TEST_CASE("on_device: a run in segments has the gradient of one that is kept") {
   check_run(systems::make("double_pendulum"), 5, 50, Memory::sqrt());
   check_run(make_robot(test::held_robot(RigidIntegrator::euler)), 2, 6, Memory::sqrt());
 }
 
 // Arrays that lie on the device, here this machine's, and those that are copied.
-void check_resident(const System& cpu, std::int64_t control_rows, const Memory& memory) {
+void check_resident(const System& cpu, std::int64_t control_rows, const Memory& memory,
+                    double tolerance = kSame) {
   constexpr std::size_t kRows = 5;
   constexpr std::int64_t kSteps = 8;
   const System device = on_device(cpu, "host");
@@ -142,8 +164,8 @@ void check_resident(const System& cpu, std::int64_t control_rows, const Memory& 
       u_bar(control_rows > 0 ? kRows * nu * static_cast<std::size_t>(kSteps) : 0);
   const auto p_bar =
       run.pullback({bar.data(), x0_bar.data(), u_bar.empty() ? nullptr : u_bar.data()}, {});
-  CHECK(worst(x0_bar, g.x0) < kSame);
-  CHECK(worst(p_bar, all.params) < kSame);
+  CHECK(worst(x0_bar, g.x0) < tolerance);
+  CHECK(worst(p_bar, all.params) < tolerance);
   if (!u_bar.empty()) CHECK(worst(u_bar, g.controls) < kSame);
 }
 
@@ -152,6 +174,59 @@ TEST_CASE("DeviceRollout: arrays on the device have the gradient of those that a
   check_resident(robot, 5, Memory::automatic());
   check_resident(robot, 1, Memory::sqrt());
   check_resident(systems::make("double_pendulum"), 0, Memory::budget(4000));
+}
+
+// Conductivities that differ from cell to cell, by two orders of magnitude.
+std::vector<double> conductivities(std::size_t cells, unsigned seed) {
+  std::vector<double> k = numbers(cells, 2.3, seed);
+  for (double& v : k) v = std::exp(v);
+  return k;
+}
+
+TEST_CASE("on_device: conjugate gradients of heat equal the CPU's factor, forward and back") {
+  for (const double slope : {0.0, 0.5}) {
+    CAPTURE(slope);
+    for (const std::vector<int>& shape : {std::vector<int>{300}, {23, 17}, {9, 8, 7}}) {
+      CAPTURE(shape.size());
+      std::size_t cells = 1;
+      for (const int n : shape) cells *= static_cast<std::size_t>(n);
+      const System box = systems::heat(shape, conductivities(cells, 3), 2.0, slope);
+      check_run(box, 1, 7, Memory::automatic(), {}, kSolved);
+      // Environments with conductivities of their own, in segments and made again.
+      std::vector<double> params = conductivities(cells, 4);
+      const auto more = conductivities(cells, 5);
+      params.insert(params.end(), more.begin(), more.end());
+      check_run(box, 2, 6, Memory::sqrt(), params, kSolved);
+      check_run(box, 2, 6, Memory::budget(60000), params, kSolved);
+      check_resident(box, 0, Memory::automatic(), kSolved);
+    }
+  }
+}
+
+TEST_CASE("on_device: heat that fails, or does not come to an end, is named") {
+  const System cpu = systems::heat({3, 4}, {1.0}, 0.1, 0.5), device = on_device(cpu, "host");
+  std::vector<double> x0(12, 0.0);
+  x0[6] = -2.5;
+  const auto here = rollout(cpu, x0, 4), there = rollout(device, x0, 4);
+  REQUIRE(there.report().failed.size() == 1);
+  CHECK(describe(there.report().failed[0]) == describe(here.report().failed[0]));
+
+  // A chain that conducts better than rounding can tell from perfectly.
+  const System hard = on_device(systems::heat({400}, conductivities(400, 7), 1e15), "host");
+  const auto run = rollout(hard, numbers(400, 1, 9), 1);
+  REQUIRE(run.report().unsolved.size() == 1);
+  CHECK(run.report().unsolved[0].residual > 1e-10);
+  CHECK_THROWS_AS(run.pullback(std::vector<double>(800, 1.0)), GradientError);
+}
+
+TEST_CASE("on_device: a card has no Jacobians of heat for arrays that lie there") {
+  const System device = on_device(systems::heat({3, 4}, {1.0}, 0.1), "host");
+  const std::vector<double> x(12, 1.0);
+  CHECK(linearise(device, x).A.size() == 144);  // the CPU's
+  std::vector<double> next(12), A(144);
+  CHECK_THROWS_WITH_AS(device_linearise<double>(device, 1, {x.data(), nullptr, next.data()},
+                                                A.data(), nullptr, 0, {}, {}),
+                       doctest::Contains("Jacobians of heat"), Error);
 }
 
 TEST_CASE("DeviceRollout: an environment that failed has the gradient zero, or is named") {
@@ -202,8 +277,8 @@ TEST_CASE("linearise: a device finds the Jacobians of the CPU, of laws and of ro
     CAPTURE(law);
     check_jacobians(systems::make(law, {}, {}, 5), 6);
   }
-  for (const RigidIntegrator integrator :
-       {RigidIntegrator::euler, RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
+  for (const RigidIntegrator integrator : {RigidIntegrator::euler, RigidIntegrator::implicit,
+                                           RigidIntegrator::implicitfast, RigidIntegrator::rk4}) {
     CAPTURE(static_cast<int>(integrator));
     check_jacobians(make_robot(test::held_robot(integrator)), 3);
     Model free = test::held_robot(integrator);

@@ -2,16 +2,22 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
+#include "cycloid/device/heat_run.h"
 #include "cycloid/device/kernels.h"
-#include "cycloid/device/robot_body.h"
+#include "cycloid/device/split_run.h"
 
 namespace cycloid::inline device {
 namespace {
 
 constexpr std::int64_t kHostBytes = std::int64_t{1} << 28;  // what this device says that it has
 
-const char* host_error() { return "not known to the kernels on this machine"; }
+std::string& last_error() {
+  static thread_local std::string text = "not known to the kernels on this machine";
+  return text;
+}
+const char* host_error() { return last_error().c_str(); }
 const char* host_name() { return "kernels on the host"; }
 
 int host_allocate(std::size_t bytes, void** out) {
@@ -25,6 +31,10 @@ int host_release(void* memory) {
 }
 int host_copy(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
+  return 0;
+}
+int host_same(const void* a, const void* b, std::size_t bytes, int* out) {
+  *out = std::memcmp(a, b, bytes) == 0;
   return 0;
 }
 int host_clear(void* memory, std::size_t bytes) {
@@ -54,9 +64,33 @@ void run_all(const StepCall<T>& call, Way way) {
   }
 }
 
+// A step in three kernels: warps are emulated lane by lane.
+template <class T>
+void run_split(const StepCall<T>& call) {
+  std::vector<std::max_align_t> thread(
+      (call.body_bytes + ThreadArrays<T>::bytes(call)) / sizeof(std::max_align_t) + 1),
+      shared(call.solve.warp[1] / sizeof(std::max_align_t) + 1);
+  const auto bytes_of = [](std::vector<std::max_align_t>& memory) {
+    std::byte* const at = reinterpret_cast<std::byte*>(memory.data());
+    std::memset(at, 0xa5, memory.size() * sizeof(std::max_align_t));
+    return at;
+  };
+  for (std::int64_t k = 0; k < call.steps; ++k) {
+    for (std::int64_t e = 0; e < call.count; ++e) {
+      run_pose(call, k, e, bytes_of(thread));
+      for (int i = 0; i < 2; ++i) {
+        run_solve(call, e, Warp{}, call.solve.rows[i], i > 0 ? call.solve.rows[0] : -1,
+                  bytes_of(shared));
+      }
+      run_move(call, k, e, bytes_of(thread));
+    }
+  }
+}
+
 template <class T>
 int run_host(int kernel, const StepCall<T>& call, Way way) {
   if (kernel == kSmoothRobot) return run_all<RobotBody<T, false>>(call, way), 0;
+  if (kernel == kConstrainedRobot && way == Way::forward && call.mail) return run_split(call), 0;
   if (kernel == kConstrainedRobot) return run_all<RobotBody<T, true>>(call, way), 0;
   return with_law_body<T>(kernel,
                           [&](auto tag) { run_all<typename decltype(tag)::Body>(call, way); })
@@ -64,7 +98,42 @@ int run_host(int kernel, const StepCall<T>& call, Way way) {
              : 1;
 }
 
+// Who runs kernels of cells here.
+struct HostCells {
+  template <class Kernel>
+  void run(std::int64_t blocks, const Kernel& kernel) {
+    double shared[kCellShared];
+    std::memset(shared, 0xa5, sizeof(shared));
+    for (std::int64_t b = 0; b < blocks; ++b) kernel(CellBlock{b, blocks, shared});
+  }
+  void copy(double* to, const double* from, std::int64_t n) { fetch(to, from, n); }
+  void clear(double* to, std::int64_t n) {
+    std::memset(to, 0, static_cast<std::size_t>(n) * sizeof(double));
+  }
+  template <class X>
+  void fetch(X* to, const X* from, std::int64_t n) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(X));
+  }
+  template <class X>
+  void store(X* to, const X* from, std::int64_t n) {
+    fetch(to, from, n);
+  }
+  const char* error() const { return nullptr; }
+};
+
+int run_heat(const StepCall<double>& call, Way way) {
+  HostCells cells;
+  HeatRun<HostCells> run(call, cells);
+  const char* const words = way == Way::forward ? run.forward() : run.backward();
+  if (!words) return 0;
+  last_error() = words;
+  return 1;
+}
+
 int run_either(int kernel, const void* call, Way way) {
+  if (kernel == kHeat + kDoubleKernels) {
+    return run_heat(*static_cast<const StepCall<double>*>(call), way);
+  }
   if (kernel >= kDoubleKernels) {
     return run_host(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), way);
   }
@@ -84,10 +153,11 @@ int host_sum(const SumCall* call) {
   return 0;
 }
 
-constexpr DeviceApi kHostApi{
-    kDeviceVersion, host_error, host_name,       host_allocate, host_release,  host_copy,
-    host_copy,      host_clear, host_free_bytes, host_forward,  host_backward, host_linearise,
-    host_sum,       host_wait,  host_use_stream, host_wait,     kHostMemory};
+constexpr DeviceApi kHostApi{kDeviceVersion,  host_error,     host_name,       host_allocate,
+                             host_release,    host_copy,      host_copy,       host_copy,
+                             host_same,       host_clear,     host_free_bytes, host_forward,
+                             host_backward,   host_linearise, host_sum,        host_wait,
+                             host_use_stream, host_wait,      kHostMemory};
 [[maybe_unused]] const bool kInUse = use_host_api(kHostApi);
 
 }  // namespace

@@ -11,6 +11,7 @@ enum class Way { forward = 0, back = 1, linearise = 2 };
 inline constexpr int kSmoothRobot = 0;       // without constraints
 inline constexpr int kConstrainedRobot = 1;  // with
 inline constexpr int kFirstLaw = 2;          // laws with rk4 (kernels.h)
+inline constexpr int kHeat = 32;             // a large world, in double (heat_run.h)
 inline constexpr int kDoubleKernels = 64;
 
 // Bytes that a thread has: of a robot whose numbers take so many bytes each, and of a law.

@@ -13,6 +13,7 @@
 #include "cycloid/device/robot_rows.h"
 #include "cycloid/rigid/constrained_dynamics.h"
 #include "cycloid/rigid/rk4_step.h"
+#include "cycloid/rigid/solver/warp_newton.h"
 
 namespace cycloid::inline device {
 
@@ -66,6 +67,41 @@ class RobotBody {
         euler_step(r, x, u, at_.work, x_next, record, dynamics);
       }
     });
+  }
+
+  CYCLOID_HD ConstrainedRecord record_layout() {
+    return ConstrainedDynamics<T>{*image_.constraints, at_.constraints,
+                                  image_.implicit != Implicit::nothing}
+        .layout(image_.tree);
+  }
+
+  // What comes before the solve of a step (split_run.h), for the mail; what the record keeps of
+  // contacts, too.
+  CYCLOID_HD void pose(const T* x, const T* u, T* record, const SolveMail<T>& mail) {
+    const Robot<T, T> r = robot();
+    const StepShape n(r.tree);
+    const ConstraintPlan& plan = *image_.constraints;
+    const ContactSpace<T>& contacts = at_.constraints.contacts;
+    const ConstraintProblem<T>& problem = at_.constraints.solver.problem;
+    const bool slopes = image_.implicit != Implicit::nothing;
+    const ConstrainedRecord at = record_layout();
+    RobotRows<T> rows{plan,
+                      at_.constraints,
+                      {record + at.contacts(), at.room, 0, at.width},
+                      false,
+                      ConstrainedDynamics<T>::detection(r.tree)};
+    const NewtonOptions none{.most = 0};  // a step of none: to a₀
+    constrained_acceleration(r, Instant<T>{x, x + n.nq, x + n.nq + n.nv, u}, at_.work,
+                             at_.constraints.solver, rows, none, record, record + n.nv);
+    keep_contacts(contacts, rows.record);
+    record[at.slots()] = T(rows.record.slots);
+    send_problem(problem, mail);
+    name_units(problem, at_.constraints.static_places(plan), contacts, mail);
+    for (int i = 0; slopes && i < r.tree.entries(); ++i) mail.factor(i) = at_.work.LD[i];
+    for (int k = 0; slopes && k < n.nv; ++k) mail.slope(k) = at_.work.slope[k];
+    for (int i = 0; i < n.na; ++i) mail.act_next(i) = at_.work.act_next[i];
+    mail.word(SolveMail<T>::kTouching) = static_cast<std::uint32_t>(contacts.count[0]);
+    mail.word(SolveMail<T>::kFull) = contacts.crowded;
   }
 
   // Adds to x_bar and u_bar, and to p_bar unless it is null.

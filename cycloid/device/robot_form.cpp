@@ -4,7 +4,7 @@
 
 #include "cycloid/base/check.h"
 #include "cycloid/device/kernel_numbers.h"
-#include "cycloid/device/robot_body.h"
+#include "cycloid/device/split_run.h"
 
 namespace cycloid::inline device {
 namespace {
@@ -164,6 +164,10 @@ class RobotForm final : public DeviceForm {
   }
   std::size_t body_bytes() const override { return bytes_; }
   int record() const override { return record_; }
+  SolveSizes solve() const override {
+    if constexpr (kConstrained) return solve_sizes<T>(*key_.tree, *plan_, implicit());
+    return {};
+  }
 
   std::vector<std::byte> image(std::uint64_t address) const override {
     ImageWriter out(address);

@@ -76,13 +76,18 @@ class DerivativeLoss final : public TrainingLoss {
     need_workers(in_turn ? 1 : groups);
     const double factor = 1 / (static_cast<double>(count) * nx_);
     double loss = 0;
-    if (p_bar) p_bar->assign(p.size(), 0.0);
-    const auto add = [&](const Worker& w) {
+    if (p_bar) {
+      p_bar->resize(p.size());
+      std::fill_n(p_bar->begin(), lanes, 0.0);
+    }
+    const auto add = [&](const Worker& w, bool first) {
       loss += w.loss;
       if (!p_bar) return;
       double* const bar = p_bar->data() + lanes;
       const std::vector<T>& sums = w.sums.values;
-      for (std::size_t i = 0; i < sums.size(); ++i) bar[i] += static_cast<double>(sums[i]);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        bar[i] = (first ? 0 : bar[i]) + static_cast<double>(sums[i]);
+      }
     };
     parallel_for(static_cast<std::size_t>(groups), options_.threads, [&](std::size_t g) {
       Worker& w = *workers_[in_turn ? 0 : g];
@@ -93,10 +98,10 @@ class DerivativeLoss final : public TrainingLoss {
         run(w, call, b * kRows, std::min(kRows, count - b * kRows), count, factor,
             p_bar != nullptr);
       }
-      if (in_turn) add(w);
+      if (in_turn) add(w, g == 0);
     });
     for (std::int64_t g = 0; g < groups && !in_turn; ++g) {
-      add(*workers_[static_cast<std::size_t>(g)]);
+      add(*workers_[static_cast<std::size_t>(g)], g == 0);
     }
     return loss;
   }

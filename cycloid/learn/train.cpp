@@ -29,7 +29,7 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 }
 
 // |v|, in eight sums that do not wait for each other.
-double length(const std::vector<double>& v) {
+double length(std::span<const double> v) {
   double sums[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= v.size(); i += 8) {
@@ -124,11 +124,18 @@ class Training {
               {options.learning_rate, options.beta1, options.beta2, options.epsilon, 0}) {
     check(options);
     loss.split(options.validation, learn_, validate_);
+    if (learn_.empty()) {
+      throw Error(message("validation holds back all ", validate_.size(),
+                          " samples, and none is left to learn from: give a smaller share than ",
+                          options.validation));
+    }
     p_ = system.parameters().default_values();  // those not trained stay, to the bit
     free_ = system.parameters().to_free(p_);
     p_.insert(p_.end(), own_.begin(), own_.end());
+    plain_ = numbers_.back() + 1 == system.parameters().size() &&
+             numbers_.back() - numbers_.front() + 1 == static_cast<int>(numbers_.size());
     for (const int i : numbers_) {
-      constrained_ |= system.parameters().holding(i).constraint != Constraint::none;
+      plain_ &= system.parameters().holding(i).constraint == Constraint::none;
     }
     if (from) {
       s_ = *from;
@@ -171,35 +178,33 @@ class Training {
  private:
   // The System's parameters, then the loss's own numbers; kept until the next call.
   const std::vector<double>& params(std::span<const double> z) {
-    const std::size_t n = numbers_.size();
-    const auto put = [&](std::vector<double>& to, const auto& value) {
-      for (std::size_t k = 0; k < n; ++k) to[static_cast<std::size_t>(numbers_[k])] = value(k);
-    };
-    put(p_, [&](std::size_t k) { return z[k]; });
-    if (constrained_) {
-      put(free_, [&](std::size_t k) { return z[k]; });
-      const std::vector<double> moved = system_.parameters().from_free(free_);
-      put(p_, [&](std::size_t k) { return moved[static_cast<std::size_t>(numbers_[k])]; });
+    if (plain_) {
+      std::copy(z.begin(), z.end(), p_.end() - static_cast<std::ptrdiff_t>(z.size()));
+      return p_;
     }
-    std::copy(z.begin() + static_cast<std::ptrdiff_t>(n), z.end(),
-              p_.end() - static_cast<std::ptrdiff_t>(own_.size()));
+    for (std::size_t k = 0; k < numbers_.size(); ++k) {
+      free_[static_cast<std::size_t>(numbers_[k])] = z[k];
+    }
+    const std::vector<double> moved = system_.parameters().from_free(free_);
+    for (const int i : numbers_) {
+      p_[static_cast<std::size_t>(i)] = moved[static_cast<std::size_t>(i)];
+    }
+    const std::span<const double> own = z.last(own_.size());
+    std::copy(own.begin(), own.end(), p_.end() - static_cast<std::ptrdiff_t>(own.size()));
     return p_;
   }
   // Cotangents of z from those of the parameters, at the z of `params`; kept likewise.
-  std::vector<double>& free_bar(std::span<const double> p_bar) {
-    const auto own = p_bar.end() - static_cast<std::ptrdiff_t>(own_.size());
-    std::vector<double> all;  // by free variables, where those differ
-    if (constrained_) {
-      all.assign(p_bar.begin(), own);
-      for (double& g : all) {
-        if (std::isnan(g)) g = 0;  // of what is not differentiated, and not trained
-      }
-      all = system_.parameters().from_free_pullback(free_, all);
+  std::span<double> free_bar(std::span<double> p_bar) {
+    if (plain_) return p_bar.last(numbers_.size() + own_.size());
+    const std::span<double> own = p_bar.last(own_.size());
+    std::vector<double> clean(p_bar.begin(), p_bar.end() - static_cast<std::ptrdiff_t>(own.size()));
+    for (double& g : clean) {
+      if (std::isnan(g)) g = 0;  // of what is not differentiated, and not trained
     }
-    const double* const from = constrained_ ? all.data() : p_bar.data();
-    z_bar_.resize(numbers_.size() + own_.size());
-    for (std::size_t k = 0; k < numbers_.size(); ++k) z_bar_[k] = from[numbers_[k]];
-    std::copy(own, p_bar.end(), z_bar_.begin() + static_cast<std::ptrdiff_t>(numbers_.size()));
+    const std::vector<double> all = system_.parameters().from_free_pullback(free_, clean);
+    z_bar_.clear();
+    for (const int i : numbers_) z_bar_.push_back(all[static_cast<std::size_t>(i)]);
+    z_bar_.insert(z_bar_.end(), own.begin(), own.end());
     return z_bar_;
   }
 
@@ -244,7 +249,7 @@ class Training {
     if (looks()) before_ = s_.z;
     const double loss = loss_.value(p, {batch(k), horizon(k), k}, &bar_);
     if (!std::isfinite(loss)) return loss;
-    std::vector<double>& z_bar = free_bar(bar_);
+    const std::span<double> z_bar = free_bar(bar_);
     if (o_.method == TrainMethod::adam && o_.weight_decay > 0) {
       for (std::size_t i = 0; i < z_bar.size(); ++i) z_bar[i] += o_.weight_decay * s_.z[i];  // (1)
     }
@@ -321,7 +326,7 @@ class Training {
         std::fill(gradient.begin(), gradient.end(), 0.0);
         return loss;
       }
-      const std::vector<double>& z_bar = free_bar(bar_);
+      const std::span<const double> z_bar = free_bar(bar_);
       for (std::size_t i = 0; i < at.size(); ++i) {
         gradient[i] = z_bar[i] + o_.weight_decay * at[i];
         loss += 0.5 * o_.weight_decay * at[i] * at[i];
@@ -369,7 +374,7 @@ class Training {
         std::fill(r.begin(), r.end(), kNaN);
       }
       for (std::size_t k = 0; k < count && !J.empty(); ++k) {
-        const std::vector<double>& row =
+        const std::span<const double> row =
             free_bar(std::span(jacobian).subspan(k * p.size(), p.size()));
         std::copy(row.begin(), row.end(), J.data() + k * n);
       }
@@ -427,7 +432,7 @@ class Training {
   Adam<double> adam_;
   std::vector<std::int64_t> learn_, validate_, order_;
   std::vector<double> p_, free_, bar_, z_bar_, before_;  // before_: z of the loss looked at
-  bool constrained_ = false;  // whether a trained number differs from its free variable
+  bool plain_ = false;  // trained numbers are the last, and their own free variables
   TrainState s_;
   std::int64_t every_ = 1, epoch_ = -1;
   bool lost_ = false;

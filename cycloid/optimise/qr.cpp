@@ -8,15 +8,36 @@
 #include "cycloid/base/error.h"
 
 namespace cycloid::inline optimise {
+namespace {
+
+// a · b, in eight sums that do not wait for each other.
+double dot(const double* a, const double* b, std::size_t n) {
+  double sums[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += a[i + k] * b[i + k];
+  }
+  for (; i < n; ++i) sums[0] += a[i] * b[i];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+double length(const double* a, std::size_t n) { return std::sqrt(dot(a, a, n)); }
+
+}  // namespace
 
 Qr::Qr(std::size_t rows, std::size_t cols, std::vector<double> a)
-    : rows_(rows), cols_(cols), steps_(std::min(rows, cols)), a_(std::move(a)) {
-  if (a_.size() != rows * cols || a_.empty()) {
-    throw Error(message("qr: expected ", rows, " × ", cols, " numbers, got ", a_.size()));
+    : rows_(rows), cols_(cols), steps_(std::min(rows, cols)) {
+  if (a.size() != rows * cols || a.empty()) {
+    throw Error(message("qr: expected ", rows, " × ", cols, " numbers, got ", a.size()));
   }
-  for (const double v : a_) {
+  for (const double v : a) {
     if (!std::isfinite(v)) throw Error("qr: the matrix contains a number that is not finite");
   }
+  a_.resize(a.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < cols; ++j) at(i, j) = a[i * cols + j];
+  }
+  for (std::size_t j = 0; j < cols; ++j) left_.push_back(length(&at(0, j), rows));
   head_.resize(steps_);
   beta_.resize(steps_);
   order_.resize(cols_);
@@ -28,32 +49,30 @@ Qr::Qr(std::size_t rows, std::size_t cols, std::vector<double> a)
 }
 
 void Qr::bring_longest_to(std::size_t k) {
-  std::size_t longest = k;
-  double most = -1;
-  for (std::size_t j = k; j < cols_; ++j) {
-    double length = 0;
-    for (std::size_t i = k; i < rows_; ++i) length = std::hypot(length, at(i, j));
-    if (length > most) longest = j, most = length;
-  }
+  const auto from = left_.begin() + static_cast<std::ptrdiff_t>(k);
+  const auto longest =
+      static_cast<std::size_t>(std::max_element(from, left_.end()) - left_.begin());
   if (longest == k) return;
-  for (std::size_t i = 0; i < rows_; ++i) std::swap(at(i, k), at(i, longest));
+  std::swap_ranges(&at(0, k), &at(0, k) + rows_, &at(0, longest));
+  std::swap(left_[k], left_[longest]);
   std::swap(order_[k], order_[longest]);
 }
 
 // Column k from row k on becomes (R_kk, 0, …) under 1 - beta v vᵀ; the columns right of it follow.
 void Qr::reflect_below(std::size_t k) {
-  double length = 0;
-  for (std::size_t i = k; i < rows_; ++i) length = std::hypot(length, at(i, k));
-  if (length == 0) return;  // beta 0: nothing to reflect
-  const double r = at(k, k) > 0 ? -length : length;
+  if (left_[k] == 0) return;  // beta 0: nothing to reflect
+  const double r = at(k, k) > 0 ? -left_[k] : left_[k];
   head_[k] = at(k, k) - r;
   beta_[k] = -1 / (r * head_[k]);
   at(k, k) = r;
+  const std::size_t below = rows_ - k - 1;
+  const double* const v = a_.data() + k * rows_ + k + 1;
   for (std::size_t j = k + 1; j < cols_; ++j) {
-    double sum = head_[k] * at(k, j);
-    for (std::size_t i = k + 1; i < rows_; ++i) sum += at(i, k) * at(i, j);
+    double* const column = a_.data() + j * rows_ + k + 1;
+    const double sum = head_[k] * at(k, j) + dot(v, column, below);
     at(k, j) -= beta_[k] * sum * head_[k];
-    for (std::size_t i = k + 1; i < rows_; ++i) at(i, j) -= beta_[k] * sum * at(i, k);
+    for (std::size_t i = 0; i < below; ++i) column[i] -= beta_[k] * sum * v[i];
+    left_[j] = length(column, below);
   }
 }
 
@@ -66,9 +85,9 @@ std::size_t Qr::rank(double tolerance) const {
 
 // y = R⁻¹ y for the leading n × n part.
 void Qr::solve_upper(std::size_t n, std::span<double> y) const {
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) y[i] -= at(i, j) * y[j];
-    y[i] /= at(i, i);
+  for (std::size_t j = n; j-- > 0;) {
+    y[j] /= at(j, j);
+    for (std::size_t i = 0; i < j; ++i) y[i] -= at(i, j) * y[j];
   }
 }
 

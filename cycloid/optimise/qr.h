@@ -6,7 +6,7 @@
 //   (AᵀA)⁻¹               = P R⁻¹ R⁻ᵀ Pᵀ                                          (4)
 // The rank to a tolerance t is the number of |R_kk| > t |R_00|. Below n, the columns from there on
 // are combinations of those before, and A v ≈ 0 for a direction v.                (5)
-// After Golub & Van Loan 2013, section 5.4.
+// After Golub & Van Loan 2013, section 5.4. Squares of A's numbers must be doubles.
 #pragma once
 
 #include <span>
@@ -28,14 +28,16 @@ class Qr {
   std::vector<double> null_direction(double tolerance) const;
 
  private:
-  double& at(std::size_t i, std::size_t j) { return a_[i * cols_ + j]; }
-  double at(std::size_t i, std::size_t j) const { return a_[i * cols_ + j]; }
+  double& at(std::size_t i, std::size_t j) { return a_[j * rows_ + i]; }
+  double at(std::size_t i, std::size_t j) const { return a_[j * rows_ + i]; }
   void bring_longest_to(std::size_t k);
   void reflect_below(std::size_t k);
   void solve_upper(std::size_t n, std::span<double> y) const;
 
   std::size_t rows_, cols_, steps_;
-  std::vector<double> a_;            // R on and above the diagonal, Householder vectors below it
+  // R on and above the diagonal, Householder vectors below it; column by column.
+  std::vector<double> a_;
+  std::vector<double> left_;         // length of what is left of each column, from row k on
   std::vector<double> head_, beta_;  // first entry and 2/|v|² of each Householder vector
   std::vector<std::size_t> order_;   // column k of A P is column order_[k] of A
 };

@@ -38,6 +38,20 @@ TEST_CASE("qr: solves square systems, and least squares by their normal equation
   }
 }
 
+TEST_CASE("qr: numbers whose squares are near the ends of what doubles hold") {
+  const std::size_t m = 11, n = 6;
+  const Vector a = random_matrix(11, m * n), b = random_matrix(12, m);
+  const Vector expected = Qr(m, n, a).solve(b);
+  for (const double unit : {1e-145, 1e145}) {
+    Vector scaled = a;
+    for (double& v : scaled) v *= unit;
+    const Vector x = Qr(m, n, scaled).solve(b);
+    for (std::size_t j = 0; j < n; ++j) {
+      CHECK(x[j] * unit == doctest::Approx(expected[j]).epsilon(1e-10));
+    }
+  }
+}
+
 TEST_CASE("qr: inverse_gram times AᵀA is the identity") {
   const std::size_t m = 12, n = 5;
   const Vector a = random_matrix(3, m * n), inverse = Qr(m, n, a).inverse_gram();

@@ -18,8 +18,9 @@ using Row = std::vector<double>;
 
 // In the order of preference: the first that is not the System's own is the other one. Whoever
 // plans with a good integrator is not held to a poor one.
-constexpr const char* kIntegrators[] = {"rk4",    "implicit_midpoint", "implicitfast",  "verlet",
-                                        "dopri5", "implicit",          "semi_implicit", "euler"};
+constexpr const char* kIntegrators[] = {"rk4",     "implicit_midpoint", "implicitfast",  "verlet",
+                                        "dopri5",  "implicit",          "semi_implicit", "bdf2",
+                                        "newmark", "implicit_euler",    "euler"};
 
 constexpr int kCompliantSteps = 4;
 

@@ -94,42 +94,55 @@ std::vector<NamedTerm> contact_terms(const BodyOptions& o, const std::vector<int
 }
 
 // Without pairs: those are found in each step (touching_pairs.h).
-std::vector<NamedTerm> self_contact_terms(const BodyOptions& o) {
+std::vector<NamedTerm> self_contact_terms(const BodyOptions& o, bool round) {
   std::vector<NamedTerm> all;
   if (!o.self_contact) return all;
-  for (const StencilLaw law : {StencilLaw::point_triangle, StencilLaw::edge_edge}) {
+  for (const StencilLaw law :
+       {round ? StencilLaw::point_edge : StencilLaw::point_triangle, StencilLaw::edge_edge}) {
     NamedTerm named;
     named.term.law = law;
     named.term.name = "self contact";
     for (const char* own : {"contact.stiffness", "contact.width", "friction", "contact.stiction"}) {
       named.numbers.push_back({own});
     }
+    named.numbers.push_back({round ? "radius" : ""});
     all.push_back(std::move(named));
   }
   return all;
 }
 
+// Where barriers of a rod that touches itself begin, if nothing else is said: a fifth of its
+// radius. Half a turn around a gap of that and of the thickness is how far apart along the rod
+// segments are that can touch by bending alone.
+double width_of_rod(double radius, const BodyOptions& o) {
+  return o.contact_width > 0 ? o.contact_width : 0.2 * radius;
+}
+double reach_of_rod(double radius, const BodyOptions& o) {
+  return 0.5 * 3.14159265358979323846 * (2 * radius + width_of_rod(radius, o));
+}
+
 // Half the least distance of a pair at rest, or 1e-3 of the body's length where that is less.
 // Throws ModelError where the body is too near itself to be told apart.
-double width_of_self_contact(const SolidPlan& plan, const BodyOptions& o) {
+double width_of_self_contact(const SolidPlan& plan, const BodyOptions& o, double radius) {
   const double* const rest = plan.mesh.vertices.data();
   if (const auto c = plan.surface->first_crossing(rest); c.edge >= 0) {
     throw ModelError(message("the mesh goes through itself: ", plan.surface->name_of(c),
                              " cross, and self_contact keeps apart only what is apart"));
   }
-  const double wanted = o.contact_width > 0 ? o.contact_width : 2e-3 * plan.length;
-  const auto nearest = plan.surface->nearest(rest, wanted);
+  const double wanted = o.contact_width > 0 ? o.contact_width
+                        : radius > 0        ? 2 * width_of_rod(radius, o)
+                                            : 2e-3 * plan.length;
+  const auto nearest = plan.surface->nearest(rest, wanted + 2 * radius);
   if (!nearest.found) return o.contact_width > 0 ? wanted : 0.5 * wanted;
-  if (o.contact_width > 0 || !(nearest.distance > 1e-9 * plan.length)) {
-    const auto& v = nearest.pair;
+  const double between = nearest.distance - 2 * radius;
+  if (o.contact_width > 0 || !(between > 1e-9 * plan.length)) {
     throw ModelError(message(
-        nearest.edges ? message("edges ", v[0], "-", v[1], " and ", v[2], "-", v[3])
-                      : message("vertex ", v[0], " and triangle ", v[1], "-", v[2], "-", v[3]),
-        " are ", nearest.distance, " m apart in the rest shape: self_contact wants them apart",
+        nearest.name(), " are ", between, " m apart in the rest shape",
+        radius > 0 ? " between their surfaces" : "", ": self_contact wants them apart",
         o.contact_width > 0 ? message(" by more than contact_width, ", o.contact_width, " m")
                             : std::string("; merge vertices that are one")));
   }
-  return 0.5 * nearest.distance;
+  return 0.5 * between;
 }
 
 // Triangles of a face, and the weight of each.
@@ -184,10 +197,10 @@ bool per_cell(const BodyParameter& p, int cells) {
 }
 
 void add_contact_parameters(const SolidBody& body, const BodyOptions& o, double weight,
-                            BodyRegistry& all) {
+                            double radius, BodyRegistry& all) {
   const auto obstacles = named_obstacles(o);
   if (obstacles.empty() && !o.self_contact) return;
-  const double width = o.self_contact        ? width_of_self_contact(*body.plan, o)
+  const double width = o.self_contact        ? width_of_self_contact(*body.plan, o, radius)
                        : o.contact_width > 0 ? o.contact_width
                                              : 1e-3 * body.plan->length;
   const double stiffness =
@@ -261,7 +274,7 @@ void add_parameters(SolidBody& body, const BodyParts& own, const BodyOptions& o,
   body.drag = all.number("drag", "1/s", Constraint::non_negative, {o.drag});
   body.gravity =
       all.number("gravity", "m/s²", Constraint::none, {o.gravity.begin(), o.gravity.end()}, {3});
-  add_contact_parameters(body, o, weight_of(body, own, o), all);
+  add_contact_parameters(body, o, weight_of(body, own, o), own.round, all);
   for (std::size_t k = 0; k < o.loads.size(); ++k) {
     const SoftLoad& load = o.loads[k];
     const bool spring = load.kind == SoftLoad::Kind::spring;
@@ -344,6 +357,25 @@ void find_numbers(const std::vector<NamedTerm>& named, const BodyRegistry& regis
   }
 }
 
+const std::vector<std::string> kIntegrators = {"implicit_euler", "newmark", "bdf2"};
+
+// What steps and observes the body, and how it is stepped otherwise. Plastic matter has one way.
+void take_steppers(std::shared_ptr<const SolidBody> body, SystemParts& parts) {
+  const auto stepper = std::make_shared<const SolidStepper>(body);
+  parts.float64.one = parts.float64.packed = stepper;
+  parts.float64.dual = std::make_shared<SolidPairStepper>(stepper);
+  parts.observables = std::make_shared<SolidObservables>(body);
+  parts.ways.integrator = kIntegrators[static_cast<std::size_t>(body->integrator)];
+  if (!body->elastic) return;
+  parts.ways.integrators = kIntegrators;
+  parts.ways.use = [body](const Variant& variant, SystemParts& of) {
+    auto other = std::make_shared<SolidBody>(*body);
+    other->integrator =
+        static_cast<SolidIntegrator>(index_of_word("integrator", variant.integrator, kIntegrators));
+    take_steppers(std::move(other), of);
+  };
+}
+
 void check_contact(const BodyOptions& o) {
   const bool touches = !o.floor.empty() || !o.obstacles.empty() || o.self_contact;
   if (!touches && o.friction != 0) {
@@ -374,8 +406,8 @@ int index_of_word(const char* what, const std::string& word,
 System make_body(BodyParts own, const BodyOptions& o) {
   const auto body = std::make_shared<SolidBody>();
   body->material = own.material, body->elastic = own.elastic;
-  body->integrator = static_cast<SolidIntegrator>(
-      index_of_word("integrator", o.integrator, {"implicit_euler", "newmark", "bdf2"}));
+  body->integrator =
+      static_cast<SolidIntegrator>(index_of_word("integrator", o.integrator, kIntegrators));
   if (!own.elastic && body->integrator != SolidIntegrator::implicit_euler) {
     throw ModelError(
         message("plastic matter flows in steps of \"implicit_euler\"; got \"", o.integrator, "\""));
@@ -390,7 +422,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
     throw ModelError(
         message("held has one mark for each of ", numbers, " numbers; got ", o.held.size()));
   }
-  for (auto more : {contact_terms(o, own.touching), self_contact_terms(o),
+  for (auto more : {contact_terms(o, own.touching), self_contact_terms(o, own.round > 0),
                     load_terms(o, own.mesh.vertex_count())}) {
     for (NamedTerm& named : more) own.laws.push_back(std::move(named));
   }
@@ -407,7 +439,10 @@ System make_body(BodyParts own, const BodyOptions& o) {
   const auto plan =
       std::make_shared<SolidPlan>(own.mesh, std::move(held), std::move(terms), own.turns, solver);
   if (o.self_contact) {
-    plan->surface = std::make_shared<const ContactSurface>(own.mesh.vertices, own.skin);
+    plan->surface =
+        own.round > 0
+            ? std::make_shared<const ContactSurface>(own.mesh.vertices, reach_of_rod(own.round, o))
+            : std::make_shared<const ContactSurface>(own.mesh.vertices, own.skin);
   }
   body->plan = plan;
   body->kernels = &solid_kernels(own.mesh.element, own.formulation);
@@ -437,10 +472,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
     const auto copy = std::make_shared<const Parameters>(parts.parameters);
     parts.refuse = [refuse = own.refuse, copy](const double* p) { return refuse(*copy, p); };
   }
-  const auto stepper = std::make_shared<const SolidStepper>(made);
-  parts.float64.one = parts.float64.packed = stepper;
-  parts.float64.dual = std::make_shared<SolidPairStepper>(stepper);
-  parts.observables = std::make_shared<SolidObservables>(made);
+  take_steppers(made, parts);
   return System(std::move(parts));
 }
 

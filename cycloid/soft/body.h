@@ -5,7 +5,8 @@
 // ("floor", "obstacle:#0": displacement and rotation vector, on top of the pose) and with a surface
 // that runs at the input "obstacle:#0.velocity" (velocity [m/s], spin [rad/s]), which friction
 // feels. A pose is that of the end of the step. A body with self_contact keeps the triangles of its
-// surface apart (term/self_contact.h), by the same numbers of contact as obstacles.
+// surface apart, a rod its segments (term/self_contact.h), by the same numbers of contact as
+// obstacles.
 #pragma once
 
 #include <array>
@@ -82,6 +83,7 @@ struct BodyParts {
   int turns = 0;               // segments of a rod, which turn about themselves (solid_state.h)
   std::vector<int> touching;   // vertices that may touch obstacles
   std::vector<int> skin = {};  // triangles (m, 3) that may touch each other
+  double round = 0;            // of a rod: its radius, for contact with itself [m]
   std::vector<NamedTerm> laws = {};
   std::vector<BodyParameter> parameters = {};
   Material material = Material::neo_hookean;

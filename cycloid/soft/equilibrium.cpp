@@ -232,6 +232,11 @@ Equilibrium equilibrium(const System& system, std::span<const double> x0, std::s
                              "\", whose barrier keeps everything out: give an x0 outside of it"));
   }
   if (plan.surface) {
+    const auto near = plan.surface->nearest(y.data(), thickness_of(plan, own));
+    if (near.found) {
+      throw ModelError(
+          message("equilibrium: at the start ", near.name(), " overlap; give an x0 without that"));
+    }
     if (const auto c = plan.surface->first_crossing(y.data()); c.edge >= 0) {
       throw ModelError(message("at the start the body goes through itself: ",
                                plan.surface->name_of(c), " cross; give an x0 without that"));

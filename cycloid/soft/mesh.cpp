@@ -67,6 +67,26 @@ void check_cells(const SolidMesh& mesh) {
   }
 }
 
+// Two cells with the same nodes.
+void check_twins(const SolidMesh& mesh) {
+  const auto k = at(mesh.nodes());
+  std::vector<std::vector<int>> sorted;
+  for (std::size_t c = 0; c < mesh.cells.size(); c += k) {
+    const auto first = mesh.cells.begin() + static_cast<std::ptrdiff_t>(c);
+    sorted.emplace_back(first, first + static_cast<std::ptrdiff_t>(k));
+    std::sort(sorted.back().begin(), sorted.back().end());
+  }
+  std::vector<int> order(sorted.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return sorted[at(a)] < sorted[at(b)]; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (sorted[at(order[i])] != sorted[at(order[i - 1])]) continue;
+    throw ModelError(message(cell_name(mesh, order[i - 1]), " and cell ", order[i],
+                             " have the same nodes; leave one out"));
+  }
+}
+
 }  // namespace
 
 void find_parts(SolidMesh& mesh, std::span<const int> groups, int each) {
@@ -154,6 +174,7 @@ SolidMesh make_mesh(std::vector<double> vertices, std::vector<int> cells, int no
         message("vertex ", i / 3, " is not finite: ", place_of(mesh.vertices.data() + i / 3 * 3)));
   }
   check_cells(mesh);
+  check_twins(mesh);
   find_parts(mesh, mesh.cells, mesh.nodes());
   if (mesh.parts > 1 && !allow_parts) {
     const auto second = std::find(mesh.part.begin(), mesh.part.end(), 1) - mesh.part.begin();

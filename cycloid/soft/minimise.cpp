@@ -117,7 +117,9 @@ class Search {
       part = admissible_part(plan_.terms, problem_.numbers, y.data(), s_.direction.data());
     }
     if (plan_.surface) {
-      part = std::min(part, plan_.surface->free_part(y.data(), s_.direction.data(), threads_));
+      const double thickness = thickness_of(plan_, problem_.numbers);
+      part = std::min(part,
+                      plan_.surface->free_part(y.data(), s_.direction.data(), thickness, threads_));
     }
     return part;
   }

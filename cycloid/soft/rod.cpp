@@ -14,6 +14,17 @@ double length(const double* points, int segment) {
   return std::hypot(p[3] - p[0], p[4] - p[1], p[5] - p[2]);
 }
 
+// Whether segments k and k + 1 point against each other: there they have no curvature.
+bool folds(const double* points, int k) {
+  double dot = 0;
+  for (int i = 0; i < 3; ++i) {
+    const double* const p = points + 3 * k + i;
+    dot += (p[3] - p[0]) * (p[6] - p[3]);
+  }
+  const double lengths = length(points, k) * length(points, k + 1);
+  return !(lengths + dot > 1e-12 * lengths);
+}
+
 // The longest side of the box around, by which angles are multiplied (solid_state.h).
 double extent(const std::vector<double>& points) {
   double most = 0;
@@ -38,6 +49,11 @@ System rod(std::vector<double> points, const RodOptions& o) {
       throw ModelError(
           message("points ", k, " and ", k + 1, " of a rod must be apart; they are ", l, " m"));
     }
+  }
+  for (int k = 0; k + 2 < n; ++k) {
+    if (!folds(points.data(), k)) continue;
+    throw ModelError(message("a rod turns back on itself at point ", k + 1, ": segments ", k,
+                             " and ", k + 1, " must not point against each other"));
   }
   const auto is_held = [&](int segment) {
     for (int i = 0; i < 6; ++i) {
@@ -94,9 +110,13 @@ System rod(std::vector<double> points, const RodOptions& o) {
       if (!(length(v, k) > 0)) {
         return message("with these vertices points ", k, " and ", k + 1, " are not apart");
       }
+      if (k + 2 < n && folds(v, k)) {
+        return message("with these vertices the rod turns back on itself at point ", k + 1);
+      }
     }
     return {};
   };
+  parts.round = o.radius;
   return make_body(std::move(parts), o);
 }
 

@@ -4,7 +4,8 @@
 // Besides positions and velocities the state has the angle of each segment about its tangent and
 // its rate (solid_state.h): "twist" [rad] and "twist_rate" [rad/s]. Pinning two neighbouring points
 // clamps the segment between them, its angle too, which the input "twist" turns (one angle for each
-// clamped segment [rad]).
+// clamped segment [rad]). With self_contact the rod keeps its surface, of the parameter `radius`,
+// away from itself (term/self_contact.h).
 #pragma once
 
 #include "cycloid/soft/body.h"

@@ -399,6 +399,8 @@ std::vector<Observable> SolidObservables::listed() const {
   std::vector<Observable> all;
   for (const auto& [word, what] : kShown) {
     const std::string name(word);
+    const bool of_cells = what == Shown::stress || what == Shown::strain || what == Shown::volume;
+    if (of_cells && body_->plan->cells() == 0) continue;  // cloth and rods
     switch (what) {
       case Shown::reaction: all.push_back({name, "N", {3 * body_->plan->points()}}); break;
       case Shown::stress: all.push_back({name, "Pa", {body_->plan->cells(), 3, 3}}); break;

@@ -85,7 +85,9 @@ StageRecord SolidStepper::solve(Workspace& w, const SolidStep<double>& s, const 
   if (body_->plan->surface) {  // ... but not through itself
     Numbers way(from.size());
     for (std::size_t i = 0; i < way.size(); ++i) way[i] = outside[i] - from[i];
-    const double free = body_->plan->surface->free_part(from.data(), way.data(), w.numbers.threads);
+    const double thickness = thickness_of(*body_->plan, s.numbers_of_terms());
+    const double free =
+        body_->plan->surface->free_part(from.data(), way.data(), thickness, w.numbers.threads);
     for (std::size_t i = 0; i < way.size() && free < 1; ++i) outside[i] = from[i] + free * way[i];
   }
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -119,9 +121,15 @@ Trespass SolidStepper::starts_inside(const SolidStep<double>& s, const SolidNumb
   return first_trespass(terms, s.numbers_of_terms(), x);
 }
 
-ContactSurface::Crossing SolidStepper::starts_crossed(const SolidStep<double>& s) const {
-  if (!s.first() || !body_->plan->surface) return {};
-  return body_->plan->surface->first_crossing(s.start().data());
+// Who goes through itself there: "edge 3-7 and triangle 4-5-9"; empty where nobody does.
+std::string SolidStepper::starts_crossed(const SolidStep<double>& s) const {
+  const SolidPlan& plan = *body_->plan;
+  if (!s.first() || !plan.surface) return {};
+  const double thickness = thickness_of(plan, s.numbers_of_terms());
+  const auto near = plan.surface->nearest(s.start().data(), thickness);
+  if (near.found) return near.name();
+  const auto c = plan.surface->first_crossing(s.start().data());
+  return c.edge >= 0 ? plan.surface->name_of(c) : std::string();
 }
 
 StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepRecord* record,
@@ -135,7 +143,7 @@ StepStatus SolidStepper::step(const StepInput<double>& in, double* x_next, StepR
     stages.push_back(solve(w, s, stage, part, from));
     return w.finite ? stages.back().y : Numbers{};
   };
-  const bool started = starts_inside(s, w.numbers).vertex < 0 && starts_crossed(s).edge < 0;
+  const bool started = starts_inside(s, w.numbers).vertex < 0 && starts_crossed(s).empty();
   const auto finite = [](double value) { return std::isfinite(value); };
   if (!started || !s.run(solved, x_next) || !std::all_of(x_next, x_next + sizes().state, finite)) {
     std::fill_n(x_next, sizes().state, std::nan(""));
@@ -206,8 +214,8 @@ StepTrouble SolidStepper::explain(const StepInput<double>& in, int,
                     "\", whose barrier keeps everything out: start outside of it, or take "
                     "contact=\"compliant\"")};
   }
-  if (const auto c = starts_crossed(s); c.edge >= 0) {
-    return {"start of the run", plan.surface->name_of(c),
+  if (const std::string who = starts_crossed(s); !who.empty()) {
+    return {"start of the run", who,
             "the body goes through itself, and self contact keeps apart what is apart: start with "
             "positions that do not cross"};
   }

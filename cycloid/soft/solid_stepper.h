@@ -34,7 +34,7 @@ class SolidStepper final : public Stepper<double> {
   struct Record;
 
   Trespass starts_inside(const SolidStep<double>& s, const SolidNumbers& n) const;
-  ContactSurface::Crossing starts_crossed(const SolidStep<double>& s) const;  // through itself
+  std::string starts_crossed(const SolidStep<double>& s) const;  // through itself
   StageRecord solve(Workspace& w, const SolidStep<double>& s, const Stage& stage, double part,
                     const std::vector<double>& from) const;
 

@@ -8,25 +8,34 @@ namespace cycloid::inline soft {
 namespace {
 
 bool is_of_pairs(const StencilTerm& term) {
-  return term.law == StencilLaw::point_triangle || term.law == StencilLaw::edge_edge;
+  return term.law == StencilLaw::point_triangle || term.law == StencilLaw::edge_edge ||
+         term.law == StencilLaw::point_edge;
 }
 
 std::vector<int> nodes_of(const StencilTerm& term, const ContactPairs& pairs) {
   std::vector<int> nodes;
-  for (const auto& pair :
-       term.law == StencilLaw::edge_edge ? pairs.edge_edge : pairs.point_triangle) {
-    nodes.insert(nodes.end(), pair.begin(), pair.end());
-  }
+  const auto kind = static_cast<PairKind>(static_cast<int>(term.law) -
+                                          static_cast<int>(StencilLaw::point_triangle));
+  const int each = stencil_kernels(term.law).nodes;
+  for (const auto& pair : pairs[kind]) nodes.insert(nodes.end(), pair.begin(), pair.begin() + each);
   return nodes;
 }
 
-ContactPairs near(const SolidPlan& plan, const TermNumbers& numbers, const double* y, int threads) {
+double number_of_pairs(const SolidPlan& plan, const TermNumbers& numbers, int which) {
   const auto own = std::find_if(plan.terms.begin(), plan.terms.end(), is_of_pairs);
-  const auto width = static_cast<std::size_t>(own->first_number + PointTriangleContact::width);
-  return plan.surface->near(y, numbers[width], threads);
+  return numbers[static_cast<std::size_t>(own->first_number + which)];
+}
+
+ContactPairs near(const SolidPlan& plan, const TermNumbers& numbers, const double* y, int threads) {
+  const double width = number_of_pairs(plan, numbers, PointTriangleContact::width);
+  return plan.surface->near(y, width + thickness_of(plan, numbers), threads);
 }
 
 }  // namespace
+
+double thickness_of(const SolidPlan& plan, const TermNumbers& numbers) {
+  return 2 * number_of_pairs(plan, numbers, PointTriangleContact::radius);
+}
 
 Terms touching_terms(const SolidPlan& plan, const ContactPairs& pairs) {
   Terms out;

@@ -7,7 +7,7 @@
 namespace cycloid::inline system {
 
 inline constexpr int kDeviceVersion =
-    5;  // of what these mean; device/layout_fingerprint.h has sizes
+    6;  // of what these mean; device/layout_fingerprint.h has sizes
 
 // What kind of memory a device has, in DLPack's numbers.
 inline constexpr int kHostMemory = 1, kCudaMemory = 2;
@@ -21,6 +21,9 @@ struct DeviceApi {
   int (*release)(void* memory);
   int (*to_device)(void* to, const void* from, std::size_t bytes);
   int (*to_host)(void* to, const void* from, std::size_t bytes);
+  int (*copy)(void* to, const void* from, std::size_t bytes);  // from it to it
+  // Whether two places of it hold the same bytes, a multiple of four.
+  int (*same)(const void* a, const void* b, std::size_t bytes, int* out);
   int (*clear)(void* memory, std::size_t bytes);
   int (*free_bytes)(std::int64_t* out);
   int (*forward)(int kernel, const void* call);  // StepCall of the kernel's precision

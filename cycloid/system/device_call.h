@@ -1,13 +1,17 @@
 // StepCall: what a kernel of a device is asked to do, as plain numbers and addresses.
 //
 // One thread runs one environment through `steps` steps, forward or back, or finds some rows of the
-// Jacobians A and B of the one step on the tape. Arrays of the user's have
+// Jacobians A and B of the one step on the tape. Where there is `mail`, each step forward is three
+// kernels, of which the second solves. Arrays of the user's have
 // rows, one environment after another, as in adjoint/rollout.h; a stride of 0 is a row that all
 // share. What only kernels read (the tape) has the environment innermost: number i of environment e
 // stands at [i * count + e], so that threads side by side read side by side.
 //
 // The tape of step k, counted from the call's first: the state before the step at
 // states_kept[k], its record at records[k]. Either may be null.
+//
+// A large world is a call by itself, count = 1, and all of the device works on its cells; its
+// parameters may be arrays.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +49,16 @@ struct RunTotals {
   long long named = 0;  // environments' steps that failed, stopped short or were crowded
 };
 
+// Environments whose mail lies side by side.
+inline constexpr int kTile = 8;
+
+// What the solve of a step by a kernel of its own needs (device/split_run.h).
+struct SolveSizes {
+  std::size_t mail = 0;          // bytes of an environment; 0: each thread solves for itself
+  int rows[2] = {0, 0};          // most rows for which a warp has memory: of few, and of all
+  std::size_t warp[2] = {0, 0};  // bytes of a warp, for so many
+};
+
 template <class T>
 struct StepCall {
   const void* image = nullptr;  // what the kernel's own body reads, on the device
@@ -54,8 +68,12 @@ struct StepCall {
   double t0 = 0;                // [s]
   int state = 0, tangent = 0, input = 0, parameters = 0, record = 0;
   std::size_t body_bytes = 0;  // of a thread's memory that the body carves
+  SolveSizes solve;
+  std::byte* mail = nullptr;  // between the kernels of one step
   int quaternions = 0;
   const QuaternionPlace* quaternion = nullptr;
+
+  double* scratch = nullptr;  // of a large world (DeviceForm::scratch)
 
   T* x = nullptr;         // (state, count): where the environments are
   const T* x0 = nullptr;  // rows: where they begin, in the first call of a run, else null

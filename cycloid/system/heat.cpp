@@ -6,6 +6,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/base/thread_pool.h"
 #include "cycloid/math/sparse_cholesky.h"
+#include "cycloid/system/kernel_source.h"
 
 namespace cycloid::systems {
 namespace {
@@ -295,6 +296,7 @@ System heat(const std::vector<int>& shape, const std::vector<double>& conductivi
   parts.initial_state.assign(n, 0.0);
   parts.float64.one = std::make_shared<HeatStepper>(box, dt, slope);
   parts.float64.packed = parts.float64.one;
+  parts.kernels = std::make_shared<HeatSource>(shape, dt, slope);
   return System(std::move(parts));
 }
 

@@ -33,6 +33,15 @@ class LawSource final : public KernelSource {
   int n = 1;  // masses of spring_chain
 };
 
+// A box of heat (heat.h).
+class HeatSource final : public KernelSource {
+ public:
+  HeatSource(std::vector<int> sides, double dt, double k)
+      : shape(std::move(sides)), h(dt), slope(k) {}
+  std::vector<int> shape;
+  double h, slope;  // [s] [1/K]
+};
+
 // A System for kernels, in one precision.
 class DeviceForm {
  public:
@@ -40,6 +49,10 @@ class DeviceForm {
   virtual int kernel() const = 0;              // its number (device/kernels.h)
   virtual std::size_t body_bytes() const = 0;  // of a thread's memory
   virtual int record() const = 0;              // numbers that a step keeps
+  virtual SolveSizes solve() const { return {}; }
+  // A large world: the device takes one environment at a time, and its arrays of parameters.
+  virtual bool large() const { return false; }
+  virtual std::int64_t scratch() const { return 0; }  // numbers in double, for such a one
   // What kernels read, for a block that lies at this address; as long for every address.
   virtual std::vector<std::byte> image(std::uint64_t address) const = 0;
   // Parameters as kernels take them.
@@ -80,6 +93,14 @@ class Device {
   }
   void to_host(void* to, const void* from, std::size_t bytes) const {
     if (bytes > 0) check(api_.to_host(to, from, bytes), "copying from it");
+  }
+  void copy(void* to, const void* from, std::size_t bytes) const {
+    if (bytes > 0) check(api_.copy(to, from, bytes), "copying within it");
+  }
+  bool same(const void* a, const void* b, std::size_t bytes) const {
+    int out = 1;
+    if (bytes > 0) check(api_.same(a, b, bytes, &out), "comparing arrays");
+    return out != 0;
   }
   void clear(void* memory, std::size_t bytes) const {
     if (bytes > 0) check(api_.clear(memory, bytes), "clearing memory");

@@ -281,10 +281,10 @@ class System:
         another contact. None stays as it is. Names of states, inputs and parameters stay; the
         default of "option.timestep" and those of what a contact is made of change.
 
-        integrator: of a law as in `cycloid.systems`, of a robot "euler", "implicit",
-        "implicitfast" or "rk4". contact: of a robot "soft" or "hard", contacts that give four
-        times as much, or a fourth; `HuntCrossley` (or "compliant") or "mujoco", the other law of
-        contact, whose dissipation and stiction may be given.
+        integrator: of a law as in `cycloid.systems`, of a soft body as in `cycloid.soft`, of a
+        robot "euler", "implicit", "implicitfast" or "rk4". contact: of a robot "soft" or "hard",
+        contacts that give four times as much, or a fourth; `HuntCrossley` (or "compliant") or
+        "mujoco", the other law of contact, whose dissipation and stiction may be given.
 
         Raises Error, which names what cannot be varied.
 

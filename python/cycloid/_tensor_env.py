@@ -73,8 +73,8 @@ class TensorEnv(gymnasium.vector.VectorEnv):
 
     Environments that end are reset within the step (AutoresetMode.SAME_STEP): infos["final_obs"]
     (num_envs, k) has the observations of before, infos["_final_obs"] says whose. Start states are
-    drawn for all in every step, and taken where an episode ended, so that nothing has to be asked
-    of the device. What `info` says is of the end of the step. An environment whose physics,
+    drawn for all in every step, and taken where an episode ended; one that is taken and not finite
+    is an Error at once. What `info` says is of the end of the step. An environment whose physics,
     observation or reward is not finite is terminated at its last finite state with reward 0, and
     infos["diverged"] says so. Sensors are not measured on a device.
 
@@ -179,11 +179,9 @@ class TensorEnv(gymnasium.vector.VectorEnv):
             if not is_integer(seed):
                 raise TypeError(f"seed: expected None or an int; got {shown(seed)}")
             self.generator.manual_seed(as_integer(seed, "seed", 0, 2**63 - 1))
-        self._now = self._snapshot(self._starts(), True)
-        self._seen = self._observe(self._now)
+        begun = self._snapshot(self._starts(), True)
+        self._seen, self._now = self._observe_starts(begun), begun
         self._steps.zero_()
-        if not bool(torch.isfinite(self._seen).all()):
-            raise Error("reset: the observation of a start state is not finite")
         return self._seen, {} if self._info is None else dict(self._info(self._now))
 
     def _starts(self) -> torch.Tensor:
@@ -192,6 +190,16 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         if tuple(states.shape) != wanted:
             raise Error(f"reset: expected states of shape {wanted}; got {tuple(states.shape)}")
         return states.to(self.dtype)
+
+    def _observe_starts(self, begun: TensorSnapshot) -> torch.Tensor:
+        """Observes; refuses starts that are not finite. Asks the device."""
+        seen = self._observe(begun)
+        for numbers, what in (
+            (begun.states, "a state"), (seen, "the observation of a start state"),
+        ):  # fmt: skip
+            if bool((begun.fresh & ~torch.isfinite(numbers).all(1)).any()):
+                raise Error(f"reset: {what} is not finite")
+        return seen
 
     # ---- steps ------------------------------------------------------------------------------
 
@@ -221,7 +229,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         begun = TensorSnapshot(
             self._places, torch.where(done[:, None], self._starts(), states), done
         )
-        self._seen = torch.where(done[:, None], self._observe(begun), seen)
+        self._seen = torch.where(done[:, None], self._observe_starts(begun), seen)
         self._now = begun
         self._steps.masked_fill_(done, 0)
         return self._seen, rewards, terminated, truncated, infos

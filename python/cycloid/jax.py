@@ -11,9 +11,13 @@
 Array(7.54, dtype=float32, weak_type=True)
 
 Arrays have the precision of the system, or float32 where JAX has no other (without jax_enable_x64);
-the system computes in its own. Work is done on the CPU. Rollouts and steps have reverse and forward
-mode (grad, vjp, jacrev; jvp, jacfwd, linearize) and second derivatives (hessian, jvp or grad of
-grad); observations reverse mode.
+the system computes in its own. Rollouts and steps have reverse and forward mode (grad, vjp, jacrev;
+jvp, jacfwd, linearize) and second derivatives (hessian, jvp or grad of grad); observations reverse
+mode.
+
+Work is done on the CPU, unless JAX computes on an NVIDIA card: there rollouts and steps of Systems
+with device="cuda" read and write JAX's arrays where they lie, on XLA's stream, in reverse mode,
+with the System's precision for x0 and controls.
 """
 
 from __future__ import annotations
@@ -51,9 +55,9 @@ from cycloid._system import System, check_system
 __all__ = ["observe", "rollout", "step"]
 
 for _name, _handler in _core.xla_handlers.items():
-    jax.ffi.register_ffi_target(_name, _handler, platform="cpu")
-    for _other in ("CUDA", "ROCM"):
-        jax.ffi.register_ffi_target(_name, _core.xla_refusal, platform=_other)
+    _card = _core.xla_card_handlers.get(_name, _core.xla_card_refusal)
+    for _platform, _own in (("cpu", _handler), ("CUDA", _card), ("ROCM", _core.xla_refusal)):
+        jax.ffi.register_ffi_target(_name, _own, platform=_platform)
 
 
 def rollout(
@@ -302,7 +306,7 @@ def _run(
         lead=lead,
         tail=(system.state_size,) if single else (saved, system.state_size),
         dtype=_edge(system).name,
-        each=False,
+        each=system.device != "cpu",  # kernels of a card read a row of each environment's own
         second=inputs,
         columns=columns,
         lacks=lacks,

@@ -451,11 +451,15 @@ def _common(n: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """What every soft body takes, as the core wants it. given: the arguments of `solid`, `cloth` or
     `rod` by name."""
     if as_precision(given["dtype"]) != "float64":
-        raise ModelError(f'soft bodies compute in "float64" alone; got {shown(given["dtype"])}')
+        raise ModelError(
+            f'soft bodies compute in "float64" alone; got {shown(given["dtype"])}: their steps are '
+            "solved to 1e-10 of the body's length, which single precision rounds away; arrays of "
+            "float32 are taken and converted"
+        )
     for what in ("integrator", "contact", "linear_solver"):
         if not isinstance(given[what], str):
             raise TypeError(f"{what} must be a name; got {shown(given[what])}")
-    touches_itself = given.get("self_contact", False)  # a rod has none
+    touches_itself = given["self_contact"]
     if not isinstance(touches_itself, (bool, np.bool_)):
         raise TypeError(f"self_contact is True or False; got {shown(touches_itself)}")
     weight = as_numbers(given["gravity"], np.float64, "gravity")
@@ -537,7 +541,7 @@ def write(
     if when.shape != (len(rows),):
         raise Error(f"times must have shape ({len(rows)},); got {when.shape}")
     stress = None
-    if body is not None and states is not None:
+    if body is not None and states is not None and "stress" in body.observables:
         u = np.zeros((len(rows), body.input_size))
         stress = observe(body, rows, u, names=["stress"]).values.reshape(len(rows), -1, 9)
     written = []
@@ -767,6 +771,7 @@ def rod(
     contact_width: float | None = None,
     contact_stiffness: float | None = None,
     stiction: float = 1e-3,
+    self_contact: bool = False,
     loads: Any = (),
     linear_solver: str = "auto",
 ) -> System:
@@ -777,7 +782,10 @@ def rod(
     positions and velocities, the angle of each segment about its tangent [rad] (n - 1), zero at
     rest, and its rate [rad/s] (n - 1). Pinning two neighbouring points clamps the segment between
     them, its angle too; the input "twist" turns clamped segments about themselves [rad], one angle
-    for each. Parameters: young, radius, poisson, density, damping, ..., vertices.
+    for each. self_contact: the surface of the rod keeps away from itself, by a barrier that begins
+    at a gap of `contact_width` (None: a fifth of the radius); parts that are nearer to each other
+    along the rod than half a turn around such a gap do not count. Parameters: young, radius,
+    poisson, density, damping, ..., vertices.
 
     >>> import numpy as np
     >>> line = np.linspace((0, 0, 0), (1, 0, 0), 11)

@@ -511,7 +511,8 @@ def heat(
     With a slope [1/K] the matrix changes, and is factored, in every step.
 
     The conductivity is a parameter, one number per cell (cells,), and may differ between
-    environments. A lone box uses all threads; no number depends on how many.
+    environments. A lone box uses all threads; no number depends on how many. device: "cpu", or
+    "cuda" for a card, which solves by conjugate gradients to 1e-10.
 
     >>> import numpy as np
     >>> import cycloid as cy

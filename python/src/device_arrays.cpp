@@ -15,22 +15,6 @@ T* address(std::uint64_t number) {
   return reinterpret_cast<T*>(number);  // NOLINT: that is how frameworks hand it over
 }
 
-// Calls of this thread go to the framework's stream until its end.
-class OnStream {
- public:
-  OnStream(const System& system, std::uint64_t stream) : on_(device_of(system)) {
-    if (on_) on_->device->use_stream(address<void>(stream));
-  }
-  ~OnStream() {
-    if (on_) on_->device->use_stream(nullptr);
-  }
-  OnStream(const OnStream&) = delete;
-  OnStream& operator=(const OnStream&) = delete;
-
- private:
-  const OnDevice* on_;
-};
-
 template <class T>
 struct Held {
   System system;
@@ -64,7 +48,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
             std::vector<double> out;
             {
               const Unlocked call;
-              const OnStream there(r.system, stream);
+              const OnStream there(r.system, address<void>(stream));
               options.keep_going = call.keep_going();
               out = r.run->pullback(
                   {address<const T>(states_bar), address<T>(x0_bar), address<T>(controls_bar)},
@@ -86,7 +70,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
           options.t0 = t0;
           auto out = std::make_unique<Run>(Run{system, nullptr});
           const Unlocked call;
-          const OnStream there(system, stream);
+          const OnStream there(system, address<void>(stream));
           options.keep_going = call.keep_going();
           out->run = std::make_unique<DeviceRollout<T>>(
               system, batch, steps,
@@ -104,7 +88,7 @@ void bind_precision(nb::module_& m, const char* suffix) {
            std::int64_t control_rows, const std::optional<Rows<double>>& params, std::uint64_t next,
            std::uint64_t A, std::uint64_t B, double t, std::uint64_t stream) {
           const Unlocked call;
-          const OnStream there(system, stream);
+          const OnStream there(system, address<void>(stream));
           LineariseOptions options;
           options.t = t;
           options.keep_going = call.keep_going();

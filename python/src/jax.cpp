@@ -69,6 +69,17 @@ std::uint64_t read_token(const xla::Buffer& buffer) {
   return token;
 }
 
+RolloutOptions rollout_options_of(const XlaCall& call) {
+  RolloutOptions options;
+  options.save = save_of(call.text("save"), call.integers("save_steps"));
+  options.memory = memory_of(call.text("memory"), call.integer("memory_value"));
+  options.threads = static_cast<int>(call.integer("threads"));
+  options.t0 = call.real("t0");
+  options.times = call.reals("times");
+  options.keep_going = call.keep_going();
+  return options;
+}
+
 namespace {
 
 // The arguments of a rollout, from argument `first` on.
@@ -81,14 +92,8 @@ class RolloutCall {
         x0_(call.argument(first)),
         controls_(call.argument(first + 1)),
         parameters_(columns_.rows_of(call.argument(first + 2))),
-        steps_(call.integer("steps")) {
-    options_.save = save_of(call.text("save"), call.integers("save_steps"));
-    options_.memory = memory_of(call.text("memory"), call.integer("memory_value"));
-    options_.threads = static_cast<int>(call.integer("threads"));
-    options_.t0 = call.real("t0");
-    options_.times = call.reals("times");
-    options_.keep_going = call.keep_going();
-  }
+        steps_(call.integer("steps")),
+        options_(rollout_options_of(call)) {}
 
   const ParameterColumns& columns() const { return columns_; }
 
@@ -269,10 +274,10 @@ void rollout_pullback_handler(const XlaCall& call) {
   else pull_back<float>(call, system);
 }
 
-// On platforms that are not the CPU.
+// On platforms that are neither the CPU nor an NVIDIA card.
 void refuse(const XlaCall&) {
   throw Error(
-      "cycloid computes on the CPU; put the computation there: with "
+      "cycloid computes on the CPU and on NVIDIA cards; put the computation there: with "
       "jax.default_device(jax.devices(\"cpu\")[0]), or jax.device_put of its arguments");
 }
 
@@ -300,6 +305,7 @@ void bind_jax(nb::module_& m) {
   add_observe_handlers(m, handlers);
   m.attr("xla_handlers") = handlers;
   m.attr("xla_refusal") = capsule_of(&handled<refuse>);
+  add_card_handlers(m);
   m.def(
       "unshelve",
       [](std::int64_t handle) {

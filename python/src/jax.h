@@ -46,6 +46,10 @@ void write_token(const xla::Buffer& buffer, std::uint64_t token);
 std::uint64_t read_token(const xla::Buffer& buffer);
 
 void add_observe_handlers(nb::module_& m, nb::dict& handlers);
+void add_card_handlers(nb::module_& m);
+
+// As the attributes of a rollout say.
+RolloutOptions rollout_options_of(const XlaCall& call);
 
 // P, of a pullback's cotangents (P, rows, …).
 inline std::size_t pullbacks_of(const xla::Buffer& bars) {

@@ -56,6 +56,25 @@ const xla::Buffer& XlaCall::buffer(const xla::Buffers& all, int i) {
   return *static_cast<const xla::Buffer*>(all.values[i]);
 }
 
+bool XlaCall::done(xla::Error* error) const {
+  if (!error) return true;
+  xla::ErrorGone gone{sizeof(xla::ErrorGone), nullptr, error};
+  frame_.api->destroy_error(&gone);
+  return false;
+}
+
+std::optional<void*> XlaCall::stream() const {
+  xla::StreamOf asked{sizeof(xla::StreamOf), nullptr, frame_.context, nullptr};
+  if (!done(frame_.api->get_stream(&asked))) return std::nullopt;
+  return asked.stream;
+}
+
+int XlaCall::card() const {
+  xla::CardOf asked{sizeof(xla::CardOf), nullptr, frame_.context, 0};
+  const bool old = frame_.api->struct_size < sizeof(xla::Api);  // it does not say
+  return !old && done(frame_.api->get_card(&asked)) ? asked.card : 0;
+}
+
 const void* XlaCall::attribute(std::string_view name, xla::AttributeKind kind) const {
   const xla::Attributes& all = frame_.attributes;
   for (std::int64_t i = 0; i < all.size; ++i) {

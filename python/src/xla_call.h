@@ -9,6 +9,7 @@
 // a call from Python.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,11 @@ class XlaCall {
 
   const KeepGoing& keep_going() const { return keep_going_; }
 
+  // On a card: XLA's stream, which the arguments are ready on, and the card's number. The CPU has
+  // no stream.
+  std::optional<void*> stream() const;
+  int card() const;
+
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   std::string text(std::string_view name) const;
@@ -38,6 +44,7 @@ class XlaCall {
 
  private:
   static const xla::Buffer& buffer(const xla::Buffers& all, int i);
+  bool done(xla::Error* error) const;
   const void* attribute(std::string_view name, xla::AttributeKind kind) const;
 
   const xla::CallFrame& frame_;

@@ -49,13 +49,40 @@ struct ErrorText {
   ErrorCode code;
 };
 
-// The beginning of the table of functions.
+struct ErrorGone {
+  std::size_t struct_size;
+  Extension* extensions;
+  Error* error;
+};
+
+// What a call is part of; XLA's own.
+struct Context;
+struct StreamOf {
+  std::size_t struct_size;
+  Extension* extensions;
+  Context* context;
+  void* stream;  // out: on a card, its driver's
+};
+struct CardOf {
+  std::size_t struct_size;
+  Extension* extensions;
+  Context* context;
+  std::int32_t card;  // out: its number
+};
+
+// The table of functions; those that are not named are not called.
 struct Api {
   std::size_t struct_size;
   Extension* extensions;
   Version version;
   const void* internal;
   Error* (*create_error)(ErrorText* text);
+  void* message_of_error;
+  void (*destroy_error)(ErrorGone* error);
+  void* register_handler;
+  Error* (*get_stream)(StreamOf* asked);
+  void* others[12];
+  Error* (*get_card)(CardOf* asked);
 };
 
 enum class NumberType : std::int32_t { int64 = 5, uint32 = 8, float32 = 11, float64 = 12 };
@@ -109,7 +136,7 @@ struct CallFrame {
   std::size_t struct_size;
   Extension* extensions;
   const Api* api;
-  void* context;
+  Context* context;
   std::int32_t stage;
   Buffers arguments, results;
   Attributes attributes;

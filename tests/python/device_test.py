@@ -32,11 +32,44 @@ def test_a_ball_that_lands_has_the_same_gradient_on_a_device():
         np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-9)
 
 
+def test_every_law_runs_on_a_device_or_is_refused_by_name():
+    refused = set()
+    for name in (*cy.systems.names, "heat"):
+        values = {"heat": ((3, 4), 1.0, 0.1), "spring_chain": (2,)}.get(name, ())
+        try:
+            system = getattr(cy.systems, name)(*values, device="host")
+        except cy.ModelError as error:
+            assert f"{name} has no device form" in str(error)
+            refused.add(name)
+        else:
+            assert system.device == "kernels on the host"
+    assert refused == {"bouncing_ball", "bead_on_curve", "rimless_wheel", "stick_slip"}
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_heat_on_a_device_is_that_of_the_cpu(slope):
+    k = np.exp(np.random.default_rng(0).normal(size=(9, 7)))
+    x0 = np.random.default_rng(1).random((2, 63))
+    here, there = (
+        cy.rollout(cy.systems.heat((9, 7), k, 0.5, slope, device=d), x0, 12, save=3)
+        for d in ("cpu", "host")
+    )
+    np.testing.assert_allclose(there.states, here.states, rtol=1e-8)
+    bar = np.random.default_rng(2).normal(size=here.states.shape)
+    g, h = here.pullback(bar), there.pullback(bar)
+    for a, b in ((h.x0, g.x0), (h.params, g.params)):
+        assert np.abs(a - b).max() < 1e-8 * np.abs(b).max()
+    np.testing.assert_array_equal(there.pullback(bar).params, h.params)
+
+
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: cy.systems.heat((4, 4), 1.0, 0.1, device="host"), "heat has no device form"),
-        (lambda: cy.systems.pendulum(integrator="euler", device="host"), "no device form"),
+        *(
+            (lambda make=getattr(cy.systems, name): make(device="host"), f"{name} has no device")
+            for name in ("bouncing_ball", "bead_on_curve", "rimless_wheel", "stick_slip")
+        ),
+        (lambda: cy.systems.pendulum(integrator="euler", device="host"), "pendulum has no device"),
         (
             lambda: cy.load(BALL, gradient=cy.FromDistance(0.1), device="host"),
             "without gradients from a distance",

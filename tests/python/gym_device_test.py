@@ -76,6 +76,35 @@ def test_an_environment_that_is_not_finite_ends_where_it_was():
     assert infos["final_obs"][1].tolist() == [1, 1, 1]
 
 
+@pytest.mark.parametrize("xp, device", [(np, "cpu"), (torch, "host")])
+@pytest.mark.parametrize("bad, words", [("state", "a state"), ("seen", "the observation")])
+def test_a_start_within_a_step_that_is_not_finite_is_an_error_at_once(xp, device, bad, words):
+    drawn = []
+
+    def starts(generator, n):
+        drawn.append(n)
+        states = xp.full((n, 2), 0.5)
+        if len(drawn) > 1 and bad == "state":
+            states[-1, 0] = xp.nan
+        return states
+
+    def seen(at):
+        angle = at["angle"]
+        broken = len(drawn) > 1 and bad == "seen"
+        return xp.where(angle == 0.5, xp.nan, angle) if broken else angle
+
+    keywords = {"autoreset_mode": "SameStep"} if device == "cpu" else {"device": device}
+    env = cycloid.gym.VectorEnv(
+        cy.systems.pendulum(device=device), 3, max_episode_steps=2, reset=starts, observation=seen,
+        **keywords,
+    )  # fmt: skip
+    env.reset(seed=0)
+    actions = xp.zeros((3, 1))
+    env.step(actions)  # what a device draws and does not take may be anything
+    with pytest.raises(cy.Error, match=f"reset: {words}.* is not finite"):
+        env.step(actions)
+
+
 def test_starts_are_drawn_anew_from_the_seed():
     def env():
         return cycloid.gym.VectorEnv(

@@ -22,10 +22,20 @@ STRUCTS = {
         "XLA_FFI_Error_Create_Args",
         "struct_size extensions=extension_start message code=errc",
     ),
+    "ErrorGone": ("XLA_FFI_Error_Destroy_Args", "struct_size extensions=extension_start error"),
+    "StreamOf": (
+        "XLA_FFI_Stream_Get_Args",
+        "struct_size extensions=extension_start context=ctx stream",
+    ),
+    "CardOf": (
+        "XLA_FFI_DeviceOrdinal_Get_Args",
+        "struct_size extensions=extension_start context=ctx card=device_ordinal",
+    ),
     "Api": (
         "XLA_FFI_Api",
         "struct_size extensions=extension_start version=api_version internal=internal_api "
-        "create_error=XLA_FFI_Error_Create",
+        "create_error=XLA_FFI_Error_Create destroy_error=XLA_FFI_Error_Destroy "
+        "get_stream=XLA_FFI_Stream_Get get_card=XLA_FFI_DeviceOrdinal_Get",
     ),
     "Buffer": (
         "XLA_FFI_Buffer",

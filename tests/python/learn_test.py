@@ -390,6 +390,12 @@ BAD = {
         lambda: cy.learn.train(cy.learn.neural_ode(2), spring_rows(), schedule="cosin"),
         "cosine",
     ),
+    "validation": (
+        lambda: cy.learn.train(
+            cy.learn.neural_ode(2), cy.learn.Derivatives([[1, 2]], [[0, 0]]), validation=0.6
+        ),
+        "holds back all 1 samples",
+    ),
     "integrator": (lambda: cy.learn.neural_ode(2, integrator="verlet"), "second order"),
     "angles": (lambda: cy.learn.hamiltonian(1, angles=(1,)), "angle 1"),
 }

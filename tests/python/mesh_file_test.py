@@ -199,3 +199,13 @@ def test_states_that_do_not_fit_are_refused(tmp_path):
         cy.soft.write(tmp_path / "a.vtu", cy.soft.box(), np.zeros((2, 48)))
     with pytest.raises(cy.Error, match=".vtu"):
         cy.soft.write(tmp_path / "a.obj", cy.soft.box())
+
+
+def test_a_run_of_cloth_is_written_without_stress(tmp_path):
+    mesh = cy.soft.sheet((2, 2))
+    cloth = cy.soft.cloth(mesh)
+    run = cy.rollout(cloth, cloth.initial_state(), 2)
+    files = cy.soft.write(tmp_path / "run.pvd", mesh, run.states, times=run.times, body=cloth)
+    assert len(files) == 4
+    text = files[1].read_text()
+    assert "velocity" in text and "stress" not in text

@@ -152,3 +152,19 @@ def test_rods_refuse_what_makes_no_sense():
         soft.rod(spiral(), pinned=[0], inputs=("twist",))
     with pytest.raises(cy.ModelError, match='"twist"|no input'):
         soft.cloth(soft.sheet((2, 2)), pinned=[0, 1], inputs=("twist",))
+
+
+def test_a_rod_that_turns_back_on_itself_is_refused():
+    with pytest.raises(cy.ModelError, match="turns back on itself at point 1"):
+        cy.soft.rod([[0, 0, 0], [1, 0, 0], [0.5, 0, 0]])
+    rod = cy.soft.rod([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    back = {"vertices": [[0, 0, 0], [1, 0, 0], [0, 0, 0.0]]}
+    with pytest.raises(cy.ParameterError, match="turns back on itself at point 1"):
+        cy.rollout(rod, rod.initial_state(), 1, back)
+
+
+def test_cloth_and_rods_have_no_stress_of_cells():
+    for body in (cy.soft.rod([[0, 0, 0], [1, 0, 0]]), cy.soft.cloth(cy.soft.sheet((1, 1)))):
+        assert not {"stress", "strain", "volume"} & set(body.observables)
+        with pytest.raises(cy.ModelError, match="stress"):
+            cy.observe(body, body.initial_state(), names=["stress"])

@@ -161,6 +161,39 @@ def test_a_rod_with_twist():
     check(body, u)
 
 
+def test_a_rod_that_touches_itself_and_rubs():
+    turn = np.linspace(0, 2 * np.pi, 14)
+    points = np.c_[0.2 * np.cos(turn), 0.2 * np.sin(turn), 0.024 * turn / turn[-1]]
+    body = soft.rod(
+        points, young=1e6, radius=1e-2, density=900.0, damping=0.01, dt=0.01, self_contact=True,
+        contact_width=3e-3, contact_stiffness=3e3, friction=0.3, stiction=0.05, gravity=(0, 0, 0),
+    )
+    x = body.initial_state()
+    x[3 * 14 :: 3][:5] = 0.2
+    x[41] -= 2e-3  # the last point comes down
+    run, *_ = check(body, x0=x)
+    first, last = run.states[0][[2, 41]]
+    assert last - first > 0.02
+
+
+def test_a_body_under_a_feedback():
+    mesh = soft.box((1, 1, 1), (0.2, 0.2, 0.2))
+    body = soft.solid(mesh, young=1e4, dt=0.02, pinned=[0, 1, 2, 3], inputs=("force",))
+    rng = np.random.default_rng(0)
+    gain = 1e-2 * rng.normal(size=(body.input_size, body.state_size))
+    feedback = cy.LinearFeedback(gain, body.initial_state(), np.zeros(body.input_size))
+    loop = cy.close_loop(body, feedback)
+    x, v = body.initial_state() + 1e-3 * rng.normal(size=48), 1e-2 * rng.normal(size=48)
+    run = cy.rollout(loop, x, 3, save="last")
+    bar = rng.normal(size=run.states.shape)
+    found = run.hvp(bar, x0_tan=v)
+    g = lambda e: cy.rollout(loop, x + e * v, 3, save="last").pullback(bar)
+    ahead, behind = g(1e-3), g(-1e-3)
+    for name in ("x0", "params"):
+        slope = (getattr(ahead, name) - getattr(behind, name)) / 2e-3
+        assert np.abs(slope - getattr(found, name)).max() < 1e-6 * np.abs(slope).max()
+
+
 def test_what_the_memory_keeps_does_not_matter_and_newton_s_method_needs_it():
     body = block(floor=-0.002, contact_width=0.02)
     at = (body.initial_state(), np.zeros(0), body.parameters.default)

@@ -121,3 +121,55 @@ def test_a_body_at_rest_against_another_part_stable_or_not(load):
     h = 1e-3 * load
     slope = (rest(load + h).state - rest(load - h).state) @ bar / (2 * h)
     assert at.pullback(bar).controls[far].sum() / 2 == pytest.approx(slope, rel=1e-6)
+
+
+def long_knot(n=60):
+    """An overhand knot with long ends, by Shastri's polynomials, in n segments of like length."""
+    t = np.linspace(-2.15, 2.15, 4001)
+    curve = np.c_[t**3 - 3 * t, 0.5 * (t**4 - 4 * t**2), 0.25 * (t**5 - 10 * t)]
+    along = np.r_[0, np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))]
+    at = np.linspace(0, along[-1], n + 1)
+    return np.stack([np.interp(at, along, curve[:, i]) for i in range(3)], axis=1)
+
+
+def least_gap(points, apart):
+    """Between middle lines of segments that are `apart` segments from each other, by ipctk."""
+    n = len(points) - 1
+    return min(
+        np.sqrt(ipctk.edge_edge_distance(*points[[i, i + 1, j, j + 1]]))
+        for i in range(n)
+        for j in range(i + apart, n)
+    )
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_knot_holds(holds):
+    points, radius, steps = long_knot(), 0.12, 30
+    n = len(points)
+    body = cy.soft.rod(
+        points, young=2e4, radius=radius, density=20.0, damping=0.02, drag=2.0, dt=0.2,
+        gravity=(0, 0, 0), pinned=[0, n - 1], inputs=("pinned",), self_contact=holds,
+    )
+    way = 4.5 * (points[-1] - points[0]) / np.linalg.norm(points[-1] - points[0])
+    pull = np.linspace(0, 1, steps + 1)[1:, None] * np.r_[-way, way]
+    run = cy.rollout(body, body.initial_state(), pull)
+    assert not run.report.failed and not run.report.unsolved
+    gaps = [least_gap(x[: 3 * n].reshape(n, 3), 5) for x in run.states]
+    assert gaps[0] > 2.5 * radius and len(gaps) == steps + 1
+    if not holds:  # it slips through itself, and comes undone
+        assert min(gaps) < radius and gaps[-1] > 4 * radius
+        return
+    assert min(gaps) > 2 * radius and gaps[-1] < 2.2 * radius  # it is tight
+
+
+def test_a_rod_that_overlaps_itself_is_named():
+    turn = np.linspace(0, 2 * np.pi, 30)
+    ring = np.c_[np.cos(turn), np.sin(turn), 0 * turn]
+    with pytest.raises(cy.ModelError, match="segment|edges .* between their surfaces"):
+        cy.soft.rod(ring, radius=0.02, self_contact=True)
+    ring[:, 2] = 0.01 * turn
+    body = cy.soft.rod(ring, radius=0.02, self_contact=True, gravity=(0, 0, 0))
+    x = body.initial_state()
+    x[2:90:3] = 0
+    run = cy.rollout(body, x, 2)
+    assert run.report.failed and "goes through itself" in str(run.report.failed[0])

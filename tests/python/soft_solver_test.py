@@ -126,6 +126,33 @@ def test_large_jacobians_are_operators():
     assert abs(w @ A.matvec(v) - A.rmatvec(w) @ v) < 1e-11 * abs(w) @ abs(A.matvec(v))
 
 
+def test_the_same_body_by_another_integrator():
+    body = beam()
+    x = body.initial_state()
+    for name in ("newmark", "bdf2", "implicit_euler"):
+        other = body.variant(integrator=name)
+        assert other.parameters.names == body.parameters.names
+        made = cy.rollout(beam(integrator=name), x, 3).states
+        assert np.array_equal(cy.rollout(other, x, 3).states, made)
+        again = other.variant(integrator="implicit_euler")
+        assert np.array_equal(cy.rollout(again, x, 3).states, cy.rollout(body, x, 3).states)
+        assert cy.observe(other, x, names=["energy"]).values.shape == (1,)
+    for wrong in ({"integrator": "rk4"}, {"dt": 0.1}, {"contact": "compliant"}):
+        with pytest.raises(cy.Error, match="cannot be"):
+            body.variant(**wrong)
+    metal = soft.solid(soft.box(), "plastic", yield_stress=1e3)
+    with pytest.raises(cy.Error, match="cannot be varied"):
+        metal.variant(integrator="newmark")
+
+
+def test_a_plan_is_judged_by_another_integrator():
+    mesh = soft.box((2, 1, 1), (0.4, 0.2, 0.2))
+    body = soft.solid(mesh, young=1e4, dt=0.02, pinned=[0, 3, 6, 9], inputs=("force",))
+    cost = cy.cost.Reach("vertex:#11", [0.42, 0.2, 0.25], weight=100.0) + cy.cost.Effort(1e-4)
+    plan = cy.plan(body, body.initial_state(), cost, 5, method="lbfgs", iterations=5, bounds=None)
+    assert cy.verify(plan).by_test["other integrator"] > 0.9
+
+
 def shallow_roof():
     """Two panels of cloth, their eaves held and the ridge free to move up and down."""
     x, y = np.meshgrid([-1.0, 0, 1], [0.0, 0.2])

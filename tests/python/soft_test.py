@@ -476,7 +476,7 @@ def test_the_first_step_takes_held_numbers_where_they_belong():
         ({"pinned": [99]}, "vertex 99; there are vertices 0 to 26"),
         ({"pinned": np.zeros((5, 3), bool)}, r"shape \(27, 3\)"),
         ({"inputs": ("pinned",)}, "none is pinned"),
-        ({"dtype": "float32"}, "float64"),
+        ({"dtype": "float32"}, "float64.*single precision"),
         ({"floor": (0, 0, 0)}, "height"),
         ({"formulation": "reduced"}, "locking_free"),
         ({"integrator": "rk4"}, "implicit_euler"),
@@ -501,3 +501,10 @@ def test_a_rest_shape_that_is_turned_inside_out_is_refused():
     vertices[0, 0] = 3.0
     with pytest.raises(cy.ParameterError, match="cell 0 near"):
         cy.rollout(body, body.initial_state(), 2, {"vertices": vertices})
+
+
+def test_a_cell_that_is_there_twice_is_named():
+    mesh = cy.soft.box((2, 1, 1))
+    twins = np.vstack([mesh.cells, mesh.cells[1][[1, 2, 3, 0, 5, 6, 7, 4]]])
+    with pytest.raises(cy.ModelError, match="cell 1 near .* and cell 2 have the same nodes"):
+        cy.soft.Mesh(mesh.vertices, twins)

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "cycloid/adjoint/engine/engine.h"
 #include "cycloid/adjoint/engine/run_inputs.h"
 #include "cycloid/adjoint/rollout.h"
@@ -10,7 +12,10 @@
 
 namespace cycloid::alike_test {
 
-// A stepper that asks for environments in the order of falling angle.
+// The quarter of falling angles, from 1: what a step works at.
+std::uint64_t quarter(double angle) { return 1 + static_cast<std::uint64_t>(2 * (1 - angle)); }
+
+// A stepper that asks for environments by the quarters of their angles.
 class Keyed final : public Stepper<double> {
  public:
   explicit Keyed(const Stepper<double>& own) : Stepper<double>(own.sizes()), own_(own) {
@@ -27,7 +32,7 @@ class Keyed final : public Stepper<double> {
   }
   void work_keys(const StepInput<double>& in, std::uint64_t* keys, StepWorkspace&) const override {
     for (int l = 0; l < sizes_.lanes; ++l) {
-      keys[l] = static_cast<std::uint64_t>(1e6 * (10 - in.x[l]));
+      keys[l] = quarter(in.x[l]) << 48;
     }
   }
   void finish(StepWorkspace& w, double* p_bar) const override { own_.finish(w, p_bar); }
@@ -62,10 +67,10 @@ TEST_CASE("put_alike_together: chunks are filled in the order of keys, and no nu
   put_alike_together(looked_at, {});
   REQUIRE(looked_at.order.size() == batch);
   for (std::size_t i = 1; i < batch; ++i) {
-    const auto angle = [&](std::size_t k) {
-      return x0[2 * static_cast<std::size_t>(looked_at.order[k])];
+    const auto key = [&](std::size_t k) {
+      return quarter(x0[2 * static_cast<std::size_t>(looked_at.order[k])]);
     };
-    CHECK(angle(i - 1) >= angle(i) - 1e-6);
+    CHECK(key(i - 1) <= key(i));
   }
   CHECK(looked_at.place(looked_at.order[7]) == 7);
 
@@ -76,6 +81,28 @@ TEST_CASE("put_alike_together: chunks are filled in the order of keys, and no nu
   CHECK(test::same_bits(g.x0, h.x0));
   CHECK(test::same_bits(g.controls, h.controls));
   CHECK(test::relative_error(g.params, h.params) < 1e-13);  // a sum in another order
+}
+
+TEST_CASE(
+    "put_alike_together: an order in which neighbours are alike stays, a mixed one does not") {
+  const std::size_t batch = 96;
+  const auto order_of = [&](const std::function<std::size_t(std::size_t)>& quarter_of) {
+    std::vector<double> x0(2 * batch, 0.0);
+    for (std::size_t e = 0; e < batch; ++e) {
+      x0[2 * e] = 0.9 - 0.5 * static_cast<double>(quarter_of(e));
+    }
+    Run<double> run = swings(x0, std::vector<double>(batch * kWorthOrdering), kWorthOrdering);
+    const Keyed keyed(*run.stepper);
+    run.stepper = &keyed;
+    put_alike_together(run, {});
+    return run.order;
+  };
+  CHECK(order_of([](std::size_t e) { return 3 - e / 24; }).empty());
+  CHECK(order_of([](std::size_t e) { return e % 4; }).size() == 96);
+  // One lane of each chunk has work of its own, which a chunk for all of them has once.
+  const std::size_t W = static_cast<std::size_t>(
+      swings(std::vector<double>(2 * batch), std::vector<double>(batch), 1).lanes());
+  CHECK(order_of([&](std::size_t e) { return e % W == 0 ? 1 : 0; }).size() == 96);
 }
 
 TEST_CASE("put_alike_together: short runs, single chunks and shared states stay as they are") {

@@ -31,9 +31,15 @@ bool by_lanes(const Run<T>& run) {
          run.memory.kind == Memory::Kind::reversible || run.memory.kind == Memory::Kind::truncate;
 }
 
+// A large world: one environment at a time, and no kernel for Jacobians.
+template <class T>
+bool is_large(const Run<T>& run) {
+  return device_of(run.system)->template form<T>().large();
+}
+
 template <class T>
 void check_arrays(const Run<T>& run) {
-  if (run.stepper->sizes().arrays.empty()) return;
+  if (run.stepper->sizes().arrays.empty() || is_large(run)) return;
   throw Error("device: parameters that are arrays (points of meshes, heights) have no device form");
 }
 
@@ -88,7 +94,7 @@ void DeviceEngine<T>::backward(const BackwardTask<T>& task, BackwardParts<T>& pa
   if (!tape) return lanes_.backward(task, parts);
   const OnDevice& on = *device_of(run.system);
   const std::size_t batch = static_cast<std::size_t>(run.batch),
-                    n = static_cast<std::size_t>(run.stepper->sizes().parameters);
+                    n = static_cast<std::size_t>(run.system.parameters().size());
   const bool sum = task.sum_controls(), own = task.own_parameters();
   parts.groups = 1;
   parts.x0_tangent.assign(batch * static_cast<std::size_t>(run.stepper->sizes().tangent), T(0));
@@ -160,7 +166,7 @@ void DeviceEngine<T>::advance(Run<T>& run, const Observer* observer, const Advan
 template <class T>
 RunOutcome DeviceEngine<T>::linearise(const Run<T>& run, Linearisation<T>& out,
                                       const KeepGoing& keep_going) const {
-  if (by_lanes(run) || run.parameter_jacobian) {
+  if (by_lanes(run) || run.parameter_jacobian || is_large(run)) {
     Run<T> own = run;
     lanes_.plan(own, Memory::all());
     return lanes_.linearise(own, out, keep_going);

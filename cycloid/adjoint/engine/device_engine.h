@@ -1,4 +1,5 @@
-// DeviceEngine: runs a System on a device (system/kernel_source.h), a thread per environment.
+// DeviceEngine: runs a System on a device (system/kernel_source.h), a thread per environment, or
+// one large world at a time.
 //
 // The batch is cut into parts that fit the device's memory, multiples of kSumBlock environments, so
 // that no sum depends on the cut. A part's states, records, inputs and parameters stay on the

@@ -35,7 +35,8 @@ Run<T> unseen_run(const System& system, std::int64_t batch, std::int64_t steps,
     throw Error("device: arrays that stay there have exact gradients: pass arrays of the CPU");
   }
   if (!run.samples.empty() || run.memory.kind == Memory::Kind::reversible ||
-      run.memory.kind == Memory::Kind::truncate || !run.stepper->sizes().arrays.empty()) {
+      run.memory.kind == Memory::Kind::truncate ||
+      !(run.stepper->sizes().arrays.empty() || device_that_runs(system).form<T>().large())) {
     throw Error(
         "device: states at times, memory \"reversible\", truncated gradients and parameters that "
         "are arrays have no device form: pass arrays of the CPU");
@@ -83,14 +84,16 @@ template <class T>
 void DeviceRollout<T>::run_parts(const PullbackOptions& options, const DevicePull<T>& pull,
                                  BackwardParts<T>& parts) {
   const std::size_t batch = static_cast<std::size_t>(run_.batch),
-                    n = static_cast<std::size_t>(run_.stepper->sizes().parameters);
+                    n = static_cast<std::size_t>(run_.system.parameters().size());
   parts.params.assign((pull.own_parameters ? batch : 1) * n, 0.0);
   parts.not_finite.assign(batch, 0);
   found_.assign(batch, EnvironmentNote{});
   for (const auto& part : parts_) part->backward(pull, parts, found_);
+  DeviceArrays<T> again = arrays_;
+  again.states = nullptr;  // the user's by now
   for (std::int64_t first = 0; first < run_.batch && !plan_.stays; first += plan_.part) {
     DeviceRun<T> part(run_, on_, plan_, first, std::min(plan_.part, run_.batch - first), true,
-                      &arrays_);
+                      &again);
     part.forward(nullptr, options.keep_going);
     part.backward(pull, parts, found_);
   }
@@ -142,6 +145,10 @@ Report device_linearise(const System& system, std::int64_t batch, const DeviceAr
   Run<T> given = unseen_run<T>(system, batch, 1, control_rows, params, rollout_options);
   given.first_step = options.step;
   const OnDevice& on = device_that_runs(system);
+  if (on.form<T>().large()) {
+    throw Error(message("device: Jacobians of ", system.name(),
+                        " have no device form: pass arrays of the CPU"));
+  }
   const Run<T> run = run_of_jacobians(given);
   const DevicePlan plan = plan_jacobians(run, on);
   const StepperSizes& s = run.stepper->sizes();

@@ -46,8 +46,8 @@ DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape) {
   const std::int64_t rows =
       number * (static_cast<std::int64_t>(run.saved.size()) * s.state +
                 (run.control_rows > 1 ? 2 : 1) * run.input_steps() * s.input) +
-      static_cast<std::int64_t>(sizeof(EnvironmentNote)) +
-      (tape ? 8 + number : number) * s.parameters;
+      static_cast<std::int64_t>(sizeof(EnvironmentNote) + on.form<T>().solve().mail) +
+      (tape ? 8 + number : number) * run.system.parameters().size();
   const auto bytes = [&](std::int64_t segment) {
     const std::int64_t starts = segment < T_steps ? (T_steps + segment - 1) / segment * s.state : 0;
     return rows + (tape ? number * (segment * (s.state + record) + starts) : 0);
@@ -64,13 +64,18 @@ DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape) {
   plan.part = run.batch;
   plan.words = plan.segment >= T_steps ? "states and records on the device"
                                        : message("every ", plan.segment, "th state on the device");
-  if (run.batch * bytes(plan.segment) > budget) {
+  if (on.form<T>().large()) {
+    plan.part = 1;
+    plan.stays = run.batch * bytes(plan.segment) <= budget;
+  } else if (run.batch * bytes(plan.segment) > budget) {
     plan.stays = false;
     plan.part = budget / bytes(plan.segment) / kSumBlock * kSumBlock;
-    plan.words = "nothing: the batch is run in parts, each again on the way back";
     if (plan.part == 0) {
       plan.part = std::min(run.batch, kSumBlock);  // and let it say that it has no memory
     }
+  }
+  if (!plan.stays) {
+    plan.words = "nothing: the batch is run in parts, each again on the way back";
   }
   return plan;
 }
@@ -131,7 +136,10 @@ DeviceRun<T>::DeviceRun(const Run<T>& run, const OnDevice& on, const DevicePlan&
   if (!given) put_controls();
   put_parameters();
   x_ = DeviceBuffer<T>(device, sizes_.state * count);
+  scratch_ = DeviceBuffer<double>(device, form_.scratch());
   device_notes_ = DeviceBuffer<EnvironmentNote>(device, count);
+  mail_ = DeviceBuffer<std::byte>(
+      device, (count + kTile - 1) / kTile * kTile * static_cast<std::int64_t>(form_.solve().mail));
   if (!tape) return;
   const std::int64_t L = std::min(plan_.segment, run.steps);
   states_kept_ = DeviceBuffer<T>(device, L * sizes_.state * count);
@@ -153,7 +161,7 @@ void DeviceRun<T>::put_controls() {
 
 template <class T>
 void DeviceRun<T>::put_parameters() {
-  const std::int64_t rows = run_.parameter_rows == 1 ? 1 : count_, n = sizes_.parameters;
+  const std::int64_t rows = run_.parameter_rows == 1 ? 1 : count_, n = parameters();
   std::vector<T> params(static_cast<std::size_t>(rows * n));
   for (std::int64_t r = 0; r < rows; ++r) {
     const double* from = run_.parameters.data() + (first_ + r) * run_.parameter_stride();
@@ -168,7 +176,8 @@ void DeviceRun<T>::put_parameters() {
 template <class T>
 std::int64_t DeviceRun<T>::bytes() const {
   return image_.bytes() + saved_.bytes() + controls_.bytes() + params_.bytes() + x_.bytes() +
-         starts_.bytes() + states_kept_.bytes() + records_.bytes() + device_notes_.bytes();
+         scratch_.bytes() + starts_.bytes() + states_kept_.bytes() + records_.bytes() +
+         device_notes_.bytes() + mail_.bytes();
 }
 
 template <class T>
@@ -180,18 +189,21 @@ StepCall<T> DeviceRun<T>::call(std::int64_t first_step, std::int64_t steps) cons
   c.first_step = first_step;
   c.t0 = run_.t0;
   c.state = sizes_.state, c.tangent = sizes_.tangent, c.input = sizes_.input;
-  c.parameters = sizes_.parameters, c.record = static_cast<int>(record_);
+  c.parameters = static_cast<int>(parameters()), c.record = static_cast<int>(record_);
   c.body_bytes = form_.body_bytes();
+  c.solve = form_.solve();
+  c.mail = mail_.data();
   c.quaternions = static_cast<int>(quaternions_.size());
   c.quaternion = quaternions_.data();
   c.x = x_.data();
+  c.scratch = scratch_.data();
   if (given_.controls && sizes_.input > 0) {
     c.controls = given_.controls + (run_.held ? 0 : first_step * sizes_.input);
     c.control_stride = run_.control_stride();
     c.input_stride = run_.held ? 0 : sizes_.input;
   }
   c.params = params_.data();
-  c.parameter_stride = run_.parameter_rows == 1 ? 0 : sizes_.parameters;
+  c.parameter_stride = run_.parameter_rows == 1 ? 0 : parameters();
   c.states_stride = static_cast<std::int64_t>(run_.saved.size()) * sizes_.state;
   c.notes = device_notes_.data();
   // Of a segment that lies on the tape from its beginning.
@@ -302,7 +314,9 @@ void DeviceRun<T>::explain_failure(std::int64_t e, const std::vector<T>& last,
     const std::int64_t at = e * run_.control_stride() + (run_.held ? 0 : step * sizes_.input);
     on_.device->to_host(u.data(), given_.controls + at, u.size() * sizeof(T));
   }
-  run_.stepper->begin({p.data()}, *workspace);
+  std::vector<const T*> arrays;
+  run_.point_to_arrays(environment, arrays);
+  run_.stepper->begin({p.data(), arrays.data()}, *workspace);
   StepTrouble t = run_.stepper->explain({x.data(), u.data(), step, run_.t0}, 0, *workspace);
   said.failed.push_back(
       {environment, step, std::move(t.stage), std::move(t.body), std::move(t.reason)});
@@ -401,7 +415,7 @@ void DeviceRun<T>::backward(const DevicePull<T>& task, BackwardParts<T>& parts,
   }
   asked.controls_bar_stride = inputs;
   if (task.params) {
-    p_bar = DeviceBuffer<double>(device, sizes_.parameters * count_);
+    p_bar = DeviceBuffer<double>(device, parameters() * count_);
     p_bar.clear();
   }
   asked.x_bar = x_bar.data(), asked.params_bar = p_bar.data();
@@ -495,7 +509,7 @@ template <class T>
 void DeviceRun<T>::take_parameters(const DevicePull<T>& task, const DeviceBuffer<double>& bars,
                                    const DeviceBuffer<char>& left_out,
                                    BackwardParts<T>& parts) const {
-  const std::int64_t n = sizes_.parameters, blocks = (count_ + kSumBlock - 1) / kSumBlock;
+  const std::int64_t n = parameters(), blocks = (count_ + kSumBlock - 1) / kSumBlock;
   std::vector<double> all;
   const auto every = [&]() -> const std::vector<double>& {
     all.resize(static_cast<std::size_t>(bars.size()));

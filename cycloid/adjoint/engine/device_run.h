@@ -115,6 +115,9 @@ class DeviceRun {
     return static_cast<std::int64_t>(run_.saved.size()) * sizes_.state;
   }
 
+  // Of an environment, with those in arrays.
+  std::int64_t parameters() const { return run_.system.parameters().size(); }
+
   const Run<T>& run_;
   const OnDevice& on_;
   const DeviceForm& form_;
@@ -126,8 +129,10 @@ class DeviceRun {
   DeviceBuffer<QuaternionPlace> quaternions_;
   DeviceBuffer<std::int64_t> saved_;
   DeviceBuffer<T> controls_, params_, x_;
+  DeviceBuffer<double> scratch_;
   DeviceBuffer<T> starts_, states_kept_, records_;
   DeviceBuffer<EnvironmentNote> device_notes_;
+  DeviceBuffer<std::byte> mail_;
   RunTotals totals_;
   std::vector<EnvironmentNote> notes_;  // where some environment is named
 };

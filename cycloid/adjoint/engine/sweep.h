@@ -61,11 +61,12 @@ void for_each_task(const Run<T>& run, std::int64_t tasks, const KeepGoing& keep_
       keep_going);
 }
 
-// Asks for n numbers that will be read (or written) a step later, while there is other work to do.
+// Asks for n numbers that will be read or written a step later, while there is other work to do:
+// for as many as the nearest cache holds.
 template <class T>
 inline void fetch_ahead(const T* p, std::int64_t n) {
-  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(p + i);
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T)), kMost = 512 * kLine;
+  for (std::int64_t i = 0; i < std::min(n, kMost); i += kLine) __builtin_prefetch(p + i);
 }
 
 template <class T>
@@ -182,6 +183,7 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
   T* other = buffers_.next_state.data();
   gather(map_, run_.x0.data(), run_.x0_stride(), 0, sizes_.state, x);
   std::fill_n(x + sizes_.state * map_.lanes, sizes_.carry * map_.lanes, T(0));
+  std::size_t record_bytes = 0;  // of the step before
   for (std::int64_t k = 0; k < run_.steps; ++k) {
     if (asks_at(k) && stop_requested()) return;
     if (!all && !plan.reversible) keep(k, x);
@@ -192,8 +194,13 @@ void Sweep<T>::forward(SaveState&& save, ChunkReport& said) {
     if (!within.samples.offsets.empty()) in.samples = &within.samples;
     StepRecord* const kept =
         plan.keep_records ? tape_.records(chunk_).offer(run_.stepper->record_bytes()) : nullptr;
+    if (all) fetch_ahead(x_next, state_numbers_);
+    if (kept) fetch_ahead(kept->data, static_cast<std::int64_t>(record_bytes));
     first_step(in, x_next, kept || !run_.held ? kept : &fresh_record(), said);
-    if (kept) tape_.records(chunk_).keep();
+    if (kept) {
+      record_bytes = kept->bytes;
+      tape_.records(chunk_).keep();
+    }
     if (!run_.samples.empty()) {
       for (std::int64_t s = 0; k == 0 && s < run_.samples_at_start(); ++s) {
         save(s, static_cast<const T*>(x));

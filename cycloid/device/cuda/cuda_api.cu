@@ -16,6 +16,7 @@ cudaError_t robot_smooth_backward(const StepCall<double>&) { return cudaErrorNot
 cudaError_t robot_smooth_linearise(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_linearise(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_forward(const StepCall<double>&) { return cudaErrorNotSupported; }
+cudaError_t robot_split_forward(const StepCall<double>&) { return cudaErrorNotSupported; }
 cudaError_t robot_constrained_backward(const StepCall<double>&) { return cudaErrorNotSupported; }
 #endif
 
@@ -107,8 +108,31 @@ int cuda_to_device(void* to, const void* from, std::size_t bytes) {
 int cuda_to_host(void* to, const void* from, std::size_t bytes) {
   return copied(to, from, bytes, cudaMemcpyDeviceToHost);
 }
+int cuda_copy(void* to, const void* from, std::size_t bytes) {
+  return said(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()));
+}
+// Sets `differ` where a word does.
+__global__ void same_kernel(const std::uint32_t* a, const std::uint32_t* b, std::size_t words,
+                            int* differ) {
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i < words && a[i] != b[i]) *differ = 1;
+}
 int cuda_clear(void* memory, std::size_t bytes) {
   return said(cudaMemsetAsync(memory, 0, bytes, stream()));
+}
+int cuda_same(const void* a, const void* b, std::size_t bytes, int* out) {
+  void* differ = nullptr;
+  if (cuda_allocate(sizeof(int), &differ) != 0) return 1;
+  const std::size_t words = bytes / sizeof(std::uint32_t);
+  int found = 0;
+  const bool failed = cuda_clear(differ, sizeof(int)) != 0 || [&] {
+    same_kernel<<<static_cast<unsigned>((words + 255) / 256), 256, 0, stream()>>>(
+        static_cast<const std::uint32_t*>(a), static_cast<const std::uint32_t*>(b), words,
+        static_cast<int*>(differ));
+    return said(cudaGetLastError());
+  }() != 0 || cuda_to_host(&found, differ, sizeof(int)) != 0;
+  *out = found == 0;
+  return cuda_release(differ) != 0 || failed ? 1 : 0;
 }
 // With what the pool has and nobody uses.
 int cuda_free_bytes(std::int64_t* out) {
@@ -128,13 +152,25 @@ cudaError_t run(int kernel, const StepCall<T>& call, Way way) {
   if (kernel != kSmoothRobot && kernel != kConstrainedRobot) return law_run(kernel, call, way);
   const bool smooth = kernel == kSmoothRobot;
   switch (way) {
-    case Way::forward: return smooth ? robot_smooth_forward(call) : robot_constrained_forward(call);
+    case Way::forward:
+      if (!smooth && call.mail) return robot_split_forward(call);
+      return smooth ? robot_smooth_forward(call) : robot_constrained_forward(call);
     case Way::back: return smooth ? robot_smooth_backward(call) : robot_constrained_backward(call);
     case Way::linearise: break;
   }
   return smooth ? robot_smooth_linearise(call) : robot_constrained_linearise(call);
 }
+int run_heat(const StepCall<double>& call, Way way) {
+  const char* words = nullptr;
+  const int status = said(heat_run(call, way, &words));
+  if (!words) return status;
+  last_error() = words;
+  return 1;
+}
 int run_either(int kernel, const void* call, Way way) {
+  if (kernel == kHeat + kDoubleKernels) {
+    return run_heat(*static_cast<const StepCall<double>*>(call), way);
+  }
   if (kernel >= kDoubleKernels) {
     return said(run(kernel - kDoubleKernels, *static_cast<const StepCall<double>*>(call), way));
   }
@@ -168,10 +204,11 @@ cudaStream_t current_stream() { return stream(); }
 extern "C" __attribute__((visibility("default"))) const cycloid::DeviceApi* cycloid_cuda_open(
     std::uint64_t layout, const char** error) {
   using namespace cycloid;
-  static const DeviceApi api{
-      kDeviceVersion, cuda_error, cuda_name,       cuda_allocate, cuda_release,  cuda_to_device,
-      cuda_to_host,   cuda_clear, cuda_free_bytes, cuda_forward,  cuda_backward, cuda_linearise,
-      cuda_sum,       cuda_wait,  cuda_use_stream, cuda_wait_all, kCudaMemory};
+  static const DeviceApi api{kDeviceVersion,  cuda_error,     cuda_name,       cuda_allocate,
+                             cuda_release,    cuda_to_device, cuda_to_host,    cuda_copy,
+                             cuda_same,       cuda_clear,     cuda_free_bytes, cuda_forward,
+                             cuda_backward,   cuda_linearise, cuda_sum,        cuda_wait,
+                             cuda_use_stream, cuda_wait_all,  kCudaMemory};
   if (layout != layout_fingerprint()) {
     *error = "libcycloid_cuda.so is of another version: build it again with `make cuda`";
     return nullptr;

@@ -63,11 +63,18 @@ cudaError_t robot_smooth_linearise(const StepCall<float>& call);
 cudaError_t robot_smooth_linearise(const StepCall<double>& call);
 cudaError_t robot_constrained_linearise(const StepCall<float>& call);
 cudaError_t robot_constrained_linearise(const StepCall<double>& call);
+cudaError_t robot_split_forward(const StepCall<float>& call);
+cudaError_t robot_split_forward(const StepCall<double>& call);
+// The solve of one step (robot_solve.cu).
+cudaError_t launch_solve(const StepCall<float>& call);
+cudaError_t launch_solve(const StepCall<double>& call);
 cudaError_t robot_constrained_forward(const StepCall<float>& call);
 cudaError_t robot_constrained_forward(const StepCall<double>& call);
 cudaError_t robot_constrained_backward(const StepCall<float>& call);
 cudaError_t robot_constrained_backward(const StepCall<double>& call);
 cudaError_t law_run(int kernel, const StepCall<float>& call, Way way);
 cudaError_t law_run(int kernel, const StepCall<double>& call, Way way);
+// words: what went wrong that is not the card's fault (heat.cu).
+cudaError_t heat_run(const StepCall<double>& call, Way way, const char** words);
 
 }  // namespace cycloid::inline device

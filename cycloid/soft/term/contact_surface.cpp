@@ -21,35 +21,42 @@ Vec3<double> point(const double* y, int v) { return {y[3 * v], y[3 * v + 1], y[3
 
 using Four = ContactPairs::Pair;
 
-double distance(bool edges, const Vec3<double>* x) {
-  return edges ? edge_edge_distance(x).d : point_triangle_distance(x).d;
+int size_of(PairKind kind) { return kind == PairKind::point_edge ? 3 : 4; }
+
+double distance(PairKind kind, const Vec3<double>* x) {
+  return kind == PairKind::edge_edge    ? edge_edge_distance(x).d
+         : kind == PairKind::point_edge ? point_edge_distance(x).d
+                                        : point_triangle_distance(x).d;
 }
-double distance(bool edges, const Four& pair, const double* y) {
+double distance(PairKind kind, const Four& pair, const double* y) {
   Vec3<double> x[4];
-  for (std::size_t a = 0; a < 4; ++a) x[a] = point(y, pair[a]);
-  return distance(edges, x);
+  for (int a = 0; a < size_of(kind); ++a) x[a] = point(y, pair[at_index(a)]);
+  return distance(kind, x);
 }
 
 // How much of the step a pair admits, up to `most`.
-double free_part_of(bool edges, const Four& pair, const double* y, const double* d, double most) {
+double free_part_of(PairKind kind, const Four& pair, const double* y, const double* d,
+                    double thickness, double most) {
+  const int n = size_of(kind);
   Vec3<double> x[4], way[4], mean = {0, 0, 0};
-  for (std::size_t a = 0; a < 4; ++a) {
-    x[a] = point(y, pair[a]), way[a] = point(d, pair[a]);
-    mean += way[a] * 0.25;
+  for (int a = 0; a < n; ++a) {
+    x[a] = point(y, pair[at_index(a)]), way[a] = point(d, pair[at_index(a)]);
+    mean += way[a] * (1.0 / n);
   }
-  double length[4];
-  for (int a = 0; a < 4; ++a) way[a] -= mean, length[a] = norm(way[a]);
-  const double l = edges ? std::max(length[0], length[1]) + std::max(length[2], length[3])
-                         : length[0] + std::max({length[1], length[2], length[3]});
-  const double start = distance(edges, x), kept = kKept * start;
+  double length[4] = {};
+  for (int a = 0; a < n; ++a) way[a] -= mean, length[a] = norm(way[a]);
+  const double l = kind == PairKind::edge_edge
+                       ? std::max(length[0], length[1]) + std::max(length[2], length[3])
+                       : length[0] + std::max({length[1], length[2], length[3]});
+  const double start = distance(kind, x) - thickness, kept = kKept * start;
   if (!(l > 0) || start - kept >= most * l) return most;
   double t = 0, now = start;
   for (int k = 0; k < kMostAdvances; ++k) {
     const double next = t + 0.9 * (now - kept) / l;
     if (next >= most) return most;
     Vec3<double> moved[4];
-    for (int a = 0; a < 4; ++a) moved[a] = x[a] + way[a] * next;
-    now = distance(edges, moved);
+    for (int a = 0; a < n; ++a) moved[a] = x[a] + way[a] * next;
+    now = distance(kind, moved) - thickness;
     t = next;
     if (now <= 1.1 * kept) return t;
   }
@@ -81,7 +88,9 @@ bool ContactPairs::includes(const ContactPairs& other) const {
   const auto has = [](const std::vector<Pair>& all, const std::vector<Pair>& some) {
     return std::includes(all.begin(), all.end(), some.begin(), some.end());
   };
-  return has(point_triangle, other.point_triangle) && has(edge_edge, other.edge_edge);
+  bool all = true;
+  for (std::size_t k = 0; k < of.size(); ++k) all = all && has(of[k], other.of[k]);
+  return all;
 }
 
 void ContactPairs::add(const ContactPairs& other) {
@@ -90,7 +99,7 @@ void ContactPairs::add(const ContactPairs& other) {
     std::set_union(all.begin(), all.end(), more.begin(), more.end(), std::back_inserter(both));
     all.swap(both);
   };
-  join(point_triangle, other.point_triangle), join(edge_edge, other.edge_edge);
+  for (std::size_t k = 0; k < of.size(); ++k) join(of[k], other.of[k]);
 }
 
 void BoxTree::Box::add(const Box& other) {
@@ -147,27 +156,46 @@ std::vector<BoxTree::Box> BoxTree::fit(const std::vector<Box>& items) const {
   return out;
 }
 
-ContactSurface::ContactSurface(const std::vector<double>& vertices, std::vector<int> faces,
-                               std::vector<int> lone_edges)
+ContactSurface::ContactSurface(const std::vector<double>& vertices, std::vector<int> faces)
     : triangles(std::move(faces)) {
   std::vector<std::array<int, 2>> all;
-  for (std::size_t k = 0; k < lone_edges.size(); k += 2) {
-    all.push_back({lone_edges[k], lone_edges[k + 1]});
-  }
   for (std::size_t t = 0; t < triangles.size(); t += 3) {
     for (std::size_t a = 0; a < 3; ++a) {
       all.push_back({triangles[t + a], triangles[t + (a + 1) % 3]});
     }
   }
   for (auto& e : all) std::sort(e.begin(), e.end());
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  for (const auto& e : all) edges.insert(edges.end(), e.begin(), e.end());
+  take_edges(std::move(all));
   points = triangles;
   std::sort(points.begin(), points.end());
   points.erase(std::unique(points.begin(), points.end()), points.end());
   triangle_tree_ = BoxTree(centres_of(triangles, 3, vertices.data()));
   edge_tree_ = BoxTree(centres_of(edges, 2, vertices.data()));
+}
+
+ContactSurface::ContactSurface(const std::vector<double>& vertices, double apart) : apart_(apart) {
+  const int n = static_cast<int>(vertices.size() / 3);
+  std::vector<std::array<int, 2>> all;
+  along_ = {0.0};
+  for (int k = 0; k + 1 < n; ++k) {
+    all.push_back({k, k + 1});
+    along_.push_back(along_.back() +
+                     norm(point(vertices.data(), k + 1) - point(vertices.data(), k)));
+  }
+  take_edges(std::move(all));
+  points.resize(at_index(n));
+  std::iota(points.begin(), points.end(), 0);
+  edge_tree_ = BoxTree(centres_of(edges, 2, vertices.data()));
+}
+
+void ContactSurface::take_edges(std::vector<std::array<int, 2>> all) {
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (const auto& e : all) edges.insert(edges.end(), e.begin(), e.end());
+}
+
+bool ContactSurface::is_apart(int last, int first) const {
+  return along_[at_index(first)] - along_[at_index(last)] >= apart_;
 }
 
 std::vector<BoxTree::Box> ContactSurface::boxes(const std::vector<int>& nodes, int each,
@@ -188,7 +216,7 @@ std::vector<BoxTree::Box> ContactSurface::boxes(const std::vector<int>& nodes, i
   return out;
 }
 
-// work(block, edges, pair), for pairs whose boxes come as near as `reach` on the way d (or null).
+// work(block, kind, pair), for pairs whose boxes come as near as `reach` on the way d (or null).
 template <class Work>
 void ContactSurface::visit_pairs(const double* y, const double* d, double reach, int threads,
                                  Work&& work) const {
@@ -206,15 +234,21 @@ void ContactSurface::visit_pairs(const double* y, const double* d, double reach,
       if (pairs_of_edges) {
         edge_tree_.visit(sides, of_edges, of_edges[k], [&](int other) {
           const int *const a = edges.data() + 2 * k, *const b = edges.data() + 2 * other;
-          if (at_index(other) > k && !share(a, 2, b, 2)) {
-            work(block, true, Four{a[0], a[1], b[0], b[1]});
-          }
+          if (at_index(other) <= k || share(a, 2, b, 2)) return;
+          if (is_rod() && !is_apart(a[1], b[0])) return;
+          work(block, PairKind::edge_edge, Four{a[0], a[1], b[0], b[1]});
+        });
+      } else if (is_rod()) {
+        edge_tree_.visit(sides, of_edges, of_points[k], [&](int other) {
+          const int p = points[k], *const e = edges.data() + 2 * other;
+          if (!is_apart(p, e[0]) && !is_apart(e[1], p)) return;
+          work(block, PairKind::point_edge, Four{p, e[0], e[1], -1});
         });
       } else {
         triangle_tree_.visit(faces, of_faces, of_points[k], [&](int face) {
           const int* const t = triangles.data() + 3 * face;
           if (!share(&points[k], 1, t, 3)) {
-            work(block, false, Four{points[k], t[0], t[1], t[2]});
+            work(block, PairKind::point_triangle, Four{points[k], t[0], t[1], t[2]});
           }
         });
       }
@@ -224,27 +258,29 @@ void ContactSurface::visit_pairs(const double* y, const double* d, double reach,
 
 ContactPairs ContactSurface::near(const double* y, double reach, int threads) const {
   const std::size_t blocks = points.size() / kBlock + edges.size() / 2 / kBlock + 2;
-  std::vector<std::vector<Four>> found[2];
-  found[0].resize(blocks), found[1].resize(blocks);
-  visit_pairs(y, nullptr, reach, threads, [&](std::size_t block, bool edge, const Four& pair) {
-    if (distance(edge, pair, y) < reach) found[edge][block].push_back(pair);
+  std::array<std::vector<std::vector<Four>>, 3> found;
+  for (auto& own : found) own.resize(blocks);
+  visit_pairs(y, nullptr, reach, threads, [&](std::size_t block, PairKind kind, const Four& pair) {
+    if (distance(kind, pair, y) < reach) {
+      found[static_cast<std::size_t>(kind)][block].push_back(pair);
+    }
   });
   ContactPairs out;
-  for (const bool edge : {false, true}) {
-    std::vector<Four>& to = edge ? out.edge_edge : out.point_triangle;
-    for (auto& own : found[edge]) {
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    for (auto& own : found[k]) {
       std::sort(own.begin(), own.end());
-      to.insert(to.end(), own.begin(), own.end());
+      out.of[k].insert(out.of[k].end(), own.begin(), own.end());
     }
   }
   return out;
 }
 
-double ContactSurface::free_part(const double* y, const double* d, int threads) const {
+double ContactSurface::free_part(const double* y, const double* d, double thickness,
+                                 int threads) const {
   const std::size_t blocks = points.size() / kBlock + edges.size() / 2 / kBlock + 2;
   std::vector<double> part(blocks, 1.0);
-  visit_pairs(y, d, 0, threads, [&](std::size_t block, bool edge, const Four& pair) {
-    part[block] = free_part_of(edge, pair, y, d, part[block]);
+  visit_pairs(y, d, thickness, threads, [&](std::size_t block, PairKind kind, const Four& pair) {
+    part[block] = free_part_of(kind, pair, y, d, thickness, part[block]);
   });
   return *std::min_element(part.begin(), part.end());
 }
@@ -252,11 +288,22 @@ double ContactSurface::free_part(const double* y, const double* d, int threads) 
 ContactSurface::Nearest ContactSurface::nearest(const double* y, double reach) const {
   Nearest out;
   out.distance = reach;
-  visit_pairs(y, nullptr, reach, 1, [&](std::size_t, bool edge, const Four& pair) {
-    const double d = distance(edge, pair, y);
-    if (d < out.distance) out = {pair, edge, true, d};
+  visit_pairs(y, nullptr, reach, 1, [&](std::size_t, PairKind kind, const Four& pair) {
+    const double d = distance(kind, pair, y);
+    if (d < out.distance) out = {pair, kind, true, d};
   });
   return out;
+}
+
+std::string ContactSurface::Nearest::name() const {
+  switch (kind) {
+    case PairKind::edge_edge:
+      return message("edges ", pair[0], "-", pair[1], " and ", pair[2], "-", pair[3]);
+    case PairKind::point_edge:
+      return message("point ", pair[0], " and segment ", pair[1], "-", pair[2]);
+    default:
+      return message("vertex ", pair[0], " and triangle ", pair[1], "-", pair[2], "-", pair[3]);
+  }
 }
 
 ContactSurface::Crossing ContactSurface::first_crossing(const double* y) const {

@@ -4,18 +4,22 @@
 // Boxes around edges and triangles lie in a tree, made once from the rest shape and fitted to the
 // positions at each question. A pair is a vertex and a triangle that it is no corner of, or two
 // edges that share no vertex: four vertices, in the order of pair_distance.h. Pairs come in the
-// order of their first element, then of the tree's, whatever the number of threads.
+// order of their first element, then of the tree's, whatever the number of threads. A rod has its
+// segments, in pairs, and its points, with segments: but not with those that are near along it,
+// which it cannot reach by bending.
 //
 // No step along d may bring a pair to touch. With x and d of its vertices, d less their mean, l the
 // longest way that two points of the pair can approach each other in it, and g a tenth of the
-// first distance, a step is lengthened by (distance - g)/l as long as the distance stays above g
-// (additive continuous collision detection, LiKaufmanJiang2021): no root is missed, whatever the
-// rounding.
+// first distance (of rods, between their surfaces), a step is lengthened by (distance - g)/l as
+// long as the distance stays above g (additive continuous collision detection, LiKaufmanJiang2021):
+// no root is missed, whatever the rounding.
 #pragma once
 
 #include <array>
 #include <string>
 #include <vector>
+
+#include "cycloid/soft/term/pair_distance.h"
 
 namespace cycloid::inline soft {
 
@@ -69,32 +73,37 @@ class BoxTree {
   std::vector<int> order_;
 };
 
-// Four vertices each, sorted.
+// Four vertices each, sorted; of a point and an edge three, and -1.
 struct ContactPairs {
   using Pair = std::array<int, 4>;
-  std::vector<Pair> point_triangle, edge_edge;
+  std::array<std::vector<Pair>, 3> of;  // each PairKind
 
   bool operator==(const ContactPairs&) const = default;
-  bool empty() const { return point_triangle.empty() && edge_edge.empty(); }
+  const std::vector<Pair>& operator[](PairKind kind) const {
+    return of[static_cast<std::size_t>(kind)];
+  }
   bool includes(const ContactPairs& other) const;
   void add(const ContactPairs& other);
 };
 
 struct ContactSurface {
-  // vertices: where the tree is made. triangles (m, 3), edges (k, 2); points: vertices of them.
-  ContactSurface(const std::vector<double>& vertices, std::vector<int> triangles,
-                 std::vector<int> lone_edges = {});
+  // vertices: where the tree is made. triangles (m, 3).
+  ContactSurface(const std::vector<double>& vertices, std::vector<int> triangles);
+  // A rod of these points, one after the other. Pairs count that are apart along it, by this much.
+  ContactSurface(const std::vector<double>& vertices, double apart);
 
   // Pairs that are nearer than `reach` at y, sorted.
   ContactPairs near(const double* y, double reach, int threads) const;
   // How much of the step d from y can be gone, in 0 … 1, so that each pair keeps about a tenth of
-  // its distance.
-  double free_part(const double* y, const double* d, int threads) const;
+  // its distance, less the thickness.
+  double free_part(const double* y, const double* d, double thickness, int threads) const;
   // The pair of least distance, of those nearer than `reach`; there may be none.
   struct Nearest {
     ContactPairs::Pair pair = {};
-    bool edges = false, found = false;
+    PairKind kind = {};
+    bool found = false;
     double distance = 0;
+    std::string name() const;  // "edges 3-7 and 4-5": its elements
   };
   Nearest nearest(const double* y, double reach) const;
   // An edge that goes through a triangle at y, and that triangle; -1 where there is none.
@@ -104,14 +113,20 @@ struct ContactSurface {
   Crossing first_crossing(const double* y) const;
   std::string name_of(const Crossing& c) const;  // "edge 3-7 and triangle 4-5-9": their vertices
 
+  // points: of triangles, and of a rod.
   std::vector<int> triangles, edges, points;
 
  private:
+  void take_edges(std::vector<std::array<int, 2>> all);
+  bool is_apart(int last, int first) const;  // along a rod, of points in its order
+  bool is_rod() const { return !along_.empty(); }
   template <class Work>
   void visit_pairs(const double* y, const double* d, double reach, int threads, Work&& work) const;
   std::vector<BoxTree::Box> boxes(const std::vector<int>& nodes, int each, const double* y,
                                   const double* d, double reach) const;
   BoxTree triangle_tree_, edge_tree_;
+  std::vector<double> along_;  // of a rod's points: the length up to them at rest [m]
+  double apart_ = 0;           // [m]
 };
 
 }  // namespace cycloid::inline soft

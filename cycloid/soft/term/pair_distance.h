@@ -1,9 +1,10 @@
-// The distance of a point from a triangle, and of two segments, by the weights of the four vertices
-// in the way between the nearest points.
+// The distance of a point from a triangle, of a point from a segment, and of two segments, by the
+// weights of the vertices in the way between the nearest points.
 //
 //   r = Σ weight_a x_a,  d = |r|                                                    (1)   [m]
 //   point p, triangle a b c:    weight = (1, -u, -v, -w), u + v + w = 1             (2)
 //   segments p0 p1 and q0 q1:   weight = (1 - s, s, t - 1, -t)                      (3)
+//   point p, segment a b:       weight = (1, s - 1, -s, 0)                          (4)
 // Which corner, side or face is nearest (Ericson2005, chapter 5) is decided by selects, so that the
 // weights are functions of the positions with the derivatives of the case at hand. Since r stands
 // across what the weights may change, ∂d/∂x_a = weight_a r/d without derivatives of the weights. d
@@ -15,6 +16,8 @@
 
 namespace cycloid::inline soft {
 
+enum class PairKind { point_triangle, edge_edge, point_edge };
+
 template <class S>
 struct PairDistance {
   S weight[4];
@@ -22,11 +25,11 @@ struct PairDistance {
   S d;
 };
 
-// (1)
-template <class S>
+// (1), of three vertices or four.
+template <int N, class S>
 CYCLOID_HD void measure(const Vec3<S>* x, PairDistance<S>& out) {
   Vec3<S> r = x[0] * out.weight[0];
-  for (int a = 1; a < 4; ++a) r += x[a] * out.weight[a];
+  for (int a = 1; a < N; ++a) r += x[a] * out.weight[a];
   const auto u = unit_and_norm(r);
   out.n = u.unit, out.d = u.norm;
 }
@@ -57,7 +60,7 @@ CYCLOID_HD PairDistance<S> point_triangle_distance(const Vec3<S>* x) {
   v = select(at_a, zero, v), w = select(at_a, zero, w);
   PairDistance<S> out;
   out.weight[0] = one, out.weight[1] = v + w - one, out.weight[2] = -v, out.weight[3] = -w;  // (2)
-  measure(x, out);
+  measure<4>(x, out);
   return out;
 }
 
@@ -78,7 +81,18 @@ CYCLOID_HD PairDistance<S> edge_edge_distance(const Vec3<S>* x) {
   t = clamp(t);
   PairDistance<S> out;
   out.weight[0] = one - s, out.weight[1] = s, out.weight[2] = t - one, out.weight[3] = -t;  // (3)
-  measure(x, out);
+  measure<4>(x, out);
+  return out;
+}
+
+// x: the point, then the ends of the segment.
+template <class S>
+CYCLOID_HD PairDistance<S> point_edge_distance(const Vec3<S>* x) {
+  const Vec3<S> e = x[2] - x[1];
+  const S s = min(max(dot(x[0] - x[1], e) / dot(e, e), S(0)), S(1));
+  PairDistance<S> out;
+  out.weight[0] = S(1), out.weight[1] = s - S(1), out.weight[2] = -s, out.weight[3] = S(0);  // (4)
+  measure<3>(x, out);
   return out;
 }
 

@@ -1,14 +1,16 @@
-// Contact of a body with itself: of a vertex with a triangle, or of two edges, and friction.
+// Contact of a body with itself: of a vertex with a triangle, of two edges, or of a point of a rod
+// with a segment, and friction.
 //
-// With d, n and the weights of pair_distance.h:
+// With r, n and the weights of pair_distance.h, and d = r - 2 radius (the radius of a rod, else 0):
 //   W = m(c) B(d), B the barrier of barrier.h                                       (1)   [J]
 //   f_a = m B'(d) weight_a n + B m'(c) ∂c/∂x_a                                       (2)   [N]
-// m is 1 for a vertex and a triangle. The distance of two edges has a kink where they are parallel,
+// m is 1 but for two edges. The distance of two edges has a kink where they are parallel,
 // so that their barrier is taken away there (LiEtAl2020):
 //   c = |e × g|², e and g the edges;  c₀ = 1e-3 |E|² |G|², of the rest shape          (3)   [m⁴]
 //   m = (c/c₀) (2 - c/c₀) for c < c₀, else 1                                         (4)
-// Where edges are parallel, pairs of vertices and triangles keep them apart. Friction acts by the
-// load, the weights and the normal of the stage's start, as in contact.h:
+// Where edges are parallel, pairs of vertices and triangles, or of points and segments, keep them
+// apart. Friction acts by the load, the weights and the normal of the stage's start, as in
+// contact.h:
 //   N = m |B'(d)|, n, weights at before_0                                            (5)
 //   v = (ζ/spread) Σ weight_a (y_a - Σ weight before),  v_t = v - n (n·v)            (6)   [m/s]
 //   f_a += weight_a spread μ N v_t / √(v_t² + v_s²)                                  (7)   [N]
@@ -22,18 +24,25 @@
 
 namespace cycloid::inline soft {
 
-template <bool kEdges>
+template <PairKind kind>
 struct SelfContact {
-  static constexpr int kNodes = 4, kNumbers = 4, kConstants = 0;
+  static constexpr bool kEdges = kind == PairKind::edge_edge;
+  static constexpr int kNodes = kind == PairKind::point_edge ? 3 : 4, kNumbers = 5, kConstants = 0;
   static constexpr bool kSymmetric = true, kHasMass = false, kMixed = false;
-  enum { stiffness, width, friction, stiction };  // κ [N/m], w [m], μ, v_s [m/s]
+  enum { stiffness, width, friction, stiction, radius };  // κ [N/m], w [m], μ, v_s [m/s], [m]
   template <class S>
   using Group = Stencil<S, kNodes, kNumbers, kConstants>;
 
   template <class S>
   static PairDistance<S> distance(const Vec3<S>* x) {
     if constexpr (kEdges) return edge_edge_distance(x);
+    else if constexpr (kind == PairKind::point_edge) return point_edge_distance(x);
     else return point_triangle_distance(x);
+  }
+  // d
+  template <class S>
+  static S gap(const S* number, const PairDistance<S>& at) {
+    return at.d - S(2) * number[radius];
   }
   // m, and its derivative by c.
   template <class S>
@@ -60,11 +69,11 @@ struct SelfContact {
     Friction<S> out;
     const Vec3<S>* const x = s.before[0];
     out.at = distance(x);
-    out.load = -barrier_slope(s.number[stiffness], s.number[width], out.at.d) * s.number[friction] *
-               S(s.step.spread);  // (5)
+    out.load = -barrier_slope(s.number[stiffness], s.number[width], gap(s.number, out.at)) *
+               s.number[friction] * S(s.step.spread);  // (5)
     if constexpr (kEdges) out.load *= mollifier(s.rest, cross(x[1] - x[0], x[3] - x[2])).m;
     Vec3<S> v = {S(0), S(0), S(0)};
-    for (int a = 0; a < 4; ++a) {
+    for (int a = 0; a < kNodes; ++a) {
       Vec3<S> way = s.now[a] - s.before[0][a] * S(s.step.before_weight[0]);
       if (s.step.befores > 1) way -= s.before[1][a] * S(s.step.before_weight[1]);
       v += way * out.at.weight[a];
@@ -77,7 +86,7 @@ struct SelfContact {
 
   template <class S>
   static S energy(const Group<S>& s) {
-    S w = barrier_energy(s.number[stiffness], s.number[width], distance(s.now).d);
+    S w = barrier_energy(s.number[stiffness], s.number[width], gap(s.number, distance(s.now)));
     if constexpr (kEdges) {
       const S m = mollifier(s.rest, cross(s.now[1] - s.now[0], s.now[3] - s.now[2])).m;
       w = select(m > S(0), w * m, S(0));  // (1)
@@ -91,27 +100,29 @@ struct SelfContact {
   template <class S>
   static void force(const Group<S>& s, Vec3<S>* f) {
     const PairDistance<S> at = distance(s.now);
-    Vec3<S> push = at.n * barrier_slope(s.number[stiffness], s.number[width], at.d);
+    const S d = gap(s.number, at);
+    Vec3<S> push = at.n * barrier_slope(s.number[stiffness], s.number[width], d);
     if constexpr (kEdges) {
       const Vec3<S> e = s.now[1] - s.now[0], g = s.now[3] - s.now[2], eg = cross(e, g);
       const Mollifier<S> m = mollifier(s.rest, eg);
-      const S safe = select(at.d > S(0), at.d, s.number[width]);
+      const S safe = select(d > S(0), d, s.number[width]);
       const S b = S(2) * m.slope * barrier_energy(s.number[stiffness], s.number[width], safe);
       const Vec3<S> by_e = cross(g, eg) * b, by_g = cross(eg, e) * b;
       push *= m.m;
       f[0] = push * at.weight[0] - by_e, f[1] = push * at.weight[1] + by_e;  // (2)
       f[2] = push * at.weight[2] - by_g, f[3] = push * at.weight[3] + by_g;
     } else {
-      for (int a = 0; a < 4; ++a) f[a] = push * at.weight[a];  // (2)
+      for (int a = 0; a < kNodes; ++a) f[a] = push * at.weight[a];  // (2)
     }
     if (s.step.befores > 0) {
       const Friction<S> r = rubbing(s);
-      for (int a = 0; a < 4; ++a) f[a] += r.v_t * (r.at.weight[a] * r.load / r.speed);  // (7)
+      for (int a = 0; a < kNodes; ++a) f[a] += r.v_t * (r.at.weight[a] * r.load / r.speed);  // (7)
     }
   }
 };
 
-using PointTriangleContact = SelfContact<false>;
-using EdgeEdgeContact = SelfContact<true>;
+using PointTriangleContact = SelfContact<PairKind::point_triangle>;
+using EdgeEdgeContact = SelfContact<PairKind::edge_edge>;
+using PointEdgeContact = SelfContact<PairKind::point_edge>;
 
 }  // namespace cycloid::inline soft

@@ -19,7 +19,7 @@ template <class Law>
 Values<Law> random_pair(FixedNumbers& random, int befores) {
   Values<Law> s{};
   const auto some = [&] { return Vec3<double>{random.next(), random.next(), 0.3 * random.next()}; };
-  for (int a = 0; a < 4; ++a) {
+  for (int a = 0; a < Law::kNodes; ++a) {
     s.rest[a] = some(), s.now[a] = some();
     for (auto& before : s.before) {
       before[a] =
@@ -30,6 +30,7 @@ Values<Law> random_pair(FixedNumbers& random, int befores) {
   s.step.before_weight[0] = befores > 1 ? 1.3 : 1, s.step.before_weight[1] = -0.3;
   s.number[Law::stiffness] = 30, s.number[Law::width] = 1.5;
   s.number[Law::friction] = 0.4, s.number[Law::stiction] = 0.1;
+  s.number[Law::radius] = 0.03;
   return s;
 }
 
@@ -39,16 +40,17 @@ void force_is_the_slope(int befores) {
   FixedNumbers random(11);
   for (int k = 0; k < 200; ++k) {
     const Values<Law> s = random_pair<Law>(random, befores);
-    if (Law::distance(s.now).d < 1e-3) continue;
-    Vec3<double> f[4];
+    if (Law::distance(s.now).d < 0.07) continue;
+    if (befores > 0 && Law::distance(s.before[0]).d < 0.07) continue;
+    Vec3<double> f[Law::kNodes];
     Law::force(s, f);
     double largest = 1;
     for (const auto& each : f) largest = std::max(largest, norm(each));
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < 3 * Law::kNodes; ++i) {
       typename Law::template Group<D> d;
       d.step = s.step;
       const auto still = [](const Vec3<double>& x) { return Vec3<D>{D(x.x), D(x.y), D(x.z)}; };
-      for (int a = 0; a < 4; ++a) {
+      for (int a = 0; a < Law::kNodes; ++a) {
         d.rest[a] = still(s.rest[a]), d.now[a] = still(s.now[a]);
         for (int b = 0; b < 2; ++b) d.before[b][a] = still(s.before[b][a]);
       }
@@ -82,6 +84,7 @@ TEST_CASE("self contact: the force is the energy's slope, with friction and with
   for (int befores = 0; befores <= 2; ++befores) {
     force_is_the_slope<PointTriangleContact>(befores);
     force_is_the_slope<EdgeEdgeContact>(befores);
+    force_is_the_slope<PointEdgeContact>(befores);
   }
 }
 
@@ -95,6 +98,9 @@ TEST_CASE("self contact: distances are the least ones over both elements") {
       return norm(x[0] - (x[1] * (1 - u - v) + x[2] * u + x[3] * v));
     });
     CHECK(point_triangle_distance(x).d == doctest::Approx(to_face).epsilon(1e-6));
+    const double to_edge =
+        least([&](double u, double) { return norm(x[0] - x[1] * (1 - u) - x[2] * u); });
+    CHECK(point_edge_distance(x).d == doctest::Approx(to_edge).epsilon(1e-6));
     const double of_edges = least([&](double a, double b) {
       return norm(x[0] * (1 - a) + x[1] * a - x[2] * (1 - b) - x[3] * b);
     });

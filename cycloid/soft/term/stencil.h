@@ -61,8 +61,9 @@ enum class StencilLaw {
   spring,
   woven_membrane,
   woven_bending,
-  point_triangle,  // self contact, and the next
+  point_triangle,  // self contact, and the next two
   edge_edge,
+  point_edge,
   fibre,  // and the next two: of the element kinds in their order
   fibre_hex,
   fibre_tet10,

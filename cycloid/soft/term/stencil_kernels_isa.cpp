@@ -22,7 +22,8 @@ constexpr StencilKernels kMembrane = StencilLanes<Membrane>::all(),
                          kWovenMembrane = StencilLanes<WovenMembrane>::all(),
                          kWovenBending = StencilLanes<WovenBending>::all(),
                          kPointTriangle = StencilLanes<PointTriangleContact>::all(),
-                         kEdgeEdge = StencilLanes<EdgeEdgeContact>::all();
+                         kEdgeEdge = StencilLanes<EdgeEdgeContact>::all(),
+                         kPointEdge = StencilLanes<PointEdgeContact>::all();
 
 }  // namespace
 
@@ -41,6 +42,7 @@ const StencilKernels& stencil_kernels(StencilLaw law) {
     case StencilLaw::woven_bending: return kWovenBending;
     case StencilLaw::point_triangle: return kPointTriangle;
     case StencilLaw::edge_edge: return kEdgeEdge;
+    case StencilLaw::point_edge: return kPointEdge;
     default: return cell_law_kernels(law);
   }
 }
