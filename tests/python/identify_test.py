@@ -323,7 +323,8 @@ def test_recordings_that_are_damaged_are_named(tmp_path):
         file = tmp_path / f"swing.{suffix}"
         run.save(file, system)
         data = file.read_bytes()
-        file.write_bytes(data.replace(b"velocity", b"\xff\xfe", 1) if suffix == "csv" else data[:99])
+        spoilt = data.replace(b"velocity", b"\xff\xfe", 1) if suffix == "csv" else data[:99]
+        file.write_bytes(spoilt)
         with pytest.raises(cy.Error, match=f"swing.{suffix}") as caught:
             cy.Recording.load(file, system)
         assert not isinstance(caught.value, UnicodeError)
