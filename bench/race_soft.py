@@ -1,17 +1,19 @@
 """Soft bodies at rest: ours against torch-fem, in double, on one thread.
 
-    python bench/race_soft.py [--cells 34 24 6] [--calls 3]
+    python bench/race_soft.py [--cells 34 24 6] [--calls 3] [--tasks stretch beam]
 
 prints one JSON object. Two tasks, each peer in a process of its own, whose largest memory counts:
 
-    stretch   a neo-Hookean box, both ends clamped, drawn to one and a half times its length in ten
-              increments for torch-fem, as its solver wants it; the loss is the force at the end
-    beam      a linear cantilever under its weight; the loss is the drop of its end
+    stretch   a neo-Hookean box of 34 x 24 x 6 hexahedra (18,375 unknowns), both ends clamped, drawn
+              to one and a half times its length in ten increments for torch-fem, as its solver
+              wants it; the loss is the force at the end
+    beam      a linear cantilever of 80 x 8 x 8 hexahedra (19,683 unknowns) under its weight; the
+              loss is the drop of its end
 
 and their gradients by Young's modulus of every cell. Processor seconds, the best of several calls;
 losses and gradients have to agree. torch-fem 0.14.0 is not among the project's packages: install it
 where PYTHONPATH finds it, without its torch (pip install --no-deps --target DIR torch-fem==0.14.0
-meshio pyamg). It draws with pyvista, which is not needed here.
+meshio pyamg matplotlib). It draws with pyvista, which is not needed here.
 """
 
 import argparse
@@ -24,7 +26,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 
-TASKS, PEERS = ("stretch", "beam"), ("ours", "torch-fem")
+TASKS, PEERS = {"stretch": (34, 24, 6), "beam": (80, 8, 8)}, ("ours", "torch-fem")
 YOUNG, POISSON, DENSITY, GRAVITY = 1000.0, 0.3, 1.0, 0.02
 DRAWN = 0.5
 
@@ -143,19 +145,21 @@ def one(who, task, cells, calls):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cells", type=int, nargs=3, default=(34, 24, 6))
+    parser.add_argument("--cells", type=int, nargs=3)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--calls", type=int, default=3)
     parser.add_argument("--one", nargs=2)
     given = parser.parse_args()
     if given.one:
         one(*given.one, tuple(given.cells), given.calls)
         return
-    out = {"cells": given.cells}
-    for task in TASKS:
-        row = {}
+    out = {}
+    for task in given.tasks:
+        cells = given.cells or TASKS[task]
+        row = {"cells": cells}
         for who in PEERS:
             command = [sys.executable, __file__, "--one", who, task, "--calls", str(given.calls),
-                       "--cells", *map(str, given.cells)]
+                       "--cells", *map(str, cells)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             row[who] = json.loads(done.stdout.splitlines()[-1])
         a, b = (row[who] for who in PEERS)

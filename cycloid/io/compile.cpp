@@ -93,6 +93,7 @@ struct Attempt {
   CompiledModel model;
   std::string error;        // MuJoCo's, when there is no model
   bool constraints = true;  // as the model's own options have them
+  std::vector<FlexMatter> flexes;
 };
 
 template <class Visit>
@@ -119,6 +120,16 @@ void resolve_assets(const MujocoLibrary& mujoco, mjSpec* spec, const LoadOptions
   for_each(mujoco, spec, mjOBJ_HFIELD, [&](auto* e) { resolve(mujoco.mjs_asHField(e)->file); });
   for_each(mujoco, spec, mjOBJ_SKIN, [&](auto* e) { resolve(mujoco.mjs_asSkin(e)->file); });
   for_each(mujoco, spec, mjOBJ_TEXTURE, [&](auto* e) { resolve(mujoco.mjs_asTexture(e)->file); });
+}
+
+std::vector<FlexMatter> flexes_of(const MujocoLibrary& mujoco, mjSpec* spec) {
+  std::vector<FlexMatter> all;
+  for_each(mujoco, spec, mjOBJ_FLEX, [&](mjsElement* element) {
+    const mjsFlex* const f = mujoco.mjs_asFlex(element);
+    all.push_back({f->young, f->poisson, f->thickness, f->elastic2d >= 2, f->elastic2d % 2 == 1,
+                   f->elastic3d != 0});
+  });
+  return all;
 }
 
 // Takes the mesh geoms of bodies that state their inertia out of the model, and the meshes that
@@ -219,6 +230,7 @@ Attempt attempt(const MujocoLibrary& mujoco, Log& log, const Source& source,
     result.error = log.uncaught();
   } else if (compiled) {
     result.model.reset(compiled);
+    result.flexes = flexes_of(mujoco, parsed);
   } else {
     result.error = mujoco.mjs_getError(parsed);
   }
@@ -316,7 +328,8 @@ std::string root_element(const std::string& xml) {
   return {};
 }
 
-CompiledModel compile_model(const std::string& path_or_xml, const LoadOptions& options) {
+CompiledModel compile_model(const std::string& path_or_xml, const LoadOptions& options,
+                            std::vector<FlexMatter>* flexes) {
   const Source source = checked_source(path_or_xml);
   const MujocoLibrary& mujoco = mujoco_library();
   const std::scoped_lock lock(one_at_a_time());
@@ -335,6 +348,7 @@ CompiledModel compile_model(const std::string& path_or_xml, const LoadOptions& o
       if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
     }
   }
+  if (flexes) *flexes = std::move(result.flexes);
   return std::move(result.model);
 }
 

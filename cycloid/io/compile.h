@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cycloid/io/load.h"
 
@@ -26,8 +27,18 @@ struct DeleteCompiled {
 };
 using CompiledModel = std::unique_ptr<mjModel, DeleteCompiled>;
 
+// What a flex is made of, as its text says it: an mjModel has only the matrices that follow.
+struct FlexMatter {
+  double young = 0, poisson = 0;          // [Pa]; 0: no elasticity
+  double thickness = 0;                   // [m]
+  bool stretches = false, bends = false;  // of triangles
+  bool neo_hookean = false;               // of tetrahedra
+};
+
 // Throws as load_model does, but for what the Model cannot hold: that is judged later (refuse.h).
-CompiledModel compile_model(const std::string& path_or_xml, const LoadOptions& options);
+// flexes: receives what they are made of, in the order of the mjModel.
+CompiledModel compile_model(const std::string& path_or_xml, const LoadOptions& options,
+                            std::vector<FlexMatter>* flexes = nullptr);
 
 // Whether it is a text, not a path: its first character that is not a space is '<'.
 bool is_xml_text(const std::string& path_or_xml);

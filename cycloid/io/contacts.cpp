@@ -15,10 +15,6 @@
 namespace cycloid::inline io {
 namespace {
 
-[[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint) {
-  throw ModelError(message(where, ": ", what, " is not supported; ", hint));
-}
-
 GeomKind kind_of(int type) {
   switch (type) {
     case mjGEOM_PLANE: return GeomKind::plane;

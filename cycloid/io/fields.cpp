@@ -317,4 +317,8 @@ void check_layout(const mjModel& m) {
   }
 }
 
+void refuse(const std::string& where, std::string_view what, std::string_view hint) {
+  throw ModelError(message(where, ": ", what, " is not supported; ", hint));
+}
+
 }  // namespace cycloid::inline io

@@ -50,4 +50,7 @@ void check_layout(const mjModel& model);
 // as "njnt". What has no names of its own is called by `count`.
 std::string element(const mjModel& model, std::string_view count, mjtSize index);
 
+// Throws ModelError: "where: what is not supported; hint".
+[[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint);
+
 }  // namespace cycloid::inline io

@@ -12,6 +12,7 @@
 //   assets.h          where package:// leads
 //   messages.h        MuJoCo's messages as one clean sentence
 //   fields.h          what becomes of every field of mjModel: one table
+//   flexes.h          flexes as soft bodies
 //   refuse.h          what is not supported, by the name of the element; contacts.h, of contacts
 //   convert.h         mjModel to Model
 //   appearance.h      what it looks like

@@ -25,7 +25,8 @@ namespace cycloid::inline io {
   X(mju_setLogHandler)                                                         \
   X(mjs_getError) X(mjs_getString) X(mjs_setString) X(mjs_getName)             \
   X(mjs_firstElement) X(mjs_nextElement) X(mjs_delete) X(mjs_getParent)        \
-  X(mjs_asGeom) X(mjs_asJoint) X(mjs_asMesh) X(mjs_asHField) X(mjs_asSkin) X(mjs_asTexture)
+  X(mjs_asGeom) X(mjs_asJoint) X(mjs_asMesh) X(mjs_asHField) X(mjs_asSkin) X(mjs_asTexture) \
+  X(mjs_asFlex)
 // clang-format on
 
 struct MujocoLibrary {

@@ -2,13 +2,10 @@
 
 #include "cycloid/base/error.h"
 #include "cycloid/io/contacts.h"
+#include "cycloid/io/fields.h"
 
 namespace cycloid::inline io {
 namespace {
-
-[[noreturn]] void refuse(const std::string& where, std::string_view what, std::string_view hint) {
-  throw ModelError(message(where, ": ", what, " is not supported; ", hint));
-}
 
 // Numbers that make no sense and that MuJoCo does not look at.
 void judge_numbers(const mjModel& m) {
@@ -39,7 +36,9 @@ void judge_options(const mjModel& m) {
     }
   }
   if (m.nflex > 0) {
-    refuse(element(m, "nflex", 0), "a flex", "load the model without it");
+    refuse(
+        element(m, "nflex", 0), "a flex in a robot",
+        "cycloid.soft.flexes makes soft bodies of a model's flexes; load the robot without them");
   }
 }
 

@@ -113,6 +113,18 @@ MlpShape wide() {
   return s;
 }
 
+// Whose weights are beyond the first-level cache in float too, with and without a connection around
+// the layer that is read once.
+std::vector<MlpShape> large() {
+  MlpShape s;
+  s.widths = {2, 101, 93, 1};
+  MlpShape residual;
+  residual.widths = {3, 97, 97, 97, 1};
+  residual.activation = Activation::silu;
+  residual.residual = true;
+  return {s, residual};
+}
+
 }  // namespace
 
 TEST_CASE("blocks: every call equals mlp.h, for every feature, lone rows, few and many") {
@@ -120,6 +132,7 @@ TEST_CASE("blocks: every call equals mlp.h, for every feature, lone rows, few an
     const ScopedInstructionSet in_use(set);
     std::vector<MlpShape> all = test::shapes(1);
     all.push_back(wide());
+    for (const MlpShape& s : large()) all.push_back(s);
     for (MlpShape s : test::shapes(1)) {  // wider than a register
       for (std::size_t l = 1; l + 1 < s.widths.size(); ++l) s.widths[l] *= 9;
       all.push_back(s);

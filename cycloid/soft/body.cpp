@@ -446,7 +446,9 @@ System make_body(BodyParts own, const BodyOptions& o) {
   }
   body->plan = plan;
   body->kernels = &solid_kernels(own.mesh.element, own.formulation);
-  body->rubs = !o.floor.empty() || !o.obstacles.empty() || o.self_contact;
+  const auto is_spring = [](const NamedTerm& n) { return n.term.law == StencilLaw::edge_spring; };
+  body->has_rates = !o.floor.empty() || !o.obstacles.empty() || o.self_contact ||
+                    std::any_of(own.laws.begin(), own.laws.end(), is_spring);
 
   SystemParts parts;
   parts.name = own.name;

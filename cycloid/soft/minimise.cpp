@@ -86,9 +86,8 @@ class Search {
     const double relative = last / plan_.length;
     out.residual = relative <= kFound && !short_of_target ? 0 : std::max(relative, 2 * kFound);
     assemble(y, false);
-    auto exact = factor_ && !matrix_plan().dissection
-                     ? std::move(factor_)  // one matrix less in memory
-                     : std::make_unique<StiffnessSolver>(matrix_plan());
+    // In the memory of the last factor, which has done its work.
+    auto exact = factor_ ? std::move(factor_) : std::make_unique<StiffnessSolver>(matrix_plan());
     out.plan = with_pairs_;  // whoever solves here needs its places, with this factor or another
     if (exact->factor(s_.values, threads_) && probe(y, *exact)) {
       out.factor = std::move(exact);

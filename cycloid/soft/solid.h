@@ -17,7 +17,8 @@
 //   solid_stepper.h  who solves their stages;  solid_observables.h  what a body shows
 //   term/       forces besides the cells: cloth, rods, contact, loads, laws of whole cells;
 //               stencil.h  what they share
-//   body.h      what all bodies take;  cloth.h, rod.h  bodies without cells;  solid_state.h  the
+//   body.h      what all bodies take;  cloth.h, rod.h  bodies without cells;  flex.h  MuJoCo's
+//               flexes;  solid_state.h  the
 //               state as users hold it, with a rod's angles
 //   equilibrium.h     a body at rest;  arc_length.h  beyond limit points;  regular_solver.h  there
 // State [positions (3 n) [m], velocities (3 n) [m/s]], vertex by vertex; of rods then

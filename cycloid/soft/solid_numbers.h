@@ -40,7 +40,7 @@ struct SolidBody {
   };
   Place young, poisson, density, damping, drag, mooney, gravity, mass, vertices;
   int lane_numbers = 0;
-  bool rubs = false;  // there is friction
+  bool has_rates = false;  // besides damping: friction, dampers along edges
 };
 
 using Dual1 = Dual<double, 1>;

@@ -38,7 +38,7 @@ struct Forces {
         cells.before[k] = before[k].value;
       }
     }
-    if (derivatives || own.damping != 0 || own.body.rubs) {
+    if (derivatives || own.damping != 0 || own.body.has_rates) {
       terms.step.befores = r.befores;
       terms.step.rate = r.zeta, terms.step.spread = r.spread;
       for (int k = 0; k < r.befores; ++k) {

@@ -212,7 +212,7 @@ def load(
     -0.0412
     """
     refuse_keywords(unknown, "load")
-    source = _source(path_or_xml)
+    source = model_source(path_or_xml)
     keywords = Keywords(
         dtype, constraints, gradient, inputs, vary, noslip, contact, refine, device
     )
@@ -337,7 +337,7 @@ class Keywords:
         return robot
 
 
-def _source(path_or_xml: Any) -> bytes:
+def model_source(path_or_xml: Any) -> bytes:
     if isinstance(path_or_xml, str) and path_or_xml.lstrip().startswith("<"):
         source = path_or_xml.encode("utf-8", "replace")
         if b"\0" in source:

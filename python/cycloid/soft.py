@@ -18,6 +18,7 @@ True
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from cycloid._core import Error, ModelError
 from cycloid._mesh_files import read_mesh, write_vtu
 from cycloid._observe import observe
 from cycloid._options import as_integer, as_names, as_precision, as_real, as_text, shown
+from cycloid._robot import encoded_paths, find_library, model_source, warn_user
 from cycloid._system import System
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "box",
     "cloth",
     "equilibrium",
+    "flexes",
     "read",
     "rod",
     "sheet",
@@ -809,6 +812,71 @@ def rod(
         count=len(row),
         radius=as_real(radius, "radius"),
     )
+
+
+def flexes(
+    path_or_xml: str | os.PathLike[str],
+    *,
+    dt: float | None = None,
+    integrator: str = "implicit_euler",
+    inputs: Sequence[str] = (),
+    contact: str = "barrier",
+    contact_width: float | None = None,
+    contact_stiffness: float | None = None,
+    stiction: float = 1e-3,
+    self_contact: bool | None = None,
+    linear_solver: str = "auto",
+    search_paths: Sequence[str | os.PathLike[str]] = (),
+) -> dict[str, System]:
+    """The flexes of an MJCF file, or of XML text, as soft bodies by their names (docs/soft.md has
+    the laws).
+
+    Vertices start where they are at qpos0, with their bodies' masses; those without joints are
+    pinned. Parameters: young, poisson and thickness, edge.stiffness, edge.damping,
+    equality.stiffness and equality.damping where they act, and those of `solid`. Planes, spheres,
+    capsules and boxes of bodies that stand still are obstacles, in the model's order, larger by the
+    flex's radius. self_contact: None as the model says. dt: None for the model's time step. The
+    rest is as in `solid`.
+
+    Joints, controls, tendons and sensors besides flexes are left out, with a warning. ModelError,
+    with the name of the element, for flexes whose law is not supported: interpolated ones (dof
+    "trilinear", "quadratic"), elasticity of dim 1, plastic flow, vertices held by bodies that move.
+
+    >>> import cycloid as cy
+    >>> towel = cy.soft.flexes('''<mujoco> <worldbody>
+    ...   <flexcomp name="towel" type="grid" dim="2" count="5 5 1" spacing=".1 .1 .1" mass="0.2">
+    ...     <elasticity young="1e5" poisson="0.3" thickness="1e-3" elastic2d="both"/>
+    ...     <contact selfcollide="none"/> <pin id="0 4"/> </flexcomp> </worldbody> </mujoco>''')
+    >>> towel
+    {'towel': <System towel: 150 states, 0 inputs, dt 2 ms>}
+    """
+    if self_contact is not None and not isinstance(self_contact, (bool, np.bool_)):
+        raise TypeError(f"self_contact is True, False or None; got {shown(self_contact)}")
+    wishes = {
+        "dt": None if dt is None else as_real(dt, "dt"),
+        "integrator": as_text(integrator),
+        "inputs": [as_text(name) for name in as_names(inputs, "inputs")],
+        "contact": as_text(contact),
+        "contact_width": 0.0 if contact_width is None else as_real(contact_width, "contact_width"),
+        "contact_stiffness": 0.0
+        if contact_stiffness is None
+        else as_real(contact_stiffness, "contact_stiffness"),
+        "stiction": as_real(stiction, "stiction"),
+        "self_contact": None if self_contact is None else bool(self_contact),
+        "linear_solver": as_text(linear_solver),
+    }
+    find_library()
+    made, messages = _core.load_flexes(
+        model_source(path_or_xml), encoded_paths(search_paths), wishes
+    )
+    warn_user(messages)
+    bodies = {}
+    for name, core, count, faces, each, elements, around in made:
+        shape = {} if each == 2 else {"faces": faces.reshape(-1, each)}
+        if len(elements) != len(faces):
+            shape["cells"] = elements.reshape(-1, 4)
+        bodies[name] = _pictured(core, {"floor": [], "obstacles": around}, count=count, **shape)
+    return bodies
 
 
 class EquilibriumGradient:

@@ -1,6 +1,9 @@
 #include "soft.h"
 
 #include "cycloid/base/error.h"
+#ifdef CYCLOID_MUJOCO
+#include "cycloid/io/flexes.h"
+#endif
 #include "cycloid/soft/cloth.h"
 #include "cycloid/soft/equilibrium.h"
 #include "cycloid/soft/rod.h"
@@ -80,9 +83,72 @@ std::vector<SoftMuscle> muscles_of(const nb::list& list) {
   return all;
 }
 
+#ifdef CYCLOID_MUJOCO
+// What soft.py's flexes says about all of them, on top of what the model says.
+void take_wishes(const nb::dict& from, FlexOptions& o) {
+  if (!from["dt"].is_none()) o.dt = item<double>(from, "dt");
+  o.integrator = item<std::string>(from, "integrator");
+  o.inputs = item<std::vector<std::string>>(from, "inputs");
+  o.contact = item<std::string>(from, "contact");
+  o.contact_width = item<double>(from, "contact_width");
+  o.contact_stiffness = item<double>(from, "contact_stiffness");
+  o.stiction = item<double>(from, "stiction");
+  if (!from["self_contact"].is_none()) o.self_contact = item<bool>(from, "self_contact");
+  o.linear_solver = item<std::string>(from, "linear_solver");
+}
+
+nb::list rows_of(const std::vector<SoftObstacle>& obstacles) {
+  nb::list rows;
+  for (const SoftObstacle& o : obstacles) {
+    nb::dict row;
+    row["shape"] = static_cast<int>(o.shape);
+    row["position"] = to_numpy(std::vector<double>(o.position.begin(), o.position.end()));
+    row["rotation"] = to_numpy(std::vector<double>(o.rotation.begin(), o.rotation.end()));
+    row["size"] = to_numpy(std::vector<double>(o.size.begin(), o.size.end()));
+    rows.append(row);
+  }
+  return rows;
+}
+
+void bind_flexes(nb::module_& m) {
+  // Of each: name, System, number of vertices, faces and how many vertices they have, elements,
+  // obstacles; and what is to be said.
+  m.def(
+      "load_flexes",
+      [](const nb::bytes& path_or_xml, const std::vector<nb::bytes>& search_paths,
+         const nb::dict& wishes) {
+        std::vector<std::string> warnings;
+        LoadOptions options;
+        options.warnings = &warnings;
+        for (const nb::bytes& path : search_paths) {
+          options.search_paths.emplace_back(path.c_str(), path.size());
+        }
+        nb::list out;
+        const std::string source(path_or_xml.c_str(), path_or_xml.size());
+        for (FlexModel& read : load_flexes(source, options)) {
+          take_wishes(wishes, read.options);
+          SurfaceFaces faces{read.options.dim + 1, read.elements};
+          if (read.options.dim == 3) {
+            faces = surface_faces(make_mesh(read.vertices, read.elements, 4, true));
+          }
+          System made = flex(read.vertices, read.elements, read.options);
+          out.append(nb::make_tuple(read.options.name, std::move(made), read.vertices.size() / 3,
+                                    to_numpy(std::move(faces.nodes)), faces.each,
+                                    to_numpy(std::move(read.elements)),
+                                    rows_of(read.options.obstacles)));
+        }
+        return nb::make_tuple(out, warnings);
+      },
+      nb::arg("path_or_xml"), nb::arg("search_paths"), nb::arg("wishes"));
+}
+#endif
+
 }  // namespace
 
 void bind_soft(nb::module_& m) {
+#ifdef CYCLOID_MUJOCO
+  bind_flexes(m);
+#endif
   nb::class_<SolidMesh>(m, "SoftMesh")
       .def("vertices", [](const SolidMesh& mesh) { return to_numpy(mesh.vertices); })
       .def("cells", [](const SolidMesh& mesh) { return to_numpy(mesh.cells); })

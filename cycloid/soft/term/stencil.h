@@ -1,8 +1,7 @@
 // Forces besides those of the cells: each term is one law, held by many small groups of vertices.
 //
-// A law (membrane.h, shell_bending.h, woven.h, rod_laws.h, contact.h,
-// self_contact.h, loads.h, cell_laws.h) is a
-// page with
+// A law (membrane.h, shell_bending.h, cubic_bending.h, woven.h, rod_laws.h, edge_spring.h,
+// contact.h, self_contact.h, loads.h, cell_laws.h) is a page with
 //   energy(s)       [J]   whose derivative by s.now is the force
 //   force(s, f)     [N]   f_a = ∂energy/∂now_a, what must be overcome, as for cells
 //   mass(s)         [kg]  where it has some; its nodes share it evenly, or one has it (kMassNode)
@@ -61,6 +60,8 @@ enum class StencilLaw {
   spring,
   woven_membrane,
   woven_bending,
+  cubic_bending,
+  edge_spring,
   point_triangle,  // self contact, and the next two
   edge_edge,
   point_edge,

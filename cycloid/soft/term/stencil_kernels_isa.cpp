@@ -1,4 +1,6 @@
 #include "cycloid/soft/term/contact.h"
+#include "cycloid/soft/term/cubic_bending.h"
+#include "cycloid/soft/term/edge_spring.h"
 #include "cycloid/soft/term/loads.h"
 #include "cycloid/soft/term/membrane.h"
 #include "cycloid/soft/term/rod_laws.h"
@@ -21,6 +23,8 @@ constexpr StencilKernels kMembrane = StencilLanes<Membrane>::all(),
                          kSpring = StencilLanes<SpringLoad>::all(),
                          kWovenMembrane = StencilLanes<WovenMembrane>::all(),
                          kWovenBending = StencilLanes<WovenBending>::all(),
+                         kCubicBending = StencilLanes<CubicBending>::all(),
+                         kEdgeSpring = StencilLanes<EdgeSpring>::all(),
                          kPointTriangle = StencilLanes<PointTriangleContact>::all(),
                          kEdgeEdge = StencilLanes<EdgeEdgeContact>::all(),
                          kPointEdge = StencilLanes<PointEdgeContact>::all();
@@ -40,6 +44,8 @@ const StencilKernels& stencil_kernels(StencilLaw law) {
     case StencilLaw::spring: return kSpring;
     case StencilLaw::woven_membrane: return kWovenMembrane;
     case StencilLaw::woven_bending: return kWovenBending;
+    case StencilLaw::cubic_bending: return kCubicBending;
+    case StencilLaw::edge_spring: return kEdgeSpring;
     case StencilLaw::point_triangle: return kPointTriangle;
     case StencilLaw::edge_edge: return kEdgeEdge;
     case StencilLaw::point_edge: return kPointEdge;

@@ -6,6 +6,8 @@
 
 #include "cycloid/soft/term/cell_laws.h"
 #include "cycloid/soft/term/contact.h"
+#include "cycloid/soft/term/cubic_bending.h"
+#include "cycloid/soft/term/edge_spring.h"
 #include "cycloid/soft/term/loads.h"
 #include "cycloid/soft/term/membrane.h"
 #include "cycloid/soft/term/rod_laws.h"
@@ -107,6 +109,14 @@ TEST_CASE("laws of terms: the force is the slope of the energy, at rest and in a
       const double of_bent[] = {1e3, 3e2, 0.2, 1e2, 0.1, 0.02};
       std::copy_n(of_bent, 6, bent.number);
       force_is_the_slope<WovenBending>(bent);
+
+      auto hinge = shaken<CubicBending>(kSix, 0.1, befores, seed);
+      const double of_hinge[] = {1e3, 0.3, 0.1, 0.02};
+      std::copy_n(of_hinge, 4, hinge.number);
+      force_is_the_slope<CubicBending>(hinge);
+      auto edge = shaken<EdgeSpring>(kSix, 0.1, befores, seed);
+      edge.number[0] = 30, edge.number[1] = 0.4;
+      force_is_the_slope<EdgeSpring>(edge);
 
       auto fibre = shaken<FibreLaw<Hex8>>(kCube, 0.1, befores, seed);
       const double of_fibre[] = {50, 20, 0.3};

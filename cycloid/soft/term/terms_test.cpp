@@ -39,6 +39,8 @@ struct Case {
     add(StencilLaw::spring, {3}, {0.1, 0.2, 0.3});
     add(StencilLaw::woven_membrane, {0, 1, 2, 1, 3, 2}, {1, 0.2, 0, 0.3, 1, 0});
     add(StencilLaw::woven_bending, {0, 1, 2, 3, 1, 2}, {1, 0, 0, 0.5, 1, 0.1});
+    add(StencilLaw::cubic_bending, {1, 2, 0, 3}, {});
+    add(StencilLaw::edge_spring, {0, 1, 2, 3}, {1, 0.4});
     add(StencilLaw::fibre, {0, 1, 2, 3}, {0.6, 0.8, 0});
     add(StencilLaw::plastic, {0, 1, 2, 3}, {});
     add(StencilLaw::contact, {0, 1, 2, 3}, {},
