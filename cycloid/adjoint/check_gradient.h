@@ -5,10 +5,10 @@
 //   D(h) = (L(z + h) - L(z - h)) / 2h = L' + O(h²)                                   (1)
 //   R(h) = (16 D(h/4) - D(h)) / 15 = L' + O(h⁴)                                       (2)
 // over a sweep of step sizes; taken is the R whose neighbour agrees best, and their disagreement is
-// the differences' own noise. Quaternions are moved by ⊕ along their three tangents. Large blocks
-// are sampled (seeded), and besides its numbers each block is moved as a whole along a random
-// direction, so that no number goes unseen. A float32 gradient is held to the differences of the
-// same system in double.
+// the differences' own noise. Where shorter steps settle on another R, that is taken. Quaternions
+// are moved by ⊕ along their three tangents. Large blocks are sampled (seeded), and besides its
+// numbers each block is moved as a whole along a random direction, so that no number goes unseen. A
+// float32 gradient is held to the differences of the same system in double.
 //
 // The gradient of an adaptive integrator holds its substeps (adaptive.h), and so do the runs
 // of which differences are taken (substep_log.h): one environment after the other, and in

@@ -73,6 +73,9 @@ class Fit {
       result_.values.push_back(value);
       evaluate_with_jacobian();
       if (!all_finite(jacobian_)) return OptimiserStatus::non_finite;
+      result_.value =
+          half_square(result_.residuals);  // to the bit what a run from here begins with
+      result_.values.back() = result_.value;
       if (!watched()) return OptimiserStatus::stopped;
       if (options_.value_tolerance > 0 && still) return OptimiserStatus::converged_value;
     }

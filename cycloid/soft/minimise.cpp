@@ -13,6 +13,10 @@ constexpr int kMostVentures = 4, kMostChords = 12, kMostHalvings = 40;
 constexpr int kMostStuck = 2;  // steps shorter than kStuck of the direction, of cloth and rods
 constexpr double kStuck = 1e-3, kLongest = 1024;
 constexpr double kBoldest = 20;  // how far uphill a full step may go, over the slope
+// Steps shorter than this, over the body's length, are judged by slopes too: how much of the slope
+// may be left, and how many on end are taken so.
+constexpr double kShort = 1e-6, kFlatter = 0.9;
+constexpr int kMostFlat = 12;
 // Of conjugate gradients: how many, the residual at which they end, over the first, and how far
 // they go at least where H bends down, over the body's length.
 constexpr int kMostInner = 40;
@@ -70,7 +74,7 @@ class Search {
       reach_ = std::max(4 * last, 2 * kLeast * plan_.length);
       if (ventures_ > 0) continue;
       stuck = t < kStuck ? stuck + 1 : 0;
-      if (t == 0 || (plan_.cells() == 0 && stuck > kMostStuck)) break;
+      if (t == 0 || (plan_.cells() == 0 && stuck > kMostStuck) || flat_ > kMostFlat) break;
       if (short_of_target) {
         short_of_target = t < 1;
         if (!short_of_target) set_targets(y);
@@ -422,13 +426,23 @@ class Search {
     for (int k = 0; k < kMostHalvings; ++k, t *= 0.5) {
       place_trial(y, t);
       const double now = energy(s_.trial) + t * turning;
-      if (now <= start + 1e-4 * t * slope + noise) {
+      const bool lower = now <= start + 1e-4 * t * slope + noise;
+      if (lower || (k == 0 && flattens(t * step, slope))) {
+        flat_ = lower ? 0 : flat_ + 1;
         y.swap(s_.trial);
         return t;
       }
       if (t * step < 1e-15 * plan_.length) break;
     }
     return 0;
+  }
+  // Whether a short step ends where the slope along it is smaller. Energies before and after it
+  // differ by their rounding alone, which stress brings in (the approximate condition of
+  // HagerZhang2005).
+  bool flattens(double length, double slope) {
+    if (length > kShort * plan_.length) return false;
+    residual(s_.trial);
+    return std::abs(dot(s_.force, s_.direction)) <= kFlatter * std::abs(slope);
   }
   // Work along the direction of forces that have no potential.
   double rotational_slope(const std::vector<double>& y) {
@@ -481,6 +495,7 @@ class Search {
   bool bends_down_ = false;  // the exact matrix, as the last search found
   bool projected_ = false;   // the factor is not that of the exact matrix
   int ventures_ = 0;         // full steps that went uphill since from_
+  int flat_ = 0;             // steps on end that only their slopes speak for
   Start from_;
   TouchingPairs pairs_;
   ContactPairs places_;

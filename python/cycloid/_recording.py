@@ -15,6 +15,7 @@ from cycloid._core import Error
 from cycloid._extras import missing
 from cycloid._options import as_names, as_text
 from cycloid._system import System, check_system
+from cycloid._trajectory_formats import DAMAGE
 
 
 class Recording:
@@ -114,14 +115,22 @@ class Recording:
         if suffix == ".csv":
             check_system(system)
             assert system is not None
-            rows, _ = _core.read_recording_csv(system._core, str(path))
+            try:
+                rows, _ = _core.read_recording_csv(system._core, str(path))
+            except UnicodeDecodeError as error:  # names of columns
+                raise Error(f'"{path}" is no text in UTF-8: {error}') from None
             return from_rows(rows)
-        if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return cls._from_arrays({key: arrays[key] for key in arrays.files}, path)
-        if suffix in (".h5", ".hdf5"):
-            with _h5py().File(path, "r") as file:
-                return cls._from_arrays({key: file[key][()] for key in file}, path)
+        try:
+            if suffix == ".npz":
+                with np.load(path, allow_pickle=False) as arrays:
+                    return cls._from_arrays({key: arrays[key] for key in arrays.files}, path)
+            if suffix in (".h5", ".hdf5"):
+                with _h5py().File(path, "r") as file:
+                    return cls._from_arrays({key: file[key][()] for key in file}, path)
+        except Error:
+            raise
+        except (*DAMAGE, OSError, TypeError) as error:
+            raise Error(f'"{path}" is damaged, or no recording of cycloid: {error}') from None
         raise Error(f'"{path}": expected .csv, .npz or .h5')
 
     @classmethod

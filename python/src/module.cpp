@@ -3,6 +3,7 @@
 #include "cycloid/base/core_count.h"
 #include "cycloid/base/instruction_set.h"
 #include "cycloid/base/nearest_name.h"
+#include "cycloid/base/utf8.h"
 #include "device_arrays.h"
 #include "device_memory.h"
 #include "fluid_grid.h"
@@ -19,6 +20,19 @@ nb::handle bind_error(nb::module_& m, const char* name, nb::handle base, const c
   static nb::exception<T> type(m, name, base);
   type.attr("__doc__") = meaning;
   return type;
+}
+
+// An Error whose text quotes bytes of a file that are no UTF-8: Python's texts hold characters.
+void set_unreadable(const Error& e) {
+  const char* name = dynamic_cast<const ModelError*>(&e)       ? "ModelError"
+                     : dynamic_cast<const ParameterError*>(&e) ? "ParameterError"
+                     : dynamic_cast<const GradientError*>(&e)  ? "GradientError"
+                                                               : "Error";
+  const std::string_view text = e.what();
+  const nb::object type = nb::module_::import_("cycloid._core").attr(name);
+  const nb::object readable =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  PyErr_SetObject(type.ptr(), readable.ptr());
 }
 
 // cycloid.Error is a ValueError; a failed check of our own is not.
@@ -45,6 +59,9 @@ void bind_errors(nb::module_& m) {
       PyErr_SetString(PyExc_TypeError, e.what());
     } catch (const Interrupted& e) {
       PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
+    } catch (const Error& e) {
+      if (is_utf8(e.what())) throw;  // the translators above know it
+      set_unreadable(e);
     }
   });
 }

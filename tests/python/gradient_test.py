@@ -256,6 +256,19 @@ def test_check_gradient_agrees(law):
     assert repr(check) == check.text.rstrip()
 
 
+def test_check_gradient_is_not_misled_by_a_law_that_saturates():
+    """Beyond x = w a step has another slope, on which long differences agree to the last digit."""
+    width, gain = 1e-3, 0.25
+    grown = lambda x: np.minimum(1, (x / width) ** 2)
+    step = lambda x, u, p, t, dt: x * (1 + gain * grown(x))
+    slope = lambda x: 1 + gain * (grown(x) + 2 * np.where(grown(x) < 1, (x / width) ** 2, 0))
+    right = lambda x, u, p, t, dt, bar: (bar * slope(x), 0, {})
+    wrong = lambda x, u, p, t, dt, bar: (bar * (slope(x) + gain), 0, {})
+    law = lambda pullback: cy.own_law(step, pullback, states={"x": 1})
+    assert cy.check_gradient(law(right), [0.0], 1).ok
+    assert not cy.check_gradient(law(wrong), [0.0], 1).ok
+
+
 def test_diagnose_tells_what_becomes_of_the_gradient():
     damped = cy.rollout(cy.systems.pendulum(damping=5.0), [1.0, 0.0], 2000, save="last")
     assert cy.diagnose(damped, [[1, 0]]).verdict == "vanishing"

@@ -316,6 +316,20 @@ def test_recordings_are_saved_and_read(tmp_path, suffix):
         cy.Recording.load(tmp_path / "none.csv", system)
 
 
+def test_recordings_that_are_damaged_are_named(tmp_path):
+    system = cy.systems.pendulum()
+    run = cy.Recording([0.0, 0.01, 0.02], np.zeros((3, 2)))
+    for suffix in ("npz", "h5", "csv"):
+        file = tmp_path / f"swing.{suffix}"
+        run.save(file, system)
+        data = file.read_bytes()
+        spoilt = data.replace(b"velocity", b"\xff\xfe", 1) if suffix == "csv" else data[:99]
+        file.write_bytes(spoilt)
+        with pytest.raises(cy.Error, match=f"swing.{suffix}") as caught:
+            cy.Recording.load(file, system)
+        assert not isinstance(caught.value, UnicodeError)
+
+
 def test_bad_recordings_and_unknowns_are_refused_in_words(swing):
     t, x = np.arange(5) * 0.1, np.zeros((5, 2))
     for arguments, keywords, text in [

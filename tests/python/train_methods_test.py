@@ -116,6 +116,21 @@ def test_multiple_shooting_by_adam_is_resumed(tmp_path):
     assert np.array_equal(rest.starts, whole.starts)
 
 
+def test_gauss_newton_is_resumed_from_every_step(tmp_path):
+    """The loss that a step's ratio is measured by is the one that a run from there begins with."""
+    guess = cy.add_network(
+        cy.systems.pendulum(dt=0.05, damping=0.1), cy.networks.MLP((3, 6, 1)), to="force"
+    )
+    options = {"method": "gauss_newton", "horizon": 3}
+    whole = cy.learn.train(guess, runs(), steps=6, **options)
+    for steps in range(1, 6):
+        cy.learn.train(guess, runs(), steps=steps, **options).save(tmp_path / "part.cyl")
+        rest = cy.learn.train(guess, runs(), steps=6, resume=tmp_path / "part.cyl", **options)
+        assert np.array_equal(whole.history["loss"], rest.history["loss"])
+        for name, value in whole.params.items():
+            assert np.array_equal(value, rest.params[name])
+
+
 @pytest.mark.parametrize(
     "term",
     [

@@ -3,6 +3,10 @@
 //   J = det F,   cof F = J F⁻ᵀ = dJ/dF                                             (1)
 //   d(cof F) along dF: rows of F are a b c, rows of cof F are b×c c×a a×b           (2)
 //   E = ½ (FᵀF - I)                                                                 (3)
+//   t = tr E,  II = ½ (t² - E:E),  s = 4 II + 8 det E                               (4)
+//   I1 - 3 = 2 t,  I2 - 3 = 4 (t + II),  J² - 1 = 2 t + s                           (5)
+// Energies are made of (4): I1, I2 and J are near 3, 3 and 1 at small strains, and what is left of
+// their differences would be rounding, in which a line search loses its way.
 #pragma once
 
 #include "cycloid/math/matrix.h"
@@ -68,6 +72,19 @@ CYCLOID_INLINE Mat3<S> symmetric_part(const Mat3<S>& a) {
 template <class S>
 CYCLOID_INLINE Mat3<S> green_strain(const Mat3<S>& F) {
   return (transpose(F) * F - identity_matrix<S, 3>()) * S(0.5);  // (3)
+}
+
+// (4).
+template <class S>
+struct StrainInvariants {
+  S t, II, s;
+};
+
+template <class S>
+CYCLOID_INLINE StrainInvariants<S> strain_invariants(const Mat3<S>& F) {
+  const Mat3<S> E = green_strain(F);
+  const S t = trace(E), II = S(0.5) * (t * t - contract(E, E));
+  return {t, II, S(4) * II + S(8) * determinant(E)};
 }
 
 // 2 mu e + lam tr(e) I, the law of Hooke.

@@ -30,6 +30,7 @@ std::vector<Numbers> points() {
       {1, 4, 0.1, 0.1, -1.3, 0.2, 0.9, 0.2, 0.1, -0.3, 0.2, 0.8},
       {2, 1, 0.6, -0.8, 0.3, 0.4, 0.1, -1.4, 0.2, 0.2, 0.5, 0.7},
       {2, 5, 0.2, 0.7, 0.02, 0.01, -0.03, 0.6, 0.05, 0.02, 0.01, 0.9},
+      {2, 3, 0.4, 1.02, 0.03, -0.01, 0.02, 0.97, 0.04, -0.03, 0.01, 1.03},
   };
 }
 
@@ -89,6 +90,20 @@ TEST_CASE("material: the derivative of the stress, in F and in every coefficient
           for (int k = 0; k < 9; ++k) in_bar[3 + k] += F_bar.e[k];
         },
         points_of(m), {.tolerance = 1e-10});
+  }
+}
+
+TEST_CASE("material: energies keep their digits at strains of 1e-7") {
+  const Coefficients<double> c{3, 2, 0.3};
+  const Mat3<double> G{{0.3, -0.5, 0.2, 0.1, 0.4, -0.2, 0.6, 0.3, -0.1}};
+  const Mat3<double> e = symmetric_part(G) * 1e-7;
+  const double hooke = c.mu * contract(e, e) + 0.5 * c.lam * trace(e) * trace(e);
+  for (const Material m : kAll) {
+    CAPTURE(kMaterialNames[static_cast<int>(m)]);
+    const Mat3<double> F = identity_matrix<double, 3>() + G * 1e-7;
+    CHECK(energy_density(m, c, F) == doctest::Approx(hooke).epsilon(1e-5));
+    if (m == Material::linear) continue;
+    CHECK(energy_density(m, c, rotation() * F) == doctest::Approx(hooke).epsilon(1e-5));
   }
 }
 

@@ -3,7 +3,9 @@
 //   I1 = F:F,  I2 = ½ (I1² - FᵀF:FᵀF),  J = det F, l = ln J
 //   ψ = mu/2 ((1 - m)(I1 - 3) + m (I2 - 3)) - mu (1 + m) l + (lam - 2 m mu)/2 l²       (1)  [J/m³]
 // C10 = (1 - m) mu/2, C01 = m mu/2. The terms of l make F = I free of stress and mu, lam the
-// small-strain numbers; m = 0 is neo_hookean_log. J <= 0 has no energy: infinity.
+// small-strain numbers; m = 0 is neo_hookean_log. J <= 0 has no energy: infinity. With the strains
+// t and II of deformation.h, (1) is computed as
+//   ψ = mu ((1 + m)(t - l) + 2 m II) + (lam - 2 m mu)/2 l²                             (6)
 //   P = mu (1 - m) F + mu m Q + p F⁻ᵀ,  Q = I1 F - F FᵀF                               (2)  [Pa]
 //   p = (lam - 2 m mu) l - mu (1 + m)                                                  (3)
 //   dQ = 2 (F:dF) F + I1 dF - dF FᵀF - F dFᵀF - F FᵀdF                                 (4)
@@ -19,11 +21,10 @@ struct MooneyRivlin {
 
   template <class S>
   static S energy(const Coefficients<S>& c, const Mat3<S>& F) {
-    const Mat3<S> C = transpose(F) * F;
-    const S J = determinant(F), l = log_volume(J), I1 = trace(C);
-    const S I2 = S(0.5) * (I1 * I1 - contract(C, C)), m = c.mooney;
-    const S value = S(0.5) * c.mu * ((S(1) - m) * (I1 - S(3)) + m * (I2 - S(3))) -
-                    c.mu * (S(1) + m) * l + S(0.5) * bulk(c) * l * l;
+    const StrainInvariants<S> at = strain_invariants(F);
+    const S J = determinant(F), l = log_volume(J), m = c.mooney;
+    const S sheared = (S(1) + m) * strain_less_log(at, l) + S(2) * m * at.II;
+    const S value = c.mu * sheared + S(0.5) * bulk(c) * l * l;                      // (6)
     return select(J > S(0), value, S(std::numeric_limits<Scalar<S>>::infinity()));  // (1)
   }
   template <class S>

@@ -5,6 +5,9 @@
 //   P = mu F + p F⁻ᵀ,  p = lam ln J - mu                                 (2)   [Pa]
 //   dP = mu dF + lam (F⁻ᵀ:dF) F⁻ᵀ + p d(F⁻ᵀ)                             (3)
 //   d(F⁻ᵀ) = d(cof F)/J - (F⁻ᵀ:dF) F⁻ᵀ                                   (4)
+// At small strains t - ln J, half of what mu has in (1), is computed from those of deformation.h:
+//   t - ln J = ½ (x - ln(1 + x)) - ½ s,   x = J² - 1 = 2 t + s           (5)
+//   x - ln(1 + x) = r x - 2 (r³/3 + r⁵/5 + ...),   r = x/(2 + x)         (6)
 #pragma once
 
 #include <limits>
@@ -23,13 +26,26 @@ CYCLOID_INLINE S log_volume(const S& J) {
                 S(std::numeric_limits<Scalar<S>>::infinity()));
 }
 
+// (5); l = ln J.
+template <class S>
+CYCLOID_INLINE S strain_less_log(const StrainInvariants<S>& at, const S& l) {
+  constexpr int kTerms = 8;  // of (6): to rounding where |r| < 0.1
+  const S x = S(2) * at.t + at.s;
+  const Mask<S> small = abs(x) < S(0.2);
+  const S r = select(small, x, S(0)) / (S(2) + select(small, x, S(0))), rr = r * r;
+  S sum(1.0 / (2 * kTerms + 1));
+  for (int k = kTerms - 1; k > 0; --k) sum = S(1.0 / (2 * k + 1)) + rr * sum;
+  const S left = r * (x - S(2) * rr * sum);  // (6)
+  return select(small, S(0.5) * (left - at.s), at.t - l);
+}
+
 struct NeoHookeanLog {
   static constexpr const char* kName = "neo_hookean_log";
 
   template <class S>
   static S energy(const Coefficients<S>& c, const Mat3<S>& F) {
     const S J = determinant(F), l = log_volume(J);
-    const S value = S(0.5) * c.mu * (contract(F, F) - S(3)) - c.mu * l + S(0.5) * c.lam * l * l;
+    const S value = c.mu * strain_less_log(strain_invariants(F), l) + S(0.5) * c.lam * l * l;
     return select(J > S(0), value, S(std::numeric_limits<Scalar<S>>::infinity()));  // (1)
   }
   template <class S>
