@@ -10,6 +10,7 @@
 #include "cycloid/base/error.h"
 #include "cycloid/rigid/constrained_case_test.h"
 #include "cycloid/rigid/robot.h"
+#include "cycloid/rigid/sense/sense_case_test.h"
 #include "cycloid/system/heat.h"
 #include "cycloid/system/systems.h"
 
@@ -309,6 +310,61 @@ TEST_CASE("linearise: a step that is not finite on a device is named") {
   CHECK_THROWS_WITH_AS(device_linearise<double>(device, 2, {x.data(), nullptr, next.data()},
                                                 A.data(), nullptr, 0, {}, {}),
                        doctest::Contains("environment 1"), GradientError);
+}
+
+// What both show of these names, on the device from arrays that lie there.
+void check_eyes(const System& cpu, const std::vector<std::string>& names) {
+  constexpr std::size_t kRows = 3;
+  const System device = on_device(cpu, "host");
+  const std::vector<double> x = starts(cpu, kRows),
+                            u = numbers(kRows * static_cast<std::size_t>(cpu.inputs().size()), 0.3,
+                                        5);
+  const Observer here(cpu, names), there(device, names);
+  const Observation seen = observe(here, {.states = x, .inputs = u, .time = 0.7, .rows = kRows});
+  std::vector<double> values(seen.values().size());
+  device_observe<double>(there, kRows, {x.data(), u.data(), values.data()}, kRows, {}, 0.7);
+  CHECK(worst(values, std::vector<double>(values.size())) > 0);
+  for (const Observed& o : here.observed()) {
+    CAPTURE(o.what.name);
+    const auto of = [&](const std::vector<double>& all) {
+      std::vector<double> own;
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const double* const row = all.data() + r * static_cast<std::size_t>(here.size()) + o.place;
+        own.insert(own.end(), row, row + o.what.size());
+      }
+      return own;
+    };
+    CHECK(worst(of(values), of(seen.values())) < kSame);
+  }
+}
+
+TEST_CASE("observe: a device shows sensors and fields of the CPU, of arrays that lie there") {
+  test::SensorModel m;
+  m.add_position_frames(), m.add_velocity_frames(), m.add_rows(), m.add_subtrees();
+  for (const SensorKind k :
+       {SensorKind::potential_energy, SensorKind::kinetic_energy, SensorKind::clock}) {
+    m.add(k, 0);
+  }
+  m.model.sensors[0].cutoff = 0.01;
+  const System robot = make_robot(m.model);
+  std::vector<std::string> names = {"qvel", "qpos", "xpos", "qfrc_actuator", "ctrl", "subtree_com"};
+  for (const ListedSensor& s : m.model.sensors) names.push_back(s.name);
+  check_eyes(robot, names);
+  check_eyes(make_robot(test::held_robot(RigidIntegrator::euler)), {"qvel", "xquat", "qpos"});
+  check_eyes(systems::make("double_pendulum"), {"angular_velocities"});
+
+  m.add_accelerations();
+  const System more = on_device(make_robot(m.model), "host");
+  const std::string last = m.model.sensors.back().name;
+  const std::vector<double> x = more.initial_state();
+  std::vector<double> values(3);
+  CHECK_THROWS_WITH_AS(device_observe<double>(Observer(more, {{last}}), 1,
+                                              {x.data(), nullptr, values.data()}, 0, {}, 0),
+                       doctest::Contains(last.c_str()), ModelError);
+  const System law = on_device(systems::make("pendulum"), "host");
+  CHECK_THROWS_WITH_AS(device_observe<double>(Observer(law, {{"energy"}}), 1,
+                                              {x.data(), nullptr, values.data()}, 0, {}, 0),
+                       doctest::Contains("\"energy\" of pendulum has no device form"), ModelError);
 }
 
 TEST_CASE("on_device: a batch that does not fit runs in parts, with the same sums") {

@@ -6,6 +6,7 @@
 
 #include "cycloid/device/heat_run.h"
 #include "cycloid/device/kernels.h"
+#include "cycloid/device/robot_eyes.h"
 #include "cycloid/device/split_run.h"
 
 namespace cycloid::inline device {
@@ -145,6 +146,26 @@ int host_linearise(int kernel, const void* call) {
   return run_either(kernel, call, Way::linearise);
 }
 
+template <class Eyes, class T>
+void observe_all(const ObserveCall<T>& call) {
+  const std::size_t bytes = observe_bytes(call);
+  std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
+  std::byte* const at = reinterpret_cast<std::byte*>(memory.data());
+  for (std::int64_t e = 0; e < call.count; ++e) {
+    std::memset(at, 0xa5, bytes);
+    run_observe<Eyes>(call, e, at);
+  }
+}
+template <class T>
+int observe_host(const ObserveCall<T>& call) {
+  if (call.computed > 0) return observe_all<RobotEyes<T>>(call), 0;
+  return observe_all<NoEyes<T>>(call), 0;
+}
+int host_observe(int kernel, const void* call) {
+  if (kernel >= kDoubleKernels) return observe_host(*static_cast<const ObserveCall<double>*>(call));
+  return observe_host(*static_cast<const ObserveCall<float>*>(call));
+}
+
 int host_sum(const SumCall* call) {
   const std::int64_t blocks = (call->count + kSumBlock - 1) / kSumBlock;
   for (std::int64_t i = 0; i < call->numbers; ++i) {
@@ -153,11 +174,11 @@ int host_sum(const SumCall* call) {
   return 0;
 }
 
-constexpr DeviceApi kHostApi{kDeviceVersion,  host_error,     host_name,       host_allocate,
-                             host_release,    host_copy,      host_copy,       host_copy,
-                             host_same,       host_clear,     host_free_bytes, host_forward,
-                             host_backward,   host_linearise, host_sum,        host_wait,
-                             host_use_stream, host_wait,      kHostMemory};
+constexpr DeviceApi kHostApi{kDeviceVersion, host_error,      host_name,       host_allocate,
+                             host_release,   host_copy,       host_copy,       host_copy,
+                             host_same,      host_clear,      host_free_bytes, host_forward,
+                             host_backward,  host_linearise,  host_observe,    host_sum,
+                             host_wait,      host_use_stream, host_wait,       kHostMemory};
 [[maybe_unused]] const bool kInUse = use_host_api(kHostApi);
 
 }  // namespace

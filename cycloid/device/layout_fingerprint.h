@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cycloid/device/robot_body.h"
+#include "cycloid/device/robot_eyes.h"
 #include "cycloid/system/device_api.h"
 
 namespace cycloid::inline device {
@@ -15,6 +15,9 @@ constexpr std::uint64_t layout_fingerprint() {
       sizeof(DeviceApi),
       sizeof(StepCall<float>),
       sizeof(StepCall<double>),
+      sizeof(ObserveCall<double>),
+      sizeof(EyesImage),
+      sizeof(Sensor),
       sizeof(SumCall),
       sizeof(EnvironmentNote),
       sizeof(RunTotals),

@@ -38,17 +38,23 @@ struct RobotImage {
   const unsigned char* moves = nullptr;   // and which of them are addresses of the thread's memory
 };
 
+// The layout of a thread's memory, over it.
+template <class Space>
+CYCLOID_HD void place(const RobotImage& image, std::byte* memory, Space& at) {
+  constexpr int kWords = sizeof(at) / sizeof(std::uint64_t);
+  const std::uint64_t base = reinterpret_cast<std::uint64_t>(memory);
+  for (int i = 0; i < kWords; ++i) {
+    const std::uint64_t word = image.layout[i] + (image.moves[i] ? base : std::uint64_t{0});
+    std::memcpy(reinterpret_cast<std::byte*>(&at) + i * sizeof(word), &word, sizeof(word));
+  }
+}
+
 template <class T, bool kConstrained>
 class RobotBody {
  public:
   CYCLOID_HD RobotBody(const StepCall<T>& call, const T* p, std::byte* memory)
       : image_(*static_cast<const RobotImage*>(call.image)), p_(p) {
-    constexpr int kWords = sizeof(at_) / sizeof(std::uint64_t);
-    const std::uint64_t base = reinterpret_cast<std::uint64_t>(memory);
-    for (int i = 0; i < kWords; ++i) {
-      const std::uint64_t word = image_.layout[i] + (image_.moves[i] ? base : std::uint64_t{0});
-      std::memcpy(reinterpret_cast<std::byte*>(&at_) + i * sizeof(word), &word, sizeof(word));
-    }
+    place(image_, memory, at_);
     if constexpr (kConstrained) {
       at_.constraints.contacts.begin(image_.constraints->contacts);
       at_.constraints.solver.problem.start_patterns();

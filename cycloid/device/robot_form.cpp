@@ -4,7 +4,9 @@
 
 #include "cycloid/base/check.h"
 #include "cycloid/device/kernel_numbers.h"
+#include "cycloid/device/robot_eyes.h"
 #include "cycloid/device/split_run.h"
+#include "cycloid/rigid/sense/robot_observables.h"
 
 namespace cycloid::inline device {
 namespace {
@@ -123,8 +125,12 @@ std::uint64_t add_plan(const ConstraintPlan& plan, ImageWriter& image) {
   return at;
 }
 
+template <class T>
+std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const RobotObservables& shown,
+                                             const std::vector<std::string>& names);
+
 template <class T, bool kConstrained>
-class RobotForm final : public DeviceForm {
+class RobotForm : public DeviceForm {
  public:
   using Space = RobotSpace<T, kConstrained>;
   static_assert(sizeof(Space) % sizeof(std::uint64_t) == 0);
@@ -173,6 +179,19 @@ class RobotForm final : public DeviceForm {
     ImageWriter out(address);
     RobotImage robot;
     const std::uint64_t at = out.add(&robot, sizeof(robot));
+    fill(robot, out);
+    out.write(at, &robot, sizeof(robot));
+    return out.take();
+  }
+
+  std::shared_ptr<const DeviceForm> eyes(const System& system,
+                                         const std::vector<std::string>& names) const override {
+    const auto* shown = dynamic_cast<const RobotObservables*>(system.observables());
+    return shown ? robot_eyes<T>(key_, *shown, names) : DeviceForm::eyes(system, names);
+  }
+
+ protected:
+  void fill(RobotImage& robot, ImageWriter& out) const {
     const TableBlock& block = key_.tree->block();
     const std::uint64_t tables = out.add(block.data(), block.size());
     robot.tree = moved_tables(static_cast<const TreeView&>(*key_.tree), block.data(),
@@ -181,10 +200,9 @@ class RobotForm final : public DeviceForm {
     robot.inputs = key_.inputs;
     robot.implicit = implicit();
     add_layout(robot, out);
-    out.write(at, &robot, sizeof(robot));
-    return out.take();
   }
 
+ public:
   void prepare(T* p) const override {
     std::vector<T> length(key_.tree->quaternions.size());
     prepare_parameters(static_cast<const TreeView&>(*key_.tree), p, length.data());
@@ -254,6 +272,55 @@ class RobotForm final : public DeviceForm {
   std::size_t bytes_ = 0;
   int record_ = 0;
 };
+
+// Of sensors and fields that follow from places, velocities and actuators.
+template <class T>
+class RobotEyesForm final : public RobotForm<T, false> {
+ public:
+  RobotEyesForm(const RobotKey& key, SensorList list)
+      : RobotForm<T, false>(key, nullptr), list_(std::move(list)) {
+    ObserveCall<T> call;
+    call.body_bytes = this->body_bytes(), call.computed = list_.size, call.input = key.input_size;
+    const std::size_t bytes = observe_bytes(call), most = thread_bytes(false, sizeof(T));
+    if (bytes <= most) return;
+    throw ModelError(message("device: what is observed needs ", bytes,
+                             " bytes of a thread's memory, and its kernel has ", most,
+                             "; observe fewer names at once, or on the CPU"));
+  }
+
+  std::vector<std::byte> image(std::uint64_t address) const override {
+    ImageWriter out(address);
+    EyesImage eyes;
+    const std::uint64_t at = out.add(&eyes, sizeof(eyes));
+    this->fill(eyes.robot, out);
+    static_assert(std::is_trivially_copyable_v<Sensor>);
+    eyes.sensors = reinterpret_cast<const Sensor*>(
+        out.add(list_.sensors.data(), list_.sensors.size() * sizeof(Sensor)));
+    eyes.places = reinterpret_cast<const int*>(
+        out.add(list_.places.data(), list_.places.size() * sizeof(int)));
+    eyes.count = static_cast<int>(list_.sensors.size());
+    eyes.joint_forces = list_.joint_forces;
+    out.write(at, &eyes, sizeof(eyes));
+    return out.take();
+  }
+
+ private:
+  SensorList list_;
+};
+
+template <class T>
+std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const RobotObservables& shown,
+                                             const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    for (const Sensor& s : shown.list_of({name}).sensors) {
+      if (is_placed(*key.tree, s)) continue;
+      throw ModelError(message("device: \"", name,
+                               "\" has no device form: forces between bodies, "
+                               "accelerations, rays and distances are observed on the CPU"));
+    }
+  }
+  return std::make_shared<RobotEyesForm<T>>(key, shown.list_of(names));
+}
 
 // Contacts give way, down to kFewestContacts, where a thread has no room for as many as a record.
 constexpr int kFewestContacts = 4;

@@ -29,6 +29,7 @@ struct DeviceApi {
   int (*forward)(int kernel, const void* call);  // StepCall of the kernel's precision
   int (*backward)(int kernel, const void* call);
   int (*linearise)(int kernel, const void* call);
+  int (*observe)(int kernel, const void* call);  // ObserveCall likewise
   int (*sum)(const SumCall* call);
   int (*wait)();
   void (*use_stream)(void* stream);  // of this thread's calls from now on; null: the device's own

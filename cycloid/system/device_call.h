@@ -110,6 +110,25 @@ struct StepCall {
   int pieces = 1;  // threads that share an environment's rows
 };
 
+// What environments show, a row of values for each: pieces (place in the row, from, count) of their
+// states, and of what a thread computes.
+template <class T>
+struct ObserveCall {
+  const void* image = nullptr;
+  std::int64_t count = 0;
+  int state = 0, input = 0, computed = 0, size = 0;  // numbers; of a row of values
+  std::size_t body_bytes = 0;
+  double t = 0;  // [s]
+  const T* x = nullptr;
+  const T* u = nullptr;  // null: zero
+  std::int64_t control_stride = 0;
+  const T* params = nullptr;
+  std::int64_t parameter_stride = 0;
+  const int *of_state = nullptr, *of_computed = nullptr;
+  int state_pieces = 0, computed_pieces = 0;
+  T* values = nullptr;
+};
+
 // Sums over environments in a fixed order: blocks of kSumBlock, then the blocks one after another.
 inline constexpr std::int64_t kSumBlock = 256;
 

@@ -55,6 +55,13 @@ class DeviceForm {
   virtual std::int64_t scratch() const { return 0; }  // numbers in double, for such a one
   // What kernels read, for a block that lies at this address; as long for every address.
   virtual std::vector<std::byte> image(std::uint64_t address) const = 0;
+  // What computes these names of the System's observables. Throws ModelError that names one which
+  // has no device form.
+  virtual std::shared_ptr<const DeviceForm> eyes(const System& system,
+                                                 const std::vector<std::string>& names) const {
+    throw ModelError(message("device: \"", names.front(), "\" of ", system.name(),
+                             " has no device form: pass arrays of the CPU"));
+  }
   // Parameters as kernels take them.
   virtual void prepare(float*) const {}
   virtual void prepare(double*) const {}
@@ -116,6 +123,10 @@ class Device {
   template <class T>
   void linearise(int kernel, const StepCall<T>& call) const {
     check(api_.linearise(kernel, &call), "finding Jacobians");
+  }
+  template <class T>
+  void observe(int kernel, const ObserveCall<T>& call) const {
+    check(api_.observe(kernel, &call), "observing");
   }
   void sum(const SumCall& call) const { check(api_.sum(&call), "summing"); }
   void wait() const { check(api_.wait(), "waiting for it"); }

@@ -12,6 +12,7 @@ import numpy as np
 from cycloid import _core
 from cycloid._arrays import Shape, as_numbers, check_memory, from_rows
 from cycloid._core import Error
+from cycloid._device_arrays import lies_there
 from cycloid._options import as_names, as_real, as_text, as_threads
 from cycloid._results import SolverWarning
 from cycloid._rollout import Batch, one_step
@@ -139,7 +140,10 @@ def observe(
     Sensors and fields have MuJoCo's meaning after mj_forward and mj_rnePostConstraint; noise is
     left out; a clock shows t.
 
-    Computed in double precision. Raises ModelError for a name that there is not, and,
+    Computed in double precision. Of arrays that lie on the System's device, a DeviceObservation
+    there, in the System's precision and without a pullback: blocks of the state, and what follows
+    from places, velocities and actuators; accelerations, forces between bodies, contacts, rays and
+    distances are refused by name. Raises ModelError for a name that there is not, and,
     with the reason, for what is not supported; warns with SolverWarning as `step` does where the
     forces of constraints are among what is shown.
 
@@ -169,6 +173,11 @@ def observe(
     cycloid.ModelError: no sensor or field is called "angel"; did you mean "angle"?
     """
     observer, layout = eyes_of(system, names)
+    if lies_there(system, x) or lies_there(system, u):
+        from cycloid._device_observe import observe_there
+
+        there: Any = observe_there(system, x, u, observer, layout, params, as_real(t, "t"))
+        return there
     batch, rows = double_rows(system, x, u, params)
     check_memory(8 * math.prod(batch.lead) * observer.size, "the values")
     core = _core.observe(

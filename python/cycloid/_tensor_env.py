@@ -16,10 +16,12 @@ from gymnasium.vector import AutoresetMode
 from cycloid import _core
 from cycloid._core import Error
 from cycloid._device_arrays import lies_there
+from cycloid._device_observe import DeviceObservation, observe_there
 from cycloid._device_rollout import advance_there
 from cycloid._env_functions import observed_names
 from cycloid._env_spaces import set_spaces
-from cycloid._options import as_integer, as_text, check_one_of, is_integer, shown
+from cycloid._observe import eyes_of
+from cycloid._options import as_integer, as_names, as_text, check_one_of, is_integer, shown
 from cycloid._system import System, check_system
 
 _CUDA = 2  # a card's memory, in DLPack's numbers
@@ -33,23 +35,33 @@ def _tensor_of(what: str, value: Any) -> torch.Tensor:
 
 class TensorSnapshot:
     """Environments at one moment, as the functions of a `TensorEnv` see them. By name it has the
-    blocks of the state: at["qpos"] is (n, nq).
+    blocks of the state, at["qpos"] is (n, nq), and what was asked for with `sensors=`, where a
+    sensor wins over a block of its name.
 
     states: (n, state_size). fresh: (n,) bool, where an episode begins here. Tensors on the device,
     which are not to be changed.
     """
 
     def __init__(
-        self, places: Mapping[str, slice], states: torch.Tensor, fresh: torch.Tensor
+        self,
+        places: Mapping[str, slice],
+        states: torch.Tensor,
+        fresh: torch.Tensor,
+        measured: DeviceObservation | None = None,
     ) -> None:
         self._places, self.states, self.fresh = places, states, fresh
+        self._measured = measured
 
     def __getitem__(self, name: str) -> torch.Tensor:
-        """(n, k): a block of the state."""
+        """(n, ...): a block of the state, a sensor or a field, in its own shape."""
+        if self._measured and name in self._measured.slices:
+            return self._measured[name]
         if name not in self._places:
-            hint = _core.did_you_mean(as_text(name), list(self._places))
+            known = [*self._places, *(self._measured.slices if self._measured else ())]
+            hint = _core.did_you_mean(as_text(name), known)
             raise Error(
-                f'a snapshot on a device has no "{as_text(name)}"{hint}: it has blocks of the state'
+                f'a snapshot on a device has no "{as_text(name)}"{hint}: it has blocks of the '
+                "state and what sensors= names"
             )
         return self.states[:, self._places[name]]
 
@@ -66,7 +78,8 @@ class TensorEnv(gymnasium.vector.VectorEnv):
     device="cuda".
 
     reward, observation, terminated, info: as of `VectorEnv`, with a `TensorSnapshot` and tensors in
-    the place of arrays; observation may also be names of blocks of the state. reset: of (generator,
+    the place of arrays; observation may also be names. sensors: of what is measured besides, as
+    `cycloid.observe` shows it on a device. reset: of (generator,
     n), a torch.Generator of the device and a number, start states (n, state_size); or one state;
     None for the system's own. frame_skip, max_episode_steps, action_space, observation_space,
     params: as there.
@@ -76,7 +89,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
     drawn for all in every step, and taken where an episode ended; one that is taken and not finite
     is an Error at once. What `info` says is of the end of the step. An environment whose physics,
     observation or reward is not finite is terminated at its last finite state with reward 0, and
-    infos["diverged"] says so. Sensors are not measured on a device.
+    infos["diverged"] says so.
 
     >>> import torch
     >>> import cycloid as cy
@@ -103,6 +116,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         terminated: Callable[[TensorSnapshot], torch.Tensor] | None = None,
         reset: Any = None,
         info: Callable[[TensorSnapshot], Mapping[str, torch.Tensor]] | None = None,
+        sensors: str | Sequence[str] = (),
         frame_skip: int = 1,
         max_episode_steps: int | None = None,
         action_space: Box | None = None,
@@ -132,6 +146,8 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         names = observed_names(observation)
         self._observation = observation if callable(observation) else _shown(names)
         self._places = system.state_slices
+        asked = (*as_names(sensors, "sensors"), *(n for n in names if n not in self._places))
+        self._sensors = tuple(dict.fromkeys(asked))
         self._init = self._tensor(system.initial_state())
         self._reset = reset if callable(reset) else self._as_start(reset)
         self.generator = torch.Generator(self.device)
@@ -150,10 +166,19 @@ class TensorEnv(gymnasium.vector.VectorEnv):
     def _tensor(self, values: Any) -> torch.Tensor:
         return torch.as_tensor(values, dtype=self.dtype, device=self.device)
 
-    def _snapshot(self, states: torch.Tensor, fresh: bool) -> TensorSnapshot:
-        return TensorSnapshot(
-            self._places, states, torch.full((len(states),), fresh, device=self.device)
-        )
+    def _snapshot(
+        self, states: torch.Tensor, fresh: Any, inputs: torch.Tensor | None = None
+    ) -> TensorSnapshot:
+        """fresh: of each, or of all."""
+        if isinstance(fresh, bool):
+            fresh = torch.full((len(states),), fresh, device=self.device)
+        measured = None
+        if self._sensors:
+            observer, layout = eyes_of(self.system, self._sensors)
+            measured = observe_there(
+                self.system, states, inputs, observer, layout, self._params, 0.0
+            )
+        return TensorSnapshot(self._places, states, fresh, measured)
 
     def _as_start(self, reset: Any) -> Callable[[torch.Generator, int], torch.Tensor]:
         state = self._init if reset is None else self._tensor(reset)
@@ -212,7 +237,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         before = self._ready()
         actions = self._as_actions(actions)
         states, failed = self._move(before, actions)
-        after = self._snapshot(states, False)
+        after = self._snapshot(states, False, actions)
         rewards, extra = self._worth(before, actions, after)
         seen, terminated = self._observe(after), self._ends(after)
         infos = {**({} if self._info is None else self._info(after)), **extra}
@@ -226,9 +251,10 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         truncated = torch.zeros_like(bad) if most is None else self._steps >= most
         done = terminated | truncated
         infos.update(diverged=bad, final_obs=seen, _final_obs=done)
-        begun = TensorSnapshot(
-            self._places, torch.where(done[:, None], self._starts(), states), done
-        )
+        begun = self._snapshot(
+            torch.where(done[:, None], self._starts(), states), done,
+            actions.masked_fill(done[:, None], 0),
+        )  # fmt: skip
         self._seen = torch.where(done[:, None], self._observe_starts(begun), seen)
         self._now = begun
         self._steps.masked_fill_(done, 0)
@@ -304,7 +330,7 @@ class TensorEnv(gymnasium.vector.VectorEnv):
 def _shown(names: Sequence[str]) -> Callable[[TensorSnapshot], torch.Tensor]:
     if not names:
         return lambda at: at.states
-    return lambda at: torch.cat([at[name] for name in names], dim=1)
+    return lambda at: torch.cat([at[name].reshape(len(at), -1) for name in names], dim=1)
 
 
 def _refuse(others: Mapping[str, Any]) -> None:
@@ -314,8 +340,7 @@ def _refuse(others: Mapping[str, Any]) -> None:
     ):  # fmt: skip
         raise Error('autoreset_mode: environments on a device know "SameStep"')
     for name, why in {
-        "sensors": "sensors are measured on the CPU: without device=",
-        "lagging": "only blocks of the state are seen on a device",
+        "lagging": "a device sees the state after a step",
         "threads": "a device has its own",
         "render_mode": "there are no pictures",
     }.items():

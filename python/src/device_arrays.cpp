@@ -99,6 +99,18 @@ void bind_precision(nb::module_& m, const char* suffix) {
         nb::arg("system"), nb::arg("batch"), nb::arg("x"), nb::arg("u"), nb::arg("control_rows"),
         nb::arg("params").none(), nb::arg("next"), nb::arg("A"), nb::arg("B"), nb::arg("t"),
         nb::arg("stream"), "Jacobians of one step of arrays on the System's device, to there.");
+  m.def((std::string("device_observe_") + suffix).c_str(),
+        [](const Observer& observer, std::int64_t rows, std::uint64_t x, std::uint64_t u,
+           std::int64_t control_rows, const std::optional<Rows<double>>& params,
+           std::uint64_t values, double t) {
+          const Unlocked call;
+          device_observe<T>(observer, rows,
+                            {address<const T>(x), address<const T>(u), address<T>(values)},
+                            control_rows, span_of(params), t);
+        },
+        nb::arg("observer"), nb::arg("rows"), nb::arg("x"), nb::arg("u"), nb::arg("control_rows"),
+        nb::arg("params").none(), nb::arg("values"), nb::arg("t"),
+        "What rows on the System's device show, to there.");
 }
 
 }  // namespace

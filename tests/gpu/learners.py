@@ -66,6 +66,20 @@ def jacobians(path: str) -> None:
     assert max(tail(a.cpu().numpy(), b) for a, b in zip(found, copied)) < 1e-4
 
 
+def observed(path: str) -> None:
+    """Fields of mjData on the device next to those of the CPU in double."""
+    names = ["qvel", "xpos", "xquat", "subtree_com", "qfrc_actuator"]
+    truth, near = cy.load(path), cy.load(path, dtype="float32", device=DEVICE)
+    x = visited(truth, 256, 40)
+    u = np.random.default_rng(4).uniform(-0.4, 0.4, (256, truth.input_size))
+    wanted = cy.observe(truth, x, u, names=names).values
+    rows = [torch.from_numpy(a.astype(np.float32)).to(WHERE) for a in (x, u)]
+    found = cy.observe(near, *rows, names=names).values
+    off = np.abs(found.cpu().numpy() - wanted).max() / np.abs(wanted).max()
+    print(f"{Path(path).stem}: {len(names)} fields of 256 environments: {off:.1e}", flush=True)
+    assert found.is_cuda == (WHERE == "cuda") and off < 1e-5
+
+
 def jacobian_speed(path: str) -> None:
     robot = cy.load(path, dtype="float32", device=DEVICE)
     some = visited(cy.load(path), 256, 40).astype(np.float32)
@@ -154,6 +168,7 @@ attempt("Jacobians of the ant", jacobians, model("ant.xml"))
 attempt("Jacobians of the humanoid", jacobians, model("humanoid.xml"))
 for more in os.environ.get("CYCLOID_CHECK_MODELS", "").split():
     attempt(f"Jacobians of {Path(more).stem}", jacobians, more)
+attempt("fields of the humanoid", observed, model("humanoid.xml"))
 attempt("speed of Jacobians", jacobian_speed, model("humanoid.xml"))
 attempt("environments", environments)
 attempt("speed of environments", environment_speed)

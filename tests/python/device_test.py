@@ -324,3 +324,34 @@ def test_environments_on_the_device_advance_there():
     np.testing.assert_array_equal(there.states.numpy(), here.states)
     with pytest.raises(cy.Error, match="names"):
         cy.advance(robot, torch.from_numpy(x), names=["qpos"])
+
+
+SEEING = """<mujoco model="arm"> <option timestep="0.01"/> <worldbody>
+  <body name="upper"> <joint name="shoulder" axis="0 1 0"/> <geom size="0.05" pos="0 0 -0.3"/>
+    <body name="lower" pos="0 0 -0.6"> <joint name="elbow" axis="0 1 0"/>
+      <geom size="0.04" pos="0 0 -0.3"/> <site name="hand" pos="0 0 -0.6"/> </body> </body>
+  </worldbody> <actuator> <motor name="pull" joint="elbow" gear="2"/> </actuator>
+  <sensor> <framepos name="place" objtype="site" objname="hand"/> <velocimeter name="speed"
+    site="hand"/> <actuatorfrc name="force" actuator="pull"/> <accelerometer name="jerk"
+    site="hand"/> <subtreecom name="centre" body="upper"/> <e_kinetic name="energy"/> </sensor>
+  </mujoco>"""
+SEEN = ["place", "speed", "force", "centre", "energy", "qvel", "xpos:lower"]
+
+
+@pytest.mark.parametrize("name", ["device array", "torch"])
+def test_arrays_on_the_device_are_observed_there(name):
+    made = {n: (make, kind) for n, make, kind in makers()}
+    make, kind = made[name]
+    here, there = (cy.load(SEEING, device=d) for d in ("cpu", "host"))
+    rng = np.random.default_rng(0)
+    x, u = rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 1))
+    wanted = cy.observe(here, x, u, names=SEEN)
+    seen = cy.observe(there, make(x), make(u), names=SEEN)
+    assert isinstance(seen.values, kind) and seen.names == wanted.names
+    np.testing.assert_allclose(np.asarray(seen.values), wanted.values, rtol=1e-11, atol=1e-13)
+    if name == "torch":
+        np.testing.assert_allclose(np.asarray(seen["xpos:lower"]), wanted["xpos:lower"])
+    with pytest.raises(cy.ModelError, match='"jerk" has no device form'):
+        cy.observe(there, make(x), names=["place", "jerk"])
+    with pytest.raises(cy.Error, match="gradients of observations are the CPU's"):
+        seen.pullback(seen.values)

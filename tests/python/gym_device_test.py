@@ -105,6 +105,28 @@ def test_a_start_within_a_step_that_is_not_finite_is_an_error_at_once(xp, device
         env.step(actions)
 
 
+def test_sensors_are_measured_on_a_device():
+    model = POLE.replace('<motor joint="slide"', '<motor name="motor" joint="slide"')
+    model = model.replace("</body>\n", '<site name="tip" pos="0 0 0.5"/> </body>\n', 1)
+    model = model.replace("</mujoco>", """<sensor> <actuatorfrc name="push" actuator="motor"/>
+        <framepos name="tip" objtype="site" objname="tip"/> </sensor> </mujoco>""")
+    envs = []
+    for device, xp in (("cpu", np), ("host", torch)):
+        keywords = {"autoreset_mode": "SameStep"} if device == "cpu" else {"device": device}
+        envs.append(cycloid.gym.VectorEnv(
+            cy.load(model, device=device), 3, sensors=["push"], observation=["tip", "qvel"],
+            reward=lambda before, u, after: after["tip"][:, 0] + after["push"][:, 0],
+            max_episode_steps=3, reset=[0.0, 0.1, 0.0, 0.0], **keywords,
+        ))  # fmt: skip
+    np.testing.assert_allclose(envs[1].reset(seed=0)[0].numpy(), envs[0].reset(seed=0)[0])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        u = rng.uniform(-2, 2, (3, 1))
+        here, there = envs[0].step(u), envs[1].step(torch.from_numpy(u))
+        for a, b in zip(here[:4], there[:4], strict=True):
+            np.testing.assert_allclose(b.numpy(), a, rtol=1e-9, atol=1e-12)
+
+
 def test_starts_are_drawn_anew_from_the_seed():
     def env():
         return cycloid.gym.VectorEnv(
@@ -125,9 +147,9 @@ def test_starts_are_drawn_anew_from_the_seed():
 def test_what_a_device_does_not_do_is_refused():
     system = cy.systems.pendulum(device="host")
     for keywords, words in (
-        ({"sensors": ["energy"]}, "sensors are measured on the CPU"),
+        ({"sensors": ["energy"]}, '"energy" of pendulum has no device form'),
         ({"autoreset_mode": "NextStep"}, "SameStep"),
-        ({"lagging": True}, "blocks of the state"),
+        ({"lagging": True}, "the state after a step"),
     ):
         with pytest.raises(cy.Error, match=words):
             cycloid.gym.VectorEnv(system, 2, device="host", **keywords)

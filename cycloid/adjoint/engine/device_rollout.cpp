@@ -172,6 +172,59 @@ Report device_linearise(const System& system, std::int64_t batch, const DeviceAr
   return report;
 }
 
+template <class T>
+void device_observe(const Observer& observer, std::int64_t rows, const DeviceArrays<T>& arrays,
+                    std::int64_t control_rows, std::span<const double> params, double t) {
+  const System& system = observer.system();
+  const OnDevice& on = device_that_runs(system);
+  const Run<T> run = unseen_run<T>(system, rows, 1, control_rows, params, {});
+  ObserveCall<T> c;
+  std::vector<std::string> names;
+  for (const Observed& o : observer.observed()) {
+    if (!o.what.of_state.empty()) continue;
+    names.push_back(o.what.name);
+    c.computed += o.what.size();
+  }
+  const DeviceForm& form = on.form<T>();
+  const std::shared_ptr<const DeviceForm> eyes = names.empty() ? nullptr : form.eyes(system, names);
+  const auto there = [&]<class X>(const std::vector<X>& from) {
+    DeviceBuffer<X> own(on.device, static_cast<std::int64_t>(from.size()));
+    own.put(from.data(), own.size());
+    return own;
+  };
+  const auto numbers = [&](const std::vector<ObservedPiece>& pieces) {
+    std::vector<int> out;
+    for (const ObservedPiece& p : pieces) out.insert(out.end(), {p.place, p.from, p.count});
+    return there(out);
+  };
+  const std::int64_t n = system.parameters().size();
+  std::vector<T> own_params(run.parameters.begin(), run.parameters.end());
+  for (std::int64_t r = 0; r < run.parameter_rows; ++r) form.prepare(own_params.data() + r * n);
+  const DeviceBuffer<T> p = there(own_params);
+  const DeviceBuffer<int> of_state = numbers(observer.of_state()),
+                          computed = numbers(observer.computed());
+  DeviceBuffer<std::byte> image;
+  if (eyes) {
+    image = DeviceBuffer<std::byte>(on.device, static_cast<std::int64_t>(eyes->image(0).size()));
+    image.put(eyes->image(reinterpret_cast<std::uint64_t>(image.data())).data(), image.size());
+    c.body_bytes = eyes->body_bytes();
+  }
+  c.image = image.data(), c.count = rows, c.t = t;
+  c.state = system.states().size(), c.input = system.inputs().size(), c.size = observer.size();
+  c.x = arrays.x0, c.values = arrays.states;
+  c.u = run.control_rows > 0 ? arrays.controls : nullptr;
+  c.control_stride = run.control_stride();
+  c.params = p.data(), c.parameter_stride = run.parameter_stride();
+  c.of_state = of_state.data(), c.state_pieces = static_cast<int>(observer.of_state().size());
+  c.of_computed = computed.data(), c.computed_pieces = static_cast<int>(observer.computed().size());
+  on.device->observe(form.kernel(), c);
+  on.device->wait();
+}
+
+template void device_observe(const Observer&, std::int64_t, const DeviceArrays<float>&,
+                             std::int64_t, std::span<const double>, double);
+template void device_observe(const Observer&, std::int64_t, const DeviceArrays<double>&,
+                             std::int64_t, std::span<const double>, double);
 template Report device_linearise(const System&, std::int64_t, const DeviceArrays<float>&, float*,
                                  float*, std::int64_t, std::span<const double>,
                                  const LineariseOptions&);

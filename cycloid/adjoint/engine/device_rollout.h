@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cycloid/adjoint/engine/device_run.h"
+#include "cycloid/adjoint/observe.h"
 
 namespace cycloid::inline adjoint {
 
@@ -63,5 +64,12 @@ template <class T>
 Report device_linearise(const System& system, std::int64_t batch, const DeviceArrays<T>& arrays,
                         T* A, T* B, std::int64_t control_rows, std::span<const double> params,
                         const LineariseOptions& options);
+
+// observe of arrays that lie on the device, in the System's precision. arrays: x0 (rows, state),
+// controls (control_rows, input) and, as states, the values (rows, observer.size). Throws
+// ModelError that names what has no device form.
+template <class T>
+void device_observe(const Observer& observer, std::int64_t rows, const DeviceArrays<T>& arrays,
+                    std::int64_t control_rows, std::span<const double> params, double t);
 
 }  // namespace cycloid::inline adjoint

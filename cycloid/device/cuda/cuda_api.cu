@@ -182,6 +182,13 @@ int cuda_linearise(int kernel, const void* call) {
   return run_either(kernel, call, Way::linearise);
 }
 
+int cuda_observe(int kernel, const void* call) {
+  if (kernel >= kDoubleKernels) {
+    return said(robot_observe(*static_cast<const ObserveCall<double>*>(call)));
+  }
+  return said(robot_observe(*static_cast<const ObserveCall<float>*>(call)));
+}
+
 // A thread sums one block of one number: always in the same order.
 __global__ void sum_kernel(const __grid_constant__ SumCall call, std::int64_t blocks) {
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
@@ -204,11 +211,11 @@ cudaStream_t current_stream() { return stream(); }
 extern "C" __attribute__((visibility("default"))) const cycloid::DeviceApi* cycloid_cuda_open(
     std::uint64_t layout, const char** error) {
   using namespace cycloid;
-  static const DeviceApi api{kDeviceVersion,  cuda_error,     cuda_name,       cuda_allocate,
-                             cuda_release,    cuda_to_device, cuda_to_host,    cuda_copy,
-                             cuda_same,       cuda_clear,     cuda_free_bytes, cuda_forward,
-                             cuda_backward,   cuda_linearise, cuda_sum,        cuda_wait,
-                             cuda_use_stream, cuda_wait_all,  kCudaMemory};
+  static const DeviceApi api{kDeviceVersion, cuda_error,      cuda_name,       cuda_allocate,
+                             cuda_release,   cuda_to_device,  cuda_to_host,    cuda_copy,
+                             cuda_same,      cuda_clear,      cuda_free_bytes, cuda_forward,
+                             cuda_backward,  cuda_linearise,  cuda_observe,    cuda_sum,
+                             cuda_wait,      cuda_use_stream, cuda_wait_all,   kCudaMemory};
   if (layout != layout_fingerprint()) {
     *error = "libcycloid_cuda.so is of another version: build it again with `make cuda`";
     return nullptr;

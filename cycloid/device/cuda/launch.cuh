@@ -72,6 +72,8 @@ cudaError_t robot_constrained_forward(const StepCall<float>& call);
 cudaError_t robot_constrained_forward(const StepCall<double>& call);
 cudaError_t robot_constrained_backward(const StepCall<float>& call);
 cudaError_t robot_constrained_backward(const StepCall<double>& call);
+cudaError_t robot_observe(const ObserveCall<float>& call);
+cudaError_t robot_observe(const ObserveCall<double>& call);
 cudaError_t law_run(int kernel, const StepCall<float>& call, Way way);
 cudaError_t law_run(int kernel, const StepCall<double>& call, Way way);
 // words: what went wrong that is not the card's fault (heat.cu).

@@ -187,7 +187,7 @@ CYCLOID_INLINE S joint_actuation(const TreeView& tree, const Joint& j, int k,
   return clamp(j.actuator_force, limited_total(j, k, w));
 }
 // Whether some joint counts gravity compensation among its actuators' forces.
-inline bool counts_compensation(const TreeView& tree) {
+CYCLOID_HD inline bool counts_compensation(const TreeView& tree) {
   bool some = false;
   for (const Joint& j : tree.model.joints) some = some || j.compensation_by_actuator;
   return some;

@@ -154,7 +154,7 @@ CYCLOID_HD void tendon_passive_force_pullback(const TreeView& tree, const P* p, 
 }
 
 template <class S, class P>
-S tendon_energy(const TreeView& tree, const P* p, int t, const S& length) {
+CYCLOID_HD S tendon_energy(const TreeView& tree, const P* p, int t, const S& length) {
   if (!tree.model.options.acting.springs) return S(0);
   const TendonCoefficients<S> k = tendon_stiffness<S>(tree, p, t);
   const S x = tendon_stretch(tree, p, t, length);

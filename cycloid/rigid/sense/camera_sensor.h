@@ -21,7 +21,7 @@ CYCLOID_INLINE S sensor_number(const Sensor& s, std::size_t i) {
 
 // (1), three numbers.
 template <class S>
-void flux_sensor(const Sensor& s, const SensedFrame<S>& o, S* out) {
+CYCLOID_HD void flux_sensor(const Sensor& s, const SensedFrame<S>& o, S* out) {
   const Vec3<S> b{sensor_number<S>(s, 0), sensor_number<S>(s, 1), sensor_number<S>(s, 2)};
   store(out, rotate_inverse(o.q, b));
 }
@@ -34,7 +34,8 @@ void flux_sensor_pullback(const Sensor& s, const SensedFrame<S>& o, const S* out
 
 // (2), two numbers.
 template <class S>
-void pixel_sensor(const Sensor& s, const SensedFrame<S>& o, const SensedFrame<S>& camera, S* out) {
+CYCLOID_HD void pixel_sensor(const Sensor& s, const SensedFrame<S>& o, const SensedFrame<S>& camera,
+                             S* out) {
   const Vec3<S> d = rotate_inverse(camera.q, frame_distance(o, camera));
   out[0] = sensor_number<S>(s, 2) - sensor_number<S>(s, 0) * d.x / d.z;
   out[1] = sensor_number<S>(s, 3) + sensor_number<S>(s, 1) * d.y / d.z;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "cycloid/rigid/sense/instant_dynamics.h"
+#include "cycloid/rigid/sense/placed_sense.h"
 #include "cycloid/rigid/sense/sense_space.h"
 
 namespace cycloid::inline rigid {
@@ -37,24 +38,13 @@ void sense_field(const Robot<S, P>& r, const Sensor& s, const Instant<S>& x,
   const TreeView& tree = r.tree;
   const Workspace<S>& w = space.work;
   const std::size_t i = static_cast<std::size_t>(s.object);
-  const auto copy = [&](const S* from) { std::copy_n(from, s.dimension, out); };
-  switch (kind_of(s)) {
-    case SensorKind::joint_qpos: return copy(x.qpos + tree.model.joints[i].qpos);  // (1)
-    case SensorKind::joint_qvel: return copy(x.qvel + tree.model.joints[i].dof);
-    case SensorKind::joint_qacc: return copy(w.qacc + tree.model.joints[i].dof);
-    case SensorKind::joint_actuation: {  // (2)
-      const Joint& j = tree.model.joints[i];
-      for (int k = 0; k < s.dimension; ++k) out[k] = joint_actuation(tree, j, j.dof + k, w);
-      return;
-    }
-    case SensorKind::joint_constraint:  // (3)
-      if (!space.plan) return set_zero(out, s.dimension);
-      return copy(space.constraint_force + tree.model.joints[i].dof);
-    case SensorKind::actuator_activation: return copy(x.act + tree.model.actuators[i].act);  // (4)
-    case SensorKind::actuator_control:
-      if (r.inputs.ctrl < 0) return set_zero(out, s.dimension);
-      return copy(x.u + r.inputs.ctrl + tree.model.actuators[i].control);
-    default: break;
+  if (is_placed_field(kind_of(s))) return placed_field(r, s, x, w, out);
+  if (kind_of(s) == SensorKind::joint_qacc) {  // (1)
+    return copy_items(w.qacc + tree.model.joints[i].dof, s.dimension, out);
+  }
+  if (kind_of(s) == SensorKind::joint_constraint) {  // (3)
+    if (!space.plan) return set_zero(out, s.dimension);
+    return copy_items(space.constraint_force + tree.model.joints[i].dof, s.dimension, out);
   }
   if (s.object == 0) return set_zero(out, s.dimension);  // (5)
   if (kind_of(s) == SensorKind::root_inertia) {

@@ -48,14 +48,15 @@ CYCLOID_INLINE Vec3<S> frame_vector(SensorKind kind, const SensedFrame<S>& o,
 }
 
 // (4): in the object's own axes.
-inline bool in_own_axes(SensorKind kind) {
+CYCLOID_HD inline bool in_own_axes(SensorKind kind) {
   return kind == SensorKind::velocimeter || kind == SensorKind::gyro ||
          kind == SensorKind::accelerometer;
 }
 
 // Writes 3 numbers, or 4 for a quaternion.
 template <class S>
-void frame_sensor(SensorKind kind, const SensedFrame<S>& o, const SensedFrame<S>* r, S* out) {
+CYCLOID_HD void frame_sensor(SensorKind kind, const SensedFrame<S>& o, const SensedFrame<S>* r,
+                             S* out) {
   if (kind == SensorKind::frame_quaternion) {
     store(out, r ? conjugate(r->q) * o.q : o.q);  // (1)
     return;

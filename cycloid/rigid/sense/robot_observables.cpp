@@ -1,5 +1,7 @@
 #include "cycloid/rigid/sense/robot_observables.h"
 
+#include <algorithm>
+
 #include "cycloid/base/check.h"
 #include "cycloid/base/compiled_sets.h"
 #include "cycloid/base/error.h"
@@ -165,18 +167,22 @@ std::vector<std::string> RobotObservables::known() const {
   return names;
 }
 
-RobotObservers RobotObservables::observers(const std::vector<std::string>& names) const {
-  ObserverKey key = key_;
-  bool looks = false;  // at meshes or height fields
+SensorList RobotObservables::list_of(const std::vector<std::string>& names) const {
+  SensorList list;
   for (const std::string& name : names) {
     const std::optional<Chosen> chosen = choose(model(), name);
     CYCLOID_CHECK(chosen.has_value(), name);
-    for (const Sensor& part : chosen->parts) {
-      key.list.add(part, chosen->field);
-      looks = looks || sees_solids(kind_of(part));
-    }
+    for (const Sensor& part : chosen->parts) list.add(part, chosen->field);
   }
-  key.list.look_at(*key_.tree);
+  list.look_at(*key_.tree);
+  return list;
+}
+
+RobotObservers RobotObservables::observers(const std::vector<std::string>& names) const {
+  ObserverKey key = key_;
+  key.list = list_of(names);
+  const bool looks = std::any_of(key.list.sensors.begin(), key.list.sensors.end(),
+                                 [](const Sensor& s) { return sees_solids(kind_of(s)); });
   if (looks) key.list.solids = std::make_shared<const SeenSolids>(*key_.tree);
   return choose_observers(key);
 }

@@ -30,6 +30,8 @@ class RobotObservables final : public Observables {
       const std::vector<std::string>& names) const override;
 
   const ObserverKey& key() const { return key_; }
+  // What these names need to see; without the shapes that rays and distances look at.
+  SensorList list_of(const std::vector<std::string>& names) const;
 
  private:
   const Model& model() const { return key_.tree->source; }

@@ -42,7 +42,7 @@ struct FrameMount {
   int pos_place = -1, quat_place = -1;
 };
 
-inline FrameMount frame_mount(const TreeView& tree, int object_type, int object) {
+CYCLOID_HD inline FrameMount frame_mount(const TreeView& tree, int object_type, int object) {
   const std::size_t i = static_cast<std::size_t>(object);
   const auto marker = [](const Marker& m) { return FrameMount{m.body, m.pos, m.quat, -1, -1}; };
   FrameMount out;
@@ -67,8 +67,8 @@ inline FrameMount frame_mount(const TreeView& tree, int object_type, int object)
 }
 
 template <class S, class P>
-SensedFrame<S> sensed_frame(const TreeView& tree, const P* p, const FrameMount& on,
-                            const Frames<S>& f, const Motion<S>* v, const Motion<S>* a) {
+CYCLOID_HD SensedFrame<S> sensed_frame(const TreeView& tree, const P* p, const FrameMount& on,
+                                       const Frames<S>& f, const Motion<S>* v, const Motion<S>* a) {
   const int b = on.body;
   const std::size_t l = last_link(tree, b);
   const auto constant = [](const double* c, int i) { return S(static_cast<Scalar<S>>(c[i])); };

@@ -69,49 +69,51 @@ enum class SensorKind : int {
 // What carries a frame. `body` is the body's inertial frame, `xbody` its own.
 enum class ObjectKind : int { body = 1, xbody = 2, geom = 5, site = 6, camera = 7 };
 
-inline SensorKind kind_of(const Sensor& s) { return static_cast<SensorKind>(s.type); }
+CYCLOID_HD inline SensorKind kind_of(const Sensor& s) { return static_cast<SensorKind>(s.type); }
 
 // A sensor that looks at a frame: (object, reference) of frame_sensor.h.
-inline bool sees_frame(SensorKind k) {
+CYCLOID_HD inline bool sees_frame(SensorKind k) {
   return (k >= SensorKind::accelerometer && k <= SensorKind::gyro) ||
          (k >= SensorKind::frame_position && k <= SensorKind::frame_angular_acceleration);
 }
 // A sensor of a limit: limit_sensor.h.
-inline bool sees_limit(SensorKind k) {
+CYCLOID_HD inline bool sees_limit(SensorKind k) {
   return k == SensorKind::joint_limit_position || k == SensorKind::joint_limit_velocity ||
          k == SensorKind::tendon_limit_position || k == SensorKind::tendon_limit_velocity;
 }
 // The force of a limit: limit_force.h.
-inline bool sees_limit_force(SensorKind k) {
+CYCLOID_HD inline bool sees_limit_force(SensorKind k) {
   return k == SensorKind::joint_limit_force || k == SensorKind::tendon_limit_force;
 }
 // A sensor of contacts: contact_sensor.h.
-inline bool sees_contacts(SensorKind k) {
+CYCLOID_HD inline bool sees_contacts(SensorKind k) {
   return k == SensorKind::touch || k == SensorKind::contact;
 }
 // The distance of two geoms: geom_distance.h.
-inline bool sees_distance(SensorKind k) {
+CYCLOID_HD inline bool sees_distance(SensorKind k) {
   return k >= SensorKind::geom_distance && k <= SensorKind::geom_fromto;
 }
 // Whether it may look at meshes and height fields.
-inline bool sees_solids(SensorKind k) { return sees_distance(k) || k == SensorKind::rangefinder; }
+CYCLOID_HD inline bool sees_solids(SensorKind k) {
+  return sees_distance(k) || k == SensorKind::rangefinder;
+}
 // A sensor of the force between bodies: interaction.h.
-inline bool sees_interaction(SensorKind k) {
+CYCLOID_HD inline bool sees_interaction(SensorKind k) {
   return k == SensorKind::force || k == SensorKind::torque;
 }
 // A field of mjData that field_sensor.h reads.
-inline bool is_field(SensorKind k) { return k >= SensorKind::joint_qpos; }
+CYCLOID_HD inline bool is_field(SensorKind k) { return k >= SensorKind::joint_qpos; }
 // A field about the centre of mass of a whole tree: root_field.h.
-inline bool is_root_field(SensorKind k) {
+CYCLOID_HD inline bool is_root_field(SensorKind k) {
   return k >= SensorKind::root_inertia && k <= SensorKind::external_force;
 }
-inline bool needs_acceleration(SensorKind k) {
+CYCLOID_HD inline bool needs_acceleration(SensorKind k) {
   return k == SensorKind::accelerometer || k == SensorKind::frame_linear_acceleration ||
          k == SensorKind::frame_angular_acceleration || sees_contacts(k) || sees_interaction(k) ||
          sees_limit_force(k) || k == SensorKind::joint_qacc || k == SensorKind::joint_constraint ||
          k == SensorKind::external_force;
 }
-inline bool is_subtree(SensorKind k) {
+CYCLOID_HD inline bool is_subtree(SensorKind k) {
   return k >= SensorKind::subtree_com && k <= SensorKind::subtree_angular_momentum;
 }
 

@@ -55,12 +55,12 @@ Stretch<S> line_in_tube(const Vec3<S>& p, const Vec3<S>& d, const S& square) {
 }
 
 template <class S>
-Vec3<S> zone_size(const Sensor& s) {
+CYCLOID_HD Vec3<S> zone_size(const Sensor& s) {
   const auto n = [&](std::size_t i) { return S(static_cast<Scalar<S>>(s.zone_size[i])); };
   return {n(0), n(1), n(2)};
 }
 template <class S>
-Vec3<S> divided(const Vec3<S>& a, const Vec3<S>& b) {
+CYCLOID_HD Vec3<S> divided(const Vec3<S>& a, const Vec3<S>& b) {
   return {a.x / b.x, a.y / b.y, a.z / b.z};
 }
 
@@ -85,7 +85,7 @@ Mask<S> meets_zone(const Sensor& s, const Vec3<S>& p, const Vec3<S>& d) {
 }
 
 template <class S>
-Mask<S> inside_zone(const Sensor& s, const Vec3<S>& p) {
+CYCLOID_HD Mask<S> inside_zone(const Sensor& s, const Vec3<S>& p) {
   const Vec3<S> size = zone_size<S>(s);
   const S square = size.x * size.x, across = p.x * p.x + p.y * p.y;
   switch (s.zone) {

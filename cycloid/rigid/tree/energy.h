@@ -25,7 +25,7 @@ CYCLOID_INLINE S spring_energy(const Polynomial& poly, const P& k, const S& n) {
 
 // The springs of all joints.
 template <class S, class P>
-S joint_energy(const TreeView& tree, const P* p, const S* qpos) {
+CYCLOID_HD S joint_energy(const TreeView& tree, const P* p, const S* qpos) {
   S sum(0);
   if (!tree.model.options.acting.springs) return sum;
   for (std::size_t j = 0; j < tree.model.joints.size(); ++j) {
@@ -92,7 +92,7 @@ void joint_energy_pullback(const TreeView& tree, const P* p, const S* qpos, cons
 
 // (1), with the tendons' lengths (w.tendon_length).
 template <class S, class P>
-S potential_energy(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD S potential_energy(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   const TreeView& tree = r.tree;
   const Vec3<S> g = r.gravity();
   S sum = joint_energy(tree, r.p, x.qpos);
@@ -136,7 +136,7 @@ void potential_energy_pullback(const Robot<S, P>& r, const Instant<S>& x, const 
 
 // M x into out (nv).
 template <class S>
-void multiply_matrix(const TreeView& tree, const S* M, const S* x, S* out) {
+CYCLOID_HD void multiply_matrix(const TreeView& tree, const S* M, const S* x, S* out) {
   set_zero(out, tree.model.nv);
   for (int k = 0; k < tree.model.nv; ++k) {
     out[k] += *M++ * x[k];
@@ -150,7 +150,7 @@ void multiply_matrix(const TreeView& tree, const S* M, const S* x, S* out) {
 
 // (3), with the bodies placed. Leaves M in w.LD and M q̇ in w.tau.
 template <class S, class P>
-S kinetic_energy(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
+CYCLOID_HD S kinetic_energy(const Robot<S, P>& r, const Instant<S>& x, const Workspace<S>& w) {
   inertia_matrix(r, w, w.LD);
   multiply_matrix(r.tree, static_cast<const S*>(w.LD), x.qvel, w.tau);
   S twice(0);

@@ -49,7 +49,7 @@ CYCLOID_INLINE Vec3<S> centre_of(const TreeView& tree, const P* p, std::size_t b
 
 // Calls visit(b) for `top` and every body below it.
 template <class Visit>
-void for_each_below(const TreeView& tree, std::size_t top, Visit visit) {
+CYCLOID_HD void for_each_below(const TreeView& tree, std::size_t top, Visit visit) {
   const auto& bodies = tree.model.bodies;
   for (std::size_t b = top; b < bodies.size(); ++b) {
     std::size_t k = b;
@@ -67,8 +67,9 @@ CYCLOID_INLINE S share_of(const S& m_b, const S& m, bool is_top) {
 
 // inertia: (bodies), where they move; v: (links).
 template <class S, class P>
-SubtreeMotion<S> subtree_motion(const TreeView& tree, const P* p, int body, const Frames<S>& f,
-                                const SpatialInertia<S>* inertia, const Motion<S>* v) {
+CYCLOID_HD SubtreeMotion<S> subtree_motion(const TreeView& tree, const P* p, int body,
+                                           const Frames<S>& f, const SpatialInertia<S>* inertia,
+                                           const Motion<S>* v) {
   const std::size_t top = static_cast<std::size_t>(body);
   const Vec3<S> o = f.origin[top];  // sums are taken about it
   SubtreeMotion<S> out{};
