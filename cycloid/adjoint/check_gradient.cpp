@@ -228,7 +228,9 @@ class Checker {
     for (int j = best + 1; j < kStepSizes - 1; ++j) {
       const double off = std::abs(R[j] - across);
       const bool other = off > kApart * std::max(std::abs(across), kRelativeFloor);
-      if (other && gap(j) < kSettled * off && (settled == 0 || gap(j) < gap(settled))) settled = j;
+      // Two gaps in a row: one alone is small by chance.
+      const bool still = gap(j - 1) < kSettled * off && gap(j) < kSettled * off;
+      if (other && still && (settled == 0 || gap(j) < gap(settled))) settled = j;
     }
     if (settled > 0) best = settled;
     return {R[best], gap(best)};

@@ -6,8 +6,9 @@
 //          l ^ 16, l ^ 8, …: always in one order, and every lane has the same bits           (1)
 //   copy   put(i, get(i)) for i < n, where reading takes long
 //   any    whether some f(i) is true
-// Within a phase no lane may read what another writes. On the host a phase is a loop over lanes;
-// `backwards` begins with the last, and what a kernel finds must not change.
+// Within a phase no lane may read what another writes. `sums` orders no memory, for lanes exchange
+// terms alone there: nobody may read in the phase after it what it wrote. On the host a phase is a
+// loop over lanes; `backwards` begins with the last, and what a kernel finds must not change.
 #pragma once
 
 #include "cycloid/base/host_device.h"
@@ -90,7 +91,9 @@ struct Warp {
     bool found = false;
 #if defined(__CUDA_ARCH__)
     for (int i = own_lane(); i < n; i += kLanes) found = f(i) || found;
-    return __any_sync(~0u, found);
+    const bool some = __any_sync(~0u, found);  // a vote, which orders no memory
+    __syncwarp();
+    return some;
 #else
     each(n, [&](int i) { found = f(i) || found; });
     return found;

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cycloid/adjoint/engine/device_rollout.h"
 #include "cycloid/adjoint/linearise.h"
@@ -31,11 +33,13 @@ std::vector<double> numbers(std::size_t n, double size, unsigned seed) {
   return out;
 }
 
+// Of the largest number of b; infinite where only a is not finite.
 double worst(const std::vector<double>& a, const std::vector<double>& b) {
   REQUIRE(a.size() == b.size());
   double difference = 0, size = 1e-9;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(b[i])) continue;  // not differentiable
+    if (!std::isfinite(a[i]) && std::isfinite(b[i])) return std::numeric_limits<double>::infinity();
     difference = std::max(difference, std::abs(a[i] - b[i]));
     size = std::max(size, std::abs(b[i]));
   }
@@ -76,6 +80,7 @@ void check_run(const System& cpu, std::int64_t batch, std::int64_t steps, const 
   for (std::size_t i = 0; i < here.report().counters.size(); ++i) {
     CHECK(there.report().counters[i].total == here.report().counters[i].total);
   }
+  CHECK(there.report().switch_fraction == here.report().switch_fraction);
   const auto bar = numbers(here.states().size(), 1, 77);
   const auto g = here.pullback(bar), h = there.pullback(bar);
   CHECK(worst(g.x0, std::vector<double>(g.x0.size())) > 0);
@@ -218,6 +223,28 @@ TEST_CASE("on_device: heat that fails, or does not come to an end, is named") {
   REQUIRE(run.report().unsolved.size() == 1);
   CHECK(run.report().unsolved[0].residual > 1e-10);
   CHECK_THROWS_AS(run.pullback(std::vector<double>(800, 1.0)), GradientError);
+}
+
+TEST_CASE("on_device: heat that is solved on its way there and not back is named or left out") {
+  // Equal temperatures stay, whatever conducts between them; a cotangent of them need not be equal.
+  constexpr std::size_t kCells = 400;
+  const System hard = on_device(systems::heat({kCells}, conductivities(kCells, 7), 1e15), "host");
+  RolloutOptions last;
+  last.save = Save::last();
+  const auto run =
+      rollout(hard, std::vector<double>(2 * kCells, 1.0), Controls<double>(1), {}, last);
+  REQUIRE(run.report().unsolved.empty());
+  std::vector<double> bar = numbers(kCells, 1, 9);
+  bar.insert(bar.begin(), kCells, 1.0);
+  CHECK_THROWS_WITH_AS(run.pullback(bar),
+                       doctest::Contains("environment 1: the solve for the cotangent of step 0"),
+                       GradientError);
+  PullbackOptions skip;
+  skip.failed = PullbackOptions::Failed::skip;
+  const auto g = run.pullback(bar, skip);
+  const auto second = g.x0.begin() + kCells;
+  CHECK(std::all_of(g.x0.begin(), second, [](double v) { return v == 1; }));
+  CHECK(std::all_of(second, g.x0.end(), [](double v) { return v == 0; }));
 }
 
 TEST_CASE("on_device: a card has no Jacobians of heat for arrays that lie there") {

@@ -11,6 +11,7 @@
 // Functions return null, or what went wrong.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -65,16 +66,13 @@ class HeatRun {
       return cards_.error();
     }
     if (c_.last) {
+      note.unsolved = -1, note.unsolved_count = 0, note.residual = 0;  // by a way back before
       cards_.clear(c_.x_bar, box_.cells);
       add_state_bar(c_.steps);
     }
-    for (std::int64_t k = c_.steps - 1; k >= 0; --k) {
+    for (std::int64_t k = c_.steps - 1; k >= 0 && note.unsolved < 0; --k) {
       pull(k, note);
       if (cards_.error()) return cards_.error();
-      if (stopped_short_) {
-        return "conjugate gradients of the way back stopped short of their tolerance: the matrix "
-               "is too badly conditioned for them; run it on the CPU";
-      }
       add_state_bar(k);
     }
     if (c_.x0_bar) cards_.copy(c_.x0_bar, c_.x_bar, box_.cells);
@@ -109,20 +107,29 @@ class HeatRun {
     if (c_.records) cards_.copy(c_.records + k * box_.cells, at_.y, box_.cells);
   }
 
-  // From the cotangent of the next state in c.x_bar to that of step k.
+  // From the cotangent of the next state in c.x_bar to that of step k. An environment whose solve
+  // stops short here was solved on its way there, else it would be left out: `unsolved` then says
+  // that the cotangent at bad_step is not known.
   void pull(std::int64_t k, EnvironmentNote& note) {
     const double* const x = c_.states_kept + k * box_.cells;
     make_matrix(x);
     const HeatSolve found = solve(c_.x_bar);
-    stopped_short_ = std::isfinite(found.rr) && !found.solved();
+    if (std::isfinite(found.rr) && !found.solved() && !cards_.error()) {
+      note.unsolved = c_.first_step + k, note.unsolved_count = 1;
+      note.residual = std::sqrt(found.rr / found.bb);
+      if (note.bad_step < 0) note.bad_step = note.unsolved;
+      return;
+    }
     cards_.run(blocks_, HeatGradient{box_, at_, x, c_.params, c_.records + k * box_.cells, c_.x_bar,
                                      c_.params_bar});
     if (fetched(&at_.solve->bad) == 0 || note.bad_step >= 0 || cards_.error()) return;
     std::vector<double> bar(static_cast<std::size_t>(box_.cells));
     cards_.fetch(bar.data(), c_.x_bar, box_.cells);
+    if (cards_.error()) return;
     note.bad_step = c_.first_step + k;
-    while (std::isfinite(bar[static_cast<std::size_t>(++note.bad_number)])) {
-    }
+    const auto first =
+        std::find_if_not(bar.begin(), bar.end(), [](double v) { return std::isfinite(v); });
+    if (first != bar.end()) note.bad_number = static_cast<int>(first - bar.begin());
   }
 
   void make_matrix(const double* x) { cards_.run(blocks_, HeatMatrix{box_, at_, x, c_.params}); }
@@ -167,7 +174,6 @@ class HeatRun {
   std::int64_t blocks_;
   std::vector<std::int64_t> saved_;
   int expected_ = kHeatPatience;  // iterations of a solve, by the one before
-  bool stopped_short_ = false;
 };
 
 }  // namespace cycloid::inline device

@@ -123,6 +123,10 @@ struct HostCells {
 };
 
 int run_heat(const StepCall<double>& call, Way way) {
+  if (way == Way::linearise) {
+    last_error() = "heat has no kernel for Jacobians";
+    return 1;
+  }
   HostCells cells;
   HeatRun<HostCells> run(call, cells);
   const char* const words = way == Way::forward ? run.forward() : run.backward();

@@ -315,8 +315,10 @@ std::shared_ptr<const DeviceForm> robot_eyes(const RobotKey& key, const RobotObs
     for (const Sensor& s : shown.list_of({name}).sensors) {
       if (is_placed(*key.tree, s)) continue;
       throw ModelError(message("device: \"", name,
-                               "\" has no device form: forces between bodies, "
-                               "accelerations, rays and distances are observed on the CPU"));
+                               "\" has no device form: forces between bodies, accelerations, "
+                               "contacts, rays, distances, cinert, cvel and, with adhesion, "
+                               "qfrc_actuator, actuator velocities and the actuators' forces on "
+                               "joints are observed on the CPU: pass NumPy arrays"));
     }
   }
   return std::make_shared<RobotEyesForm<T>>(key, shown.list_of(names));

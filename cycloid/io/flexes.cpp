@@ -75,7 +75,7 @@ class FlexReader {
     FlexModel out;
     FlexOptions& o = out.options;
     const char* const name = m_.names + m_.name_flexadr[f];
-    if (*name) o.name = name;
+    o.name = *name ? name : message("flex:#", f);
     o.dim = m_.flex_dim[f];
     const bool elastic = o.dim == 3 || matter.stretches || matter.bends;
     o.young = elastic ? matter.young : 0, o.poisson = matter.poisson;
@@ -140,9 +140,11 @@ class FlexReader {
     }
     judge_body(b, where, body);
     char held[3] = {1, 1, 1};
+    Vec3<double> axes[3] = {};
     for (int j = m_.body_jntadr[b]; j < m_.body_jntadr[b] + m_.body_jntnum[b]; ++j) {
       const mjtNum* const a = m_.jnt_axis + 3 * j;
       const Vec3<double> axis = rotate(frame.q, Vec3<double>{a[0], a[1], a[2]});
+      if (m_.body_jntnum[b] == 3) axes[j - m_.body_jntadr[b]] = axis;
       for (int i = 0; i < 3; ++i) {
         if (m_.body_jntnum[b] == 3 || std::abs(std::abs(axis[i]) - 1) < 1e-9) {
           held[m_.body_jntnum[b] == 3 ? j - m_.body_jntadr[b] : i] = 0;
@@ -152,6 +154,9 @@ class FlexReader {
     if (std::count(held, held + 3, 0) != m_.body_jntnum[b]) {
       refuse(where, message(body, ", which slides along a line that is no axis of the world"),
              "take dof=\"full\"");
+    }
+    if (m_.body_jntnum[b] == 3 && !(std::abs(dot(axes[0], cross(axes[1], axes[2]))) > 1e-9)) {
+      refuse(where, message(body, ", whose three slides are in one plane"), "take dof=\"full\"");
     }
     o.mass.push_back(m_.body_mass[b]);
     o.held.insert(o.held.end(), held, held + 3);
@@ -197,9 +202,9 @@ class FlexReader {
       const std::string where = element(m_, "neq", e);
       const int type = m_.eq_type[e];
       if (type <= mjEQ_TENDON) {
-        const bool of_bodies = type <= mjEQ_WELD && m_.eq_objtype[e] == mjOBJ_BODY;
-        for (const int b : {m_.eq_obj1id[e], m_.eq_obj2id[e]}) {
-          if (of_bodies && b >= 0 && vertex_of_[count(b)] == f) {
+        for (const int id : {m_.eq_obj1id[e], m_.eq_obj2id[e]}) {
+          const int b = body_held(e, id);
+          if (b >= 0 && vertex_of_[count(b)] == f) {
             refuse(where, "an equality that holds a vertex of a flex",
                    "pin the vertex, or hold it by a cycloid.soft.Spring");
           }
@@ -213,6 +218,13 @@ class FlexReader {
       }
       keep_edges(f, e, out);
     }
+  }
+
+  // The body of an object of an equality; -1: none, or a tendon, which is left out.
+  int body_held(int e, int id) const {
+    if (id < 0 || m_.eq_type[e] == mjEQ_TENDON) return -1;
+    if (m_.eq_type[e] == mjEQ_JOINT) return m_.jnt_bodyid[id];
+    return m_.eq_objtype[e] == mjOBJ_SITE ? m_.site_bodyid[id] : id;
   }
 
   // (1) of flexes.h.
@@ -244,16 +256,27 @@ class FlexReader {
         continue;
       }
       o.obstacles.push_back(obstacle(f, g));
+      if (m_.flex_margin[f] != 0 || m_.flex_gap[f] != 0 || m_.geom_margin[g] != 0 ||
+          m_.geom_gap[g] != 0) {
+        warn(message(where, " touches ", element(m_, "ngeom", g),
+                     " without margin and gap: contact_width says where contact begins"));
+      }
       const double mu = friction(f, g);
       least = std::min(least, mu), most = std::max(most, mu);
     }
-    if (most > least) {
-      warn(message(where, " rubs everything with its largest friction, ", most, ": not ", least));
-    }
-    o.friction = o.obstacles.empty() ? 0 : most;
+    out.friction_of_obstacles = most;
+    out.friction_of_itself = m_.flex_condim[f] == 1 ? 0 : m_.flex_friction[3 * f];
     const bool by_itself =
         m_.flex_selfcollide[f] != mjFLEXSELF_NONE && (m_.flex_contype[f] & m_.flex_conaffinity[f]);
     o.self_contact = by_itself && o.dim > 1;
+    if (o.self_contact) {
+      const double mu = out.friction_of_itself;
+      least = std::min(least, mu), most = std::max(most, mu);
+    }
+    o.friction = most;
+    if (most > least) {
+      warn(message(where, " rubs everything with its largest friction, ", most, ": not ", least));
+    }
     if (by_itself && o.dim == 1) warn(message(where, ": edges of dim 1 do not touch each other"));
   }
 

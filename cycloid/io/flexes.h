@@ -21,7 +21,10 @@ namespace cycloid::inline io {
 struct FlexModel {
   std::vector<double> vertices;  // (n, 3) [m]
   std::vector<int> elements;     // (m, dim + 1)
-  FlexOptions options;           // with its name and obstacles; self_contact as the model has it
+  // With its name ("flex:#0" of one without) and obstacles; self_contact as the model has it.
+  FlexOptions options;
+  // What options.friction is the larger of, where it touches both.
+  double friction_of_obstacles = 0, friction_of_itself = 0;
 };
 
 // From a file or a text, as load_model. Throws FileNotFound and ModelError.

@@ -72,7 +72,9 @@ class Fit {
       result_.value = value;
       result_.values.push_back(value);
       evaluate_with_jacobian();
-      if (!all_finite(jacobian_)) return OptimiserStatus::non_finite;
+      if (!all_finite(result_.residuals) || !all_finite(jacobian_)) {
+        return OptimiserStatus::non_finite;
+      }
       result_.value =
           half_square(result_.residuals);  // to the bit what a run from here begins with
       result_.values.back() = result_.value;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -172,7 +173,12 @@ TEST_CASE("levenberg_marquardt: the steps do not depend on the units of the vari
   const LmResult a = levenberg_marquardt(c.residuals, c.count, c.start);
   const LmResult b =
       levenberg_marquardt(in_other_units, c.count, Vector{c.start[0] * unit, c.start[1] / unit});
-  CHECK(std::abs(a.iterations - b.iterations) <= 2);  // rounding decides about the last ones
+  const auto falls = [](const LmResult& r) {  // rounding decides about steps that fall by less
+    return std::count_if(r.values.begin(), r.values.end(),
+                         [&](double v) { return v > r.value * (1 + 1e-10); });
+  };
+  CHECK(falls(a) > 3);
+  CHECK(falls(a) == falls(b));
   for (std::size_t k = 0; k < std::min(a.values.size(), b.values.size()); ++k) {
     CHECK(b.values[k] == doctest::Approx(a.values[k]).epsilon(1e-8));
   }

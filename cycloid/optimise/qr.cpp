@@ -37,7 +37,14 @@ Qr::Qr(std::size_t rows, std::size_t cols, std::vector<double> a)
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < cols; ++j) at(i, j) = a[i * cols + j];
   }
-  for (std::size_t j = 0; j < cols; ++j) left_.push_back(length(&at(0, j), rows));
+  for (std::size_t j = 0; j < cols; ++j) {
+    const double* const column = &at(0, j);
+    left_.push_back(length(column, rows));
+    const bool is_zero = std::all_of(column, column + rows, [](double v) { return v == 0; });
+    if (!std::isfinite(left_[j]) || (left_[j] == 0 && !is_zero)) {
+      throw Error(message("qr: squares of column ", j, " are no doubles; scale the matrix"));
+    }
+  }
   head_.resize(steps_);
   beta_.resize(steps_);
   order_.resize(cols_);

@@ -6,7 +6,8 @@
 //   (AᵀA)⁻¹               = P R⁻¹ R⁻ᵀ Pᵀ                                          (4)
 // The rank to a tolerance t is the number of |R_kk| > t |R_00|. Below n, the columns from there on
 // are combinations of those before, and A v ≈ 0 for a direction v.                (5)
-// After Golub & Van Loan 2013, section 5.4. Squares of A's numbers must be doubles.
+// After Golub & Van Loan 2013, section 5.4. Squares of A's numbers must be doubles,
+// neither infinite nor all zero beside numbers that are not.
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@ namespace cycloid::inline optimise {
 
 class Qr {
  public:
-  // Throws Error when `a` does not have rows × cols numbers, all finite.
+  // Throws Error when `a` does not have rows × cols numbers, all finite, their squares too.
   Qr(std::size_t rows, std::size_t cols, std::vector<double> a);
 
   std::size_t rank(double tolerance) const;

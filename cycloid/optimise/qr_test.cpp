@@ -94,6 +94,8 @@ TEST_CASE("qr: refuses wrong sizes and numbers that are not finite, checks the r
   CHECK_THROWS_AS(Qr(2, 2, Vector(3, 1.0)), Error);
   CHECK_THROWS_AS(Qr(0, 2, Vector()), Error);
   CHECK_THROWS_AS(Qr(1, 1, Vector{std::nan("")}), Error);
+  CHECK_THROWS_AS(Qr(1, 1, Vector{1e-170}), Error);
+  CHECK_THROWS_AS(Qr(1, 1, Vector{1e200}), Error);
   CHECK_THROWS_AS(Qr(2, 2, Vector(4, 0.0)).solve(Vector{1, 1}), InternalError);
   CHECK_THROWS_AS(Qr(2, 2, Vector(4, 0.0)).inverse_gram(), InternalError);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "cycloid/base/error.h"
 #include "cycloid/base/nearest_name.h"
@@ -65,8 +66,12 @@ int sizes_of(ObstacleShape shape) {
                                            : 3;
 }
 
+bool is_barrier(const BodyOptions& o) {
+  return index_of_word("contact law", o.contact, {"barrier", "compliant"}) == 0;
+}
+
 std::vector<NamedTerm> contact_terms(const BodyOptions& o, const std::vector<int>& touching) {
-  const bool barrier = index_of_word("contact law", o.contact, {"barrier", "compliant"}) == 0;
+  const bool barrier = is_barrier(o);
   std::vector<NamedTerm> all;
   for (const auto& [name, obstacle] : named_obstacles(o)) {
     NamedTerm named;
@@ -85,7 +90,8 @@ std::vector<NamedTerm> contact_terms(const BodyOptions& o, const std::vector<int
     for (int i = 0; i < 3; ++i) {
       named.numbers.push_back({i < sizes_of(obstacle.shape) ? name + ".size" : "", i});
     }
-    for (const char* own : {"contact.stiffness", "contact.width", "friction", "contact.stiction"}) {
+    const char* const width = barrier ? "contact.width" : "";
+    for (const char* own : {"contact.stiffness", width, "friction", "contact.stiction"}) {
       named.numbers.push_back({own});
     }
     all.push_back(std::move(named));
@@ -119,6 +125,25 @@ double width_of_rod(double radius, const BodyOptions& o) {
 }
 double reach_of_rod(double radius, const BodyOptions& o) {
   return 0.5 * 3.14159265358979323846 * (2 * radius + width_of_rod(radius, o));
+}
+
+// Throws ModelError where no point of a rod is this far from a segment along it: such a rod would
+// pass through itself. Three segments cannot touch each other.
+void check_reach(const std::vector<double>& points, double reach) {
+  const std::size_t n = points.size() / 3;
+  if (n < 5) return;
+  std::vector<double> length;
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    const double* const p = points.data() + 3 * k;
+    length.push_back(std::hypot(p[3] - p[0], p[4] - p[1], p[5] - p[2]));
+  }
+  const double whole = std::accumulate(length.begin(), length.end(), 0.0),
+               most = whole - std::min(length.front(), length.back());
+  if (most >= reach) return;
+  throw ModelError(message("self_contact acts between parts of a rod that are ", reach,
+                           " m apart along it, half a turn around its thickness and "
+                           "contact_width; of this rod none are: the most is ",
+                           most, " m; take a smaller contact_width or radius"));
 }
 
 // Half the least distance of a pair at rest, or 1e-3 of the body's length where that is less.
@@ -207,7 +232,9 @@ void add_contact_parameters(const SolidBody& body, const BodyOptions& o, double 
       o.contact_stiffness > 0 ? o.contact_stiffness : 10 * weight / body.plan->points() / width;
   all.number("friction", "", Constraint::non_negative, {o.friction});
   all.number("contact.stiffness", "N/m", Constraint::positive, {stiffness});
-  all.number("contact.width", "m", Constraint::positive, {width});
+  if (is_barrier(o) || o.self_contact) {
+    all.number("contact.width", "m", Constraint::positive, {width});
+  }
   all.number("contact.stiction", "m/s", Constraint::positive, {o.stiction});
   for (const auto& [name, obstacle] : obstacles) {
     const auto three = [&](const char* what, const char* unit, const std::array<double, 3>& v) {
@@ -439,6 +466,7 @@ System make_body(BodyParts own, const BodyOptions& o) {
   const auto plan =
       std::make_shared<SolidPlan>(own.mesh, std::move(held), std::move(terms), own.turns, solver);
   if (o.self_contact) {
+    if (own.round > 0) check_reach(own.mesh.vertices, reach_of_rod(own.round, o));
     plan->surface =
         own.round > 0
             ? std::make_shared<const ContactSurface>(own.mesh.vertices, reach_of_rod(own.round, o))

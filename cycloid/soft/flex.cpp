@@ -21,6 +21,9 @@ void check(const std::vector<double>& vertices, const std::vector<int>& elements
   if (o.dim == 1 && o.self_contact) {
     throw ModelError("the edges of a flex of dim 1 do not touch each other; those of a rod do");
   }
+  if (vertices.size() % 3 != 0) {
+    throw ModelError(message("vertices have three numbers each; got ", vertices.size()));
+  }
   const int n = static_cast<int>(vertices.size() / 3);
   for (const int v : elements) {
     if (v >= 0 && v < n) continue;
@@ -32,6 +35,18 @@ void check(const std::vector<double>& vertices, const std::vector<int>& elements
   if (o.mass.size() != at(n)) {
     throw ParameterError(message("a flex takes a mass for each of its ", n, " vertices; got ",
                                  o.mass.size(), " numbers"));
+  }
+  if (o.kept.size() != 2 * o.kept_weight.size()) {
+    throw ModelError(message("kept edges have two vertices and a weight each; got ", o.kept.size(),
+                             " vertices and ", o.kept_weight.size(), " weights"));
+  }
+  for (const int v : o.kept) {
+    if (v >= 0 && v < n) continue;
+    throw ModelError(message("a kept edge has vertex ", v, "; there are vertices 0 to ", n - 1));
+  }
+  for (const double weight : o.kept_weight) {
+    if (std::isfinite(weight) && weight >= 0) continue;
+    throw ModelError(message("the weight of a kept edge must not be negative; got ", weight));
   }
   const std::pair<const char*, double> numbers[] = {{"young", o.young},
                                                     {"thickness", o.thickness},

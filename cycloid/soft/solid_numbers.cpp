@@ -7,10 +7,11 @@ namespace {
 
 using Place = SolidBody::Place;
 
-// One number or one per cell, as one per cell.
+// One number or one per cell, as one per cell; zeros of what the body has no parameter for, such
+// as the density of a flex.
 void spread(const Place& place, const double* lanes, const double* const* arrays,
             std::vector<double>& out) {
-  if (out.empty()) return;
+  if (out.empty() || place.at < 0) return;
   if (place.array) std::copy_n(arrays[place.at], out.size(), out.begin());
   else std::fill(out.begin(), out.end(), lanes ? lanes[place.at] : 0.0);
 }
@@ -175,7 +176,6 @@ SolidNumbersTangent::SolidNumbersTangent(const SolidNumbers& at,
   const SolidBody& b = at.body;
   const std::size_t cells = at.mu.size();
   const auto read = [&](const Place& place, std::vector<double>& out) {
-    if (place.at < 0) return;
     if (place.array ? tangents.arrays != nullptr : tangents.p != nullptr) {
       spread(place, tangents.p, tangents.arrays, out);
     }

@@ -251,7 +251,8 @@ class Stepper {
                                StepWorkspace& /*workspace*/) const {
     return false;
   }
-  // Writes a number for each lane after begin, near to each other where steps have like work.
+  // Writes a key for each lane after begin: four numbers of 16 bits, which name what its step works
+  // at, the first in the highest place, 0 behind the last.
   virtual void work_keys(const StepInput<T>& /*in*/, std::uint64_t* /*keys*/,
                          StepWorkspace& /*workspace*/) const {}
   // Writes the parameters' cotangents (parameters, W), accumulated since begin.

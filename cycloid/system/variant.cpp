@@ -63,7 +63,8 @@ System System::variant(const Variant& wanted) const {
   }
   if (!v.integrator.empty() || !v.contact.empty()) {
     parts.gradient = ExactGradient{};
-    parts.ways.use(v, parts);
+    const auto use = parts.ways.use;  // it puts another in its place
+    use(v, parts);
   }
   return System(std::move(parts)).with_gradient(gradient());
 }

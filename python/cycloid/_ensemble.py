@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -105,13 +105,16 @@ def ensemble(
 
     workers = training.get("threads") or _core.default_threads()
     with ThreadPoolExecutor(max_workers=min(workers, members)) as pool:
-        runs = [pool.submit(one, k) for k in range(members)]
+        runs: list[Future[Training]] = []
         try:
-            wait(runs, return_when=FIRST_EXCEPTION)
+            for k in range(members):
+                runs.append(pool.submit(one, k))
+            for run in wait(runs, return_when=FIRST_EXCEPTION).done:
+                run.result()
             return Ensemble([run.result() for run in runs], data)
         except BaseException as error:  # threads do not hear of it by themselves
             stop.set()
             waiting = [run for run in runs if run.cancel()]
-            if waiting or not isinstance(error, KeyboardInterrupt):
+            if waiting or len(runs) < members or not isinstance(error, KeyboardInterrupt):
                 raise
         return Ensemble([run.result() for run in runs], data)

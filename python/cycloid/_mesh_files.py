@@ -348,6 +348,8 @@ def _read_obj(path: Path) -> tuple[np.ndarray, Cells]:
                 points.append([float(x), float(y), float(z)])
             elif word and word[0] == "f":
                 corner = [int(one.split("/")[0]) for one in word[1:]]
+                if 0 in corner:
+                    raise ValueError("vertices count from 1; got 0")
                 corner = [c - 1 if c > 0 else len(points) + c for c in corner]
                 fan = zip(corner[1:-1], corner[2:], strict=True)
                 triangles += [[corner[0], b, c] for b, c in fan]
@@ -413,6 +415,8 @@ def read_mesh(path: Any) -> tuple[np.ndarray, np.ndarray]:
         return chosen(file, *_READERS.get(file.suffix.lower(), _read_by_meshio)(file))
     except ModelError:
         raise
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{file}: its text is not UTF-8 ({error})") from None
     except (ValueError, IndexError, KeyError, OverflowError) as error:
         raise ModelError(f"{file}: words are missing, or are too many ({error})") from None
 

@@ -142,10 +142,11 @@ def observe(
 
     Computed in double precision. Of arrays that lie on the System's device, a DeviceObservation
     there, in the System's precision and without a pullback: blocks of the state, and what follows
-    from places, velocities and actuators; accelerations, forces between bodies, contacts, rays and
-    distances are refused by name. Raises ModelError for a name that there is not, and,
-    with the reason, for what is not supported; warns with SolverWarning as `step` does where the
-    forces of constraints are among what is shown.
+    from places, velocities and actuators; accelerations, forces between bodies, contacts, rays,
+    distances, cinert, cvel and, with adhesion, qfrc_actuator, actuator velocities and the
+    actuators' forces on joints are refused by name: pass NumPy arrays for these. Raises ModelError
+    for a name that there is not, and, with the reason, for what is not supported; warns with
+    SolverWarning as `step` does where the forces of constraints are among what is shown.
 
     >>> import cycloid as cy
     >>> pendulum = cy.systems.pendulum(gravity=10.0)

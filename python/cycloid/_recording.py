@@ -127,7 +127,7 @@ class Recording:
             if suffix in (".h5", ".hdf5"):
                 with _h5py().File(path, "r") as file:
                     return cls._from_arrays({key: file[key][()] for key in file}, path)
-        except Error:
+        except (Error, PermissionError, IsADirectoryError, MemoryError):
             raise
         except (*DAMAGE, OSError, TypeError) as error:
             raise Error(f'"{path}" is damaged, or no recording of cycloid: {error}') from None
@@ -160,8 +160,9 @@ class Recording:
             if getattr(self, key) is not None:
                 arrays[key] = getattr(self, key)
         if suffix == ".csv":
+            if system is None:
+                raise Error(f'"{path}": .csv needs system=, for the names of its columns')
             check_system(system)
-            assert system is not None
             _core.write_recording_csv(system._core, self._rows, str(path))
         elif suffix == ".npz":
             if self.names is not None:

@@ -246,18 +246,17 @@ class TensorEnv(gymnasium.vector.VectorEnv):
         seen = torch.where(bad[:, None], self._seen, seen)
         states = torch.where(bad[:, None], before.states, states)
         rewards, terminated = rewards.masked_fill(bad, 0), terminated | bad
-        self._steps += 1
-        most = self.max_episode_steps
-        truncated = torch.zeros_like(bad) if most is None else self._steps >= most
+        steps, most = self._steps + 1, self.max_episode_steps
+        truncated = torch.zeros_like(bad) if most is None else steps >= most
         done = terminated | truncated
         infos.update(diverged=bad, final_obs=seen, _final_obs=done)
         begun = self._snapshot(
             torch.where(done[:, None], self._starts(), states), done,
             actions.masked_fill(done[:, None], 0),
         )  # fmt: skip
-        self._seen = torch.where(done[:, None], self._observe_starts(begun), seen)
-        self._now = begun
-        self._steps.masked_fill_(done, 0)
+        seen = torch.where(done[:, None], self._observe_starts(begun), seen)
+        # Together, now that nothing can fail: an error leaves the environments where they were.
+        self._steps, self._seen, self._now = steps.masked_fill(done, 0), seen, begun
         return self._seen, rewards, terminated, truncated, infos
 
     def _move(

@@ -507,7 +507,10 @@ def read(path: Any, *, parts: bool = False) -> Mesh:
     FileNotFoundError: no mesh at nowhere.msh
     """
     points, cells = read_mesh(path)
-    return Mesh(points, cells, parts=parts)
+    try:
+        return Mesh(points, cells, parts=parts)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
 
 
 def write(

@@ -1,5 +1,7 @@
 #include "soft.h"
 
+#include <algorithm>
+
 #include "cycloid/base/error.h"
 #ifdef CYCLOID_MUJOCO
 #include "cycloid/io/flexes.h"
@@ -85,7 +87,8 @@ std::vector<SoftMuscle> muscles_of(const nb::list& list) {
 
 #ifdef CYCLOID_MUJOCO
 // What soft.py's flexes says about all of them, on top of what the model says.
-void take_wishes(const nb::dict& from, FlexOptions& o) {
+void take_wishes(const nb::dict& from, FlexModel& read) {
+  FlexOptions& o = read.options;
   if (!from["dt"].is_none()) o.dt = item<double>(from, "dt");
   o.integrator = item<std::string>(from, "integrator");
   o.inputs = item<std::vector<std::string>>(from, "inputs");
@@ -93,7 +96,10 @@ void take_wishes(const nb::dict& from, FlexOptions& o) {
   o.contact_width = item<double>(from, "contact_width");
   o.contact_stiffness = item<double>(from, "contact_stiffness");
   o.stiction = item<double>(from, "stiction");
-  if (!from["self_contact"].is_none()) o.self_contact = item<bool>(from, "self_contact");
+  if (!from["self_contact"].is_none()) {
+    o.self_contact = item<bool>(from, "self_contact");
+    o.friction = std::max(read.friction_of_obstacles, o.self_contact ? read.friction_of_itself : 0);
+  }
   o.linear_solver = item<std::string>(from, "linear_solver");
 }
 
@@ -126,7 +132,7 @@ void bind_flexes(nb::module_& m) {
         nb::list out;
         const std::string source(path_or_xml.c_str(), path_or_xml.size());
         for (FlexModel& read : load_flexes(source, options)) {
-          take_wishes(wishes, read.options);
+          take_wishes(wishes, read);
           SurfaceFaces faces{read.options.dim + 1, read.elements};
           if (read.options.dim == 3) {
             faces = surface_faces(make_mesh(read.vertices, read.elements, 4, true));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "cycloid/adjoint/engine/device_rollout.h"
 #include "cycloid/adjoint/rollout.h"
@@ -38,11 +39,13 @@ Numbers random_numbers(std::size_t n, double size, std::uint64_t seed) {
 
 double worst(const Numbers& a, const Numbers& b) {
   double difference = 0, size = 0;
+  if (a.size() != b.size()) return 1;
   for (std::size_t i = 0; i < b.size(); ++i) {
+    if (!std::isfinite(a[i])) return std::numeric_limits<double>::infinity();
     difference = std::max(difference, std::abs(a[i] - b[i]));
     size = std::max(size, std::abs(b[i]));
   }
-  return a.size() == b.size() && size > 0 ? difference / size : 1;
+  return size > 0 ? difference / size : 1;
 }
 
 // A box whose conductivities lie two orders of magnitude apart.

@@ -260,6 +260,7 @@ def test_ctrl_c_ends_a_training_with_what_it_has(tmp_path):
     more = cy.learn.train(law, spring_rows(), steps=run.steps + 5, resume=tmp_path / "law.cyl")
     assert more.steps == run.steps + 5 and not more.ended
 
+
 @pytest.mark.parametrize("members", [2, 5])
 def test_ctrl_c_ends_the_trainings_of_an_ensemble(members):
     law = cy.learn.hamiltonian(1, hidden=(16, 16), dt=0.05)
@@ -269,7 +270,7 @@ def test_ctrl_c_ends_the_trainings_of_an_ensemble(members):
 
     def when_both_run(step, loss):
         if not hasattr(first, "time"):
-            first.time = begun.wait()
+            first.time = begun.wait(60)
 
     train = lambda: cy.learn.ensemble(
         law, spring_rows(), members, steps=10**9, threads=2, callback=when_both_run
@@ -281,6 +282,19 @@ def test_ctrl_c_ends_the_trainings_of_an_ensemble(members):
         many = train()
         assert all(run.ended and run.steps > 0 for run in many.runs)
 
+
+def test_a_member_that_fails_ends_its_ensemble():
+    law = cy.learn.hamiltonian(1, hidden=(16, 16), dt=0.05)
+    begun = []
+
+    def fail_second(step, loss):
+        if not begun:
+            begun.append(threading.get_ident())
+        if threading.get_ident() != begun[0]:
+            raise ValueError("the second")
+
+    with pytest.raises(ValueError, match="the second"):
+        cy.learn.ensemble(law, spring_rows(), 2, steps=10**9, threads=2, callback=fail_second)
 
 
 def test_results_do_not_depend_on_threads():

@@ -163,13 +163,16 @@ def test_a_run_becomes_a_series_with_stress(tmp_path):
     ("a.vtu", VTU.replace("connectivity", "somewhere"), "connectivity"),
     ("a.obj", "v 0 0 0\n", "no tetrahedra"),
     ("a.obj", OBJ.replace("f 1/1", "f 9/1"), "point 8"),
+    ("a.obj", OBJ.replace("f 1/1", "f 0/1"), "line .*vertices count from 1"),
+    ("a.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n", "has no area"),
     ("a.stl", "solid nothing\n", "neither a binary nor a text"),
     ("a.xyz", "", "meshio"),
 ])
 def test_what_is_wrong_with_a_file_is_said(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(cy.ModelError, match=message):
+    with pytest.raises(cy.ModelError, match=message) as error:
         cy.soft.read(tmp_path / name)
+    assert name in str(error.value)
 
 
 @pytest.mark.parametrize("name, text", [
@@ -188,7 +191,7 @@ def test_a_damaged_file_is_read_or_refused_by_name(tmp_path, name, text):
             cy.soft.read(file)
         except cy.ModelError as error:
             refused += 1
-            assert str(error)
+            assert name in str(error)
     assert refused > 20
 
 

@@ -109,6 +109,17 @@ def test_gradients_of_every_law(name):
     check_gradient(body, force, 4, scales, without=still, params=given)
 
 
+def test_a_free_solid_has_the_mass_of_its_vertices_alone():
+    xml = model_of(3, SOLID, "5 3 2").replace("<option ", '<option gravity="0 0 0" ')
+    body = cy.soft.flexes(xml, inputs=("force",))["f"]
+    mass, a = np.asarray(body.parameters["mass"]), np.array([0.5, -2.0, 1.0])
+    assert mass.sum() == pytest.approx(0.3)
+    x0 = body.initial_state()
+    run = cy.rollout(body, x0, np.outer(mass, a).reshape(1, -1))
+    v = run.states[-1].reshape(2, -1, 3)[1]
+    assert np.abs(v - 0.002 * a).max() < 1e-8  # all alike: no strain, v = dt F/m
+
+
 def test_still_geoms_are_obstacles_and_the_rest_is_said():
     more = """<geom name="floor" type="plane" size="1 1 1" friction="0.7"/>
         <geom name="ball" size="0.2" pos="0.1 0.2 0.6"/>
@@ -127,7 +138,44 @@ def test_still_geoms_are_obstacles_and_the_rest_is_said():
     assert 0 < distance.min() - 0.2 - RADIUS < 1e-3  # it lies on the ball, and not in it
 
 
+def test_margin_and_gap_are_left_out_aloud():
+    more = '<geom name="ball" size="0.2" margin="0.01" pos="0.1 0.2 0.6"/>'
+    with pytest.warns(UserWarning, match='"ball" without margin and gap'):
+        cy.soft.flexes(model_of(2, BEND.format("both"), more=more))
+
+
+def test_contact_with_itself_has_the_friction_of_the_flex():
+    xml = model_of(2, BEND.format("both")).replace('selfcollide="none"', 'selfcollide="auto"')
+    assert cy.soft.flexes(xml)["f"].parameters["friction"] == 0.5
+    assert "friction" not in cy.soft.flexes(xml, self_contact=False)["f"].parameters.names
+    asked = cy.soft.flexes(model_of(2, BEND.format("both")), self_contact=True)["f"]
+    assert asked.parameters["friction"] == 0.5
+
+
+def rope_of_bodies(equality="", axes=("1 0 0", "0 1 0", "0 0 1")):
+    """A flex of two vertices whose bodies, joints and sites have names."""
+    bodies = "".join(
+        f"""<body name="b{k}" pos="{0.1 * k} 0 1"> <site name="s{k}"/>
+        <inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/>
+        {"".join(f'<joint name="j{k}{i}" type="slide" axis="{a}"/>' for i, a in enumerate(axes))}
+        </body>"""
+        for k in range(2)
+    )
+    return f"""<mujoco><worldbody> <site name="post"/> {bodies} </worldbody>
+        <deformable><flex name="f" dim="1" body="b0 b1" element="0 1" radius="0.01">
+         <edge stiffness="10"/> <contact selfcollide="none"/> </flex></deformable>
+        <equality>{equality}</equality> </mujoco>"""
+
+
+def test_bodies_that_are_no_flexcomp_make_a_flex():
+    assert "12 states" in repr(cy.soft.flexes(rope_of_bodies())["f"])
+
+
 @pytest.mark.parametrize(("xml", "said"), [
+    (rope_of_bodies('<joint joint1="j00"/>'), "holds a vertex"),
+    (rope_of_bodies('<connect site1="s0" site2="post"/>'), "holds a vertex"),
+    (rope_of_bodies('<weld site1="post" site2="s1"/>'), "holds a vertex"),
+    (rope_of_bodies(axes=("1 0 0", "0 1 0", "1 1 0")), "three slides are in one plane"),
     (model_of(1, '<elasticity young="1e5" poisson="0.3"/>', "8 1 1"), "elasticity of dim 1"),
     (model_of(3, SOLID, "4 4 4", attributes='dof="trilinear"'), "interpolation"),
     (model_of(2, BEND.format("both")).replace(

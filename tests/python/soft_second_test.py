@@ -194,7 +194,7 @@ def test_a_body_under_a_feedback():
         assert np.abs(slope - getattr(found, name)).max() < 1e-6 * np.abs(slope).max()
 
 
-def test_what_the_memory_keeps_does_not_matter_and_newton_s_method_needs_it():
+def test_neither_what_the_memory_keeps_nor_a_batch_changes_a_product():
     body = block(floor=-0.002, contact_width=0.02)
     at = (body.initial_state(), np.zeros(0), body.parameters.default)
     v = np.zeros_like(at[2])

@@ -167,6 +167,8 @@ def test_a_rod_that_overlaps_itself_is_named():
     ring = np.c_[np.cos(turn), np.sin(turn), 0 * turn]
     with pytest.raises(cy.ModelError, match="segment|edges .* between their surfaces"):
         cy.soft.rod(ring, radius=0.02, self_contact=True)
+    with pytest.raises(cy.ModelError, match="smaller contact_width"):
+        cy.soft.rod(ring, radius=0.02, self_contact=True, contact_width=1e9)
     ring[:, 2] = 0.01 * turn
     body = cy.soft.rod(ring, radius=0.02, self_contact=True, gravity=(0, 0, 0))
     x = body.initial_state()

@@ -1,13 +1,12 @@
 // Environments whose steps have like work, side by side.
 //
 // A chunk works as long as its busiest lane: lanes that touch the same things, in like numbers, are
-// quicker together. A Stepper that knows gives every environment a key at the start of a run: four
-// numbers of 16 bits, which name what its step works at, the first in the highest place, 0 behind
-// the last. Chunks are filled in the order of keys; but where chunks in the order that the user
-// gave work at hardly more (a third), that order stays, for neighbours that come along a run are
-// alike for longer than the key of its start can tell. No number of an environment depends on its
-// neighbours, so that the order is seen in the time alone, and in the rounding of sums over
-// environments.
+// quicker together. A Stepper that knows gives every environment a key at the start of a run, which
+// names what its step works at (Stepper::work_keys). Chunks are filled in the order of keys; but
+// where chunks in the order that the user gave work at hardly more (a third), that order stays, for
+// neighbours that come along a run are alike for longer than the key of its start can tell. No
+// number of an environment depends on its neighbours, so that the order is seen in the time alone,
+// and in the rounding of sums over environments.
 #pragma once
 
 #include "cycloid/adjoint/engine/run.h"

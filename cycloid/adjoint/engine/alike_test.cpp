@@ -65,6 +65,10 @@ TEST_CASE("put_alike_together: chunks are filled in the order of keys, and no nu
 
   Run<double> looked_at = ordered;
   put_alike_together(looked_at, {});
+  if (plain.lanes() == 1) {  // chunks of one
+    CHECK(looked_at.order.empty());
+    return;
+  }
   REQUIRE(looked_at.order.size() == batch);
   for (std::size_t i = 1; i < batch; ++i) {
     const auto key = [&](std::size_t k) {
@@ -86,6 +90,9 @@ TEST_CASE("put_alike_together: chunks are filled in the order of keys, and no nu
 TEST_CASE(
     "put_alike_together: an order in which neighbours are alike stays, a mixed one does not") {
   const std::size_t batch = 96;
+  const std::size_t W = static_cast<std::size_t>(
+      swings(std::vector<double>(2 * batch), std::vector<double>(batch), 1).lanes());
+  const std::size_t sorted = W > 1 ? batch : 0;
   const auto order_of = [&](const std::function<std::size_t(std::size_t)>& quarter_of) {
     std::vector<double> x0(2 * batch, 0.0);
     for (std::size_t e = 0; e < batch; ++e) {
@@ -98,11 +105,9 @@ TEST_CASE(
     return run.order;
   };
   CHECK(order_of([](std::size_t e) { return 3 - e / 24; }).empty());
-  CHECK(order_of([](std::size_t e) { return e % 4; }).size() == 96);
+  CHECK(order_of([](std::size_t e) { return e % 4; }).size() == sorted);
   // One lane of each chunk has work of its own, which a chunk for all of them has once.
-  const std::size_t W = static_cast<std::size_t>(
-      swings(std::vector<double>(2 * batch), std::vector<double>(batch), 1).lanes());
-  CHECK(order_of([&](std::size_t e) { return e % W == 0 ? 1 : 0; }).size() == 96);
+  CHECK(order_of([&](std::size_t e) { return e % W == 0 ? 1 : 0; }).size() == sorted);
 }
 
 TEST_CASE("put_alike_together: short runs, single chunks and shared states stay as they are") {
@@ -115,7 +120,8 @@ TEST_CASE("put_alike_together: short runs, single chunks and shared states stay 
     put_alike_together(run, {});
     return run.order;
   };
-  CHECK(order_of(45, kWorthOrdering).size() == 45);
+  const bool one_lane = swings({0.0, 0.0}, {0.0}, 1).lanes() == 1;
+  CHECK(order_of(45, kWorthOrdering).size() == (one_lane ? 0 : 45));
   CHECK(order_of(45, kWorthOrdering - 1).empty());
   CHECK(order_of(2, kWorthOrdering).empty());
 }

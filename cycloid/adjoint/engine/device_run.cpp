@@ -44,7 +44,8 @@ DevicePlan plan_device(const Run<T>& run, const OnDevice& on, bool tape) {
   const std::int64_t T_steps = run.steps, record = on.form<T>().record(),
                      number = static_cast<std::int64_t>(sizeof(T));
   const std::int64_t rows =
-      number * (static_cast<std::int64_t>(run.saved.size()) * s.state +
+      8 * on.form<T>().scratch() +
+      number * (static_cast<std::int64_t>(run.saved.size() + 1) * s.state +
                 (run.control_rows > 1 ? 2 : 1) * run.input_steps() * s.input) +
       static_cast<std::int64_t>(sizeof(EnvironmentNote) + on.form<T>().solve().mail) +
       (tape ? 8 + number : number) * run.system.parameters().size();
@@ -356,6 +357,12 @@ template <class T>
 std::string name_not_finite(const Run<T>& run, const EnvironmentNote& note,
                             std::int64_t environment) {
   const std::string who = message("environment ", environment);
+  if (note.unsolved >= 0) {  // of a large world (device/heat_run.h): others are left out then
+    return message(who, ": the solve for the cotangent of step ", note.unsolved,
+                   " stopped short of its tolerance, at a residual of ", note.residual,
+                   ": the matrix is too badly conditioned for conjugate gradients; the CPU factors "
+                   "it");
+  }
   if (note.bad_step < 0) return message(who, ": the cotangent of a parameter is not finite");
   const std::string what = note.bad_number < 0 ? std::string("an input")
                                                : run.system.states().tangent_name(note.bad_number);

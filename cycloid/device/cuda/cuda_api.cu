@@ -161,6 +161,10 @@ cudaError_t run(int kernel, const StepCall<T>& call, Way way) {
   return smooth ? robot_smooth_linearise(call) : robot_constrained_linearise(call);
 }
 int run_heat(const StepCall<double>& call, Way way) {
+  if (way == Way::linearise) {
+    last_error() = "heat has no kernel for Jacobians";
+    return 1;
+  }
   const char* words = nullptr;
   const int status = said(heat_run(call, way, &words));
   if (!words) return status;

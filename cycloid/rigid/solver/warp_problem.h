@@ -3,7 +3,7 @@
 //
 //   SolveMail    its numbers and words in global memory. Eight environments lie side by side: the
 //                i-th number of environment e is at 8 i + e mod 8 of its tile, so that threads side
-//                by side write whole sectors, and the eight warps of a block read them
+//                by side write whole sectors, and the warps of eight blocks, one each, read them
 //   WarpProblem  the same in a warp's own memory, with that of Newton's method (warp_newton.h)
 // Both are for one environment in plain numbers. The mass matrix and the factor of the Hessian lie
 // in one square: V_ij, j ≤ i, at row i and column j; M_ij, i ≤ j, at row i and column j + 1. Rows
