@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cycloid import _core
-from cycloid._arrays import broadcast
 from cycloid._core import Error
-from cycloid._device_arrays import DeviceArray, Framework, lies_there
-from cycloid._device_rollout import packed_params, param_rows, rows_there, shaped
+from cycloid._device_arrays import DeviceArray
+from cycloid._device_rollout import arrays_of_step
 from cycloid._system import System
 
 if TYPE_CHECKING:
@@ -47,21 +46,11 @@ def observe_there(
     system: System, x: Any, u: Any, observer: Any, layout: Layout, params: Any, t: float
 ) -> DeviceObservation:
     """`observe` of arrays on the device."""
-    maker = Framework(system, x if lies_there(system, x) else u)
-    x, x_shape = shaped(system, x, (system.state_size,), "x", system._meaning)
-    leads = {"x": x_shape[:-1]}
-    if u is not None:
-        u, u_shape = shaped(system, u, (system.input_size,), "u", "the inputs of one step")
-        leads["u"] = u_shape[:-1]
-    packed, _ = packed_params(system, params)
-    if packed is not None:
-        leads["params"] = packed.shape[:-1]
-    lead = broadcast(leads)
-    views, count = rows_there(system, maker, lead, x, u, 1)
+    maker, views, count, rows, lead = arrays_of_step(system, x, u, params)
     n = math.prod(lead)
     made = DeviceArray(system, (n, observer.size), system.dtype)
     getattr(_core, f"device_observe_{system._precision}")(
         observer, n, views[0].address, views[1].address if count else 0, count,
-        param_rows(packed, lead), made._address, t,
+        rows, made._address, t,
     )  # fmt: skip
     return DeviceObservation(maker.give(made, (*lead, observer.size)), layout)

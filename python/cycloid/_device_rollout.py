@@ -235,6 +235,25 @@ def rows_there(
     return views, 1 if math.prod(views[1].shape[:-trailing]) == 1 else n
 
 
+def arrays_of_step(
+    system: System, x: Any, u: Any, params: Any
+) -> tuple[Framework, list[View], int, np.ndarray | None, Shape]:
+    """The arrays of one step there: their framework, x's and u's places with the number of u's rows
+    (rows_there), the parameters' rows, and the leading shape of all."""
+    maker = Framework(system, x if lies_there(system, x) else u)
+    x, x_shape = shaped(system, x, (system.state_size,), "x", system._meaning)
+    leads = {"x": x_shape[:-1]}
+    if u is not None:
+        u, u_shape = shaped(system, u, (system.input_size,), "u", "the inputs of one step")
+        leads["u"] = u_shape[:-1]
+    packed, _ = packed_params(system, params)
+    if packed is not None:
+        leads["params"] = packed.shape[:-1]
+    lead = broadcast(leads)
+    views, count = rows_there(system, maker, lead, x, u, 1)
+    return maker, views, count, param_rows(packed, lead), lead
+
+
 def _readable(system: System, rows: Any, what: str) -> View:
     view, name = view_of(system, rows, what), system.dtype.name
     if view.dtype != name:  # of a framework without it
