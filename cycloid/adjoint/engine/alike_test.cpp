@@ -120,7 +120,7 @@ TEST_CASE("put_alike_together: short runs, single chunks and shared states stay 
     put_alike_together(run, {});
     return run.order;
   };
-  const bool one_lane = swings({0.0, 0.0}, {0.0}, 1).lanes() == 1;
+  const bool one_lane = swings(std::vector<double>(90), std::vector<double>(45), 1).lanes() == 1;
   CHECK(order_of(45, kWorthOrdering).size() == (one_lane ? 0 : 45));
   CHECK(order_of(45, kWorthOrdering - 1).empty());
   CHECK(order_of(2, kWorthOrdering).empty());
